@@ -1,0 +1,15 @@
+/* Culvert: all core headers. Each graphics API has its own besides: culvert/vulkan.h.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULV_CULVERT_H_
+#define CULV_CULVERT_H_
+
+#include "base.h"
+#include "device.h"
+#include "handle.h"
+#include "log.h"
+#include "memory.h"
+#include "result.h"
+#include "semaphore.h"
+#include "soft.h"
+
+#endif

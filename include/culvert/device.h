@@ -1,0 +1,159 @@
+/* Culvert: one CUDA device opened for work with a graphics API.
+ *
+ * A device is found by what the graphics side knows of it, exactly or not at all: an error that names every
+ * candidate takes the place of a silent fallback. Memory and semaphores never cross from one GPU to another;
+ * drivers do not check that (an imported timeline of another GPU deadlocks without an error), so every object
+ * carries its device. SPDX-License-Identifier: MIT */
+#ifndef CULV_DEVICE_H_
+#define CULV_DEVICE_H_
+
+#include "log.h"
+#include "result.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque. Every call on it may come from any thread. Objects made from it keep it alive, so it may be closed
+ * before them. */
+typedef struct culv_device culv_device;
+
+/** Which CUDA driver serves the device. */
+typedef enum culv_driver {
+    CULV_DRIVER_AUTO = 0,   /**< NVIDIA's; the software twin besides where culvert/soft.h or CULVERT_SOFT=1
+                               allowed it.   A UUID decides between them; ordinals are NVIDIA's. */
+    CULV_DRIVER_NVIDIA = 1, /**< libcuda.so.1 (nvcuda.dll) only. */
+    CULV_DRIVER_SOFT =
+        2, /**< The software twin only: a CUDA driver on the CPU, for machines without a GPU. */
+    CULV_DRIVER_FORCE32 = 0x7fffffff
+} culv_driver;
+
+/** How to open a device. Zero in every field but struct_size means the default. */
+typedef struct culv_device_desc {
+    size_t struct_size; /**< Set by culv_device_desc_init(). */
+    culv_driver driver; /**< Default: CULV_DRIVER_AUTO. */
+    CUcontext context;  /**< Borrowed: a context of that device, which must outlive the device and all made
+                           from it.  Default: the primary context, retained. */
+    culv_log log;       /**< Default: silent. */
+    const char *label;  /**< Copied (up to 63 bytes); prefixes every message. Default: none. */
+} culv_device_desc;
+
+/** A default descriptor.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_device_desc culv_device_desc_init(void)
+{
+    culv_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** What an opened device is and can do. Flags are 0 or 1. */
+typedef struct culv_device_caps {
+    size_t struct_size;      /**< Set by culv_device_caps_init(). */
+    char name[256];          /**< As the CUDA driver tells it. */
+    culv_uuid uuid;          /**< As the CUDA driver tells it. */
+    int32_t ordinal;         /**< Among the devices of its driver. */
+    uint32_t is_software;    /**< The software twin serves it. */
+    uint32_t driver_version; /**< cuDriverGetVersion: 13000 is CUDA 13.0. */
+    uint32_t compute_major;  /**< Compute capability. */
+    uint32_t compute_minor;
+    char pci_bus_id[32];   /**< "0000:1b:00.0". */
+    uint64_t total_memory; /**< Bytes. */
+    uint32_t
+        memory_handle_types; /**< Bit (1 << culv_handle_type) for each that culv_memory_import_* takes. */
+    uint32_t semaphore_handle_types; /**< The same for culv_semaphore_import_*. */
+    uint32_t timeline_semaphores;    /**< Vulkan timeline semaphores can be imported. */
+    uint32_t vmm;                    /**< CUDA virtual memory management (cuMemCreate, cuMemMap). */
+    uint32_t vmm_posix_fd;           /**< VMM allocations can be exported as POSIX fds. */
+    uint32_t vmm_win32;              /**< ... as NT handles. */
+    uint32_t vmm_fabric;             /**< ... as fabric handles; needs an IMEX channel besides. */
+    uint32_t dma_buf_export;         /**< CUDA memory can be exported as a dma-buf. */
+    uint32_t gpudirect_rdma;         /**< Third-party devices can reach its memory over PCI Express. */
+    uint32_t sparse_arrays;
+    uint32_t deferred_mapping_arrays;
+    uint32_t host_visible_kernels; /**< Kernels may read pageable host memory (pageableMemoryAccess). */
+    uint32_t multicast;
+    uint32_t mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
+} culv_device_caps;
+
+/** An empty culv_device_caps with its struct_size set.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_device_caps culv_device_caps_init(void)
+{
+    culv_device_caps c;
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c;
+    return c;
+}
+
+/** What a device has alive, for leak checks. */
+typedef struct culv_device_counts {
+    size_t struct_size;     /**< Set by culv_device_counts_init(). */
+    uint64_t memories;      /**< Imports held at the driver. */
+    uint64_t mappings;      /**< Buffer mappings held at the driver. */
+    uint64_t buffers;       /**< culv_buffer alive. */
+    uint64_t semaphores;    /**< Semaphores held at the driver. */
+    uint64_t attachments;   /**< culv_vk alive. */
+    uint64_t deferred;      /**< Destroyed by the caller, waiting for the GPU to be done with them. */
+    uint64_t late_destroys; /**< Releases that found the context or the driver gone already; harmless. */
+} culv_device_counts;
+
+/** An empty culv_device_counts with its struct_size set.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_device_counts culv_device_counts_init(void)
+{
+    culv_device_counts c;
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c;
+    return c;
+}
+
+/** Opens the CUDA device with this UUID. desc may be NULL. A Vulkan program calls culv_vk_device_open()
+ * instead, whose error texts know the graphics side too. Errors: INVALID; NO_DEVICE with every CUDA device
+ * named; UNSUPPORTED without a usable driver; DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: *out is yours, for
+ * culv_device_close().  Threads: any.  Since: 0.1 Source: CUDA programming guide, "Matching device UUIDs";
+ * cuDeviceGetUuid_v2, which names a MIG slice by its own. */
+CULV_API culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc,
+                                              culv_device **out);
+
+/** Opens the CUDA device with this ordinal: NVIDIA's numbering (CUDA_VISIBLE_DEVICES applies), or the
+ * software twin's when desc->driver is CULV_DRIVER_SOFT, or AUTO finds no NVIDIA driver and the twin is
+ * allowed. desc may be NULL. Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_device_close().  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
+                                                 culv_device **out);
+
+/** Gives the device up and sets *device to NULL; NULL, or a pointer to NULL, is a no-op. Objects made from it
+ * live on and keep what they need. The last of them to go waits for GPU work that objects destroyed before
+ * were deferred for. Errors: none.  Ownership: *device is Culvert's again.  Threads: any.  Since: 0.1 */
+CULV_API void culv_device_close(culv_device **device);
+
+/** Fills out with what the device can do, as far as out->struct_size reaches.
+ *  Errors: INVALID.  Ownership: a copy, yours.  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
+
+/** Fills out with what the device has alive. Releases what was deferred and is due first.
+ *  Errors: INVALID.  Ownership: a copy, yours.  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
+
+/** Nonzero when the software twin serves the device; 0 for NULL.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API int culv_device_is_software(const culv_device *device);
+
+/** The CUDA context that Culvert works in. Make it current (cuCtxSetCurrent) before launching kernels on its
+ * streams; Culvert's own calls need no current context and leave the caller's as it was. NULL for NULL.
+ *  Errors: none.  Ownership: Culvert's, or whose culv_device_desc::context was.  Threads: any.  Since: 0.1 */
+CULV_API CUcontext culv_device_context(const culv_device *device);
+
+/** The CUDA ordinal of the device, for cudaSetDevice() where the driver is NVIDIA's. -1 for NULL.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API int32_t culv_device_ordinal(const culv_device *device);
+
+/** A driver function of the SAME driver that serves the device (NVIDIA's or the twin's), by its name without
+ * suffix and the CUDA version whose form is wanted, as in cuGetProcAddress: ("cuMemAlloc", 3020). Cast the
+ * result to the matching PFN_ type of cudaTypedefs.h. NULL when the driver lacks it. Errors: none, NULL
+ * tells.  Ownership: a function of the driver, valid while the device is.  Threads: any. Since: 0.1 */
+CULV_API void (*culv_device_cuda_proc(const culv_device *device, const char *name, int version))(void);
+
+CULV_EXTERN_C_END
+
+#endif

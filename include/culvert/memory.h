@@ -1,0 +1,120 @@
+/* Culvert: memory of a graphics API, imported into CUDA, and buffers mapped on it.
+ *
+ * An exported handle names a whole allocation (a VkDeviceMemory), not the resource in it. So the import
+ * states the allocation's size, and each mapping states the resource's offset in it. One import is mapped at
+ * most once at the driver, whole, when its first buffer is asked for; further buffers are ranges of that
+ * mapping and cost nothing. (cuda.h, cuExternalMemoryGetMappedBuffer: overlapping mappings alias; one
+ * combined range does not. Mapping costs 27 us for 64 KiB and 3,900 us for 1 GiB on an H200.)
+ *
+ * Host-visible Vulkan memory that CUDA writes still needs vkInvalidateMappedMemoryRanges before the CPU reads
+ * it, and vkFlushMappedMemoryRanges after the CPU wrote it, unless its type is HOST_COHERENT (cuda.h on
+ * external memory). SPDX-License-Identifier: MIT */
+#ifndef CULV_MEMORY_H_
+#define CULV_MEMORY_H_
+
+#include "device.h"
+#include "handle.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: an imported allocation. Creation and destruction of one object are ordered by the caller. */
+typedef struct culv_memory culv_memory;
+/** Opaque: a range of an imported allocation as a CUdeviceptr. */
+typedef struct culv_buffer culv_buffer;
+
+/** What to import. Zero in every field but struct_size means the default. */
+typedef struct culv_memory_desc {
+    size_t struct_size; /**< Set by culv_memory_desc_init(). */
+    culv_handle handle; /**< Required. CULV_HANDLE_OPAQUE_FD. */
+    uint64_t size; /**< Required: bytes of the WHOLE allocation (VkMemoryAllocateInfo::allocationSize), not of
+                        a resource in it. NVIDIA's driver does not check it. */
+    uint32_t
+        dedicated; /**< Nonzero when it was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
+    culv_uuid exporter; /**< UUID of the device that it was exported from; another device's is refused. All
+                           zero: you vouch that it is this one's. */
+    const char *label;  /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+} culv_memory_desc;
+
+/** A default descriptor.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_memory_desc culv_memory_desc_init(void)
+{
+    culv_memory_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Which range of an import to map as a buffer. */
+typedef struct culv_buffer_desc {
+    size_t struct_size; /**< Set by culv_buffer_desc_init(). */
+    uint64_t offset;    /**< Bytes into the allocation: the memoryOffset of vkBindBufferMemory. */
+    uint64_t size;      /**< Bytes. 0: to the end of the allocation. */
+    const char *label;  /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+} culv_buffer_desc;
+
+/** A default descriptor: the whole allocation.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_buffer_desc culv_buffer_desc_init(void)
+{
+    culv_buffer_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Imports an allocation and TAKES its handle: Culvert's after CULV_OK, still yours, open, after an error.
+ *  Errors: INVALID (HANDLE_BAD, HANDLE_KIND, SIZE, DEVICE_MISMATCH ...), UNSUPPORTED, DRIVER
+ * (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.  Ownership: the handle as said; *out is yours, for
+ * culv_memory_destroy().  Threads: any. Since: 0.1.  Source: cuda.h, cuImportExternalMemory; the driver is
+ * handed a duplicate, since drivers differ in what they close on failure. */
+CULV_API culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
+                                             culv_memory **out);
+
+/** Imports an allocation and BORROWS its handle: it stays yours, and you may close it right after the call.
+ *  Errors: as culv_memory_import_take().  Ownership: the handle stays yours; *out is yours, for
+ *  culv_memory_destroy().  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
+                                               culv_memory **out);
+
+/** Gives the import up and sets *memory to NULL; NULL, or a pointer to NULL, is a no-op. Buffers mapped on it
+ * live on: the driver sees the unmapping first and the import's release after it, in whatever order they are
+ * destroyed here. Errors: none.  Ownership: *memory is Culvert's again.  Threads: any, ordered with other
+ * calls on this object. Since: 0.1.  Source: CUDA guide 3.2.16: freeing a memory object does not free
+ * mappings to it. */
+CULV_API void culv_memory_destroy(culv_memory **memory);
+
+/** Bytes of the whole allocation, as the import stated them; 0 for NULL.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API uint64_t culv_memory_size(const culv_memory *memory);
+
+/** Maps a range of the import as a buffer. desc may be NULL for all of it.
+ *  Errors: INVALID (RANGE), DRIVER (SIZE when the driver finds the allocation smaller than the import
+ * stated), ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_buffer_unmap(); it keeps the import
+ * alive.  Threads: any. Since: 0.1.  Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
+CULV_API culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out);
+
+/** Gives the buffer up and sets *buffer to NULL; NULL, or a pointer to NULL, is a no-op. DEFERS: the driver's
+ * mapping is released once the CUDA work submitted so far to the device's context is done, at some later
+ * Culvert call at the latest; it does not wait for that work. Work of the graphics API is the caller's to
+ * order. Errors: none.  Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on
+ * this object. Since: 0.1.  Source: CUDA driver API: unmapping does not wait for work that uses the range. */
+CULV_API void culv_buffer_unmap(culv_buffer **buffer);
+
+/** As culv_buffer_unmap(), deferred only until `last_use` has done what was submitted to it so far: cheaper,
+ * and independent of other streams. The stream must be of the device's context. Errors: none.  Ownership:
+ * *buffer is Culvert's again.  Threads: any, ordered with other calls on this object. Since: 0.1 */
+CULV_API void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
+
+/** The buffer's first byte as a device pointer, valid until the buffer is given up; 0 for NULL. It is the
+ * driver's pointer: pass it to kernels and copies, never to cuMemFree. Errors: none.  Ownership: Culvert's.
+ * Threads: any.  Since: 0.1 */
+CULV_API CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
+
+/** The buffer's size in bytes; 0 for NULL.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API uint64_t culv_buffer_size(const culv_buffer *buffer);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,131 @@
+/* Culvert: result codes, reasons, and the thread's last error.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULV_RESULT_H_
+#define CULV_RESULT_H_
+
+#include "base.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** What a call came to. Zero is success; a negative code says whose move it is. Values never change. */
+typedef enum culv_result {
+    CULV_OK = 0,
+    /* The caller's move. */
+    CULV_ERROR_INVALID = -1, /**< The call is wrong: fix it. Nothing changed, every handle is still yours. */
+    CULV_ERROR_BUSY = -2,    /**< The call is right, but not yet: something still uses the object. */
+    /* The machine's. */
+    CULV_ERROR_UNSUPPORTED = -10,   /**< This machine, driver or build cannot do it. */
+    CULV_ERROR_NO_DEVICE = -11,     /**< No CUDA device is the graphics device that was asked for. */
+    CULV_ERROR_OUT_OF_MEMORY = -12, /**< Host or device memory is exhausted. */
+    /* The driver's. */
+    CULV_ERROR_DRIVER = -20, /**< CUDA or the graphics API refused this call: see native_call, native_code. */
+    CULV_ERROR_ASYNC = -21,  /**< An earlier asynchronous failure (a faulted kernel, a lost device) surfaced
+                                here;  this call is not its cause. Objects can still be destroyed. */
+    /* Culvert's. */
+    CULV_ERROR_INTERNAL = -30, /**< A defect in Culvert: please report it. */
+    CULV_RESULT_FORCE32 = 0x7fffffff
+} culv_result;
+
+/* Each error has a stable reason besides its class: (name, what it means). New ones are appended. */
+#define CULV_REASONS(X)                                                                                      \
+    X(NONE, "no error")                                                                                      \
+    X(NULL_ARGUMENT, "a required pointer or handle is NULL")                                                 \
+    X(STRUCT_SIZE, "struct_size of a descriptor is not one this library knows")                              \
+    X(VALUE, "a field has a value outside its range")                                                        \
+    X(SIZE, "a size is zero, or not the size of what was exported")                                          \
+    X(RANGE, "an offset or range leaves the allocation")                                                     \
+    X(HANDLE_TYPE, "the handle's type is not accepted here")                                                 \
+    X(HANDLE_BAD, "the file descriptor or OS handle is not open")                                            \
+    X(HANDLE_KIND,                                                                                           \
+      "the file descriptor is of a kind that no driver exports (a pipe, a socket, a directory)")             \
+    X(HANDLE_REFUSED, "the driver does not know the handle as something it exported")                        \
+    X(DEVICE_MISMATCH, "the object belongs to another device")                                               \
+    X(DEVICE_UNKNOWN, "no CUDA device has that UUID or ordinal")                                             \
+    X(DEVICE_GROUP, "the Vulkan device spans more than one GPU")                                             \
+    X(DEVICE_SLICE, "CUDA sees only a MIG slice of that GPU, and slices have no graphics")                   \
+    X(DRIVER_MISSING, "no CUDA driver library could be loaded")                                              \
+    X(DRIVER_TOO_OLD, "the CUDA driver lacks an entry point that is required")                               \
+    X(DRIVER_INIT, "the CUDA driver would not start")                                                        \
+    X(DRIVER_REFUSED, "the driver refused for a cause that it alone knows")                                  \
+    X(SOFT_MISSING, "the software twin was asked for and is not installed")                                  \
+    X(EXTENSION_MISSING, "a Vulkan extension was not enabled on the device")                                 \
+    X(LAYER_MISSING, "the software twin's Vulkan layer was not enabled on the instance")                     \
+    X(VULKAN_VERSION, "the Vulkan version is too low")                                                       \
+    X(DEDICATED, "the dedicated flag contradicts what Vulkan says of the resource")                          \
+    X(NOT_EXPORTABLE, "the memory or semaphore was not created for export")                                  \
+    X(TIMELINE_BACKWARDS, "a timeline value does not exceed one signalled before")                           \
+    X(STREAM_DEVICE, "the stream belongs to another device")                                                 \
+    X(CONTEXT_DEVICE, "the context belongs to another device")                                               \
+    X(NOT_BUILT, "this build of Culvert leaves that API out")                                                \
+    X(HOST_MEMORY, "host memory is exhausted")                                                               \
+    X(DEVICE_MEMORY, "device memory is exhausted")                                                           \
+    X(EARLIER_FAILURE, "an earlier asynchronous failure")                                                    \
+    X(DEVICE_LOST, "the device is lost")                                                                     \
+    X(OS, "the operating system refused a call")
+
+typedef enum culv_reason {
+#define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,
+    CULV_REASONS(CULV_REASON_ENUM_)
+#undef CULV_REASON_ENUM_
+        CULV_REASON_COUNT_,
+    CULV_REASON_FORCE32 = 0x7fffffff
+} culv_reason;
+
+/** Whose code culv_error::native_code is. */
+typedef enum culv_api {
+    CULV_API_NONE = 0,
+    CULV_API_CUDA = 1,   /**< CUresult */
+    CULV_API_VULKAN = 2, /**< VkResult */
+    CULV_API_OS = 3,     /**< errno, or GetLastError() on Windows */
+    CULV_API_FORCE32 = 0x7fffffff
+} culv_api;
+
+/** The last error of a thread, copied out. */
+typedef struct culv_error {
+    size_t struct_size;   /**< Set by culv_error_init(). */
+    culv_result result;   /**< The class: what the failed call returned. */
+    culv_reason reason;   /**< The case within the class. */
+    culv_api native_api;  /**< Whose call failed underneath, or CULV_API_NONE. */
+    int64_t native_code;  /**< Its code, as that API defines it. */
+    char native_call[64]; /**< Its name, "cuImportExternalMemory", or "". */
+    char message[2048];   /**< What was wrong, with the values, and what to do. English, one paragraph. */
+} culv_error;
+
+/** An empty culv_error with its struct_size set.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_error culv_error_init(void)
+{
+    culv_error e;
+    memset(&e, 0, sizeof e);
+    e.struct_size = sizeof e;
+    return e;
+}
+
+/** Copies the calling thread's last error into out, as far as out->struct_size reaches. A call that succeeds
+ * does not clear it: never use it to find out whether a call failed. Errors: none; NULL or a struct_size of
+ * zero is ignored.  Ownership: a copy, yours.  Threads: any; each has its own. Since: 0.1 */
+CULV_API void culv_last_error(culv_error *out);
+
+/** The message of the calling thread's last error, "" when there was none.
+ *  Errors: none.  Ownership: Culvert's; valid until this thread's next Culvert call.  Threads: any; each has
+ * its own. Since: 0.1 */
+CULV_API const char *culv_last_error_message(void);
+
+/** The name of a result, "CULV_ERROR_INVALID".
+ *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.  Since:
+ * 0.1 */
+CULV_API const char *culv_result_name(culv_result result);
+
+/** The name of a reason, "TIMELINE_BACKWARDS".
+ *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.  Since:
+ * 0.1 */
+CULV_API const char *culv_reason_name(culv_reason reason);
+
+/** What a reason means, in one sentence without values.
+ *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.  Since:
+ * 0.1 */
+CULV_API const char *culv_reason_text(culv_reason reason);
+
+CULV_EXTERN_C_END
+
+#endif
