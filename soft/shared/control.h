@@ -1,0 +1,62 @@
+/* Private controls of the software twin, for tests and for libculvert's culv_soft_enable(). The CUDA half answers
+ * these names through cuGetProcAddress and dlsym, the Vulkan layer (culvSoftVk...) through dlsym only.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULV_SOFT_CONTROL_H_
+#define CULV_SOFT_CONTROL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Objects alive in the CUDA half. Zero, all of them, once a program has destroyed what it made. */
+typedef struct culv_soft_counts {
+    size_t struct_size; /* set by the caller */
+    uint64_t contexts;  /* primary contexts retained (references), and created ones */
+    uint64_t streams;
+    uint64_t events;
+    uint64_t device_allocations;
+    uint64_t host_allocations;
+    uint64_t external_memories;
+    uint64_t external_mappings; /* buffers mapped on external memory */
+    uint64_t external_semaphores;
+    uint64_t modules;
+    uint64_t fds; /* file descriptors that the driver holds open */
+    uint64_t calls; /* driver calls so far, failed ones included; not an object */
+} culv_soft_counts;
+
+void culvSoftCounts(culv_soft_counts *out);
+/* Makes the n-th driver call from now (1 = the next) fail with `error` (a CUresult), once, without doing anything.
+ * n = 0 disarms. Any thread's call counts. The environment variable CULVERT_SOFT_FAIL_AT=cuda:N[:ERROR] does the
+ * same at load. */
+void culvSoftFailAt(uint64_t n, int error);
+/* The name of the call that was made to fail last, NULL when none was since culvSoftFailAt. */
+const char *culvSoftFailedCall(void);
+/* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process, once. Returns the
+ * directory, or NULL when no manifest is there. Call before vkCreateInstance and before other threads read the
+ * environment. */
+const char *culvSoftAddLayerPath(void);
+
+/* The Vulkan layer's half. Voids cannot fail and are not counted. */
+typedef struct culv_soft_vk_counts {
+    size_t struct_size;
+    uint64_t instances;
+    uint64_t devices;
+    uint64_t semaphores; /* exportable timelines alive */
+    uint64_t memories;   /* VkDeviceMemory alive, made through a lavapipe device */
+    uint64_t fds;        /* fds that the layer itself holds; those handed out are the caller's */
+    uint64_t threads;
+    uint64_t calls;
+} culv_soft_vk_counts;
+
+void culvSoftVkCounts(culv_soft_vk_counts *out);
+/* As culvSoftFailAt, for Vulkan calls that return VkResult. CULVERT_SOFT_FAIL_AT=vulkan:N[:ERROR]. */
+void culvSoftVkFailAt(uint64_t n, int error);
+const char *culvSoftVkFailedCall(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

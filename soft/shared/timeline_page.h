@@ -1,0 +1,20 @@
+/* The page behind an exported timeline semaphore of the software twin: the fd that the twin's Vulkan layer hands
+ * out (a memfd of one page) and the twin's CUDA driver imports. SPDX-License-Identifier: MIT */
+#ifndef CULV_SOFT_TIMELINE_PAGE_H_
+#define CULV_SOFT_TIMELINE_PAGE_H_
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define CULV_SOFT_TIMELINE_MAGIC "CULVTML1" /* 8 bytes, no terminator in the page */
+#define CULV_SOFT_TIMELINE_SIZE 4096u
+
+typedef struct culv_soft_timeline {
+    char magic[8];
+    uint8_t device_uuid[16]; /* of the Vulkan device that made the semaphore */
+    _Atomic uint64_t value;  /* the counter; never lowered */
+    _Atomic uint32_t seq;    /* futex word: incremented and woken after every change of value */
+    _Atomic uint32_t closed; /* nonzero once the exporting VkSemaphore is gone; importers go on alone */
+} culv_soft_timeline;
+
+#endif

@@ -1,0 +1,246 @@
+/* Errors, log lines, text, descriptors, allocation. SPDX-License-Identifier: MIT */
+#include "message.h"
+
+#include "platform.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t culv_version(void)
+{
+    return CULV_VERSION;
+}
+
+#define STRINGIFY_(x) #x
+#define STRINGIFY(x)  STRINGIFY_(x)
+
+const char *culv_version_string(void)
+{
+    return STRINGIFY(CULV_VERSION_MAJOR) "." STRINGIFY(CULV_VERSION_MINOR) "." STRINGIFY(CULV_VERSION_PATCH);
+}
+
+const char *culv_result_name(culv_result result)
+{
+    switch (result) {
+    case CULV_OK: return "CULV_OK";
+    case CULV_ERROR_INVALID: return "CULV_ERROR_INVALID";
+    case CULV_ERROR_BUSY: return "CULV_ERROR_BUSY";
+    case CULV_ERROR_UNSUPPORTED: return "CULV_ERROR_UNSUPPORTED";
+    case CULV_ERROR_NO_DEVICE: return "CULV_ERROR_NO_DEVICE";
+    case CULV_ERROR_OUT_OF_MEMORY: return "CULV_ERROR_OUT_OF_MEMORY";
+    case CULV_ERROR_DRIVER: return "CULV_ERROR_DRIVER";
+    case CULV_ERROR_ASYNC: return "CULV_ERROR_ASYNC";
+    case CULV_ERROR_INTERNAL: return "CULV_ERROR_INTERNAL";
+    case CULV_RESULT_FORCE32: break;
+    }
+    return "unknown";
+}
+
+static const struct {
+    const char *name;
+    const char *text;
+} reasons[] = {
+#define CULV_REASON_ROW_(name, text) [CULV_REASON_##name] = {#name, text},
+    CULV_REASONS(CULV_REASON_ROW_)
+#undef CULV_REASON_ROW_
+};
+_Static_assert(sizeof reasons / sizeof reasons[0] == CULV_REASON_COUNT_, "one row a reason");
+
+const char *culv_reason_name(culv_reason reason)
+{
+    return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].name : "unknown";
+}
+
+const char *culv_reason_text(culv_reason reason)
+{
+    return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].text : "unknown";
+}
+
+void culv_last_error(culv_error *out)
+{
+    if (out == NULL || out->struct_size < sizeof out->struct_size) return;
+    culvi_struct_write(out, &culvi_thread_state()->error, sizeof *out);
+}
+
+const char *culv_last_error_message(void)
+{
+    return culvi_thread_state()->error.message;
+}
+
+void culvi_struct_write(void *out, const void *local, size_t size)
+{
+    size_t known = 0;
+    memcpy(&known, out, sizeof known);
+    size_t copy = known < size ? known : size;
+    if (copy <= sizeof known) return;
+    memcpy((char *)out + sizeof known, (const char *)local + sizeof known, copy - sizeof known);
+    if (known > size) memset((char *)out + size, 0, known - size);
+}
+
+culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, const void *desc,
+                            const char *name)
+{
+    size_t given = 0;
+    memset(local, 0, size);
+    memcpy(local, &size, sizeof size);
+    if (desc == NULL) return CULV_OK;
+    memcpy(&given, desc, sizeof given);
+    if (given < 2 * sizeof(size_t) || given > 65536)
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
+                          "%s.struct_size is %zu; start from %s_init(), which sets it", name, given, name);
+    for (size_t i = size; i < given;
+         i++) /* a later version of the struct, using what this library does not know */
+        if (((const unsigned char *)desc)[i] != 0)
+            return culvi_fail(
+                voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE,
+                "%s has %zu bytes with a field set beyond the %zu that this library (%s) knows; use a "
+                "library at least as new as the headers",
+                name, given, size, culv_version_string());
+    size_t copy = given < size ? given : size;
+    memcpy((char *)local + sizeof size, (const char *)desc + sizeof size, copy - sizeof size);
+    return CULV_OK;
+}
+
+void culvi_label_set(char label[64], const char *text)
+{
+    snprintf(label, 64, "%s", text != NULL ? text : "");
+}
+
+static void log_to_stderr(void *user, culv_log_level level, const char *message)
+{
+    static const char *const names[] = {"", "error", "warning", "info", "debug"};
+    (void)user;
+    fprintf(stderr, "culvert %s: %s\n", names[level], message);
+}
+
+void culvi_voice_init(culvi_voice *voice, const culv_log *log, const char *label)
+{
+    memset(voice, 0, sizeof *voice);
+    culvi_label_set(voice->label, label);
+    if (log != NULL && log->fn != NULL) {
+        voice->log = *log;
+        if (voice->log.level == CULV_LOG_NONE) voice->log.level = CULV_LOG_WARNING;
+        return;
+    }
+    const char *wanted = culvi_environment("CULVERT_LOG");
+    if (wanted == NULL) return;
+    voice->log.fn = log_to_stderr;
+    voice->log.level = strcmp(wanted, "debug") == 0   ? CULV_LOG_DEBUG
+                       : strcmp(wanted, "info") == 0  ? CULV_LOG_INFO
+                       : strcmp(wanted, "error") == 0 ? CULV_LOG_ERROR
+                                                      : CULV_LOG_WARNING;
+}
+
+bool culvi_log_wants(const culvi_voice *voice, culv_log_level level)
+{
+    return voice != NULL && voice->log.fn != NULL && level <= voice->log.level;
+}
+
+void culvi_log(const culvi_voice *voice, culv_log_level level, const char *format, ...)
+{
+    if (!culvi_log_wants(voice, level)) return;
+    char line[2048];
+    int used = voice->label[0] != '\0' ? snprintf(line, sizeof line, "[%s] ", voice->label) : 0;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + used, sizeof line - (size_t)used, format, args);
+    va_end(args);
+    voice->log.fn(voice->log.user, level, line);
+}
+
+void culvi_text_add(culvi_text *text, const char *format, ...)
+{
+    if (text->length + 1 >= text->size) return;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text->data + text->length, text->size - text->length, format, args);
+    va_end(args);
+    if (n < 0) return;
+    size_t room = text->size - text->length - 1;
+    text->length += (size_t)n < room ? (size_t)n : room;
+}
+
+void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid)
+{
+    for (int i = 0; i < 16; i++)
+        culvi_text_add(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+}
+
+bool culvi_uuid_equal(const culv_uuid *a, const culv_uuid *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+bool culvi_uuid_given(const culv_uuid *uuid)
+{
+    static const culv_uuid none;
+    return !culvi_uuid_equal(uuid, &none);
+}
+
+static culv_result record(const culvi_voice *voice, const char *object, culv_result result,
+                          culv_reason reason, culv_api api, int64_t code, const char *call,
+                          const char *format, va_list args)
+{
+    culv_error *e = &culvi_thread_state()->error;
+    e->struct_size = sizeof *e;
+    e->result = result;
+    e->reason = reason;
+    e->native_api = api;
+    e->native_code = code;
+    snprintf(e->native_call, sizeof e->native_call, "%s", call);
+    culvi_text text = {e->message, sizeof e->message, 0};
+    e->message[0] = '\0';
+    if (voice != NULL && voice->label[0] != '\0') culvi_text_add(&text, "[%s] ", voice->label);
+    if (object != NULL && object[0] != '\0') culvi_text_add(&text, "'%s': ", object);
+    int n = vsnprintf(text.data + text.length, text.size - text.length, format, args);
+    if (n < 0) culvi_text_add(&text, "%s", culv_reason_text(reason));
+    if (culvi_log_wants(voice, CULV_LOG_ERROR)) voice->log.fn(voice->log.user, CULV_LOG_ERROR, e->message);
+    return result;
+}
+
+culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result, culv_reason reason,
+                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(voice, object, result, reason, CULV_API_NONE, 0, "", format, args);
+    va_end(args);
+    return result;
+}
+
+culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
+                              culv_reason reason, culv_api api, int64_t code, const char *call,
+                              const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(voice, object, result, reason, api, code, call, format, args);
+    va_end(args);
+    return result;
+}
+
+#ifdef CULVI_TEST_HOOKS
+#    include <stdatomic.h>
+/* The N-th allocation from now fails; counted down by tests. */
+_Atomic long culvi_alloc_countdown;
+_Atomic long culvi_alloc_count;
+
+void *culvi_alloc(size_t size)
+{
+    atomic_fetch_add(&culvi_alloc_count, 1);
+    if (atomic_load(&culvi_alloc_countdown) > 0 && atomic_fetch_sub(&culvi_alloc_countdown, 1) == 1)
+        return NULL;
+    return calloc(1, size);
+}
+#else
+void *culvi_alloc(size_t size)
+{
+    return calloc(1, size);
+}
+#endif
+
+void culvi_free(void *memory)
+{
+    free(memory);
+}

@@ -1,0 +1,130 @@
+/* The objects behind the API, and what they share: contexts, driver calls, deferred release.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_OBJECT_H_
+#define CULVI_OBJECT_H_
+
+#include "cuda_driver.h"
+#include "culvert/memory.h"
+#include "culvert/semaphore.h"
+#include "platform.h"
+
+#include <stdatomic.h>
+
+/* Something the caller gave up that the GPU may still use. It is part of the object, so that giving up
+ * allocates nothing and cannot fail. Guarded by the device's lock. */
+typedef struct culvi_retired {
+    struct culvi_retired *next;
+    CUevent event;  /* passed once the GPU is done; NULL: nothing to wait for, or not recorded yet */
+    bool unordered; /* no event could be recorded: only a device-wide wait tells */
+    /* Releases at the driver and frees the object. False: the driver refused for now, try again later. */
+    bool (*release)(struct culv_device *device, struct culvi_retired *self, bool last_try);
+} culvi_retired;
+
+enum { CULVI_STREAM_SLOTS = 16 };
+
+struct culv_device {
+    atomic_uint refs; /* the caller's handle and every object of the caller's made from it */
+    culvi_voice voice;
+    culvi_cuda *cuda;
+    CUdevice ordinal;
+    CUcontext context;
+    bool retained; /* the primary context, to be released */
+    culv_device_caps caps;
+    culvi_mutex
+        lock; /* guards what follows, and the graph of memories and buffers; never taken in the frame path */
+    culvi_retired *retired;
+    culv_device_counts counts;
+    /* Streams that were found to be this device's: checked once, not each frame (R6). */
+    atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
+#if CUDA_VERSION >= 12090
+    CUlogsCallbackHandle driver_log;
+#endif
+};
+
+/* What the graphics side can say about a device that was not found: asked only then. */
+typedef struct culvi_graphics_side {
+    void (*describe)(const struct culvi_graphics_side *self, const culvi_voice *voice,
+                     const culvi_probe *probe, culvi_text *description, culvi_text *hint);
+    const void *context;
+    const void *device;
+} culvi_graphics_side;
+
+culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culvi_graphics_side *side,
+                              const culv_device_desc *desc, culv_device **out);
+void culvi_device_ref(culv_device *device);
+void culvi_device_unref(culv_device *device);
+
+/* Makes the device's context current and lets CUDA calls pass in spite of a stream capture elsewhere (R8). */
+typedef struct culvi_scope {
+    bool pushed;
+    bool relaxed;
+    CUstreamCaptureMode mode;
+} culvi_scope;
+
+culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object);
+void culvi_leave(culv_device *device, culvi_scope *scope);
+/* The same for the frame path: nothing but the context, and that only when it is not current already. */
+CUresult culvi_enter_frame(const culv_device *device, bool *pushed);
+void culvi_leave_frame(const culv_device *device, bool pushed);
+
+/* Calls a driver function with a trace line. */
+#define CULVI_CU(device, function, arguments)                                                                \
+    (culvi_log(&(device)->voice, CULV_LOG_DEBUG, "%s%s", #function, #arguments),                             \
+     (device)->cuda->function arguments)
+
+/* Records the failure of a driver call: `refused` is the reason unless the code itself tells a better one. */
+culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUresult code, const char *call,
+                            culv_reason refused, const char *format, ...) CULVI_PRINTF(6, 7);
+/* An error that stays with the context: work is over there, and destroying is all that is left (R2). */
+bool culvi_cuda_sticky(CUresult code);
+/* The context or the driver is gone: there is nothing left to release (R3). */
+bool culvi_cuda_gone(CUresult code);
+
+/* Deferred release. The caller holds the lock. */
+typedef enum culvi_last_use { CULVI_LAST_USE_CONTEXT, CULVI_LAST_USE_STREAM } culvi_last_use;
+void culvi_retire(culv_device *device, culvi_retired *object, culvi_last_use use, CUstream stream);
+void culvi_reap(culv_device *device);
+/* Waits for all that is retired and releases it. No lock: the device has no users left. */
+void culvi_drain(culv_device *device);
+/* Tells whether a release that the driver answered with `code` is over, and notes what was odd about it. */
+bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
+
+struct culv_memory {
+    culv_device *device;
+    char label[64];
+    CUexternalMemory external;
+    uint64_t size;
+    bool dedicated;
+    /* Guarded by the device's lock. */
+    uint32_t refs;    /* the caller's handle and each buffer */
+    uint32_t buffers; /* mapped ranges alive, deferred ones included */
+    CUdeviceptr base; /* the one mapping of all of it; 0 when not mapped */
+    bool waiting;     /* on the retired list after a refused release */
+    culvi_retired retired;
+};
+
+struct culv_buffer {
+    culv_memory *memory;
+    uint64_t offset;
+    uint64_t size;
+    CUdeviceptr pointer;
+    char label[64];
+    culvi_retired retired;
+};
+
+struct culv_semaphore {
+    culv_device *device;
+    CUexternalSemaphore external;
+    culv_semaphore_type type;
+    _Atomic uint64_t last;
+    char label[64];
+    culvi_retired retired;
+};
+
+#define CULVI_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+/* Refuses an exporter that is not this device. */
+culv_result culvi_check_exporter(const culv_device *device, const char *object, const culv_uuid *exporter,
+                                 const char *what);
+
+#endif

@@ -1,0 +1,135 @@
+/* culv_vk: the caller's VkDevice, attached. SPDX-License-Identifier: MIT */
+#include "vk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { REQUIRED = 1, OPTIONAL = 0 };
+
+static culv_result load_device(culv_vk *vk, const culvi_voice *voice)
+{
+#define CULV_VK_INSTANCE(name, need)
+#define CULV_VK_DEVICE(name, need)                                                                           \
+    vk->table.name = (PFN_##name)vk->instance.vkGetDeviceProcAddr(vk->vk_device, #name);                     \
+    if (vk->table.name == NULL && (need) == REQUIRED)                                                        \
+        return culvi_fail(voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,                  \
+                          "the VkDevice lacks %s, which Vulkan 1.1 has", #name);
+#include "procs.h"
+#undef CULV_VK_INSTANCE
+#undef CULV_VK_DEVICE
+    return CULV_OK;
+}
+
+/* A function that is missing tells an extension that was not enabled. */
+static culv_result check_extensions(culv_vk *vk, const culvi_voice *voice, const culv_vk_candidate *c)
+{
+    const char *extension = vk->table.vkGetMemoryFdKHR == NULL ? VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME
+                            : vk->table.vkGetSemaphoreFdKHR == NULL
+                                ? VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME
+                                : NULL;
+    if (extension == NULL) return CULV_OK;
+    if (c->has_external_memory_fd && !c->has_external_semaphore_fd && vk->device->caps.is_software)
+        return culvi_fail(
+            voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
+            "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan "
+            "exportable timelines; enable what culv_vk_instance_layers() lists, after validation layers, "
+            "and then the device extension %s",
+            vk->name, culvi_vk_soft_layer, extension);
+    return culvi_fail(voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+                      "the VkDevice of '%s' was created without the extension %s; enable what "
+                      "culv_vk_device_extensions() lists",
+                      vk->name, extension);
+}
+
+static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const culv_vk_desc *d,
+                                  const culv_vk_candidate *c)
+{
+    if (c->api_version < VK_API_VERSION_1_1)
+        return culvi_fail(voice, vk->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", vk->name);
+    if (!culvi_uuid_equal(&c->uuid, &vk->device->caps.uuid)) {
+        char buffer[512];
+        culvi_text text = {buffer, sizeof buffer, 0};
+        culvi_text_add(&text, "'%.120s' UUID ", vk->name);
+        culvi_text_add_uuid(&text, &c->uuid);
+        culvi_text_add(&text, ", but the culv_device is '%.120s' UUID ", vk->device->caps.name);
+        culvi_text_add_uuid(&text, &vk->device->caps.uuid);
+        return culvi_fail(
+            voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "the VkPhysicalDevice is %s; open the device with culv_vk_device_open(), which finds the one "
+            "that matches",
+            buffer);
+    }
+    if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
+        return culvi_fail(
+            voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
+            "'%s' is one of %u linked GPUs and culv_vk_desc.num_physical_devices is %u; memory of a "
+            "device group has instances on several GPUs and CUDA would see one of them. Create the "
+            "VkDevice from one physical device and set num_physical_devices to 1",
+            vk->name, c->group_size, d->num_physical_devices);
+    return CULV_OK;
+}
+
+culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_vk **out)
+{
+    culv_vk_desc d;
+    culv_vk_candidate candidate;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vk_attach: %s is NULL",
+                          device == NULL ? "device"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    const culvi_voice *voice = &device->voice;
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_desc");
+    if (result != CULV_OK) return result;
+    const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
+                          : d.instance == NULL             ? "instance"
+                          : d.physical_device == NULL      ? "physical_device"
+                          : d.device == NULL               ? "device"
+                                                           : NULL;
+    if (missing != NULL)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_desc.%s is NULL", missing);
+    culv_vk *vk = culvi_alloc(sizeof *vk);
+    if (vk == NULL)
+        return culvi_fail(voice, d.label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
+                          "out of host memory");
+    vk->device = device;
+    vk->physical_device = d.physical_device;
+    vk->vk_device = d.device;
+    culvi_label_set(vk->label, d.label);
+    result = culvi_vk_instance_load(voice, d.get_instance_proc_addr, d.instance, &vk->instance);
+    if (result == CULV_OK) result = culvi_vk_examine(voice, &vk->instance, d.physical_device, &candidate);
+    if (result != CULV_OK) goto free_vk;
+    snprintf(vk->name, sizeof vk->name, "%s", candidate.name);
+    vk->uuid = candidate.uuid;
+    result = check_identity(vk, voice, &d, &candidate);
+    if (result == CULV_OK) result = load_device(vk, voice);
+    if (result == CULV_OK) result = check_extensions(vk, voice, &candidate);
+    if (result != CULV_OK) goto free_vk;
+    culvi_device_ref(device);
+    culvi_mutex_lock(&device->lock);
+    device->counts.attachments++;
+    culvi_mutex_unlock(&device->lock);
+    culvi_log(voice, CULV_LOG_INFO, "attached Vulkan device '%s'", vk->name);
+    *out = vk;
+    return CULV_OK;
+
+free_vk:
+    culvi_free(vk);
+    return result;
+}
+
+void culv_vk_detach(culv_vk **vk)
+{
+    if (vk == NULL || *vk == NULL) return;
+    culv_vk *mine = *vk;
+    culv_device *device = mine->device;
+    *vk = NULL;
+    culvi_mutex_lock(&device->lock);
+    device->counts.attachments--;
+    culvi_mutex_unlock(&device->lock);
+    culvi_free(mine);
+    culvi_device_unref(device);
+}

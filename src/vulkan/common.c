@@ -1,0 +1,117 @@
+/* Loading Vulkan functions, naming results, the lists of what a caller must enable. SPDX-License-Identifier:
+ * MIT */
+#include "vk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char culvi_vk_soft_layer[] = "VK_LAYER_CULVERT_soft";
+
+enum { REQUIRED = 1, OPTIONAL = 0 };
+
+culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
+                                   VkInstance instance, culvi_vk_instance *out)
+{
+    memset(out, 0, sizeof *out);
+    out->handle = instance;
+#define CULV_VK_INSTANCE(name, need)                                                                         \
+    out->name = (PFN_##name)get_proc(instance, #name);                                                       \
+    if (out->name == NULL && (need) == REQUIRED)                                                             \
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,                       \
+                          "get_instance_proc_addr does not know %s for this instance; create it with "       \
+                          "VkApplicationInfo::apiVersion 1.1 or higher",                                     \
+                          #name);
+#define CULV_VK_DEVICE(name, need)
+#include "procs.h"
+#undef CULV_VK_INSTANCE
+#undef CULV_VK_DEVICE
+    return CULV_OK;
+}
+
+const char *culvi_vk_result_name(VkResult code)
+{
+    switch ((int)code) {
+#define ROW(name)                                                                                            \
+    case name: return #name;
+        ROW(VK_SUCCESS)
+        ROW(VK_NOT_READY)
+        ROW(VK_TIMEOUT)
+        ROW(VK_INCOMPLETE)
+        ROW(VK_ERROR_OUT_OF_HOST_MEMORY)
+        ROW(VK_ERROR_OUT_OF_DEVICE_MEMORY)
+        ROW(VK_ERROR_INITIALIZATION_FAILED)
+        ROW(VK_ERROR_DEVICE_LOST)
+        ROW(VK_ERROR_MEMORY_MAP_FAILED)
+        ROW(VK_ERROR_LAYER_NOT_PRESENT)
+        ROW(VK_ERROR_EXTENSION_NOT_PRESENT)
+        ROW(VK_ERROR_FEATURE_NOT_PRESENT)
+        ROW(VK_ERROR_TOO_MANY_OBJECTS)
+        ROW(VK_ERROR_INVALID_EXTERNAL_HANDLE)
+        ROW(VK_ERROR_UNKNOWN)
+#undef ROW
+    default: return "an unlisted VkResult";
+    }
+}
+
+culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult code, const char *call,
+                          culv_reason reason, const char *format, ...)
+{
+    char what[768];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    culv_result result = CULV_ERROR_DRIVER;
+    if (code == VK_ERROR_OUT_OF_HOST_MEMORY || code == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
+        result = CULV_ERROR_OUT_OF_MEMORY;
+        reason = code == VK_ERROR_OUT_OF_HOST_MEMORY ? CULV_REASON_HOST_MEMORY : CULV_REASON_DEVICE_MEMORY;
+    } else if (code == VK_ERROR_DEVICE_LOST) {
+        result = CULV_ERROR_ASYNC;
+        reason = CULV_REASON_DEVICE_LOST;
+    }
+    return culvi_fail_native(voice, object, result, reason, CULV_API_VULKAN, code, call,
+                             "%s: %s answered %s (%d)", what, call, culvi_vk_result_name(code), (int)code);
+}
+
+static uint32_t list(const char *const *names, uint32_t count, uint32_t capacity, const char **out)
+{
+    for (uint32_t i = 0; out != NULL && i < count && i < capacity; i++)
+        out[i] = names[i];
+    return count;
+}
+
+uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+{
+    /* Vulkan 1.0, which Culvert does not take, would need the capabilities extensions; 1.1 has them in core.
+     */
+    (void)api_version;
+    return list(NULL, 0, capacity, out_names);
+}
+
+uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+{
+    static const char *const names[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
+                                        VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
+                                        VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME};
+    return list(names, api_version < VK_API_VERSION_1_2 ? 3 : 2, capacity, out_names);
+}
+
+uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t capacity,
+                                 const char **out_names)
+{
+    static const char *const names[] = {culvi_vk_soft_layer};
+    uint32_t found = 0;
+    uint32_t count = 0;
+    if (get_instance_proc_addr == NULL || !culvi_soft_allowed()) return 0;
+    PFN_vkEnumerateInstanceLayerProperties enumerate =
+        (PFN_vkEnumerateInstanceLayerProperties)get_instance_proc_addr(NULL,
+                                                                       "vkEnumerateInstanceLayerProperties");
+    if (enumerate == NULL || enumerate(&count, NULL) != VK_SUCCESS || count == 0) return 0;
+    VkLayerProperties *layers = culvi_alloc(count * sizeof *layers);
+    if (layers == NULL) return 0;
+    if (enumerate(&count, layers) >= VK_SUCCESS)
+        for (uint32_t i = 0; i < count; i++)
+            if (strcmp(layers[i].layerName, culvi_vk_soft_layer) == 0) found = 1;
+    culvi_free(layers);
+    return list(names, found, capacity, out_names);
+}

@@ -1,0 +1,379 @@
+/* Physical devices and their CUDA match. SPDX-License-Identifier: MIT */
+#include "vk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_instance *vk, uint32_t *count,
+                                      VkPhysicalDevice **out)
+{
+    uint32_t n = 0;
+    VkResult r = vk->vkEnumeratePhysicalDevices(vk->handle, &n, NULL);
+    if (r < VK_SUCCESS)
+        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices", CULV_REASON_DRIVER_REFUSED,
+                             "the instance's devices could not be listed");
+    VkPhysicalDevice *devices = culvi_alloc((n + 1) * sizeof *devices);
+    if (devices == NULL)
+        return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
+                          "out of host memory");
+    r = vk->vkEnumeratePhysicalDevices(vk->handle, &n, devices);
+    if (r < VK_SUCCESS) {
+        culvi_free(devices);
+        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices", CULV_REASON_DRIVER_REFUSED,
+                             "the instance's devices could not be listed");
+    }
+    *count = n;
+    *out = devices;
+    return CULV_OK;
+}
+
+culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                VkPhysicalDevice device, uint32_t *out)
+{
+    uint32_t n = 0;
+    VkPhysicalDeviceGroupProperties *groups = NULL;
+    VkResult r = vk->vkEnumeratePhysicalDeviceGroups(vk->handle, &n, NULL);
+    if (r >= VK_SUCCESS) {
+        groups = culvi_alloc((n + 1) * sizeof *groups);
+        if (groups == NULL)
+            return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
+                              "out of host memory");
+        for (uint32_t i = 0; i < n; i++)
+            groups[i].sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES;
+        r = vk->vkEnumeratePhysicalDeviceGroups(vk->handle, &n, groups);
+    }
+    if (r < VK_SUCCESS) {
+        culvi_free(groups);
+        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDeviceGroups", CULV_REASON_DRIVER_REFUSED,
+                             "the instance's device groups could not be listed");
+    }
+    *out = 1;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < groups[i].physicalDeviceCount; j++)
+            if (groups[i].physicalDevices[j] == device && groups[i].physicalDeviceCount > *out)
+                *out = groups[i].physicalDeviceCount;
+    culvi_free(groups);
+    return CULV_OK;
+}
+
+static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice device, culv_vk_candidate *out)
+{
+    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                              .pNext = &id};
+    VkPhysicalDeviceProperties basic;
+    vk->vkGetPhysicalDeviceProperties(device, &basic);
+    if (basic.apiVersion >= VK_API_VERSION_1_2) id.pNext = &driver;
+    if (basic.apiVersion >= VK_API_VERSION_1_1) vk->vkGetPhysicalDeviceProperties2(device, &properties);
+    out->physical_device = device;
+    out->api_version = basic.apiVersion;
+    out->type = basic.deviceType;
+    memcpy(out->uuid.bytes, id.deviceUUID, sizeof out->uuid.bytes);
+    snprintf(out->name, sizeof out->name, "%s", basic.deviceName);
+    snprintf(out->driver_name, sizeof out->driver_name, "%s", driver.driverName);
+    snprintf(out->driver_info, sizeof out->driver_info, "%s", driver.driverInfo);
+}
+
+static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                      VkPhysicalDevice device, culv_vk_candidate *out)
+{
+    uint32_t n = 0;
+    VkExtensionProperties *list = NULL;
+    VkResult r = vk->vkEnumerateDeviceExtensionProperties(device, NULL, &n, NULL);
+    if (r >= VK_SUCCESS) {
+        list = culvi_alloc((n + 1) * sizeof *list);
+        if (list == NULL)
+            return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
+                              "out of host memory");
+        r = vk->vkEnumerateDeviceExtensionProperties(device, NULL, &n, list);
+    }
+    if (r < VK_SUCCESS) {
+        culvi_free(list);
+        return culvi_fail_vk(voice, NULL, r, "vkEnumerateDeviceExtensionProperties",
+                             CULV_REASON_DRIVER_REFUSED, "the extensions of '%s' could not be listed",
+                             out->name);
+    }
+    bool timeline = out->api_version >= VK_API_VERSION_1_2;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *name = list[i].extensionName;
+        if (strcmp(name, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME) == 0) out->has_external_memory_fd = 1;
+        if (strcmp(name, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME) == 0)
+            out->has_external_semaphore_fd = 1;
+        if (strcmp(name, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME) == 0) timeline = true;
+    }
+    culvi_free(list);
+    if (timeline) {
+        VkPhysicalDeviceTimelineSemaphoreFeatures t = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES};
+        VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                              .pNext = &t};
+        vk->vkGetPhysicalDeviceFeatures2(device, &features);
+        out->has_timeline_semaphore = t.timelineSemaphore;
+    }
+    return CULV_OK;
+}
+
+static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk, VkPhysicalDevice device,
+                                                    VkExternalMemoryHandleTypeFlagBits type)
+{
+    VkPhysicalDeviceExternalBufferInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
+        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                 VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+        .handleType = type};
+    VkExternalBufferProperties out = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
+    vk->vkGetPhysicalDeviceExternalBufferProperties(device, &info, &out);
+    /* The features tell, not a VkResult: Mesa succeeds with none for what it does not know. */
+    return out.externalMemoryProperties.externalMemoryFeatures;
+}
+
+static uint32_t semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
+                                     VkSemaphoreType type)
+{
+    VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = type};
+    VkPhysicalDeviceExternalSemaphoreInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
+        .pNext = type == VK_SEMAPHORE_TYPE_TIMELINE ? &kind : NULL,
+        .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalSemaphoreProperties out = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    vk->vkGetPhysicalDeviceExternalSemaphoreProperties(device, &info, &out);
+    return (out.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
+}
+
+culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk, VkPhysicalDevice device,
+                             culv_vk_candidate *out)
+{
+    *out = culv_vk_candidate_init();
+    out->cuda_ordinal = -1;
+    out->group_size = 1;
+    examine_identity(vk, device, out);
+    if (out->api_version < VK_API_VERSION_1_1) return CULV_OK;
+    culv_result result = examine_extensions(voice, vk, device, out);
+    if (result == CULV_OK) result = culvi_vk_group_size(voice, vk, device, &out->group_size);
+    if (result != CULV_OK) return result;
+    VkExternalMemoryFeatureFlags fd =
+        buffer_features(vk, device, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+    VkExternalMemoryFeatureFlags dma =
+        buffer_features(vk, device, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);
+    out->buffer_opaque_fd_export = (fd & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
+    out->buffer_opaque_fd_dedicated_only = (fd & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
+    out->buffer_dma_buf_export = (dma & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
+    if (out->has_timeline_semaphore)
+        out->timeline_opaque_fd_export = semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
+    out->binary_opaque_fd_export = semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_BINARY);
+    return CULV_OK;
+}
+
+/* The likely cause for a device without a CUDA match; "" when none is known. */
+static const char *likely_cause(const culv_vk_candidate *c)
+{
+    bool nvidia = strstr(c->driver_name, "NVIDIA") != NULL || strstr(c->name, "NVIDIA") != NULL;
+    if (c->type == VK_PHYSICAL_DEVICE_TYPE_CPU && !culvi_soft_allowed())
+        return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which has to be "
+               "allowed "
+               "(CULVERT_SOFT=1 or culv_soft_enable())";
+    if (c->type == VK_PHYSICAL_DEVICE_TYPE_CPU)
+        return "It is a software Vulkan device, and the software twin does not have it: "
+               "culv_device_desc.driver may "
+               "exclude the twin, or the twin found another Vulkan driver (VK_DRIVER_FILES)";
+    if (!nvidia)
+        return "It is not an NVIDIA GPU, so CUDA cannot reach it; rank the devices and draw on another";
+    return "It is an NVIDIA GPU that CUDA does not show: look at CUDA_VISIBLE_DEVICES, at MIG mode, and "
+           "whether the "
+           "container was given the compute capability";
+}
+
+static void add_device(culvi_text *text, const culv_vk_candidate *c)
+{
+    culvi_text_add(text, "Vulkan device '%s' UUID ", c->name);
+    culvi_text_add_uuid(text, &c->uuid);
+}
+
+/* Fills the match and, where there is none, the reason. */
+static void match(const culvi_probe *probe, culv_vk_candidate *c)
+{
+    culvi_text why = {c->why, sizeof c->why, 0};
+    const culvi_cuda_device *found = culvi_probe_find(probe, &c->uuid);
+    if (c->api_version < VK_API_VERSION_1_1) {
+        c->reason = CULV_REASON_VULKAN_VERSION;
+        culvi_text_add(&why, "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", c->name);
+        return;
+    }
+    if (found == NULL) {
+        bool any = probe->drivers[0] != NULL || probe->drivers[1] != NULL;
+        c->reason = any || probe->reason == CULV_REASON_NONE ? CULV_REASON_DEVICE_UNKNOWN : probe->reason;
+        add_device(&why, c);
+        culvi_text_add(&why, " has no CUDA partner among: ");
+        culvi_probe_describe(probe, &why);
+        culvi_text_add(&why, ". %s", likely_cause(c));
+        return;
+    }
+    c->driver = found->cuda->kind;
+    c->cuda_ordinal = found->ordinal;
+    snprintf(c->cuda_name, sizeof c->cuda_name, "%s", found->name);
+    const char *missing = !c->has_external_memory_fd      ? VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME
+                          : !c->has_external_semaphore_fd ? VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME
+                                                          : NULL;
+    if (missing != NULL && c->has_external_memory_fd && c->driver == CULV_DRIVER_SOFT) {
+        c->reason = CULV_REASON_LAYER_MISSING;
+        culvi_text_add(&why,
+                       "'%s' lacks %s because the instance was created without the layer %s; enable what "
+                       "culv_vk_instance_layers() lists, after validation layers",
+                       c->name, missing, culvi_vk_soft_layer);
+    } else if (missing != NULL) {
+        c->reason = CULV_REASON_EXTENSION_MISSING;
+        culvi_text_add(&why, "'%s' does not offer %s; a newer graphics driver may", c->name, missing);
+    } else {
+        c->reachable = 1;
+    }
+}
+
+static int rank(const culv_vk_candidate *c)
+{
+    int kind = c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? 3
+               : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 2
+               : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? 1
+                                                                   : 0;
+    return (c->reachable ? 100 : 0) + (c->driver == CULV_DRIVER_NVIDIA ? 10 : 0) + kind;
+}
+
+/* Examines and ranks all devices of an instance; the list is the caller's to free. */
+static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance *vk, const culvi_probe *probe,
+                              uint32_t *count, culv_vk_candidate **out)
+{
+    VkPhysicalDevice *devices = NULL;
+    uint32_t n = 0;
+    culv_result result = culvi_vk_physical_devices(voice, vk, &n, &devices);
+    if (result != CULV_OK) return result;
+    culv_vk_candidate *list = culvi_alloc((n + 1) * sizeof *list);
+    if (list == NULL) {
+        result =
+            culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, "out of host memory");
+        goto free_devices;
+    }
+    for (uint32_t i = 0; i < n && result == CULV_OK; i++) {
+        result = culvi_vk_examine(voice, vk, devices[i], &list[i]);
+        if (result == CULV_OK) match(probe, &list[i]);
+    }
+    if (result != CULV_OK) {
+        culvi_free(list);
+        goto free_devices;
+    }
+    for (uint32_t i = 1; i < n; i++) { /* stable: equals stay in the instance's order */
+        culv_vk_candidate c = list[i];
+        uint32_t at = i;
+        for (; at > 0 && rank(&list[at - 1]) < rank(&c); at--)
+            list[at] = list[at - 1];
+        list[at] = c;
+    }
+    *count = n;
+    *out = list;
+free_devices:
+    culvi_free(devices);
+    return result;
+}
+
+static culv_result check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc, VkInstance instance,
+                                  const void *third, const char *third_name)
+{
+    const char *what = get_proc == NULL   ? "get_instance_proc_addr"
+                       : instance == NULL ? "instance"
+                       : third == NULL    ? third_name
+                                          : NULL;
+    if (what == NULL) return CULV_OK;
+    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
+                      what);
+}
+
+culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                          VkInstance instance, const culv_device_desc *desc, uint32_t *count,
+                                          culv_vk_candidate *out)
+{
+    culv_device_desc d;
+    culvi_voice voice;
+    culvi_probe probe;
+    culvi_vk_instance vk;
+    culv_vk_candidate *list = NULL;
+    uint32_t n = 0;
+    culv_result result =
+        check_instance("culv_vk_rank_physical_devices", get_instance_proc_addr, instance, count, "count");
+    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
+    if (result != CULV_OK) return result;
+    culvi_voice_init(&voice, &d.log, d.label);
+    result = culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk);
+    if (result == CULV_OK) result = culvi_probe_open(&voice, d.driver, &probe);
+    if (result != CULV_OK) return result;
+    result = candidates(&voice, &vk, &probe, &n, &list);
+    culvi_probe_close(&probe);
+    if (result != CULV_OK) return result;
+    for (uint32_t i = 0; out != NULL && i < n && i < *count; i++) {
+        /* Elements of the caller's version of the struct: its size, not ours, is the stride. */
+        size_t stride = out->struct_size;
+        if (stride < sizeof(size_t) + sizeof(VkPhysicalDevice) || stride > 65536) {
+            result = culvi_fail(&voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
+                                "out[0].struct_size is %zu; start each element from culv_vk_candidate_init()",
+                                stride);
+            break;
+        }
+        char *element = (char *)out + i * stride;
+        memcpy(element, &stride, sizeof stride);
+        culvi_struct_write(element, &list[i], sizeof list[i]);
+    }
+    culvi_free(list);
+    if (result == CULV_OK) *count = n;
+    return result;
+}
+
+/* Names the device asked for and, since the mistake may be in the choice, its siblings with what CUDA makes
+ * of them. */
+static void describe(const culvi_graphics_side *side, const culvi_voice *voice, const culvi_probe *probe,
+                     culvi_text *description, culvi_text *hint)
+{
+    const culvi_vk_instance *vk = side->context;
+    culv_vk_candidate *list = NULL;
+    uint32_t n = 0;
+    if (candidates(voice, vk, probe, &n, &list) != CULV_OK) {
+        culvi_text_add(description, "a Vulkan device that could not be examined");
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (list[i].physical_device == side->device) {
+            add_device(description, &list[i]);
+            culvi_text_add(hint, "%s", likely_cause(&list[i]));
+        }
+    for (uint32_t i = 0, others = 0; i < n; i++) {
+        if (list[i].physical_device == side->device) continue;
+        culvi_text_add(description, others++ == 0 ? " (the instance also has " : ", ");
+        add_device(description, &list[i]);
+        culvi_text_add(description, list[i].cuda_ordinal >= 0 ? " with a CUDA match" : " without one");
+    }
+    if (n > 1) culvi_text_add(description, ")");
+    culvi_free(list);
+}
+
+culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+                                VkPhysicalDevice physical_device, const culv_device_desc *desc,
+                                culv_device **out)
+{
+    culv_device_desc d;
+    culvi_voice voice;
+    culvi_vk_instance vk;
+    culv_vk_candidate chosen = culv_vk_candidate_init();
+    culv_result result = check_instance("culv_vk_device_open", get_instance_proc_addr, instance,
+                                        out == NULL ? NULL : (const void *)physical_device,
+                                        out == NULL ? "out" : "physical_device");
+    if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
+    if (result != CULV_OK) return result;
+    culvi_voice_init(&voice, &d.log, d.label);
+    result = culvi_vk_instance_load(&voice, get_instance_proc_addr, instance, &vk);
+    if (result != CULV_OK) return result;
+    examine_identity(&vk, physical_device, &chosen);
+    if (chosen.api_version < VK_API_VERSION_1_1)
+        return culvi_fail(&voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", chosen.name);
+    culvi_graphics_side side = {describe, &vk, (const void *)physical_device};
+    return culvi_device_open(&chosen.uuid, -1, &side, &d, out);
+}

@@ -1,0 +1,69 @@
+/* The Vulkan attachment's symbols in a build without it (CULVERT_VULKAN=OFF): each says so. Vulkan's types
+ * are not there; on every ABI that Culvert builds for, its handles and pointers are passed alike as one
+ * machine word. SPDX-License-Identifier: MIT */
+#include "../message.h"
+
+#define REFUSE(name)                                                                                         \
+    return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,                             \
+                      "%s: this build of Culvert leaves Vulkan out (CULVERT_VULKAN=OFF)", #name)
+#define STUB2(name)                                                                                          \
+    CULV_API culv_result name(WORD a, WORD b);                                                               \
+    culv_result name(WORD a, WORD b)                                                                         \
+    {                                                                                                        \
+        (void)a, (void)b;                                                                                    \
+        REFUSE(name);                                                                                        \
+    }
+#define STUB3(name)                                                                                          \
+    CULV_API culv_result name(WORD a, WORD b, WORD c);                                                       \
+    culv_result name(WORD a, WORD b, WORD c)                                                                 \
+    {                                                                                                        \
+        (void)a, (void)b, (void)c;                                                                           \
+        REFUSE(name);                                                                                        \
+    }
+#define STUB5(name)                                                                                          \
+    CULV_API culv_result name(WORD a, WORD b, WORD c, WORD d, WORD e);                                       \
+    culv_result name(WORD a, WORD b, WORD c, WORD d, WORD e)                                                 \
+    {                                                                                                        \
+        (void)a, (void)b, (void)c, (void)d, (void)e;                                                         \
+        REFUSE(name);                                                                                        \
+    }
+#define WORD const void *
+
+CULV_API uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
+                                              const char **out_names);
+CULV_API uint32_t culv_vk_instance_layers(WORD get_proc, uint32_t capacity, const char **out_names);
+CULV_API uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names);
+CULV_API void culv_vk_detach(void **vk);
+
+uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+{
+    (void)api_version, (void)capacity, (void)out_names;
+    return 0;
+}
+
+uint32_t culv_vk_instance_layers(WORD get_proc, uint32_t capacity, const char **out_names)
+{
+    (void)get_proc, (void)capacity, (void)out_names;
+    return 0;
+}
+
+uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+{
+    (void)api_version, (void)capacity, (void)out_names;
+    return 0;
+}
+
+void culv_vk_detach(void **vk)
+{
+    (void)vk;
+}
+
+STUB5(culv_vk_rank_physical_devices)
+STUB5(culv_vk_device_open)
+STUB3(culv_vk_attach)
+STUB3(culv_vk_memory_import)
+STUB3(culv_vk_semaphore_import)
+STUB2(culv_vk_buffer_release_barrier2)
+STUB2(culv_vk_buffer_acquire_barrier2)
+STUB2(culv_vk_buffer_release_barrier)
+STUB2(culv_vk_buffer_acquire_barrier)
