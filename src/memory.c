@@ -41,11 +41,8 @@ static void settle_or_wait(culv_memory *memory, bool entered, bool last_try)
     if (memory->waiting || (entered && settle(memory, last_try))) return;
     memory->waiting = true;
     memory->retired.event = NULL;
-    memory->retired.unordered = false;
     memory->retired.release = release_memory;
-    memory->retired.next = device->retired;
-    device->retired = &memory->retired;
-    device->counts.deferred++;
+    culvi_keep(device, &memory->retired);
 }
 
 static culv_result import_duplicate(culv_device *device, const culv_memory_desc *desc,
@@ -255,7 +252,7 @@ static bool release_buffer(culv_device *device, culvi_retired *self, bool last_t
     return true;
 }
 
-static void give_up(culv_buffer **buffer, culvi_last_use use, CUstream last_use)
+static void give_up(culv_buffer **buffer, bool has_last_use, CUstream last_use)
 {
     if (buffer == NULL || *buffer == NULL) return;
     culv_buffer *mine = *buffer;
@@ -264,19 +261,19 @@ static void give_up(culv_buffer **buffer, culvi_last_use use, CUstream last_use)
     mine->retired.release = release_buffer;
     culvi_mutex_lock(&device->lock);
     device->counts.buffers--;
-    culvi_retire(device, &mine->retired, use, last_use);
+    culvi_retire(device, &mine->retired, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
 
 void culv_buffer_unmap(culv_buffer **buffer)
 {
-    give_up(buffer, CULVI_LAST_USE_CONTEXT, NULL);
+    give_up(buffer, false, NULL);
 }
 
 void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use)
 {
-    give_up(buffer, CULVI_LAST_USE_STREAM, last_use);
+    give_up(buffer, true, last_use);
 }
 
 CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer)

@@ -12,7 +12,7 @@
 #if defined(__GNUC__) && !defined(__MINGW32__)
 #    define CULVI_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #elif defined(__MINGW32__)
-#    define CULVI_PRINTF(f, a) __attribute__((format(__MINGW_PRINTF_FORMAT, f, a)))
+#    define CULVI_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))
 #else
 #    define CULVI_PRINTF(f, a)
 #endif

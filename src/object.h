@@ -10,12 +10,11 @@
 
 #include <stdatomic.h>
 
-/* Something the caller gave up that the GPU may still use. It is part of the object, so that giving up
+/* Something the caller gave up that the driver still holds. It is part of the object, so that giving up
  * allocates nothing and cannot fail. Guarded by the device's lock. */
 typedef struct culvi_retired {
     struct culvi_retired *next;
-    CUevent event;  /* passed once the GPU is done; NULL: nothing to wait for, or not recorded yet */
-    bool unordered; /* no event could be recorded: only a device-wide wait tells */
+    CUevent event; /* passed once the GPU is done; NULL: nothing to wait for */
     /* Releases at the driver and frees the object. False: the driver refused for now, try again later. */
     bool (*release)(struct culv_device *device, struct culvi_retired *self, bool last_try);
 } culvi_retired;
@@ -80,9 +79,10 @@ bool culvi_cuda_sticky(CUresult code);
 /* The context or the driver is gone: there is nothing left to release (R3). */
 bool culvi_cuda_gone(CUresult code);
 
-/* Deferred release. The caller holds the lock. */
-typedef enum culvi_last_use { CULVI_LAST_USE_CONTEXT, CULVI_LAST_USE_STREAM } culvi_last_use;
-void culvi_retire(culv_device *device, culvi_retired *object, culvi_last_use use, CUstream stream);
+/* Deferred release. The caller holds the lock. Without a last use the driver's own wait is all there is. */
+void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use, CUstream last_use);
+/* Leaves an object to a later sweep. */
+void culvi_keep(culv_device *device, culvi_retired *object);
 void culvi_reap(culv_device *device);
 /* Waits for all that is retired and releases it. No lock: the device has no users left. */
 void culvi_drain(culv_device *device);

@@ -1,6 +1,10 @@
-/* Deferred release: what the caller gave up goes back to the driver once the GPU is done with it (R1),
- * without waiting, without breaking a stream capture (R8), and also when the driver refuses at first, when
- * the context has faulted (R2) or is gone (R3). SPDX-License-Identifier: MIT */
+/* Deferred release (R1): what the caller gave up with a stream of last use goes back to the driver once that
+ * stream has got there, and what the driver refuses to take back is tried again.
+ *
+ * Why no deferral without a stream: the only event over a whole context, cuCtxRecordEvent, invalidates every
+ * stream capture in the context, in relaxed mode too (measured, docs/nvidia-measured.md), which R8 forbids.
+ * Releasing at once is safe there: cuMemFree and cuDestroyExternalSemaphore wait for the work that uses what
+ * they release (measured). SPDX-License-Identifier: MIT */
 #include "object.h"
 
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try)
@@ -10,62 +14,75 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
         device->counts.late_destroys++;
         return true;
     }
-    /* Under a sticky error the driver answers every call with it; what it was asked to free goes with the
-     * context. */
+    /* Under a sticky error the driver answers with it and frees nothing; all of it goes with the context
+     * (measured). */
     if (culvi_cuda_sticky(code)) return true;
     if (last_try)
         culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "%s was refused twice (error %d): something is left at the driver", call, (int)code);
+                  "%s was refused again (error %d): something is left at the driver", call, (int)code);
     return last_try;
 }
 
-/* Records when the GPU will be done. True: it is known to be done already. */
-static bool mark(culv_device *device, culvi_retired *object, culvi_last_use use, CUstream stream)
+static void destroy_event(culv_device *device, culvi_retired *object)
 {
-    const culvi_cuda *cuda = device->cuda;
-    if (use == CULVI_LAST_USE_CONTEXT && cuda->cuCtxRecordEvent == NULL) {
-        /* Drivers before 555 have no event for a whole context: there, and only there, giving up waits. */
-        (void)CULVI_CU(device, cuCtxSynchronize, ());
-        return true;
-    }
-    CUresult r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
-    if (r != CUDA_SUCCESS) {
-        object->event = NULL;
-        object->unordered = true;
-        return culvi_cuda_sticky(r) || culvi_cuda_gone(r);
-    }
-    r = use == CULVI_LAST_USE_STREAM ? CULVI_CU(device, cuEventRecord, (object->event, stream))
-                                     : CULVI_CU(device, cuCtxRecordEvent, (device->context, object->event));
-    if (r == CUDA_SUCCESS) return false;
-    if (CULVI_CU(device, cuEventDestroy, (object->event)) != CUDA_SUCCESS)
+    CUresult r = CULVI_CU(device, cuEventDestroy, (object->event));
+    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
         (void)CULVI_CU(device, cuEventDestroy, (object->event));
     object->event = NULL;
-    object->unordered = true;
-    return culvi_cuda_sticky(r) || culvi_cuda_gone(r);
+}
+
+/* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at once: the
+ * driver then waits by itself. In the device's context. */
+static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
+{
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult r = CULVI_CU(device, cuStreamIsCapturing, (last_use, &capture));
+    if (r != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+        /* An event recorded now would become part of the caller's graph. */
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "the stream of last use %p is being captured: not deferred", (void *)last_use);
+        return;
+    }
+    r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+    if (r != CUDA_SUCCESS) {
+        object->event = NULL;
+        return;
+    }
+    if (CULVI_CU(device, cuEventRecord, (object->event, last_use)) != CUDA_SUCCESS)
+        destroy_event(device, object);
 }
 
 /* True when the GPU is done with the object. In the device's context. */
 static bool is_due(culv_device *device, culvi_retired *object, bool wait)
 {
-    if (object->unordered && wait) {
-        object->unordered = false;
-        (void)CULVI_CU(device, cuCtxSynchronize, ()); /* whatever it answers, there is no more to wait for */
-        return true;
-    }
-    if (object->unordered) {
-        object->unordered = false;
-        if (mark(device, object, CULVI_LAST_USE_CONTEXT, NULL)) return true;
-        if (object->unordered) return false;
-    }
     if (object->event == NULL) return true;
     CUresult r = wait ? CULVI_CU(device, cuEventSynchronize, (object->event))
                       : CULVI_CU(device, cuEventQuery, (object->event));
     if (r != CUDA_SUCCESS && !wait && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) return false;
-    r = CULVI_CU(device, cuEventDestroy, (object->event));
-    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-        (void)CULVI_CU(device, cuEventDestroy, (object->event));
-    object->event = NULL;
+    destroy_event(device, object);
     return true;
+}
+
+/* Releases what is due of the list; the rest goes back onto it. In the device's context where there is one.
+ */
+static void sweep(culv_device *device, bool entered, bool wait, bool last_try)
+{
+    culvi_retired *list = device->retired;
+    device->retired = NULL; /* a release may retire something anew */
+    while (list != NULL) {
+        culvi_retired *next = list->next;
+        device->counts.deferred--;
+        if ((entered && !is_due(device, list, wait)) || !list->release(device, list, last_try))
+            culvi_keep(device, list);
+        list = next;
+    }
+}
+
+void culvi_keep(culv_device *device, culvi_retired *object)
+{
+    object->next = device->retired;
+    device->retired = object;
+    device->counts.deferred++;
 }
 
 void culvi_reap(culv_device *device)
@@ -73,58 +90,32 @@ void culvi_reap(culv_device *device)
     culvi_scope scope;
     if (device->retired == NULL) return;
     if (culvi_enter(device, &scope, NULL) != CULV_OK) return; /* another time */
-    culvi_retired *due = device->retired;
-    device->retired = NULL; /* a release may retire something anew */
-    while (due != NULL) {
-        culvi_retired *next = due->next;
-        device->counts.deferred--;
-        if (!is_due(device, due, false) || !due->release(device, due, false)) {
-            due->next = device->retired;
-            device->retired = due;
-            device->counts.deferred++;
-        }
-        due = next;
-    }
+    sweep(device, true, false, false);
     culvi_leave(device, &scope);
 }
 
-void culvi_retire(culv_device *device, culvi_retired *object, culvi_last_use use, CUstream stream)
+void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use, CUstream last_use)
 {
     culvi_scope scope;
     object->event = NULL;
-    object->unordered = false;
-    if (culvi_enter(device, &scope, NULL) == CULV_OK) {
-        (void)mark(device, object, use, stream);
-        culvi_leave(device, &scope);
-    } else {
-        object->unordered = true;
+    if (culvi_enter(device, &scope, NULL) != CULV_OK) {
+        culvi_keep(device, object);
+        return;
     }
-    object->next = device->retired;
-    device->retired = object;
-    device->counts.deferred++;
-    culvi_reap(device);
+    if (has_last_use) mark(device, object, last_use);
+    culvi_keep(device, object);
+    sweep(device, true, false, false);
+    culvi_leave(device, &scope);
 }
 
 void culvi_drain(culv_device *device)
 {
     for (int attempt = 0; device->retired != NULL && attempt < 3; attempt++) {
         bool last = attempt == 2;
-        culvi_scope scope = {0};
+        culvi_scope scope;
         bool entered = culvi_enter(device, &scope, NULL) == CULV_OK;
-        if (!entered && !last) continue;
-        culvi_retired *list = device->retired;
-        device->retired = NULL;
-        while (list != NULL) {
-            culvi_retired *next = list->next;
-            device->counts.deferred--;
-            /* Without a context there is nothing to wait for; the releases then answer for themselves. */
-            if ((entered && !is_due(device, list, true)) || !list->release(device, list, last)) {
-                list->next = device->retired;
-                device->retired = list;
-                device->counts.deferred++;
-            }
-            list = next;
-        }
+        /* Without a context there is nothing to wait for; the releases then answer for themselves. */
+        if (entered || last) sweep(device, entered, true, last);
         if (entered) culvi_leave(device, &scope);
     }
 }

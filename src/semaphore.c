@@ -114,7 +114,7 @@ static bool release_semaphore(culv_device *device, culvi_retired *self, bool las
     return true;
 }
 
-static void give_up(culv_semaphore **semaphore, culvi_last_use use, CUstream last_use)
+static void give_up(culv_semaphore **semaphore, bool has_last_use, CUstream last_use)
 {
     if (semaphore == NULL || *semaphore == NULL) return;
     culv_semaphore *mine = *semaphore;
@@ -122,19 +122,19 @@ static void give_up(culv_semaphore **semaphore, culvi_last_use use, CUstream las
     *semaphore = NULL;
     mine->retired.release = release_semaphore;
     culvi_mutex_lock(&device->lock);
-    culvi_retire(device, &mine->retired, use, last_use);
+    culvi_retire(device, &mine->retired, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
 
 void culv_semaphore_destroy(culv_semaphore **semaphore)
 {
-    give_up(semaphore, CULVI_LAST_USE_CONTEXT, NULL);
+    give_up(semaphore, false, NULL);
 }
 
 void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use)
 {
-    give_up(semaphore, CULVI_LAST_USE_STREAM, last_use);
+    give_up(semaphore, true, last_use);
 }
 
 /* Whether a stream is of the semaphore's device. In the device's context. */

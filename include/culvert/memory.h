@@ -94,16 +94,19 @@ CULV_API uint64_t culv_memory_size(const culv_memory *memory);
  * alive.  Threads: any. Since: 0.1.  Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_API culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out);
 
-/** Gives the buffer up and sets *buffer to NULL; NULL, or a pointer to NULL, is a no-op. DEFERS: the driver's
- * mapping is released once the CUDA work submitted so far to the device's context is done, at some later
- * Culvert call at the latest; it does not wait for that work. Work of the graphics API is the caller's to
- * order. Errors: none.  Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on
- * this object. Since: 0.1.  Source: CUDA driver API: unmapping does not wait for work that uses the range. */
+/** Gives the buffer up and sets *buffer to NULL; NULL, or a pointer to NULL, is a no-op. The work that uses
+ * it should be done, as before vkFreeMemory. If CUDA work is not, and this was the import's last buffer, the
+ * driver WAITS for it in here: for ever, if that work waits for a signal that you have yet to submit.
+ * culv_buffer_unmap_after() does not wait. Errors: none.  Ownership: *buffer is Culvert's again.  Threads:
+ * any, ordered with other calls on this object. Since: 0.1.  Source: measured, docs/nvidia-measured.md:
+ * cuMemFree of a mapping waits for the work that uses it. */
 CULV_API void culv_buffer_unmap(culv_buffer **buffer);
 
-/** As culv_buffer_unmap(), deferred only until `last_use` has done what was submitted to it so far: cheaper,
- * and independent of other streams. The stream must be of the device's context. Errors: none.  Ownership:
- * *buffer is Culvert's again.  Threads: any, ordered with other calls on this object. Since: 0.1 */
+/** As culv_buffer_unmap(), but DEFERS and never waits: the driver's mapping is released once `last_use` has
+ * done what was submitted to it so far, at the next Culvert call on the device that is no signal or wait. The
+ * stream must be of the device's context, and not be in capture (then it is not deferred). Errors: none.
+ * Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on this object. Since: 0.1
+ */
 CULV_API void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
 /** The buffer's first byte as a device pointer, valid until the buffer is given up; 0 for NULL. It is the

@@ -52,16 +52,19 @@ CULV_API culv_result culv_semaphore_import_take(culv_device *device, const culv_
 CULV_API culv_result culv_semaphore_import_borrow(culv_device *device, const culv_semaphore_desc *desc,
                                                   culv_semaphore **out);
 
-/** Gives the semaphore up and sets *semaphore to NULL; NULL, or a pointer to NULL, is a no-op. DEFERS: the
- * driver's import is released once the CUDA work submitted so far to the device's context is done, signals
- * and waits among it, at some later Culvert call at the latest. Errors: none.  Ownership: *semaphore is
- * Culvert's again.  Threads: any, ordered with other calls on this object. Since: 0.1.  Source: CUDA
- * guide 3.2.16: all outstanding signals and waits must complete before the destruction. */
+/** Gives the semaphore up and sets *semaphore to NULL; NULL, or a pointer to NULL, is a no-op. Its signals
+ * and waits should be done. If they are not, the driver WAITS for them in here: for ever, if a stream waits
+ * for a value that you have yet to signal. culv_semaphore_destroy_after() does not wait. Errors: none.
+ * Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on this object. Since:
+ * 0.1.  Source: CUDA guide 3.2.16: all outstanding signals and waits must complete before the destruction;
+ *  measured, docs/nvidia-measured.md: cuDestroyExternalSemaphore waits for them. */
 CULV_API void culv_semaphore_destroy(culv_semaphore **semaphore);
 
-/** As culv_semaphore_destroy(), deferred only until `last_use` has done what was submitted to it so far.
- *  Errors: none.  Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on this
- * object. Since: 0.1 */
+/** As culv_semaphore_destroy(), but DEFERS and never waits: the driver's import is released once `last_use`
+ * has done what was submitted to it so far, at the next Culvert call on the device that is no signal or wait.
+ * The stream must be of the device's context, and not be in capture (then it is not deferred). Errors: none.
+ * Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on this object. Since:
+ * 0.1 */
 CULV_API void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
 
 /** Makes `stream` set the timeline to `value` when it gets there. What the stream did before is then visible
