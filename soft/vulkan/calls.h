@@ -1,0 +1,78 @@
+/* Every Vulkan function that the layer intercepts, one line each. SPDX-License-Identifier: MIT
+ *
+ * PASS(name, parameters, arguments): counted and made to fail on demand, else the driver's.
+ * OWN(name, work, parameters, arguments): likewise, but soft_vk_<work>() does the work on a lavapipe device.
+ * The first parameter is always called `handle`: it leads to the layer's record of the instance or device. */
+#ifndef SOFT_VK_CALLS_H_
+#define SOFT_VK_CALLS_H_
+
+/* clang-format off */
+#define SOFT_VK_DEVICE_CALLS(PASS, OWN)                                                                               \
+    OWN(AllocateMemory, AllocateMemory, (VkDevice handle, const VkMemoryAllocateInfo *info, const VkAllocationCallbacks *callbacks, VkDeviceMemory *out), (handle, info, callbacks, out)) \
+    PASS(BindBufferMemory, (VkDevice handle, VkBuffer buffer, VkDeviceMemory memory, VkDeviceSize offset), (handle, buffer, memory, offset)) \
+    PASS(BindBufferMemory2, (VkDevice handle, uint32_t count, const VkBindBufferMemoryInfo *infos), (handle, count, infos)) \
+    PASS(BindBufferMemory2KHR, (VkDevice handle, uint32_t count, const VkBindBufferMemoryInfo *infos), (handle, count, infos)) \
+    PASS(BindImageMemory, (VkDevice handle, VkImage image, VkDeviceMemory memory, VkDeviceSize offset), (handle, image, memory, offset)) \
+    PASS(BindImageMemory2, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
+    PASS(BindImageMemory2KHR, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
+    PASS(CreateBuffer, (VkDevice handle, const VkBufferCreateInfo *info, const VkAllocationCallbacks *callbacks, VkBuffer *out), (handle, info, callbacks, out)) \
+    PASS(CreateImage, (VkDevice handle, const VkImageCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImage *out), (handle, info, callbacks, out)) \
+    PASS(CreateImageView, (VkDevice handle, const VkImageViewCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImageView *out), (handle, info, callbacks, out)) \
+    PASS(CreateShaderModule, (VkDevice handle, const VkShaderModuleCreateInfo *info, const VkAllocationCallbacks *callbacks, VkShaderModule *out), (handle, info, callbacks, out)) \
+    PASS(CreateDescriptorSetLayout, (VkDevice handle, const VkDescriptorSetLayoutCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDescriptorSetLayout *out), (handle, info, callbacks, out)) \
+    PASS(CreateDescriptorPool, (VkDevice handle, const VkDescriptorPoolCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDescriptorPool *out), (handle, info, callbacks, out)) \
+    PASS(AllocateDescriptorSets, (VkDevice handle, const VkDescriptorSetAllocateInfo *info, VkDescriptorSet *out), (handle, info, out)) \
+    PASS(CreatePipelineLayout, (VkDevice handle, const VkPipelineLayoutCreateInfo *info, const VkAllocationCallbacks *callbacks, VkPipelineLayout *out), (handle, info, callbacks, out)) \
+    PASS(CreateRenderPass, (VkDevice handle, const VkRenderPassCreateInfo *info, const VkAllocationCallbacks *callbacks, VkRenderPass *out), (handle, info, callbacks, out)) \
+    PASS(CreateFramebuffer, (VkDevice handle, const VkFramebufferCreateInfo *info, const VkAllocationCallbacks *callbacks, VkFramebuffer *out), (handle, info, callbacks, out)) \
+    PASS(CreateGraphicsPipelines, (VkDevice handle, VkPipelineCache cache, uint32_t count, const VkGraphicsPipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks, VkPipeline *out), (handle, cache, count, infos, callbacks, out)) \
+    PASS(CreateComputePipelines, (VkDevice handle, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks, VkPipeline *out), (handle, cache, count, infos, callbacks, out)) \
+    PASS(GetMemoryFdKHR, (VkDevice handle, const VkMemoryGetFdInfoKHR *info, int *fd), (handle, info, fd)) \
+    PASS(GetMemoryFdPropertiesKHR, (VkDevice handle, VkExternalMemoryHandleTypeFlagBits type, int fd, VkMemoryFdPropertiesKHR *out), (handle, type, fd, out)) \
+    OWN(CreateSemaphore, CreateSemaphore, (VkDevice handle, const VkSemaphoreCreateInfo *info, const VkAllocationCallbacks *callbacks, VkSemaphore *out), (handle, info, callbacks, out)) \
+    OWN(GetSemaphoreFdKHR, GetSemaphoreFdKHR, (VkDevice handle, const VkSemaphoreGetFdInfoKHR *info, int *fd), (handle, info, fd)) \
+    OWN(ImportSemaphoreFdKHR, ImportSemaphoreFdKHR, (VkDevice handle, const VkImportSemaphoreFdInfoKHR *info), (handle, info)) \
+    OWN(GetSemaphoreCounterValue, GetSemaphoreCounterValue, (VkDevice handle, VkSemaphore semaphore, uint64_t *value), (handle, semaphore, value)) \
+    OWN(GetSemaphoreCounterValueKHR, GetSemaphoreCounterValue, (VkDevice handle, VkSemaphore semaphore, uint64_t *value), (handle, semaphore, value)) \
+    OWN(SignalSemaphore, SignalSemaphore, (VkDevice handle, const VkSemaphoreSignalInfo *info), (handle, info)) \
+    OWN(SignalSemaphoreKHR, SignalSemaphore, (VkDevice handle, const VkSemaphoreSignalInfo *info), (handle, info)) \
+    OWN(WaitSemaphores, WaitSemaphores, (VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout), (handle, info, timeout)) \
+    OWN(WaitSemaphoresKHR, WaitSemaphores, (VkDevice handle, const VkSemaphoreWaitInfo *info, uint64_t timeout), (handle, info, timeout)) \
+    OWN(QueueSubmit, QueueSubmit, (VkQueue handle, uint32_t count, const VkSubmitInfo *submits, VkFence fence), (handle, count, submits, fence)) \
+    OWN(QueueSubmit2, QueueSubmit2, (VkQueue handle, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence), (handle, count, submits, fence)) \
+    OWN(QueueSubmit2KHR, QueueSubmit2, (VkQueue handle, uint32_t count, const VkSubmitInfo2 *submits, VkFence fence), (handle, count, submits, fence)) \
+    OWN(QueueWaitIdle, QueueWaitIdle, (VkQueue handle), (handle)) \
+    OWN(DeviceWaitIdle, DeviceWaitIdle, (VkDevice handle), (handle)) \
+    OWN(WaitForFences, WaitForFences, (VkDevice handle, uint32_t count, const VkFence *fences, VkBool32 all, uint64_t timeout), (handle, count, fences, all, timeout)) \
+    PASS(CreateFence, (VkDevice handle, const VkFenceCreateInfo *info, const VkAllocationCallbacks *callbacks, VkFence *out), (handle, info, callbacks, out)) \
+    PASS(ResetFences, (VkDevice handle, uint32_t count, const VkFence *fences), (handle, count, fences)) \
+    PASS(GetFenceStatus, (VkDevice handle, VkFence fence), (handle, fence)) \
+    PASS(MapMemory, (VkDevice handle, VkDeviceMemory memory, VkDeviceSize offset, VkDeviceSize size, VkMemoryMapFlags flags, void **out), (handle, memory, offset, size, flags, out)) \
+    PASS(FlushMappedMemoryRanges, (VkDevice handle, uint32_t count, const VkMappedMemoryRange *ranges), (handle, count, ranges)) \
+    PASS(InvalidateMappedMemoryRanges, (VkDevice handle, uint32_t count, const VkMappedMemoryRange *ranges), (handle, count, ranges)) \
+    PASS(CreateCommandPool, (VkDevice handle, const VkCommandPoolCreateInfo *info, const VkAllocationCallbacks *callbacks, VkCommandPool *out), (handle, info, callbacks, out)) \
+    PASS(ResetCommandPool, (VkDevice handle, VkCommandPool pool, VkCommandPoolResetFlags flags), (handle, pool, flags)) \
+    PASS(AllocateCommandBuffers, (VkDevice handle, const VkCommandBufferAllocateInfo *info, VkCommandBuffer *out), (handle, info, out)) \
+    PASS(BeginCommandBuffer, (VkCommandBuffer handle, const VkCommandBufferBeginInfo *info), (handle, info)) \
+    PASS(EndCommandBuffer, (VkCommandBuffer handle), (handle)) \
+    PASS(ResetCommandBuffer, (VkCommandBuffer handle, VkCommandBufferResetFlags flags), (handle, flags))
+
+/* handle is the VkInstance: no device is known yet, all calls count. */
+#define SOFT_VK_INSTANCE_CALLS(PASS)                                                                                  \
+    PASS(EnumeratePhysicalDevices, (VkInstance handle, uint32_t *count, VkPhysicalDevice *out), (handle, count, out)) \
+    PASS(EnumeratePhysicalDeviceGroups, (VkInstance handle, uint32_t *count, VkPhysicalDeviceGroupProperties *out), (handle, count, out)) \
+    PASS(EnumeratePhysicalDeviceGroupsKHR, (VkInstance handle, uint32_t *count, VkPhysicalDeviceGroupProperties *out), (handle, count, out))
+
+#define SOFT_VK_PHYSICAL_DEVICE_CALLS(PASS, OWN)                                                                      \
+    OWN(CreateDevice, CreateDevice, (VkPhysicalDevice handle, const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDevice *out), (handle, info, callbacks, out)) \
+    PASS(GetPhysicalDeviceImageFormatProperties2, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out)) \
+    PASS(GetPhysicalDeviceImageFormatProperties2KHR, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out))
+
+/* Intercepted by functions of their own, or only called. */
+#define SOFT_VK_DEVICE_OTHERS(X) X(DestroyDevice) X(DestroySemaphore) X(FreeMemory)
+#define SOFT_VK_INSTANCE_OTHERS(X)                                                                                     \
+    X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceExternalSemaphoreProperties) X(GetPhysicalDeviceExternalSemaphorePropertiesKHR)
+#define SOFT_VK_INSTANCE_USES(X) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR)
+/* clang-format on */
+
+#endif

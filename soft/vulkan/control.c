@@ -1,0 +1,100 @@
+/* The layer's counters and the call that fails on demand (control.h). SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "soft_vk.h"
+
+_Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories, soft_vk_fds,
+    soft_vk_threads;
+
+static _Atomic uint64_t calls;
+static _Atomic uint64_t countdown; /* 0: nothing armed */
+static _Atomic int armed_error;
+static _Atomic(const char *) failed_call;
+
+static void arm(uint64_t n, int error)
+{
+    atomic_store(&countdown, 0);
+    atomic_store(&failed_call, NULL);
+    /* A failure that says success would leave the outputs unwritten. */
+    atomic_store(&armed_error, error == VK_SUCCESS ? VK_ERROR_OUT_OF_HOST_MEMORY : error);
+    atomic_store(&countdown, n);
+}
+
+static bool parse(const char *text, uint64_t *n, int *error)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long count = strtoull(text, &end, 10);
+    long code = 0;
+    if (end == text || *text == '-' || errno) return false;
+    if (*end == ':') {
+        const char *second = end + 1;
+        code = strtol(second, &end, 10);
+        if (end == second || errno || code < INT32_MIN || code > INT32_MAX) return false;
+    }
+    if (*end) return false;
+    *n = count;
+    *error = (int)code;
+    return true;
+}
+
+static void read_environment(void)
+{
+    static const char prefix[] = "vulkan:";
+    const char *text = getenv("CULVERT_SOFT_FAIL_AT");
+    uint64_t n;
+    int error;
+    if (!text || strncmp(text, prefix, sizeof(prefix) - 1)) return;
+    if (parse(text + sizeof(prefix) - 1, &n, &error))
+        arm(n, error);
+    else
+        fprintf(stderr, "culvert: CULVERT_SOFT_FAIL_AT=%s is not vulkan:N[:ERROR], ignored\n", text);
+}
+
+void soft_vk_control_init(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+}
+
+bool soft_vk_must_fail(const char *name, VkResult *error)
+{
+    atomic_fetch_add(&calls, 1);
+    uint64_t left = atomic_load(&countdown);
+    while (left && !atomic_compare_exchange_weak(&countdown, &left, left - 1)) {
+    }
+    if (left != 1) return false;
+    atomic_store(&failed_call, name);
+    *error = (VkResult)atomic_load(&armed_error);
+    return true;
+}
+
+SOFT_VK_EXPORT void culvSoftVkCounts(culv_soft_vk_counts *out)
+{
+    if (!out) return;
+    culv_soft_vk_counts now = {
+        .struct_size = out->struct_size,
+        .instances = atomic_load(&soft_vk_instances),
+        .devices = atomic_load(&soft_vk_devices),
+        .semaphores = atomic_load(&soft_vk_semaphores),
+        .memories = atomic_load(&soft_vk_memories),
+        .fds = atomic_load(&soft_vk_fds),
+        .threads = atomic_load(&soft_vk_threads),
+        .calls = atomic_load(&calls),
+    };
+    memcpy(out, &now, now.struct_size < sizeof(now) ? now.struct_size : sizeof(now));
+}
+
+SOFT_VK_EXPORT void culvSoftVkFailAt(uint64_t n, int error)
+{
+    soft_vk_control_init();
+    arm(n, error);
+}
+
+SOFT_VK_EXPORT const char *culvSoftVkFailedCall(void)
+{
+    return atomic_load(&failed_call);
+}

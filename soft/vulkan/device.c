@@ -1,0 +1,158 @@
+/* Devices, and their memory, which is only counted. SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "soft_vk.h"
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static soft_vk_device *devices;
+
+/* The loader puts one pointer first in every dispatchable object: the same for a device, its queues and its
+ * command buffers. */
+soft_vk_device *soft_vk_device_find(const void *handle)
+{
+    const void *key;
+    memcpy(&key, handle, sizeof(key));
+    pthread_rwlock_rdlock(&lock);
+    soft_vk_device *device = devices;
+    while (device && device->key != key)
+        device = device->link;
+    pthread_rwlock_unlock(&lock);
+    return device;
+}
+
+static void resolve(soft_vk_device *device)
+{
+#define RESOLVE(name, ...)  device->next.name = (PFN_vk##name)device->get_proc(device->handle, "vk" #name);
+#define RESOLVE_OTHER(name) RESOLVE(name, )
+    SOFT_VK_DEVICE_CALLS(RESOLVE, RESOLVE)
+    SOFT_VK_DEVICE_OTHERS(RESOLVE_OTHER)
+#undef RESOLVE
+#undef RESOLVE_OTHER
+    /* A device of Vulkan 1.1 has the extensions' names only; both go to the same function of ours. */
+    soft_vk_device_table *next = &device->next;
+    if (!next->GetSemaphoreCounterValue) next->GetSemaphoreCounterValue = next->GetSemaphoreCounterValueKHR;
+    if (!next->SignalSemaphore) next->SignalSemaphore = next->SignalSemaphoreKHR;
+    if (!next->WaitSemaphores) next->WaitSemaphores = next->WaitSemaphoresKHR;
+    if (!next->QueueSubmit2) next->QueueSubmit2 = next->QueueSubmit2KHR;
+}
+
+static VkLayerDeviceCreateInfo *find_link(const VkDeviceCreateInfo *info)
+{
+    const VkLayerDeviceCreateInfo *item = info->pNext;
+    while (item && !(item->sType == VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO &&
+                     item->function == VK_LAYER_LINK_INFO))
+        item = item->pNext;
+    return (VkLayerDeviceCreateInfo *)item; /* the loader's own, made to be advanced */
+}
+
+/* Copies the list of enabled extensions without the one that the driver does not know. */
+static const char **strip(const VkDeviceCreateInfo *info, VkDeviceCreateInfo *copy)
+{
+    const char **names = malloc((info->enabledExtensionCount + (size_t)1) * sizeof(*names));
+    uint32_t count = 0;
+    if (!names) return NULL;
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++) {
+        if (strcmp(info->ppEnabledExtensionNames[i], SOFT_VK_FD_EXTENSION) != 0)
+            names[count++] = info->ppEnabledExtensionNames[i];
+    }
+    copy->enabledExtensionCount = count;
+    copy->ppEnabledExtensionNames = names;
+    return names;
+}
+
+static bool enables_fd_extension(const VkDeviceCreateInfo *info)
+{
+    uint32_t i = 0;
+    while (i < info->enabledExtensionCount &&
+           strcmp(info->ppEnabledExtensionNames[i], SOFT_VK_FD_EXTENSION) != 0)
+        i++;
+    return i < info->enabledExtensionCount;
+}
+
+VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysicalDevice handle,
+                               const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
+                               VkDevice *out)
+{
+    VkDeviceCreateInfo copy = *info;
+    const char **names = NULL;
+    VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
+    VkLayerDeviceCreateInfo *link = find_link(info);
+    if (!link) return VK_ERROR_INITIALIZATION_FAILED;
+    soft_vk_device *device = calloc(1, sizeof(*device));
+    if (!device) return result;
+    device->soft = soft;
+    device->fd_enabled = soft && enables_fd_extension(info);
+    if (soft) (void)soft_vk_is_lavapipe(instance, handle, device->uuid);
+    if (device->fd_enabled) {
+        bool native;
+        result = soft_vk_has_fd_extension(instance, handle, &native);
+        if (result != VK_SUCCESS) goto free_device;
+        if (!native) {
+            result = VK_ERROR_OUT_OF_HOST_MEMORY;
+            names = strip(info, &copy);
+            if (!names) goto free_device;
+        }
+    }
+    device->get_proc = link->u.pLayerInfo->pfnNextGetDeviceProcAddr;
+    link->u.pLayerInfo = link->u.pLayerInfo->pNext;
+    result = instance->next.CreateDevice(handle, &copy, callbacks, out);
+    free(names);
+    if (result != VK_SUCCESS) goto free_device;
+
+    device->handle = *out;
+    memcpy(&device->key, *out, sizeof(device->key));
+    pthread_mutex_init(&device->lock, NULL);
+    resolve(device);
+    pthread_rwlock_wrlock(&lock);
+    device->link = devices;
+    devices = device;
+    pthread_rwlock_unlock(&lock);
+    if (soft) atomic_fetch_add(&soft_vk_devices, 1);
+    return VK_SUCCESS;
+
+free_device:
+    free(device);
+    return result;
+}
+
+VkResult soft_vk_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice handle,
+                              const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
+                              VkDevice *out)
+{
+    return soft_vk_create_device(instance, true, handle, info, callbacks, out);
+}
+
+void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallbacks *callbacks)
+{
+    if (!handle) return;
+    soft_vk_device *device = soft_vk_device_find(handle);
+    if (!device) return;
+    soft_vk_semaphores_end(device);
+    pthread_rwlock_wrlock(&lock);
+    soft_vk_device **link = &devices;
+    while (*link != device)
+        link = &(*link)->link;
+    *link = device->link;
+    pthread_rwlock_unlock(&lock);
+    device->next.DestroyDevice(handle, callbacks);
+    if (device->soft) atomic_fetch_sub(&soft_vk_devices, 1);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle, const VkMemoryAllocateInfo *info,
+                                const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
+{
+    VkResult result = device->next.AllocateMemory(handle, info, callbacks, out);
+    if (result == VK_SUCCESS) atomic_fetch_add(&soft_vk_memories, 1);
+    return result;
+}
+
+void VKAPI_CALL soft_vk_free_memory(VkDevice handle, VkDeviceMemory memory,
+                                    const VkAllocationCallbacks *callbacks)
+{
+    soft_vk_device *device = soft_vk_device_find(handle);
+    device->next.FreeMemory(handle, memory, callbacks);
+    if (device->soft && memory != VK_NULL_HANDLE) atomic_fetch_sub(&soft_vk_memories, 1);
+}

@@ -1,0 +1,147 @@
+/* The layer's entry points: the wrappers made from calls.h and the lookups that hand them out.
+ * SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "soft_vk.h"
+
+#define PASS(name, params, args)                                                                             \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
+    {                                                                                                        \
+        const soft_vk_device *device = soft_vk_device_find(handle);                                          \
+        VkResult error;                                                                                      \
+        if (device->soft && soft_vk_must_fail("vk" #name, &error)) return error;                             \
+        return device->next.name args;                                                                       \
+    }
+#define OWN(name, work, params, args)                                                                        \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
+    {                                                                                                        \
+        soft_vk_device *device = soft_vk_device_find(handle);                                                \
+        VkResult error;                                                                                      \
+        if (!device->soft) return device->next.name args;                                                    \
+        if (soft_vk_must_fail("vk" #name, &error)) return error;                                             \
+        return soft_vk_##work(device, SOFT_VK_UNPACK args);                                                  \
+    }
+SOFT_VK_DEVICE_CALLS(PASS, OWN)
+#undef PASS
+#undef OWN
+
+#define PASS(name, params, args)                                                                             \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
+    {                                                                                                        \
+        VkResult error;                                                                                      \
+        if (soft_vk_must_fail("vk" #name, &error)) return error;                                             \
+        return soft_vk_instance_find(handle)->next.name args;                                                \
+    }
+SOFT_VK_INSTANCE_CALLS(PASS)
+#undef PASS
+
+#define PASS(name, params, args)                                                                             \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
+    {                                                                                                        \
+        const soft_vk_instance *instance = soft_vk_instance_find(handle);                                    \
+        VkResult error;                                                                                      \
+        if (soft_vk_is_lavapipe(instance, handle, NULL) && soft_vk_must_fail("vk" #name, &error))            \
+            return error;                                                                                    \
+        return instance->next.name args;                                                                     \
+    }
+#define OWN(name, work, params, args)                                                                        \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
+    {                                                                                                        \
+        soft_vk_instance *instance = soft_vk_instance_find(handle);                                          \
+        VkResult error;                                                                                      \
+        if (!soft_vk_is_lavapipe(instance, handle, NULL))                                                    \
+            return other_##name(instance, SOFT_VK_UNPACK args);                                              \
+        if (soft_vk_must_fail("vk" #name, &error)) return error;                                             \
+        return soft_vk_##work(instance, SOFT_VK_UNPACK args);                                                \
+    }
+/* Devices that are not lavapipe. They get a record all the same: a wrapper that an outer layer found through
+ * vkGetInstanceProcAddr has to know the next function. */
+static VkResult other_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice handle,
+                                   const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
+                                   VkDevice *out)
+{
+    return soft_vk_create_device(instance, false, handle, info, callbacks, out);
+}
+
+SOFT_VK_PHYSICAL_DEVICE_CALLS(PASS, OWN)
+#undef PASS
+#undef OWN
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance handle, const char *name);
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice handle, const char *name);
+
+typedef struct entry {
+    const char *name;
+    PFN_vkVoidFunction function;
+} entry;
+
+#define ENTRY(name, ...) {"vk" #name, (PFN_vkVoidFunction)call_##name},
+static const entry instance_entries[] = {
+    {"vkGetInstanceProcAddr", (PFN_vkVoidFunction)get_instance_proc},
+    {"vkCreateInstance", (PFN_vkVoidFunction)soft_vk_create_instance},
+    {"vkDestroyInstance", (PFN_vkVoidFunction)soft_vk_destroy_instance},
+    {"vkEnumerateDeviceExtensionProperties", (PFN_vkVoidFunction)soft_vk_enumerate_extensions},
+    {"vkGetPhysicalDeviceExternalSemaphoreProperties",
+     (PFN_vkVoidFunction)soft_vk_external_semaphore_properties},
+    {"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR",
+     (PFN_vkVoidFunction)soft_vk_external_semaphore_properties},
+    SOFT_VK_INSTANCE_CALLS(ENTRY) SOFT_VK_PHYSICAL_DEVICE_CALLS(ENTRY, ENTRY)};
+static const entry device_entries[] = {{"vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device_proc},
+                                       {"vkDestroyDevice", (PFN_vkVoidFunction)soft_vk_destroy_device},
+                                       {"vkDestroySemaphore", (PFN_vkVoidFunction)soft_vk_destroy_semaphore},
+                                       {"vkFreeMemory", (PFN_vkVoidFunction)soft_vk_free_memory},
+                                       SOFT_VK_DEVICE_CALLS(ENTRY, ENTRY)};
+#undef ENTRY
+
+static PFN_vkVoidFunction lookup(const entry *entries, size_t count, const char *name)
+{
+    size_t i = 0;
+    while (i < count && strcmp(entries[i].name, name) != 0)
+        i++;
+    return i < count ? entries[i].function : NULL;
+}
+#define LOOKUP(entries, name) lookup(entries, sizeof(entries) / sizeof(*(entries)), name)
+
+/* The functions that the layer may offer where the driver has none. */
+static bool is_fd_function(const char *name)
+{
+    return strcmp(name, "vkGetSemaphoreFdKHR") == 0 || strcmp(name, "vkImportSemaphoreFdKHR") == 0;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance handle, const char *name)
+{
+    PFN_vkVoidFunction ours = LOOKUP(instance_entries, name);
+    if (!handle) return ours;
+    const soft_vk_instance *instance = soft_vk_instance_find(handle);
+    if (!instance) return ours;
+    if (!ours) ours = LOOKUP(device_entries, name);
+    PFN_vkVoidFunction next = instance->get_proc(handle, name);
+    return ours && (next || is_fd_function(name)) ? ours : next;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice handle, const char *name)
+{
+    const soft_vk_device *device = soft_vk_device_find(handle);
+    if (!device) return NULL;
+    PFN_vkVoidFunction ours = LOOKUP(device_entries, name);
+    if (device->soft && is_fd_function(name)) return device->fd_enabled ? ours : NULL;
+    PFN_vkVoidFunction next = device->get_proc(handle, name);
+    /* Of other devices the layer sees nothing but the end. */
+    bool lookup_or_end = strcmp(name, "vkGetDeviceProcAddr") == 0 || strcmp(name, "vkDestroyDevice") == 0;
+    return ours && next && (device->soft || lookup_or_end) ? ours : next;
+}
+
+SOFT_VK_EXPORT VKAPI_ATTR VkResult VKAPI_CALL
+vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *negotiation)
+{
+    if (!negotiation || negotiation->sType != LAYER_NEGOTIATE_INTERFACE_STRUCT ||
+        negotiation->loaderLayerInterfaceVersion < CURRENT_LOADER_LAYER_INTERFACE_VERSION)
+        return VK_ERROR_INITIALIZATION_FAILED;
+    soft_vk_control_init();
+    negotiation->loaderLayerInterfaceVersion = CURRENT_LOADER_LAYER_INTERFACE_VERSION;
+    negotiation->pfnGetInstanceProcAddr = get_instance_proc;
+    negotiation->pfnGetDeviceProcAddr = get_device_proc;
+    /* The layer has no physical device function that the loader does not know. */
+    negotiation->pfnGetPhysicalDeviceProcAddr = NULL;
+    return VK_SUCCESS;
+}

@@ -1,0 +1,64 @@
+/* Submits and waits of a lavapipe device: they see, and leave behind, pages that are up to date. Without this
+ * an application that knows from the other side that a value was reached could read an older one, or signal
+ * the next value from a queue while the bridge still has to signal the last one. SPDX-License-Identifier: MIT
+ */
+#include "soft_vk.h"
+
+static bool bridged(soft_vk_device *device)
+{
+    return atomic_load(&device->bridges) != 0;
+}
+
+VkResult soft_vk_QueueSubmit(soft_vk_device *device, VkQueue handle, uint32_t count,
+                             const VkSubmitInfo *submits, VkFence fence)
+{
+    for (uint32_t i = 0; bridged(device) && i < count; i++) {
+        for (uint32_t k = 0; k < submits[i].signalSemaphoreCount; k++)
+            soft_vk_pull(device, submits[i].pSignalSemaphores[k]);
+    }
+    return device->next.QueueSubmit(handle, count, submits, fence);
+}
+
+VkResult soft_vk_QueueSubmit2(soft_vk_device *device, VkQueue handle, uint32_t count,
+                              const VkSubmitInfo2 *submits, VkFence fence)
+{
+    for (uint32_t i = 0; bridged(device) && i < count; i++) {
+        for (uint32_t k = 0; k < submits[i].signalSemaphoreInfoCount; k++)
+            soft_vk_pull(device, submits[i].pSignalSemaphoreInfos[k].semaphore);
+    }
+    return device->next.QueueSubmit2(handle, count, submits, fence);
+}
+
+VkResult soft_vk_QueueWaitIdle(soft_vk_device *device, VkQueue handle)
+{
+    VkResult result = device->next.QueueWaitIdle(handle);
+    if (result == VK_SUCCESS && bridged(device)) soft_vk_push_all(device);
+    return result;
+}
+
+VkResult soft_vk_DeviceWaitIdle(soft_vk_device *device, VkDevice handle)
+{
+    VkResult result = device->next.DeviceWaitIdle(handle);
+    if (result == VK_SUCCESS && bridged(device)) soft_vk_push_all(device);
+    return result;
+}
+
+VkResult soft_vk_WaitForFences(soft_vk_device *device, VkDevice handle, uint32_t count, const VkFence *fences,
+                               VkBool32 all, uint64_t timeout)
+{
+    VkResult result = device->next.WaitForFences(handle, count, fences, all, timeout);
+    if (result == VK_SUCCESS && bridged(device)) soft_vk_push_all(device);
+    return result;
+}
+
+VkResult soft_vk_WaitSemaphores(soft_vk_device *device, VkDevice handle, const VkSemaphoreWaitInfo *info,
+                                uint64_t timeout)
+{
+    bool work = bridged(device);
+    for (uint32_t i = 0; work && i < info->semaphoreCount; i++)
+        soft_vk_pull(device, info->pSemaphores[i]);
+    VkResult result = device->next.WaitSemaphores(handle, info, timeout);
+    for (uint32_t i = 0; work && result == VK_SUCCESS && i < info->semaphoreCount; i++)
+        soft_vk_push(device, info->pSemaphores[i]);
+    return result;
+}
