@@ -1,0 +1,42 @@
+# Warnings, sanitizers and small helpers shared by every directory.
+# SPDX-License-Identifier: MIT
+include_guard(GLOBAL)
+
+# Joined by +, because a comma separates arguments of generator expressions.
+set(CULVERT_SANITIZE "" CACHE STRING "Sanitizers for everything in this build: address+undefined, or thread")
+
+# The one place where warnings are chosen; applied to all our targets, never to consumers.
+function(culvert_warnings target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+    $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
+    $<$<BOOL:${CULVERT_WERROR}>:-Werror>)
+endfunction()
+
+if(CULVERT_SANITIZE)
+  string(REPLACE "+" "," culvert_sanitizers "${CULVERT_SANITIZE}")
+  add_compile_options(-fsanitize=${culvert_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${culvert_sanitizers})
+endif()
+
+# Sanitized programs of these directories never unload a module: a leak report cannot name, nor suppress, frames of
+# a module that is gone, and lavapipe leaves 128 bytes in one. Test programs have the same in their harness.
+function(culvert_keep_modules_loaded)
+  add_library(culvert_no_unload OBJECT ${PROJECT_SOURCE_DIR}/tests/sanitizers/no_unload.c)
+  culvert_warnings(culvert_no_unload)
+  set(directories ${ARGN})
+  list(TRANSFORM directories PREPEND ${PROJECT_SOURCE_DIR}/)
+  while(directories)
+    list(POP_FRONT directories directory)
+    get_property(children DIRECTORY ${directory} PROPERTY SUBDIRECTORIES)
+    list(APPEND directories ${children})
+    get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      if(type STREQUAL EXECUTABLE)
+        target_sources(${target} PRIVATE $<TARGET_OBJECTS:culvert_no_unload>)
+        target_link_options(${target} PRIVATE -Wl,--export-dynamic-symbol=dlclose)
+      endif()
+    endforeach()
+  endwhile()
+endfunction()

@@ -1,0 +1,37 @@
+# Writes the ctest entries of one suite from `PROGRAM --list-times`; run after the program was linked.
+# In: SUITE PROGRAM SCRIPT RESULTS ARGS ENV LABELS. See culvert_tests.cmake.
+execute_process(COMMAND ${PROGRAM} --list-times RESULT_VARIABLE status OUTPUT_VARIABLE output TIMEOUT 60)
+if(NOT status EQUAL 0 OR output STREQUAL "")
+  file(REMOVE ${SCRIPT})
+  message(FATAL_ERROR "${PROGRAM} --list-times: status ${status}, output: ${output}")
+endif()
+
+# Results of an older program would count for cases that are gone.
+file(REMOVE_RECURSE ${RESULTS})
+file(MAKE_DIRECTORY ${RESULTS})
+
+set(script "")
+function(add_entry name timeout properties)
+  set(command "")
+  foreach(word IN LISTS PROGRAM ARGS ITEMS --results=${RESULTS} ${ARGN})
+    string(APPEND command " [==[${word}]==]")
+  endforeach()
+  string(APPEND script "add_test([==[${name}]==]${command})\n")
+  string(APPEND script "set_tests_properties([==[${name}]==] PROPERTIES TIMEOUT ${timeout}"
+    " ENVIRONMENT [==[${ENV}]==] LABELS [==[${LABELS}]==] ${properties})\n")
+  set(script "${script}" PARENT_SCOPE)
+endfunction()
+
+string(STRIP "${output}" output)
+string(REPLACE "\n" ";" lines "${output}")
+foreach(line IN LISTS lines)
+  if(NOT line MATCHES "^([A-Za-z0-9_.]+) ([0-9]+)$")
+    message(FATAL_ERROR "${PROGRAM} --list-times: not a case: ${line}")
+  endif()
+  # The program's own limit comes first and says which case hangs.
+  math(EXPR timeout "${CMAKE_MATCH_2} + 15")
+  add_entry(${SUITE}.${CMAKE_MATCH_1} ${timeout}
+    "SKIP_RETURN_CODE 77 FIXTURES_SETUP ${SUITE}_ran" ${CMAKE_MATCH_1})
+endforeach()
+add_entry(suite.${SUITE}.not_all_skipped 60 "FIXTURES_REQUIRED ${SUITE}_ran" --check-not-all-skipped)
+file(WRITE ${SCRIPT} "${script}")

@@ -1,0 +1,62 @@
+# culvert_add_kernels(<target> <source.cu> [SOFT_ONLY]): compiles one .cu source for every driver. <name> is the source's.
+#   <build>/share/culvert/<name>.soft.so   for the software twin, by the host compiler as C++17 (CULVERT_SOFT)
+#   <build>/share/culvert/<name>.fatbin    for NVIDIA devices, where nvcc is found, unless SOFT_ONLY
+# Include this file in the directory that calls the function: languages are enabled by directory.
+include_guard(DIRECTORY)
+
+if(CULVERT_SOFT)
+  enable_language(CXX)
+endif()
+
+find_program(CULVERT_NVCC nvcc HINTS ${CULVERT_CUDA_INCLUDE_DIR}/../bin ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin
+  PATHS /usr/local/cuda DOC "The CUDA compiler; kernels for NVIDIA devices are made only with it")
+set(CULVERT_CUDA_ARCHITECTURES 75 80 90 100 120 CACHE STRING "Devices that get machine code; others compile PTX")
+set(culvert_kernel_include ${CMAKE_CURRENT_LIST_DIR}/../soft/cuda)
+
+function(culvert_add_kernels target source)
+  cmake_parse_arguments(PARSE_ARGV 2 arg SOFT_ONLY "" "")
+  cmake_path(GET source STEM name)
+  cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+  set(directory ${PROJECT_BINARY_DIR}/share/culvert)
+  add_custom_target(${target} ALL)
+
+  if(CULVERT_SOFT)
+    set(sanitize)
+    if(CULVERT_SANITIZE MATCHES undefined AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+      set(sanitize -fno-sanitize=function) # its runtime half is only in programs linked as C++
+    endif()
+    add_library(${target}_soft MODULE ${source})
+    set_source_files_properties(${source} PROPERTIES LANGUAGE CXX)
+    target_include_directories(${target}_soft PRIVATE ${culvert_kernel_include})
+    target_include_directories(${target}_soft SYSTEM PRIVATE ${CULVERT_CUDA_INCLUDE_DIR})
+    # No contraction: every x86-64 computes the same bits. The next three let loops vectorize and change no result.
+    target_compile_options(${target}_soft PRIVATE -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math
+      -fopenmp-simd ${sanitize} -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> $<$<BOOL:${CULVERT_WERROR}>:-Werror>)
+    set_target_properties(${target}_soft PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+      CXX_VISIBILITY_PRESET hidden PREFIX "" OUTPUT_NAME ${name} SUFFIX .soft.so LIBRARY_OUTPUT_DIRECTORY ${directory})
+    add_dependencies(${target} ${target}_soft)
+  endif()
+
+  if(arg_SOFT_ONLY)
+    return()
+  endif()
+  if(CULVERT_NVCC)
+    set(codes)
+    foreach(architecture IN LISTS CULVERT_CUDA_ARCHITECTURES)
+      list(APPEND codes -gencode arch=compute_${architecture},code=sm_${architecture})
+    endforeach()
+    list(GET CULVERT_CUDA_ARCHITECTURES 0 oldest)
+    file(MAKE_DIRECTORY ${directory})
+    add_custom_command(OUTPUT ${directory}/${name}.fatbin
+      COMMAND ${CULVERT_NVCC} -fatbin -std=c++17 -O3 ${codes} -gencode arch=compute_${oldest},code=compute_${oldest}
+        -I${culvert_kernel_include} -MD -MF ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin.d
+        -MT ${directory}/${name}.fatbin -o ${directory}/${name}.fatbin ${source}
+      DEPENDS ${source} ${culvert_kernel_include}/culvert_kernel.h
+      DEPFILE ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin.d
+      COMMENT "Compiling ${name}.cu for NVIDIA devices" VERBATIM)
+    add_custom_target(${target}_fatbin DEPENDS ${directory}/${name}.fatbin)
+    add_dependencies(${target} ${target}_fatbin)
+  else()
+    message(STATUS "nvcc not found: ${name}.fatbin is not made, ${name} runs on the software twin only")
+  endif()
+endfunction()

@@ -1,0 +1,62 @@
+# Test suites: one ctest entry a case, and the list from which a bundle runs the same suites without CMake.
+#
+#   culvert_add_suite(NAME SOURCES ... [LIBS ...] [ENV VAR=VALUE ...] [LABELS ...] [ARGS ...])
+#
+# builds <build>/bin/tests/NAME from SOURCES and the harness (tests/support), asks it for its cases after the
+# build and gives each an entry NAME.CASE: exit 77 is a skip, the time limit is the case's own.
+# suite.NAME.not_all_skipped runs after them and fails unless one of them passed. ARGS are given to every run.
+include_guard(GLOBAL)
+
+set(CULVERT_TEST_DRIVER auto CACHE STRING "CUDA driver that the tests use: auto, nvidia or soft")
+set_property(CACHE CULVERT_TEST_DRIVER PROPERTY STRINGS auto nvidia soft)
+
+set(CULVERT_TESTS_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
+
+function(culvert_add_suite name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;ENV;LABELS;ARGS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "culvert_add_suite(${name}): what is ${arg_UNPARSED_ARGUMENTS}?")
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  culvert_warnings(${name})
+  target_link_libraries(${name} PRIVATE culvert_test_harness ${arg_LIBS})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests
+    LINK_DEPENDS ${CULVERT_TESTS_CMAKE_DIR}/culvert_discover_tests.cmake)
+
+  set(env ${arg_ENV})
+  if(NOT CULVERT_TEST_DRIVER STREQUAL nvidia)
+    list(PREPEND env CULVERT_SOFT=1)
+  endif()
+  set(args --driver=${CULVERT_TEST_DRIVER} ${arg_ARGS})
+  set(script ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake)
+  set(results ${CMAKE_CURRENT_BINARY_DIR}/${name}_results)
+  add_custom_command(TARGET ${name} POST_BUILD
+    BYPRODUCTS ${script}
+    COMMAND ${CMAKE_COMMAND} -DSUITE=${name} -DPROGRAM=$<TARGET_FILE:${name}> -DSCRIPT=${script}
+      -DRESULTS=${results} "-DARGS=${args}" "-DENV=${env}" "-DLABELS=${arg_LABELS}"
+      -P ${CULVERT_TESTS_CMAKE_DIR}/culvert_discover_tests.cmake
+    VERBATIM)
+  # Before the first build there is nothing to list; the entry says so.
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake
+    "if(EXISTS \"${script}\")\n  include(\"${script}\")\n"
+    "else()\n  add_test(${name}_not_built ${name}_not_built)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}_include.cmake)
+
+  # The runner of a bundle chooses the driver itself, so that argument stays out.
+  list(JOIN arg_ARGS " " args_text)
+  list(JOIN env " " env_text)
+  foreach(text IN ITEMS args_text env_text)
+    if(${text} STREQUAL "")
+      set(${text} -)
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND_STRING PROPERTY CULVERT_TEST_LIST
+    "${name}\tbin/tests/${name}\t${args_text}\t${env_text}\n")
+endfunction()
+
+# Writes <build>/share/culvert/tests.list; called once, after the last suite.
+function(culvert_write_test_list)
+  get_property(rows GLOBAL PROPERTY CULVERT_TEST_LIST)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/share/culvert/tests.list @ONLY CONTENT
+    "# suite, program, arguments (after --driver=...), environment; tabs between, - for none\n@rows@")
+endfunction()

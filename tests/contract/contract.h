@@ -1,0 +1,65 @@
+/* What the contract suite's files share: one CUDA device with its Vulkan device, and a buffer in both.
+ * A row is a sentence about the drivers that the library rests on; MEASURED lines are what a row only
+ * reports. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_CONTRACT_H_
+#define CULVERT_TESTS_CONTRACT_H_
+
+#include "raw_cuda.h"
+#include "raw_vulkan.h"
+
+typedef struct pair {
+    const raw_cuda *cu;
+    CUdevice device;
+    CUuuid uuid;
+    CUcontext context; /* primary, current */
+    CUstream stream;
+    raw_vk vk; /* holds a pointer to itself: do not move */
+} pair;
+
+void pair_open(pair *p);
+/* And requires that nothing is left on either side, as far as the drivers can be asked. */
+void pair_close(pair *p);
+
+/* A Vulkan buffer imported by CUDA and mapped whole. */
+typedef struct shared_buffer {
+    raw_vk_buffer vk;
+    CUexternalMemory memory;
+    CUdeviceptr pointer;
+} shared_buffer;
+
+/* vk_flags besides RAW_VK_EXPORT. */
+void shared_buffer_open(pair *p, VkDeviceSize size, unsigned vk_flags, bool dedicated_flag,
+                        shared_buffer *out);
+void shared_buffer_close(pair *p, shared_buffer *buffer);
+
+/* A timeline of Vulkan, imported by CUDA. */
+typedef struct shared_timeline {
+    VkSemaphore vk;
+    CUexternalSemaphore cu;
+} shared_timeline;
+
+void shared_timeline_open(pair *p, uint64_t initial, shared_timeline *out);
+void shared_timeline_close(pair *p, shared_timeline *timeline);
+
+/* Requires that `size` bytes at a CUDA address of `buffer`, `offset` into it, are the same memory on both
+ * sides: filled by Vulkan and read by CUDA, copied by Vulkan and read by CUDA, written by CUDA and read by
+ * Vulkan. */
+void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offset, CUdeviceptr pointer,
+                         size_t size, uint32_t seed);
+/* size / 4 words that differ from word to word and from seed to seed; freed by the caller. */
+uint32_t *pattern_words(size_t size, uint32_t seed);
+
+/* Whether both numbers are open and name the same open file. */
+bool same_file(int a, int b);
+bool fd_open(int fd);
+/* Device memory reads and writes that end the case on failure. */
+void cuda_read(const pair *p, CUdeviceptr from, void *to, size_t size);
+
+/* Of the pair's stream; polls, so that work which never ends is seen (CUDA_ERROR_NOT_READY) and not waited
+ * for. */
+CUresult stream_result(const pair *p, unsigned milliseconds);
+
+extern const test_case devices_cases[], memory_cases[], memory_error_cases[], timeline_cases[], gpu_cases[],
+    measured_cases[], measured_capture_cases[], measured_lifetime_cases[];
+
+#endif

@@ -1,0 +1,218 @@
+/* Contract rows: devices and their identity. SPDX-License-Identifier: MIT */
+#include "contract.h"
+
+#include <string.h>
+
+static int attribute(const raw_cuda *cu, CUdevice_attribute which, CUdevice device)
+{
+    int value = 0;
+    CU_OK(cu->DeviceGetAttribute(&value, which, device));
+    return value;
+}
+
+static void uuid_matches_one_vulkan_device(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    raw_vk vk;
+    raw_vk_open_instance(&vk, &(raw_vk_options){.software = cu->software});
+    for (int i = 0; i < cu->device_count; i++) {
+        CUdevice device;
+        CUuuid uuid;
+        char name[256] = "";
+        CU_OK(cu->DeviceGet(&device, i));
+        CU_OK(cu->DeviceGetName(name, sizeof name, device));
+        CU_OK(cu->DeviceGetUuid(&uuid, device));
+        REQUIRE(name[0] != '\0');
+        unsigned found = raw_vk_find(&vk, (const uint8_t *)uuid.bytes, NULL);
+        MEASURED("device", "%d %s, driver %d, %u Vulkan devices with its UUID", i, name, cu->driver_version,
+                 found);
+        REQUIRE_EQ(found, 1);
+        for (int k = 0; k < i; k++) {
+            CUuuid other;
+            CUdevice other_device;
+            CU_OK(cu->DeviceGet(&other_device, k));
+            CU_OK(cu->DeviceGetUuid(&other, other_device));
+            REQUIRE(memcmp(&uuid, &other, sizeof uuid) != 0);
+        }
+    }
+    raw_vk_close(&vk);
+}
+
+static void uuid_versions_agree(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    if (cu->DeviceGetUuid_v1 == NULL) {
+        MEASURED("uuid_v1", "cuDeviceGetUuid of version 9020 is not there");
+        SKIP("the driver has no first version of cuDeviceGetUuid");
+    }
+    for (int i = 0; i < cu->device_count; i++) {
+        CUdevice device;
+        CUuuid first, second;
+        CU_OK(cu->DeviceGet(&device, i));
+        CU_OK(cu->DeviceGetUuid_v1(&first, device));
+        CU_OK(cu->DeviceGetUuid(&second, device));
+        MEASURED("uuid_v1_equals_v2", "device %d: %s", i,
+                 memcmp(&first, &second, sizeof first) == 0 ? "yes" : "no");
+        REQUIRE_EQ_BYTES(&first, &second,
+                         sizeof first); /* they may differ on a MIG slice, which has no graphics */
+    }
+}
+
+static void no_luid_on_linux(void)
+{
+    pair p;
+    pair_open(&p);
+    char luid[8];
+    unsigned mask = 0;
+    if (p.cu->DeviceGetLuid != NULL)
+        CU_IS(p.cu->DeviceGetLuid(luid, &mask, p.device), CUDA_ERROR_NOT_SUPPORTED);
+    REQUIRE(p.vk.id.deviceLUIDValid == VK_FALSE);
+    pair_close(&p);
+}
+
+static void device_groups_of_one(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    raw_vk vk;
+    raw_vk_open_instance(&vk, &(raw_vk_options){.software = cu->software});
+    VkPhysicalDeviceGroupProperties groups[16];
+    uint32_t count = 16;
+    for (uint32_t i = 0; i < count; i++)
+        groups[i] =
+            (VkPhysicalDeviceGroupProperties){.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES};
+    VK_OK(vkEnumeratePhysicalDeviceGroups(vk.instance, &count, groups));
+    REQUIRE(count > 0);
+    for (uint32_t i = 0; i < count; i++)
+        REQUIRE_EQ(groups[i].physicalDeviceCount, 1);
+    raw_vk_close(&vk);
+}
+
+static void queue_families(void)
+{
+    const VkQueueFlags transfer = VK_QUEUE_TRANSFER_BIT, compute = VK_QUEUE_COMPUTE_BIT,
+                       graphics = VK_QUEUE_GRAPHICS_BIT, all = graphics | compute | transfer;
+    pair p;
+    pair_open(&p);
+    REQUIRE(p.vk.queue_count >= 1);
+    for (uint32_t i = 0; i < p.vk.queue_count; i++)
+        MEASURED("queue_family", "%u flags 0x%x", i, p.vk.queues[i].flags);
+    REQUIRE_EQ(p.vk.queues[0].flags & all, all);
+    if (p.cu->software) {
+        REQUIRE_EQ(p.vk.queue_count, 1);
+    } else {
+        REQUIRE(p.vk.queue_count >= 3);
+        REQUIRE_EQ(p.vk.queues[1].flags & all, transfer);
+        REQUIRE_EQ(p.vk.queues[2].flags & (graphics | compute), compute);
+    }
+    pair_close(&p);
+}
+
+static void timeline_attribute(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    REQUIRE_EQ(attribute(cu, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 0), 1);
+}
+
+static void memory_attributes(void)
+{
+    static const struct {
+        CUdevice_attribute which;
+        const char *name;
+        int nvidia; /* -1: it depends on the machine */
+    } rows[] = {
+        {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "vmm", 1},
+        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "posix_fd", 1},
+        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, "fabric", -1},
+        {CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, "multicast", -1},
+        {CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, "compressible", -1},
+        {CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, "dma_buf", -1},
+        {CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED, "sparse_arrays", -1},
+        {CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, "deferred_mapping", -1},
+        {CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, "rdma_with_vmm", -1},
+    };
+    const raw_cuda *cu = raw_cuda_open();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int value = attribute(cu, rows[i].which, 0);
+        MEASURED("attribute", "%s %d", rows[i].name, value);
+        if (!cu->software && rows[i].nvidia >= 0) REQUIRE_EQ(value, rows[i].nvidia);
+    }
+    /* Whatever a driver claims, it has the entry points for. */
+    if (attribute(cu, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0) == 1)
+        REQUIRE(cu->MemCreate != NULL && cu->MemMap != NULL && cu->MemSetAccess != NULL);
+    else
+        REQUIRE(cu->software);
+    if (attribute(cu, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, 0) == 1)
+        REQUIRE(cu->MemGetHandleForAddressRange != NULL);
+}
+
+static CUmemAllocationProp allocation_of(CUdevice device, CUmemAllocationHandleType handle_type)
+{
+    CUmemAllocationProp prop;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = handle_type;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = device;
+    return prop;
+}
+
+static void vmm_granularity(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    if (cu->MemGetAllocationGranularity == NULL) SKIP("no virtual memory management in this driver");
+    const CUmemAllocationProp prop = allocation_of(0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    size_t minimum = 0, recommended = 0;
+    CU_OK(cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CU_OK(cu->MemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    MEASURED("vmm_granularity", "minimum %zu, recommended %zu", minimum, recommended);
+    REQUIRE(minimum > 0 && recommended % minimum == 0 && (minimum & (minimum - 1)) == 0);
+    if (!cu->software) {
+        REQUIRE_EQ(minimum, 2u << 20);
+        REQUIRE_EQ(recommended, 2u << 20);
+    }
+}
+
+static void fabric_needs_imex(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    if (attribute(cu, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0) == 0)
+        SKIP("the device says that it has no fabric handles");
+    CUcontext context = raw_cuda_context(cu, 0);
+    REQUIRE(context != NULL && cu->MemCreate != NULL && cu->MemRelease != NULL);
+    const CUmemAllocationProp prop = allocation_of(0, CU_MEM_HANDLE_TYPE_FABRIC);
+    CUmemGenericAllocationHandle handle = 0;
+    CUresult result = cu->MemCreate(&handle, 2u << 20, &prop, 0);
+    MEASURED("fabric_create", "%s", raw_cuda_result_name(result));
+    /* The attribute is no promise: without an IMEX channel it is refused. */
+    if (result == CUDA_SUCCESS)
+        CU_OK(cu->MemRelease(handle));
+    else
+        CU_IS(result, CUDA_ERROR_NOT_PERMITTED);
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+}
+
+const test_case devices_cases[] = {
+    {.name = "devices.uuid_matches_one_vulkan_device",
+     .run = uuid_matches_one_vulkan_device,
+     .mark = TEST_BOTH},
+    {.name = "devices.uuid_versions_agree", .run = uuid_versions_agree, .mark = TEST_BOTH},
+    {.name = "devices.no_luid_on_linux", .run = no_luid_on_linux, .mark = TEST_BOTH},
+    {.name = "devices.device_groups_of_one", .run = device_groups_of_one, .mark = TEST_BOTH},
+    {.name = "devices.queue_families",
+     .run = queue_families,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "lavapipe has one family that does everything"},
+    {.name = "devices.timeline_attribute", .run = timeline_attribute, .mark = TEST_BOTH},
+    {.name = "devices.memory_attributes",
+     .run = memory_attributes,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "the twin claims what it has entry points for, no more"},
+    {.name = "devices.vmm_granularity",
+     .run = vmm_granularity,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "2 MiB is the GPU's page; the twin's granularity, where it has one, is a power of two"},
+    {.name = "devices.fabric_needs_imex",
+     .run = fabric_needs_imex,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "the twin has no fabric handles"},
+    {.name = NULL}};

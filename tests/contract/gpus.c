@@ -1,0 +1,185 @@
+/* Contract rows: several GPUs, where the drivers do silent damage. On the twin the second device is an
+ * invented copy of the first one: all Vulkan memory is another device's to it. SPDX-License-Identifier: MIT
+ */
+#include "contract.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIZE (2u << 20)
+
+/* Vulkan on device 0, the current context on device 1. */
+static void open_crossed(pair *p)
+{
+    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    memset(p, 0, sizeof *p);
+    p->cu = raw_cuda_open();
+    if (p->cu->device_count < 2) SKIP("one CUDA device only");
+    CU_OK(p->cu->DeviceGet(&p->device, 1));
+    CUdevice first;
+    CU_OK(p->cu->DeviceGet(&first, 0));
+    CU_OK(p->cu->DeviceGetUuid(&p->uuid, first));
+    raw_vk_open(&p->vk,
+                &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes, .software = p->cu->software});
+    p->context = raw_cuda_context(p->cu, p->device);
+    CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
+}
+
+static void memory_of_another_gpu(void)
+{
+    pair p;
+    raw_vk_buffer vk;
+    CUexternalMemory memory = NULL;
+    open_crossed(&p);
+    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
+    int fd = raw_vk_buffer_fd(&p.vk, &vk);
+    int given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    CU_IS(raw_cuda_import_memory(p.cu, given, vk.allocation_size, false, &memory), CUDA_ERROR_UNKNOWN);
+    REQUIRE(memory == NULL);
+    REQUIRE(!fd_open(given) || !same_file(given, fd)); /* the failed import closed it */
+    REQUIRE(fd_open(fd));
+    close(fd);
+    raw_vk_buffer_destroy(&p.vk, &vk);
+    pair_close(&p);
+}
+
+static void timeline_of_another_gpu(void)
+{
+    pair p;
+    shared_timeline t;
+    open_crossed(&p);
+    shared_timeline_open(&p, 0, &t); /* imports */
+    CU_OK(raw_cuda_signal(p.cu, t.cu, 5, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    REQUIRE(!raw_vk_timeline_wait(&p.vk, t.vk, 1, 200)); /* and the other side never hears of it */
+    REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 0);
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+/* A VMM allocation of the current device, mapped for it, and exported; `peer` (or -1) gets access too. */
+typedef struct vmm {
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr pointer;
+    int fd;
+} vmm;
+
+static void vmm_open(const pair *p, CUdevice peer, vmm *out)
+{
+    CUmemAllocationProp prop;
+    CUmemAccessDesc access[2];
+    memset(&prop, 0, sizeof prop);
+    memset(access, 0, sizeof access);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = p->device;
+    access[0].location = prop.location;
+    access[0].flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    access[1] = access[0];
+    access[1].location.id = peer;
+    CU_OK(p->cu->MemCreate(&out->handle, SIZE, &prop, 0));
+    CU_OK(p->cu->MemAddressReserve(&out->pointer, SIZE, 0, 0, 0));
+    CU_OK(p->cu->MemMap(out->pointer, SIZE, 0, out->handle, 0));
+    CU_OK(p->cu->MemSetAccess(out->pointer, SIZE, access, peer >= 0 ? 2 : 1));
+    CU_OK(p->cu->MemExportToShareableHandle(&out->fd, out->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                            0));
+}
+
+static void vmm_close(const pair *p, vmm *memory)
+{
+    CU_OK(p->cu->MemUnmap(memory->pointer, SIZE));
+    CU_OK(p->cu->MemAddressFree(memory->pointer, SIZE));
+    CU_OK(p->cu->MemRelease(memory->handle));
+    close(memory->fd);
+}
+
+static void require_vmm(const raw_cuda *cu)
+{
+    if (cu->MemCreate == NULL || cu->MemExportToShareableHandle == NULL)
+        SKIP("this driver has no virtual memory management");
+}
+
+/* Reported: whether Vulkan on GPU 0 takes it, and how many words it then sees right. It is nothing to rely
+ * on. */
+static void vmm_memory_of_another_gpu(void)
+{
+    pair p;
+    vmm memory;
+    open_crossed(&p);
+    require_vmm(p.cu);
+    vmm_open(&p, -1, &memory);
+    CU_OK(p.cu->MemsetD32Async(memory.pointer, 0x13572468u, SIZE / 4, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    raw_vk_buffer usual;
+    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &usual);
+    const uint32_t memory_type = usual.memory_type;
+    raw_vk_buffer_destroy(&p.vk, &usual);
+
+    const VkImportMemoryFdInfoKHR import_info = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+                                                 .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+                                                 .fd = fcntl(memory.fd, F_DUPFD_CLOEXEC, 0)};
+    const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                       .pNext = &import_info,
+                                       .allocationSize = SIZE,
+                                       .memoryTypeIndex = memory_type};
+    VkDeviceMemory imported = VK_NULL_HANDLE;
+    VkResult result = vkAllocateMemory(p.vk.device, &info, NULL, &imported);
+    MEASURED("vulkan_import_of_another_gpus_vmm", "VkResult %d", (int)result);
+    if (result == VK_SUCCESS) {
+        raw_vk_buffer like = {.size = SIZE, .allocation_size = SIZE, .memory_type = memory_type}, vk;
+        uint32_t *found = calloc(1, SIZE);
+        size_t right = 0;
+        REQUIRE(found != NULL);
+        vkFreeMemory(p.vk.device, imported, NULL);
+        raw_vk_buffer_import(&p.vk, fcntl(memory.fd, F_DUPFD_CLOEXEC, 0), &like, &vk);
+        raw_vk_read(&p.vk, &vk, 0, found, SIZE);
+        for (size_t i = 0; i < SIZE / 4; i++)
+            right += found[i] == 0x13572468u;
+        MEASURED("words_right_of_another_gpus_vmm", "%zu of %u", right, SIZE / 4);
+        REQUIRE(right < SIZE / 4);
+        raw_vk_buffer_destroy(&p.vk, &vk);
+        free(found);
+    }
+    vmm_close(&p, &memory);
+    pair_close(&p);
+}
+
+static void vmm_access_for_peers(void)
+{
+    pair p;
+    vmm memory;
+    int can = 0;
+    uint32_t word = 0;
+    open_crossed(&p);
+    require_vmm(p.cu);
+    REQUIRE(p.cu->DeviceCanAccessPeer != NULL);
+    CU_OK(p.cu->DeviceCanAccessPeer(&can, 0, p.device));
+    if (!can) SKIP("devices 0 and 1 are no peers");
+    vmm_open(&p, 0, &memory);
+    CU_OK(p.cu->MemsetD32Async(memory.pointer, 0x24681357u, SIZE / 4, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CUcontext other = raw_cuda_context(p.cu, 0);
+    REQUIRE(other != NULL);
+    cuda_read(&p, memory.pointer + SIZE - 4, &word, sizeof word);
+    REQUIRE_EQ(word, 0x24681357u);
+    CU_OK(p.cu->CtxSetCurrent(p.context));
+    CU_OK(p.cu->DevicePrimaryCtxRelease(0));
+    vmm_close(&p, &memory);
+    pair_close(&p);
+}
+
+const test_case gpu_cases[] = {
+    {.name = "gpus.memory_of_another_gpu", .run = memory_of_another_gpu, .mark = TEST_BOTH},
+    {.name = "gpus.timeline_of_another_gpu", .run = timeline_of_another_gpu, .mark = TEST_BOTH},
+    {.name = "gpus.vmm_memory_of_another_gpu",
+     .run = vmm_memory_of_another_gpu,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "the twin has no virtual memory management yet"},
+    {.name = "gpus.vmm_access_for_peers",
+     .run = vmm_access_for_peers,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "the twin has no virtual memory management yet"},
+    {.name = NULL}};

@@ -1,0 +1,241 @@
+/* Which of the library's calls break somebody's stream capture: each one during a capture in global,
+ * thread-local and relaxed mode, from the capturing thread and from another one, with and without exchanging
+ * the calling thread's mode for relaxed. Reported only. SPDX-License-Identifier: MIT */
+#include "contract.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Everything that an operation needs; what it consumes, it sets to zero. */
+typedef struct capture_objects {
+    pair *p;
+    raw_vk_buffer vk;
+    VkSemaphore vk_timeline;
+    int memory_fd, timeline_fd;
+    CUexternalMemory memory, unmapped, imported;
+    CUdeviceptr pointer, allocated;
+    CUexternalSemaphore semaphore, imported_semaphore;
+    CUevent event, created;
+} capture_objects;
+
+static CUresult op_none(capture_objects *o)
+{
+    (void)o;
+    return CUDA_SUCCESS;
+}
+
+static CUresult op_ctx_record_event(capture_objects *o)
+{
+    return o->p->cu->CtxRecordEvent != NULL ? o->p->cu->CtxRecordEvent(o->p->context, o->event)
+                                            : CUDA_ERROR_NOT_FOUND;
+}
+
+static CUresult op_event_create(capture_objects *o)
+{
+    return o->p->cu->EventCreate(&o->created, CU_EVENT_DISABLE_TIMING);
+}
+
+static CUresult op_event_query(capture_objects *o)
+{
+    return o->p->cu->EventQuery(o->event);
+}
+
+static CUresult op_event_destroy(capture_objects *o)
+{
+    CUresult result = o->p->cu->EventDestroy(o->event);
+    if (result == CUDA_SUCCESS) o->event = NULL;
+    return result;
+}
+
+static CUresult op_import_memory(capture_objects *o)
+{
+    CUresult result =
+        raw_cuda_import_memory(o->p->cu, o->memory_fd, o->vk.allocation_size, false, &o->imported);
+    if (result == CUDA_SUCCESS) o->memory_fd = -1;
+    return result;
+}
+
+static CUresult op_map_buffer(capture_objects *o)
+{
+    CUdeviceptr second = 0;
+    CUresult result = raw_cuda_map_buffer(o->p->cu, o->unmapped, 0, 65536, &second);
+    if (result == CUDA_SUCCESS) o->allocated = second; /* freed the same way */
+    return result;
+}
+
+static CUresult op_free_mapping(capture_objects *o)
+{
+    CUresult result = o->p->cu->MemFree(o->pointer);
+    if (result == CUDA_SUCCESS) o->pointer = 0;
+    return result;
+}
+
+static CUresult op_destroy_memory(capture_objects *o)
+{
+    CUresult result = o->p->cu->DestroyExternalMemory(o->unmapped);
+    if (result == CUDA_SUCCESS) o->unmapped = NULL;
+    return result;
+}
+
+static CUresult op_import_semaphore(capture_objects *o)
+{
+    CUresult result = raw_cuda_import_timeline(o->p->cu, o->timeline_fd, &o->imported_semaphore);
+    if (result == CUDA_SUCCESS) o->timeline_fd = -1;
+    return result;
+}
+
+static CUresult op_destroy_semaphore(capture_objects *o)
+{
+    CUresult result = o->p->cu->DestroyExternalSemaphore(o->semaphore);
+    if (result == CUDA_SUCCESS) o->semaphore = NULL;
+    return result;
+}
+
+static CUresult op_mem_alloc(capture_objects *o)
+{
+    return o->p->cu->MemAlloc(&o->allocated, 65536);
+}
+
+static CUresult op_legacy_stream_query(capture_objects *o)
+{
+    return o->p->cu->StreamQuery(NULL);
+}
+
+static CUresult op_pointer_attribute(capture_objects *o)
+{
+    unsigned long long id = 0;
+    return o->p->cu->PointerGetAttribute != NULL
+               ? o->p->cu->PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, o->pointer)
+               : CUDA_ERROR_NOT_FOUND;
+}
+
+static const struct {
+    const char *name;
+    CUresult (*run)(capture_objects *o);
+} operations[] = {
+    {"nothing", op_none},
+    {"cuCtxRecordEvent", op_ctx_record_event},
+    {"cuEventCreate", op_event_create},
+    {"cuEventQuery", op_event_query},
+    {"cuEventDestroy", op_event_destroy},
+    {"cuImportExternalMemory", op_import_memory},
+    {"cuExternalMemoryGetMappedBuffer", op_map_buffer},
+    {"cuMemFree_of_mapping", op_free_mapping},
+    {"cuDestroyExternalMemory", op_destroy_memory},
+    {"cuImportExternalSemaphore", op_import_semaphore},
+    {"cuDestroyExternalSemaphore", op_destroy_semaphore},
+    {"cuMemAlloc", op_mem_alloc},
+    {"cuStreamQuery_legacy", op_legacy_stream_query},
+    {"cuPointerGetAttribute", op_pointer_attribute},
+};
+
+typedef struct attempt {
+    capture_objects *objects;
+    CUresult (*run)(capture_objects *o);
+    bool relax;
+    CUresult result, exchange;
+} attempt;
+
+static void make_attempt(attempt *a)
+{
+    const raw_cuda *cu = a->objects->p->cu;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    if (a->relax) a->exchange = cu->ThreadExchangeStreamCaptureMode(&mode);
+    a->result = a->run(a->objects);
+    if (a->relax && a->exchange == CUDA_SUCCESS) a->exchange = cu->ThreadExchangeStreamCaptureMode(&mode);
+}
+
+static void *attempt_on_thread(void *argument)
+{
+    attempt *a = argument;
+    CU_OK(a->objects->p->cu->CtxSetCurrent(a->objects->p->context));
+    make_attempt(a);
+    return NULL;
+}
+
+static void prepare(pair *p, capture_objects *o)
+{
+    memset(o, 0, sizeof *o);
+    o->p = p;
+    raw_vk_buffer_create(&p->vk, 65536, RAW_VK_EXPORT, &o->vk);
+    o->vk_timeline = raw_vk_timeline(&p->vk, 0, true);
+    o->memory_fd = raw_vk_buffer_fd(&p->vk, &o->vk);
+    o->timeline_fd = raw_vk_timeline_fd(&p->vk, o->vk_timeline);
+    const uint64_t size = o->vk.allocation_size;
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false, &o->memory));
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false, &o->unmapped));
+    CU_OK(raw_cuda_map_buffer(p->cu, o->memory, 0, 65536, &o->pointer));
+    CU_OK(raw_cuda_import_timeline(p->cu, raw_vk_timeline_fd(&p->vk, o->vk_timeline), &o->semaphore));
+    CU_OK(p->cu->EventCreate(&o->event, CU_EVENT_DISABLE_TIMING));
+}
+
+static void clean_up(capture_objects *o)
+{
+    const raw_cuda *cu = o->p->cu;
+    if (o->allocated != 0) CU_OK(cu->MemFree(o->allocated));
+    if (o->pointer != 0) CU_OK(cu->MemFree(o->pointer));
+    if (o->imported != NULL) CU_OK(cu->DestroyExternalMemory(o->imported));
+    if (o->unmapped != NULL) CU_OK(cu->DestroyExternalMemory(o->unmapped));
+    CU_OK(cu->DestroyExternalMemory(o->memory));
+    if (o->imported_semaphore != NULL) CU_OK(cu->DestroyExternalSemaphore(o->imported_semaphore));
+    if (o->semaphore != NULL) CU_OK(cu->DestroyExternalSemaphore(o->semaphore));
+    if (o->created != NULL) CU_OK(cu->EventDestroy(o->created));
+    if (o->event != NULL) CU_OK(cu->EventDestroy(o->event));
+    /* A refused import may have closed the fd; nothing else opened a file since. */
+    if (o->memory_fd >= 0 && fd_open(o->memory_fd)) close(o->memory_fd);
+    if (o->timeline_fd >= 0 && fd_open(o->timeline_fd)) close(o->timeline_fd);
+    raw_vk_timeline_destroy(&o->p->vk, o->vk_timeline);
+    raw_vk_buffer_destroy(&o->p->vk, &o->vk);
+}
+
+static void try_one(pair *p, size_t operation, CUstreamCaptureMode mode, const char *mode_name,
+                    bool other_thread, bool relax)
+{
+    capture_objects objects;
+    CUgraph graph = NULL;
+    prepare(p, &objects);
+    attempt a = {.objects = &objects, .run = operations[operation].run, .relax = relax};
+    CU_OK(p->cu->StreamBeginCapture(p->stream, mode));
+    if (other_thread) {
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, attempt_on_thread, &a) == 0);
+        REQUIRE(pthread_join(thread, NULL) == 0);
+    } else {
+        make_attempt(&a);
+    }
+    CUresult end = p->cu->StreamEndCapture(p->stream, &graph);
+    char call[64];
+    snprintf(call, sizeof call, "%s", raw_cuda_result_name(a.result));
+    MEASURED("capture", "%s, %s capture, %s thread, %s: %s, capture %s", operations[operation].name,
+             mode_name, other_thread ? "other" : "same", relax ? "relaxed" : "as is", call,
+             raw_cuda_result_name(end));
+    if (end == CUDA_SUCCESS && graph != NULL) CU_OK(p->cu->GraphDestroy(graph));
+    if (relax) CU_IS(a.exchange, CUDA_SUCCESS);
+    clean_up(&objects);
+}
+
+static void calls_during_capture(void)
+{
+    static const struct {
+        CUstreamCaptureMode mode;
+        const char *name;
+    } modes[] = {{CU_STREAM_CAPTURE_MODE_GLOBAL, "global"},
+                 {CU_STREAM_CAPTURE_MODE_THREAD_LOCAL, "thread-local"},
+                 {CU_STREAM_CAPTURE_MODE_RELAXED, "relaxed"}};
+    pair p;
+    pair_open(&p);
+    if (p.cu->StreamBeginCapture == NULL || p.cu->ThreadExchangeStreamCaptureMode == NULL)
+        SKIP("this driver has no stream capture");
+    for (size_t operation = 0; operation < sizeof operations / sizeof operations[0]; operation++)
+        for (size_t m = 0; m < 3; m++)
+            for (int other_thread = 0; other_thread < 2; other_thread++)
+                for (int relax = 0; relax < 2; relax++)
+                    try_one(&p, operation, modes[m].mode, modes[m].name, other_thread, relax);
+    pair_close(&p);
+}
+
+const test_case measured_capture_cases[] = {
+    {.name = "measured.calls_during_capture", .run = calls_during_capture, .time_limit = 300},
+    {.name = NULL}};

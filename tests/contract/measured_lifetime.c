@@ -1,0 +1,248 @@
+/* What destroying does while work is pending, and after a sticky error: reported, asserted only where the
+ * library needs it. SPDX-License-Identifier: MIT */
+#include "contract.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DELAY_US 50000
+
+/* Signals a timeline from the host a little later. */
+typedef struct late_signal {
+    pthread_t thread;
+    raw_vk *vk;
+    VkSemaphore semaphore;
+    uint64_t value;
+} late_signal;
+
+static void *signal_late(void *argument)
+{
+    late_signal *late = argument;
+    usleep(DELAY_US);
+    raw_vk_timeline_signal(late->vk, late->semaphore, late->value);
+    return NULL;
+}
+
+static void late_signal_start(late_signal *late, raw_vk *vk, VkSemaphore semaphore, uint64_t value)
+{
+    late->vk = vk;
+    late->semaphore = semaphore;
+    late->value = value;
+    REQUIRE(pthread_create(&late->thread, NULL, signal_late, late) == 0);
+}
+
+static void late_signal_join(late_signal *late)
+{
+    REQUIRE(pthread_join(late->thread, NULL) == 0);
+}
+
+static void CUDA_CB sleep_on_stream(void *data)
+{
+    (void)data;
+    usleep(DELAY_US);
+}
+
+/* The pending work never touches the buffer that is freed. */
+static void free_of_a_mapping_with_pending_work(void)
+{
+    pair p;
+    shared_buffer b;
+    shared_timeline t;
+    late_signal late;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    for (int by_host_function = 0; by_host_function < 2; by_host_function++) {
+        CUresult result;
+        shared_buffer_open(&p, 1u << 20, 0, false, &b);
+        if (by_host_function) {
+            CU_OK(p.cu->LaunchHostFunc(p.stream, sleep_on_stream, NULL));
+        } else {
+            CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+            late_signal_start(&late, &p.vk, t.vk, 1);
+        }
+        double start = test_now_us();
+        result = p.cu->MemFree(b.pointer);
+        double took = test_now_us() - start;
+        MEASURED("cuMemFree_of_mapping_with_pending_work", "%s of %d us on a stream: %s after %.0f us",
+                 by_host_function ? "a host function" : "a timeline wait", DELAY_US,
+                 raw_cuda_result_name(result), took);
+        REQUIRE(result == CUDA_SUCCESS);
+        start = test_now_us();
+        result = p.cu->DestroyExternalMemory(b.memory);
+        MEASURED("cuDestroyExternalMemory_after_it", "%s after %.0f us", raw_cuda_result_name(result),
+                 test_now_us() - start);
+        if (!by_host_function) late_signal_join(&late);
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        raw_vk_buffer_destroy(&p.vk, &b.vk);
+    }
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void destroy_memory_with_pending_work(void)
+{
+    pair p;
+    raw_vk_buffer vk;
+    CUexternalMemory memory;
+    shared_timeline t;
+    late_signal late;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    raw_vk_buffer_create(&p.vk, 1u << 20, RAW_VK_EXPORT, &vk);
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+    late_signal_start(&late, &p.vk, t.vk, 1);
+    double start = test_now_us();
+    CUresult result = p.cu->DestroyExternalMemory(memory); /* never mapped */
+    MEASURED("cuDestroyExternalMemory_with_pending_work", "%s after %.0f us", raw_cuda_result_name(result),
+             test_now_us() - start);
+    REQUIRE(result == CUDA_SUCCESS);
+    late_signal_join(&late);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    raw_vk_buffer_destroy(&p.vk, &vk);
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+/* The guide forbids it (R1). What happens is for the library's documentation; nothing rests on it. */
+static void destroy_semaphore_with_a_pending_wait(void)
+{
+    pair p;
+    shared_timeline t;
+    late_signal late;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+    late_signal_start(&late, &p.vk, t.vk, 1);
+    double start = test_now_us();
+    CUresult result = p.cu->DestroyExternalSemaphore(t.cu);
+    MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "%s after %.0f us", raw_cuda_result_name(result),
+             test_now_us() - start);
+    late_signal_join(&late);
+    result = stream_result(&p, 3000);
+    MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "the stream then: %s",
+             raw_cuda_result_name(result));
+    test_pass(); /* the stream may never end */
+}
+
+static void destroy_event_and_stream_with_a_pending_wait(void)
+{
+    pair p;
+    shared_timeline t;
+    late_signal late;
+    CUevent event = NULL;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+    CU_OK(p.cu->EventRecord(event, p.stream));
+    CU_IS(p.cu->EventQuery(event), CUDA_ERROR_NOT_READY);
+    late_signal_start(&late, &p.vk, t.vk, 1);
+    double start = test_now_us();
+    CU_OK(p.cu->EventDestroy(event));
+    MEASURED("cuEventDestroy_with_pending_work", "CUDA_SUCCESS after %.0f us", test_now_us() - start);
+    start = test_now_us();
+    CU_OK(p.cu->StreamDestroy(p.stream));
+    MEASURED("cuStreamDestroy_with_pending_work", "CUDA_SUCCESS after %.0f us", test_now_us() - start);
+    late_signal_join(&late);
+    CU_OK(p.cu->CtxSynchronize());
+    CU_OK(p.cu->StreamCreate(&p.stream, CU_STREAM_NON_BLOCKING));
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void ctx_record_event(void)
+{
+    pair p;
+    shared_timeline t;
+    CUevent event = NULL;
+    pair_open(&p);
+    if (p.cu->CtxRecordEvent == NULL) SKIP("this driver has no cuCtxRecordEvent");
+    shared_timeline_open(&p, 0, &t);
+    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+    CUresult result = p.cu->CtxRecordEvent(p.context, event);
+    MEASURED("cuCtxRecordEvent", "on the primary context: %s", raw_cuda_result_name(result));
+    MEASURED("cuCtxRecordEvent", "while a stream waits: %s", raw_cuda_result_name(p.cu->EventQuery(event)));
+    raw_vk_timeline_signal(&p.vk, t.vk, 1);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CUresult synchronize = p.cu->EventSynchronize(event);
+    MEASURED("cuCtxRecordEvent", "after it: %s", raw_cuda_result_name(synchronize));
+    CU_OK(p.cu->EventDestroy(event));
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void report_sticky(const char *call, CUresult result)
+{
+    MEASURED("after_sticky_error", "%s: %s, %zu fds", call, raw_cuda_result_name(result), test_open_fds());
+}
+
+static void after_a_sticky_error(void)
+{
+    pair p;
+    shared_buffer b;
+    shared_timeline t;
+    CUevent event = NULL;
+    pair_open(&p);
+    shared_buffer_open(&p, 1u << 20, 0, false,
+                       &b); /* a first import, so that what a driver keeps is counted */
+    shared_buffer_close(&p, &b);
+    shared_timeline_open(&p, 0, &t);
+    shared_timeline_close(&p, &t);
+    const size_t before = test_open_fds();
+
+    shared_buffer_open(&p, 1u << 20, 0, false, &b);
+    shared_timeline_open(&p, 0, &t);
+    CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    MEASURED("after_sticky_error", "before the objects %zu fds, with them %zu", before, test_open_fds());
+
+    CUdeviceptr nowhere = 0x1000; /* no program has a mapping there */
+    unsigned count = 64, seed = 0;
+    void *args[] = {&nowhere, &count, &seed};
+    CU_OK(p.cu->LaunchKernel(write, 1, 1, 1, 64, 1, 1, 0, p.stream, args, NULL));
+    CUresult recorded = p.cu->EventRecord(event, p.stream); /* fails when the fault is known already */
+    REQUIRE(recorded == CUDA_SUCCESS || recorded == CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(p.cu->StreamSynchronize(p.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+
+    uint32_t word = 0;
+    CU_IS(p.cu->MemcpyDtoH(&word, b.pointer, sizeof word), CUDA_ERROR_ILLEGAL_ADDRESS); /* it stays */
+    report_sticky("cuEventQuery", p.cu->EventQuery(event));
+    report_sticky("cuSignalExternalSemaphoresAsync", raw_cuda_signal(p.cu, t.cu, 1, p.stream));
+    report_sticky("cuEventDestroy", p.cu->EventDestroy(event));
+    report_sticky("cuMemFree of the mapping", p.cu->MemFree(b.pointer));
+    report_sticky("cuDestroyExternalMemory", p.cu->DestroyExternalMemory(b.memory));
+    report_sticky("cuDestroyExternalSemaphore", p.cu->DestroyExternalSemaphore(t.cu));
+    report_sticky("cuModuleUnload", p.cu->ModuleUnload(module));
+    report_sticky("cuStreamDestroy", p.cu->StreamDestroy(p.stream));
+    report_sticky("cuCtxSetCurrent(NULL)", p.cu->CtxSetCurrent(NULL));
+    report_sticky("cuDevicePrimaryCtxRelease", p.cu->DevicePrimaryCtxRelease(p.device));
+    CUcontext again = NULL;
+    CUresult retain = p.cu->DevicePrimaryCtxRetain(&again, p.device);
+    report_sticky("cuDevicePrimaryCtxRetain again", retain);
+    raw_vk_timeline_destroy(&p.vk, t.vk);
+    raw_vk_buffer_destroy(&p.vk, &b.vk);
+    MEASURED("after_sticky_error", "in the end %zu fds", test_open_fds());
+    if (p.cu->software) {
+        REQUIRE(retain == CUDA_SUCCESS);
+        CU_OK(p.cu->DevicePrimaryCtxRelease(p.device));
+        REQUIRE_EQ(test_open_fds(), before);
+        raw_cuda_require_empty(p.cu);
+        raw_vk_close(&p.vk);
+    }
+    test_pass(); /* NVIDIA's driver is not to be used any further in this process */
+}
+
+const test_case measured_lifetime_cases[] = {
+    {.name = "measured.free_of_a_mapping_with_pending_work", .run = free_of_a_mapping_with_pending_work},
+    {.name = "measured.destroy_memory_with_pending_work", .run = destroy_memory_with_pending_work},
+    {.name = "measured.destroy_semaphore_with_a_pending_wait", .run = destroy_semaphore_with_a_pending_wait},
+    {.name = "measured.destroy_event_and_stream_with_a_pending_wait",
+     .run = destroy_event_and_stream_with_a_pending_wait},
+    {.name = "measured.ctx_record_event", .run = ctx_record_event},
+    {.name = "measured.after_a_sticky_error", .run = after_a_sticky_error},
+    {.name = NULL}};

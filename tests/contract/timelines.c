@@ -1,0 +1,393 @@
+/* Contract rows: Vulkan timeline semaphores in CUDA streams. SPDX-License-Identifier: MIT */
+#include "contract.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAR_MS 20000u /* long enough for any machine; only a failure takes it */
+
+static void require_pending(const pair *p)
+{
+    usleep(20000);
+    CU_IS(p->cu->StreamQuery(p->stream), CUDA_ERROR_NOT_READY);
+}
+
+static void vulkan_can_export(void)
+{
+    pair p;
+    pair_open(&p);
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    const VkPhysicalDeviceExternalSemaphoreInfo info = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
+        .pNext = &type,
+        .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalSemaphoreProperties properties = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    vkGetPhysicalDeviceExternalSemaphoreProperties(p.vk.physical, &info, &properties);
+    REQUIRE(properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
+    REQUIRE(properties.exportFromImportedHandleTypes == 0 ||
+            (properties.compatibleHandleTypes & VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT) != 0);
+    pair_close(&p);
+}
+
+static void vulkan_sees_cuda_signal(void)
+{
+    pair p;
+    shared_timeline t;
+    pair_open(&p);
+    shared_timeline_open(&p, 3, &t);
+    REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 3);
+    CU_OK(raw_cuda_signal(p.cu, t.cu, 7, p.stream));
+    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 7, FAR_MS));
+    REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 7);
+    CU_OK(raw_cuda_signal(p.cu, t.cu, UINT64_C(0x123456789ab),
+                          NULL)); /* the legacy stream; more than 32 bits */
+    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, UINT64_C(0x123456789ab), FAR_MS));
+    CU_OK(p.cu->CtxSynchronize());
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void value_reached_before(void)
+{
+    pair p;
+    shared_timeline t;
+    pair_open(&p);
+    shared_timeline_open(&p, 5, &t);
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 5, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    raw_vk_timeline_signal(&p.vk, t.vk, 9);
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 6, p.stream)); /* below the value */
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void wait_before_host_signal(void)
+{
+    pair p;
+    shared_timeline t;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 2, p.stream));
+    require_pending(&p);
+    raw_vk_timeline_signal(&p.vk, t.vk, 1); /* not enough */
+    require_pending(&p);
+    raw_vk_timeline_signal(&p.vk, t.vk, 2);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void wait_before_queue_signal(void)
+{
+    pair p;
+    shared_timeline t;
+    shared_buffer b;
+    uint32_t *found = calloc(1, 65536);
+    pair_open(&p);
+    REQUIRE(found != NULL);
+    shared_timeline_open(&p, 0, &t);
+    shared_buffer_open(&p, 65536, 0, false, &b);
+    CUdeviceptr copy = 0;
+    CU_OK(p.cu->MemAlloc(&copy, 65536));
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+    CU_OK(p.cu->MemcpyDtoDAsync(copy, b.pointer, 65536, p.stream));
+    require_pending(&p);
+    raw_vk_fill(&p.vk, &b.vk, 0, 65536, 0xfeed0001u,
+                &(raw_vk_job){.signal = t.vk, .signal_value = 1, .pending = true});
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    cuda_read(&p, copy, found, 65536);
+    for (size_t i = 0; i < 65536 / 4; i++)
+        REQUIRE_EQ(found[i], 0xfeed0001u);
+    raw_vk_idle(&p.vk);
+    free(found);
+    CU_OK(p.cu->MemFree(copy));
+    shared_buffer_close(&p, &b);
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void queue_waits_for_cuda(void)
+{
+    pair p;
+    shared_timeline t;
+    shared_buffer b;
+    raw_vk_buffer host;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    shared_buffer_open(&p, 65536, 0, false, &b);
+    raw_vk_buffer_create(&p.vk, 65536, RAW_VK_HOST, &host);
+    raw_vk_copy(
+        &p.vk, &b.vk, 0, &host, 0, 65536,
+        &(raw_vk_job){.wait = t.vk, .wait_value = 1, .signal = t.vk, .signal_value = 2, .pending = true});
+    REQUIRE(!raw_vk_timeline_wait(&p.vk, t.vk, 2, 20));
+    CU_OK(p.cu->MemsetD32Async(b.pointer, 0xc0da0001u, 65536 / 4, p.stream));
+    CU_OK(raw_cuda_signal(p.cu, t.cu, 1, p.stream));
+    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 2, FAR_MS));
+    for (size_t i = 0; i < 65536 / 4; i++)
+        REQUIRE_EQ(((const uint32_t *)host.mapped)[i], 0xc0da0001u);
+    raw_vk_idle(&p.vk);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    raw_vk_buffer_destroy(&p.vk, &host);
+    shared_buffer_close(&p, &b);
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+/* All frames are submitted ahead, on every queue in turn, with one timeline for both directions. Vulkan fills
+ * one half, CUDA keeps a word of it and writes the other half, Vulkan keeps a word of that. */
+static void frames_ahead(void)
+{
+    enum { FRAMES = 96, SIZE = 65536, HALF = SIZE / 2 };
+    pair p;
+    shared_timeline t;
+    shared_buffer b;
+    raw_vk_buffer host;
+    CUdeviceptr history = 0;
+    uint32_t seen[FRAMES];
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    shared_buffer_open(&p, SIZE, 0, false, &b);
+    raw_vk_buffer_create(&p.vk, FRAMES * 4, RAW_VK_HOST, &host);
+    CU_OK(p.cu->MemAlloc(&history, FRAMES * 4));
+    double start = test_now_us();
+    for (uint32_t k = 0; k < FRAMES; k++) {
+        uint32_t queue = k % (p.vk.queue_count < 3 ? p.vk.queue_count : 3);
+        raw_vk_fill(&p.vk, &b.vk, 0, HALF, 1000 + k,
+                    &(raw_vk_job){queue, t.vk, 3 * (uint64_t)k, t.vk, 3 * (uint64_t)k + 1, true});
+        CU_OK(raw_cuda_wait(p.cu, t.cu, 3 * (uint64_t)k + 1, p.stream));
+        CU_OK(p.cu->MemcpyDtoDAsync(history + 4 * k, b.pointer + HALF - 4, 4, p.stream));
+        CU_OK(p.cu->MemsetD32Async(b.pointer + HALF, ~k, HALF / 4, p.stream));
+        CU_OK(raw_cuda_signal(p.cu, t.cu, 3 * (uint64_t)k + 2, p.stream));
+        raw_vk_copy(&p.vk, &b.vk, SIZE - 4, &host, 4 * k, 4,
+                    &(raw_vk_job){queue, t.vk, 3 * (uint64_t)k + 2, t.vk, 3 * (uint64_t)k + 3, true});
+    }
+    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 3 * FRAMES, FAR_MS));
+    MEASURED("frame_ahead", "%.1f us a frame of three hand-overs", (test_now_us() - start) / FRAMES);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    cuda_read(&p, history, seen, sizeof seen);
+    for (uint32_t k = 0; k < FRAMES; k++) {
+        REQUIRE_EQ(seen[k], 1000 + k);
+        REQUIRE_EQ(((const uint32_t *)host.mapped)[k], ~k);
+    }
+    raw_vk_idle(&p.vk);
+    CU_OK(p.cu->MemFree(history));
+    raw_vk_buffer_destroy(&p.vk, &host);
+    shared_buffer_close(&p, &b);
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void several_in_one_call(void)
+{
+    enum { COUNT = 3 };
+    pair p;
+    shared_timeline t[COUNT];
+    CUexternalSemaphore handles[COUNT];
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[COUNT];
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[COUNT];
+    pair_open(&p);
+    memset(signals, 0, sizeof signals);
+    memset(waits, 0, sizeof waits);
+    for (unsigned i = 0; i < COUNT; i++) {
+        shared_timeline_open(&p, i, &t[i]);
+        handles[i] = t[i].cu;
+        waits[i].params.fence.value = 10 + i;
+        signals[i].params.fence.value = 20 + i;
+    }
+    CU_OK(p.cu->WaitExternalSemaphoresAsync(handles, waits, COUNT, p.stream));
+    CU_OK(p.cu->SignalExternalSemaphoresAsync(handles, signals, COUNT, p.stream));
+    for (unsigned i = 0; i < COUNT; i++) {
+        require_pending(&p); /* until the last one is there */
+        raw_vk_timeline_signal(&p.vk, t[i].vk, 10 + i);
+    }
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    for (unsigned i = 0; i < COUNT; i++) {
+        REQUIRE(raw_vk_timeline_wait(&p.vk, t[i].vk, 20 + i, FAR_MS));
+        shared_timeline_close(&p, &t[i]);
+    }
+    pair_close(&p);
+}
+
+static void between_streams(void)
+{
+    pair p;
+    shared_timeline t;
+    CUstream other = NULL;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    CU_OK(p.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+    require_pending(&p);
+    CU_OK(raw_cuda_signal(p.cu, t.cu, 1, other));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 1, FAR_MS));
+    CU_OK(p.cu->StreamDestroy(other));
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void backwards(void)
+{
+    pair p;
+    shared_timeline t;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    CU_OK(raw_cuda_signal(p.cu, t.cu, 1600, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 1600);
+    if (p.cu->software) {
+        CU_IS(raw_cuda_signal(p.cu, t.cu, 1, p.stream), CUDA_ERROR_INVALID_VALUE);
+        CU_IS(raw_cuda_signal(p.cu, t.cu, 1600, p.stream), CUDA_ERROR_INVALID_VALUE);
+        raw_vk_timeline_signal(&p.vk, t.vk, 1700); /* not through this import, so it is not refused */
+        CU_OK(raw_cuda_signal(p.cu, t.cu, 1650, p.stream));
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 1700);
+    } else {
+        CU_OK(raw_cuda_signal(p.cu, t.cu, 1, p.stream));
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 1);
+    }
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void fds_of_timelines_return(void)
+{
+    pair p;
+    size_t before = 0;
+    pair_open(&p);
+    for (int turn = 0; turn < 20; turn++) {
+        shared_timeline t;
+        shared_timeline_open(&p, 0, &t);
+        CU_OK(raw_cuda_signal(p.cu, t.cu, 1, p.stream));
+        REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 1, FAR_MS));
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        shared_timeline_close(&p, &t);
+        if (turn == 1) before = test_open_fds();
+    }
+    REQUIRE_EQ(test_open_fds(), before);
+    pair_close(&p);
+}
+
+static void imported_twice(void)
+{
+    pair p;
+    shared_timeline t;
+    CUexternalSemaphore second = NULL;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    CU_OK(raw_cuda_import_timeline(p.cu, raw_vk_timeline_fd(&p.vk, t.vk), &second));
+    CU_OK(raw_cuda_wait(p.cu, second, 1, p.stream));
+    raw_vk_timeline_signal(&p.vk, t.vk, 1);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(raw_cuda_signal(p.cu, t.cu, 2, p.stream));
+    CU_OK(raw_cuda_wait(p.cu, second, 2, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(p.cu->DestroyExternalSemaphore(second));
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void captured_in_a_graph(void)
+{
+    pair p;
+    shared_timeline t;
+    pair_open(&p);
+    if (p.cu->StreamBeginCapture == NULL || p.cu->GraphInstantiateWithParams == NULL)
+        SKIP("this driver has no graphs");
+    shared_timeline_open(&p, 0, &t);
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    CUDA_GRAPH_INSTANTIATE_PARAMS how;
+    memset(&how, 0, sizeof how);
+    CU_OK(p.cu->StreamBeginCapture(p.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+    CU_OK(raw_cuda_signal(p.cu, t.cu, 2, p.stream));
+    CU_OK(p.cu->StreamEndCapture(p.stream, &graph));
+    CU_OK(p.cu->GraphInstantiateWithParams(&exec, graph, &how));
+    REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 0);
+    CU_OK(p.cu->GraphLaunch(exec, p.stream));
+    require_pending(&p);
+    raw_vk_timeline_signal(&p.vk, t.vk, 1);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 2, FAR_MS));
+    CU_OK(p.cu->GraphExecDestroy(exec));
+    CU_OK(p.cu->GraphDestroy(graph));
+
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS value;
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS node_params;
+    CUgraphNode node = NULL;
+    memset(&value, 0, sizeof value);
+    memset(&node_params, 0, sizeof node_params);
+    value.params.fence.value = 3;
+    node_params.extSemArray = &t.cu;
+    node_params.paramsArray = &value;
+    node_params.numExtSems = 1;
+    REQUIRE(p.cu->GraphCreate != NULL && p.cu->GraphAddExternalSemaphoresSignalNode != NULL);
+    CU_OK(p.cu->GraphCreate(&graph, 0));
+    CU_OK(p.cu->GraphAddExternalSemaphoresSignalNode(&node, graph, NULL, 0, &node_params));
+    CU_OK(p.cu->GraphInstantiateWithParams(&exec, graph, &how));
+    CU_OK(p.cu->GraphLaunch(exec, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 3, FAR_MS));
+    CU_OK(p.cu->GraphExecDestroy(exec));
+    CU_OK(p.cu->GraphDestroy(graph));
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void round_trips(void)
+{
+    enum { TURNS = 200 };
+    pair p;
+    shared_timeline t;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    for (uint32_t queue = 0; queue < p.vk.queue_count && queue < 3; queue++) {
+        uint64_t base = raw_vk_timeline_value(&p.vk, t.vk);
+        double start = test_now_us();
+        for (uint64_t k = 0; k < TURNS; k++) {
+            VkCommandBuffer nothing = raw_vk_begin(&p.vk, queue);
+            CU_OK(raw_cuda_signal(p.cu, t.cu, base + 2 * k + 1, p.stream));
+            raw_vk_submit(&p.vk, nothing,
+                          &(raw_vk_job){queue, t.vk, base + 2 * k + 1, t.vk, base + 2 * k + 2, true});
+            CU_OK(raw_cuda_wait(p.cu, t.cu, base + 2 * k + 2, p.stream));
+        }
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        MEASURED("round_trip", "queue family %u: %.1f us", queue, (test_now_us() - start) / TURNS);
+        raw_vk_idle(&p.vk);
+        REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), base + 2 * TURNS);
+    }
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+const test_case timeline_cases[] = {
+    {.name = "timeline.vulkan_can_export", .run = vulkan_can_export, .mark = TEST_BOTH},
+    {.name = "timeline.vulkan_sees_cuda_signal", .run = vulkan_sees_cuda_signal, .mark = TEST_BOTH},
+    {.name = "timeline.value_reached_before", .run = value_reached_before, .mark = TEST_BOTH},
+    {.name = "timeline.wait_before_host_signal", .run = wait_before_host_signal, .mark = TEST_BOTH},
+    {.name = "timeline.wait_before_queue_signal", .run = wait_before_queue_signal, .mark = TEST_BOTH},
+    {.name = "timeline.queue_waits_for_cuda", .run = queue_waits_for_cuda, .mark = TEST_BOTH},
+    {.name = "timeline.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH},
+    {.name = "timeline.several_in_one_call", .run = several_in_one_call, .mark = TEST_BOTH},
+    {.name = "timeline.between_streams", .run = between_streams, .mark = TEST_BOTH},
+    {.name = "timeline.backwards",
+     .run = backwards,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "NVIDIA's driver lets the counter go back silently; the twin refuses what it can see and "
+               "never lowers"},
+    {.name = "timeline.fds_return", .run = fds_of_timelines_return, .mark = TEST_BOTH},
+    {.name = "timeline.imported_twice", .run = imported_twice, .mark = TEST_BOTH},
+    {.name = "timeline.captured_in_a_graph",
+     .run = captured_in_a_graph,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "the twin has no graphs"},
+    {.name = "timeline.round_trips",
+     .run = round_trips,
+     .mark = TEST_BOTH,
+     .reason = "reported, never asserted"},
+    {.name = NULL}};

@@ -1,0 +1,101 @@
+/* A small test harness with its own main: tables of cases, one process a case.
+ *
+ *   prog CASE            runs one case: exit 0 passed, 77 skipped, anything else failed
+ *   prog 'GLOB'          runs the matching cases, each in a process of its own
+ *   prog                 runs all of them, then prints the totals and the marks
+ *   prog --list          the cases, one a line; --list-times adds each one's time limit in seconds
+ *   prog --marks         what each marked case says about driver and twin, and the counts
+ *   --results=DIR        leaves "pass", "skip" or "fail" in DIR/CASE
+ *   --check-not-all-skipped   reads those: exit 0 when at least one case passed
+ *   --driver=auto|nvidia|soft the CUDA driver under test: auto is NVIDIA's where it has a device, else the
+ * twin
+ *   --NAME=VALUE         anything else is kept for test_option()
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_HARNESS_H_
+#define CULVERT_TESTS_HARNESS_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TEST_SKIPPED    77
+#define TEST_PATH_MAX   4096
+#define TEST_TIME_LIMIT 120u /* seconds; sanitized builds get four times as long */
+
+/* What a contract row says about the two drivers. */
+typedef enum test_mark {
+    TEST_UNMARKED,
+    TEST_BOTH,          /* the same on NVIDIA's driver and on the twin */
+    TEST_NVIDIA_ONLY,   /* true of NVIDIA's driver; the case checks the twin's own answer, or skips there */
+    TEST_TWIN_STRICTER, /* the twin refuses what NVIDIA's driver lets through */
+} test_mark;
+
+typedef struct test_case {
+    const char *name;  /* letters, digits, dots and underscores */
+    void (*run)(void); /* returns when it passed */
+    test_mark mark;
+    const char *reason;  /* why the mark is what it is */
+    unsigned time_limit; /* seconds, 0 = TEST_TIME_LIMIT */
+} test_case;
+
+/* A program defines this: its tables, the list ended by NULL, each table by a case without a name. */
+extern const test_case *const test_suite_tables[];
+/* For a program of one table. */
+#define TEST_SUITE(table) const test_case *const test_suite_tables[] = {(table), NULL}
+
+typedef enum test_driver_choice { TEST_DRIVER_AUTO, TEST_DRIVER_NVIDIA, TEST_DRIVER_SOFT } test_driver_choice;
+
+test_driver_choice test_driver(void);
+/* The value of the last --name=value on the command line ("" for a bare --name), or fallback. */
+const char *test_option(const char *name, const char *fallback);
+/* The path of a file of the build tree or bundle: relative to two directories above the program's own. */
+const char *test_path(char out[TEST_PATH_MAX], const char *relative);
+/* The running case's name. */
+const char *test_case_name(void);
+/* Runs `prog CASE` with the same options in a new process and returns its exit status, 128 + signal if
+ * killed. */
+int test_run_child(const char *case_name);
+/* Whether this program was built with AddressSanitizer or ThreadSanitizer. */
+bool test_sanitized(void);
+/* Open file descriptors of this process. */
+size_t test_open_fds(void);
+/* Monotonic microseconds. */
+double test_now_us(void);
+
+#if defined(__GNUC__)
+#    define TEST_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#    define TEST_PRINTF(f, a)
+#endif
+
+/* The ways out of a case besides returning; any thread may take them. Nothing is unwound: the process ends.
+ */
+_Noreturn void test_fail(const char *file, int line, const char *format, ...) TEST_PRINTF(3, 4);
+_Noreturn void test_skip(const char *format, ...) TEST_PRINTF(1, 2);
+/* Passes at once, without the drivers' exit handlers: for a case that leaves work behind which may never end.
+ */
+_Noreturn void test_pass(void);
+void test_measured(const char *name, const char *format, ...) TEST_PRINTF(2, 3);
+
+void test_require_eq(const char *file, int line, const char *actual_text, const char *expected_text,
+                     int64_t actual, int64_t expected);
+void test_require_eq_str(const char *file, int line, const char *actual_text, const char *actual,
+                         const char *expected);
+void test_require_eq_bytes(const char *file, int line, const char *actual_text, const void *actual,
+                           const void *expected, size_t size);
+
+#define FAIL(...)     test_fail(__FILE__, __LINE__, __VA_ARGS__)
+#define REQUIRE(cond) ((cond) ? (void)0 : test_fail(__FILE__, __LINE__, "%s", #cond))
+/* Integers, enums and booleans of any type; both values are printed. */
+#define REQUIRE_EQ(actual, expected)                                                                         \
+    test_require_eq(__FILE__, __LINE__, #actual, #expected, (int64_t)(actual), (int64_t)(expected))
+#define REQUIRE_EQ_STR(actual, expected)                                                                     \
+    test_require_eq_str(__FILE__, __LINE__, #actual, (actual), (expected))
+#define REQUIRE_EQ_BYTES(actual, expected, size)                                                             \
+    test_require_eq_bytes(__FILE__, __LINE__, #actual, (actual), (expected), (size))
+#define SKIP(...) test_skip(__VA_ARGS__)
+/* Prints "MEASURED name: value", for a script to collect. */
+#define MEASURED(name, ...) test_measured((name), __VA_ARGS__)
+
+#endif

@@ -1,0 +1,227 @@
+/* Opens the CUDA driver under test and wraps the few calls that need a filled-in structure. See raw_cuda.h.
+ * SPDX-License-Identifier: MIT */
+#include "raw_cuda.h"
+
+#include "control.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define WHY_SIZE (TEST_PATH_MAX + 128)
+
+static raw_cuda driver;
+
+const char *raw_cuda_result_name(CUresult result)
+{
+    static _Thread_local char number[32];
+    const char *name = NULL;
+    if (driver.GetErrorName != NULL && driver.GetErrorName(result, &name) == CUDA_SUCCESS && name != NULL)
+        return name;
+    snprintf(number, sizeof number, "CUresult %d", (int)result);
+    return number;
+}
+
+void raw_cuda_require(const char *file, int line, const char *text, CUresult actual, CUresult expected)
+{
+    if (actual == expected) return;
+    char expected_name[64];
+    snprintf(expected_name, sizeof expected_name, "%s", raw_cuda_result_name(expected));
+    test_fail(file, line, "%s is %s, not %s", text, raw_cuda_result_name(actual), expected_name);
+}
+
+/* Copies a symbol's address into a function pointer; false, and NULL there, when the library has none. */
+static bool symbol(void *library, const char *name, void *function)
+{
+    void *address = dlsym(library, name);
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+static bool entry(raw_cuda *cu, const char *name, int version, void *function)
+{
+    void *address = NULL;
+    CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    CUresult result = cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+    if (result != CUDA_SUCCESS) address = NULL;
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
+
+/* Fills in *cu from an open library and initializes it; on false, why not is in `why`. */
+static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
+{
+    memset(cu, 0, sizeof *cu);
+    cu->library = library;
+    if (!symbol(library, "cuGetProcAddress_v2", &cu->GetProcAddress)) {
+        snprintf(why, WHY_SIZE, "no cuGetProcAddress_v2 (a driver older than 12.0)");
+        return false;
+    }
+#define RESOLVE(name, version)                                                                               \
+    if (!entry(cu, "cu" #name, version, &cu->name)) {                                                        \
+        snprintf(why, WHY_SIZE, "no cu%s of version %d", #name, version);                                    \
+        return false;                                                                                        \
+    }
+    RAW_CUDA_REQUIRED(RESOLVE)
+#undef RESOLVE
+#define RESOLVE(name, version) (void)entry(cu, "cu" #name, version, &cu->name);
+    RAW_CUDA_OPTIONAL(RESOLVE)
+#undef RESOLVE
+    (void)entry(cu, "cuDeviceGetUuid", 9020, &cu->DeviceGetUuid_v1);
+    (void)entry(cu, "cuLogsRegisterCallback", 12090, &cu->LogsRegisterCallback);
+    (void)entry(cu, "cuLogsUnregisterCallback", 12090, &cu->LogsUnregisterCallback);
+    cu->software = symbol(library, "culvSoftCounts", &cu->SoftCounts);
+    (void)symbol(library, "culvSoftFailAt", &cu->SoftFailAt);
+    (void)symbol(library, "culvSoftFailedCall", &cu->SoftFailedCall);
+
+    CUresult result = cu->Init(0);
+    if (result == CUDA_SUCCESS) result = cu->DriverGetVersion(&cu->driver_version);
+    if (result == CUDA_SUCCESS) result = cu->DeviceGetCount(&cu->device_count);
+    if (result != CUDA_SUCCESS || cu->device_count == 0) {
+        const char *name = "no device";
+        if (result != CUDA_SUCCESS && cu->GetErrorName(result, &name) != CUDA_SUCCESS)
+            name = "an unknown error";
+        snprintf(why, WHY_SIZE, "cuInit and cuDeviceGetCount: %s", name);
+        return false;
+    }
+    return true;
+}
+
+static void *open_soft(char why[WHY_SIZE])
+{
+    char path[TEST_PATH_MAX];
+    struct stat status;
+    test_path(path, "lib/libculvert-soft.so.0");
+    if (stat(path, &status) != 0) {
+        const char *other = getenv("CULVERT_SOFT_PATH");
+        if (other == NULL) {
+            snprintf(why, WHY_SIZE, "no %s, and CULVERT_SOFT_PATH is not set", path);
+            return NULL;
+        }
+        bool directory = stat(other, &status) == 0 && S_ISDIR(status.st_mode);
+        int length = snprintf(path, sizeof path, "%s%s", other, directory ? "/libculvert-soft.so.0" : "");
+        REQUIRE(length > 0 && length < TEST_PATH_MAX);
+    }
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) snprintf(why, WHY_SIZE, "%s", dlerror());
+    return library;
+}
+
+const raw_cuda *raw_cuda_open(void)
+{
+    if (driver.library != NULL) return &driver;
+    test_driver_choice choice = test_driver();
+    char why_nvidia[WHY_SIZE] = "not asked for", why_soft[WHY_SIZE] = "not asked for";
+    if (choice != TEST_DRIVER_SOFT) {
+        void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (library == NULL)
+            snprintf(why_nvidia, sizeof why_nvidia, "%s", dlerror());
+        else if (use(&driver, library, why_nvidia))
+            return &driver;
+        else
+            dlclose(library);
+    }
+    if (choice != TEST_DRIVER_NVIDIA) {
+        void *library = open_soft(why_soft);
+        if (library != NULL && use(&driver, library, why_soft)) return &driver;
+    }
+    driver.library = NULL;
+    if (choice != TEST_DRIVER_AUTO)
+        FAIL("--driver=%s: %s", test_option("driver", ""),
+             choice == TEST_DRIVER_SOFT ? why_soft : why_nvidia);
+    SKIP("no CUDA driver with a device. libcuda.so.1: %s. The twin: %s", why_nvidia, why_soft);
+}
+
+CUcontext raw_cuda_context(const raw_cuda *cu, CUdevice device)
+{
+    CUcontext context = NULL;
+    CU_OK(cu->DevicePrimaryCtxRetain(&context, device));
+    CU_OK(cu->CtxSetCurrent(context));
+    return context;
+}
+
+CUmodule raw_cuda_load(const raw_cuda *cu, const char *name)
+{
+    char relative[256], path[TEST_PATH_MAX];
+    snprintf(relative, sizeof relative, "share/culvert/%s%s", name, cu->software ? ".soft.so" : ".fatbin");
+    test_path(path, relative);
+    struct stat status;
+    if (stat(path, &status) != 0) SKIP("%s: %s", path, strerror(errno));
+    CUmodule module = NULL;
+    CU_OK(cu->ModuleLoad(&module, path));
+    return module;
+}
+
+CUfunction raw_cuda_function(const raw_cuda *cu, CUmodule module, const char *kernel)
+{
+    CUfunction function = NULL;
+    CU_OK(cu->ModuleGetFunction(&function, module, kernel));
+    return function;
+}
+
+CUresult raw_cuda_import_memory(const raw_cuda *cu, int fd, uint64_t size, bool dedicated,
+                                CUexternalMemory *out)
+{
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    desc.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+    desc.handle.fd = fd;
+    desc.size = size;
+    desc.flags = dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
+    return cu->ImportExternalMemory(out, &desc);
+}
+
+CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset, uint64_t size,
+                             CUdeviceptr *out)
+{
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    desc.offset = offset;
+    desc.size = size;
+    return cu->ExternalMemoryGetMappedBuffer(out, memory, &desc);
+}
+
+CUresult raw_cuda_import_timeline(const raw_cuda *cu, int fd, CUexternalSemaphore *out)
+{
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    desc.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+    desc.handle.fd = fd;
+    return cu->ImportExternalSemaphore(out, &desc);
+}
+
+CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream)
+{
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params;
+    memset(&params, 0, sizeof params);
+    params.params.fence.value = value;
+    return cu->SignalExternalSemaphoresAsync(&semaphore, &params, 1, stream);
+}
+
+CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS params;
+    memset(&params, 0, sizeof params);
+    params.params.fence.value = value;
+    return cu->WaitExternalSemaphoresAsync(&semaphore, &params, 1, stream);
+}
+
+void raw_cuda_require_empty(const raw_cuda *cu)
+{
+    if (cu->SoftCounts == NULL) return;
+    culv_soft_counts counts = {.struct_size = sizeof counts};
+    cu->SoftCounts(&counts);
+    REQUIRE_EQ(counts.contexts, 0);
+    REQUIRE_EQ(counts.streams, 0);
+    REQUIRE_EQ(counts.events, 0);
+    REQUIRE_EQ(counts.device_allocations, 0);
+    REQUIRE_EQ(counts.host_allocations, 0);
+    REQUIRE_EQ(counts.external_memories, 0);
+    REQUIRE_EQ(counts.external_mappings, 0);
+    REQUIRE_EQ(counts.external_semaphores, 0);
+    REQUIRE_EQ(counts.modules, 0);
+    REQUIRE_EQ(counts.fds, 0);
+}

@@ -1,0 +1,148 @@
+/* The CUDA driver as the tests call it: plain cu* entry points, NVIDIA's or the twin's, opened at run time.
+ *
+ *   const raw_cuda *cu = raw_cuda_open();         // skips the case where there is no driver, see --driver
+ *   CUcontext context = raw_cuda_context(cu, 0);  // primary context of device 0, current on this thread
+ *   CU_OK(cu->MemAlloc(&p, size));
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_RAW_CUDA_H_
+#define CULVERT_TESTS_RAW_CUDA_H_
+
+#include "harness.h"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <stdbool.h>
+
+/* Not in cudaTypedefs.h of CUDA 12.8 (or of any version). */
+typedef CUresult(CUDAAPI *PFN_cuCtxRecordEvent_v12050)(CUcontext context, CUevent event);
+typedef void(CUDA_CB *raw_cuda_log_fn)(void *data, int level, char *message, size_t length);
+typedef CUresult(CUDAAPI *raw_cuda_logs_register_fn)(raw_cuda_log_fn fn, void *data, void **out);
+typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
+
+/* Name without cu, version for cuGetProcAddress. Required in every driver that the tests run on. */
+#define RAW_CUDA_REQUIRED(X)                                                                                 \
+    X(Init, 2000)                                                                                            \
+    X(DriverGetVersion, 2020)                                                                                \
+    X(GetErrorName, 6000)                                                                                    \
+    X(GetErrorString, 6000)                                                                                  \
+    X(DeviceGet, 2000)                                                                                       \
+    X(DeviceGetCount, 2000)                                                                                  \
+    X(DeviceGetName, 2000)                                                                                   \
+    X(DeviceGetUuid, 11040)                                                                                  \
+    X(DeviceGetAttribute, 2000)                                                                              \
+    X(DevicePrimaryCtxRetain, 7000)                                                                          \
+    X(DevicePrimaryCtxRelease, 11000)                                                                        \
+    X(CtxSetCurrent, 4000)                                                                                   \
+    X(CtxGetCurrent, 4000)                                                                                   \
+    X(CtxPushCurrent, 4000)                                                                                  \
+    X(CtxPopCurrent, 4000)                                                                                   \
+    X(CtxSynchronize, 2000)                                                                                  \
+    X(StreamCreate, 2000)                                                                                    \
+    X(StreamDestroy, 4000)                                                                                   \
+    X(StreamSynchronize, 2000)                                                                               \
+    X(StreamQuery, 2000)                                                                                     \
+    X(StreamWaitEvent, 3020)                                                                                 \
+    X(EventCreate, 2000)                                                                                     \
+    X(EventRecord, 2000)                                                                                     \
+    X(EventQuery, 2000)                                                                                      \
+    X(EventSynchronize, 2000)                                                                                \
+    X(EventDestroy, 4000)                                                                                    \
+    X(LaunchHostFunc, 10000)                                                                                 \
+    X(MemAlloc, 3020)                                                                                        \
+    X(MemFree, 3020)                                                                                         \
+    X(MemcpyHtoD, 3020)                                                                                      \
+    X(MemcpyDtoH, 3020)                                                                                      \
+    X(MemcpyDtoDAsync, 3020)                                                                                 \
+    X(MemsetD32Async, 3020)                                                                                  \
+    X(ImportExternalMemory, 10000)                                                                           \
+    X(ExternalMemoryGetMappedBuffer, 10000)                                                                  \
+    X(DestroyExternalMemory, 10000)                                                                          \
+    X(ImportExternalSemaphore, 10000)                                                                        \
+    X(SignalExternalSemaphoresAsync, 10000)                                                                  \
+    X(WaitExternalSemaphoresAsync, 10000)                                                                    \
+    X(DestroyExternalSemaphore, 10000)                                                                       \
+    X(ModuleLoad, 2000)                                                                                      \
+    X(ModuleUnload, 2000)                                                                                    \
+    X(ModuleGetFunction, 2000)                                                                               \
+    X(LaunchKernel, 4000)
+
+/* NULL where the driver has none of them. */
+#define RAW_CUDA_OPTIONAL(X)                                                                                 \
+    X(DeviceGetLuid, 10000)                                                                                  \
+    X(DeviceCanAccessPeer, 4000)                                                                             \
+    X(CtxCreate, 3020)                                                                                       \
+    X(CtxDestroy, 4000)                                                                                      \
+    X(CtxRecordEvent, 12050)                                                                                 \
+    X(PointerGetAttribute, 4000)                                                                             \
+    X(PointerSetAttribute, 6000)                                                                             \
+    X(MemGetHandleForAddressRange, 11070)                                                                    \
+    X(MemGetAllocationGranularity, 10020)                                                                    \
+    X(MemAddressReserve, 10020)                                                                              \
+    X(MemAddressFree, 10020)                                                                                 \
+    X(MemCreate, 10020)                                                                                      \
+    X(MemRelease, 10020)                                                                                     \
+    X(MemMap, 10020)                                                                                         \
+    X(MemUnmap, 10020)                                                                                       \
+    X(MemSetAccess, 10020)                                                                                   \
+    X(MemExportToShareableHandle, 10020)                                                                     \
+    X(StreamBeginCapture, 10010)                                                                             \
+    X(StreamEndCapture, 10000)                                                                               \
+    X(ThreadExchangeStreamCaptureMode, 10010)                                                                \
+    X(GraphInstantiateWithParams, 12000)                                                                     \
+    X(GraphLaunch, 10000)                                                                                    \
+    X(GraphExecDestroy, 10000)                                                                               \
+    X(GraphDestroy, 10000)                                                                                   \
+    X(GraphCreate, 10000)                                                                                    \
+    X(GraphAddExternalSemaphoresSignalNode, 11020)                                                           \
+    X(GraphAddExternalSemaphoresWaitNode, 11020)
+
+struct culv_soft_counts;
+
+typedef struct raw_cuda {
+    void *library;
+    bool software; /* the twin, posing as libcuda.so.1 or under its own name */
+    int driver_version;
+    int device_count;
+#define RAW_CUDA_FIELD(name, version) PFN_cu##name##_v##version name;
+    RAW_CUDA_REQUIRED(RAW_CUDA_FIELD)
+    RAW_CUDA_OPTIONAL(RAW_CUDA_FIELD)
+#undef RAW_CUDA_FIELD
+    PFN_cuDeviceGetUuid_v9020 DeviceGetUuid_v1;
+    raw_cuda_logs_register_fn LogsRegisterCallback;
+    raw_cuda_logs_unregister_fn LogsUnregisterCallback;
+    PFN_cuGetProcAddress_v12000 GetProcAddress;
+    /* Controls of the twin (soft/shared/control.h), NULL on NVIDIA's driver. */
+    void (*SoftCounts)(struct culv_soft_counts *out);
+    void (*SoftFailAt)(uint64_t n, int error);
+    const char *(*SoftFailedCall)(void);
+} raw_cuda;
+
+/* The driver that --driver asks for, initialized, with at least one device. One a process. */
+const raw_cuda *raw_cuda_open(void);
+/* The device's primary context, retained and made current. Release it with DevicePrimaryCtxRelease. */
+CUcontext raw_cuda_context(const raw_cuda *cu, CUdevice device);
+/* "CUDA_ERROR_..." of a result, the number in words where the driver does not know it. */
+const char *raw_cuda_result_name(CUresult result);
+/* Loads share/culvert/NAME.fatbin, for the twin NAME.soft.so. */
+CUmodule raw_cuda_load(const raw_cuda *cu, const char *name);
+CUfunction raw_cuda_function(const raw_cuda *cu, CUmodule module, const char *kernel);
+
+/* Imports of opaque fds; the fd belongs to the driver after success. */
+CUresult raw_cuda_import_memory(const raw_cuda *cu, int fd, uint64_t size, bool dedicated,
+                                CUexternalMemory *out);
+CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset, uint64_t size,
+                             CUdeviceptr *out);
+CUresult raw_cuda_import_timeline(const raw_cuda *cu, int fd, CUexternalSemaphore *out);
+CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream);
+CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream);
+
+/* On the twin: requires that no object, mapping or fd is left. Nothing to ask on NVIDIA's driver. */
+void raw_cuda_require_empty(const raw_cuda *cu);
+
+void raw_cuda_require(const char *file, int line, const char *text, CUresult actual, CUresult expected);
+
+#define CU_OK(call)         raw_cuda_require(__FILE__, __LINE__, #call, (call), CUDA_SUCCESS)
+#define CU_IS(call, result) raw_cuda_require(__FILE__, __LINE__, #call, (call), (result))
+
+#endif

@@ -1,0 +1,301 @@
+/* Instance, device, validation messages and timelines of the tests' own Vulkan. See raw_vulkan.h.
+ * SPDX-License-Identifier: MIT */
+#include "raw_vulkan.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VALIDATION_LAYER "VK_LAYER_KHRONOS_validation"
+#define SOFT_LAYER       "VK_LAYER_CULVERT_soft"
+#define MAX_DEVICES      16
+#define MAX_LAYERS       64
+#define MAX_EXTENSIONS   512
+
+void raw_vk_require(const char *file, int line, const char *text, VkResult actual, VkResult expected)
+{
+    if (actual == expected) return;
+    test_fail(file, line, "%s is VkResult %d, not %d", text, (int)actual, (int)expected);
+}
+
+/* Validation -------------------------------------------------------------------------------------------- */
+
+static bool allowed(const char *vuid)
+{
+    char path[TEST_PATH_MAX], line[512];
+    bool found = false;
+    FILE *file = fopen(test_path(path, "share/culvert/allowed_vuids.txt"), "r");
+    if (file == NULL) return false;
+    while (!found && fgets(line, sizeof line, file) != NULL) {
+        size_t length = strlen(line);
+        while (length > 0 && isspace((unsigned char)line[length - 1]))
+            line[--length] = '\0';
+        found = length > 0 && line[0] != '#' && strcmp(line, vuid) == 0;
+    }
+    fclose(file);
+    return found;
+}
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                 VkDebugUtilsMessageTypeFlagsEXT types,
+                                                 const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    raw_vk *vk = user;
+    const char *vuid = data->pMessageIdName != NULL ? data->pMessageIdName : "";
+    (void)severity;
+    (void)types;
+    if (allowed(vuid)) return VK_FALSE;
+    vk->validation_messages++;
+    printf("VALIDATION %s: %s\n", vuid, data->pMessage);
+    return VK_FALSE;
+}
+
+static bool layer_present(const char *name)
+{
+    VkLayerProperties layers[MAX_LAYERS];
+    uint32_t count = MAX_LAYERS;
+    if (vkEnumerateInstanceLayerProperties(&count, layers) < 0) return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(layers[i].layerName, name) == 0) return true;
+    return false;
+}
+
+static bool wants_validation(void)
+{
+    const char *text = test_option("validation", "auto");
+    if (strcmp(text, "off") == 0) return false;
+    bool present = layer_present(VALIDATION_LAYER);
+    if (strcmp(text, "on") == 0 && !present) FAIL("--validation=on, but there is no " VALIDATION_LAYER);
+    return present && (strcmp(text, "on") == 0 || !test_sanitized());
+}
+
+/* The manifest of the twin's layer lies in the build tree or bundle, not where the loader looks. */
+static void add_layer_path(void)
+{
+    char dir[TEST_PATH_MAX], joined[2 * TEST_PATH_MAX];
+    test_path(dir, "lib/culvert/explicit_layer.d");
+    const char *before = getenv("VK_ADD_LAYER_PATH");
+    if (before != NULL && strstr(before, dir) != NULL) return;
+    snprintf(joined, sizeof joined, "%s%s%s", dir, before != NULL ? ":" : "", before != NULL ? before : "");
+    REQUIRE(setenv("VK_ADD_LAYER_PATH", joined, 1) == 0);
+}
+
+/* Instance and device ----------------------------------------------------------------------------------- */
+
+void raw_vk_open_instance(raw_vk *vk, const raw_vk_options *options)
+{
+    memset(vk, 0, sizeof *vk);
+    if (options->software) add_layer_path();
+    if (volkInitialize() != VK_SUCCESS) SKIP("no libvulkan.so.1");
+
+    const char *layers[2];
+    uint32_t layer_count = 0;
+    vk->validation = wants_validation();
+    if (vk->validation) layers[layer_count++] = VALIDATION_LAYER;
+    if (options->software)
+        layers[layer_count++] = SOFT_LAYER; /* below validation, as the list's order says */
+
+    static const VkValidationFeatureEnableEXT enables[] = {
+        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+    VkDebugUtilsMessengerCreateInfoEXT messenger = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        .messageSeverity =
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        /* "General" messages are the loader's own, about the machine's files. */
+        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+        .pfnUserCallback = on_message,
+        .pUserData = vk};
+    const VkValidationFeaturesEXT features = {.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
+                                              .pNext = &messenger,
+                                              .enabledValidationFeatureCount = 1,
+                                              .pEnabledValidationFeatures = enables};
+    const char *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
+    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                           .pApplicationName = "culvert tests",
+                                           .apiVersion = VK_API_VERSION_1_3};
+    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                       .pNext = vk->validation ? &features : NULL,
+                                       .pApplicationInfo = &application,
+                                       .enabledLayerCount = layer_count,
+                                       .ppEnabledLayerNames = layers,
+                                       .enabledExtensionCount = vk->validation ? 1 : 0,
+                                       .ppEnabledExtensionNames = extensions};
+    VkResult result = vkCreateInstance(&info, NULL, &vk->instance);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) SKIP("no Vulkan driver");
+    if (result == VK_ERROR_LAYER_NOT_PRESENT)
+        FAIL("a layer is missing: %s%s%s", layers[0], layer_count > 1 ? " or " : "",
+             layer_count > 1 ? layers[1] : "");
+    VK_OK(result);
+    volkLoadInstance(vk->instance); /* loader functions, so that several devices can be used at once */
+    if (vk->validation) VK_OK(vkCreateDebugUtilsMessengerEXT(vk->instance, &messenger, NULL, &vk->messenger));
+}
+
+unsigned raw_vk_find(const raw_vk *vk, const uint8_t uuid[VK_UUID_SIZE], VkPhysicalDevice *out)
+{
+    VkPhysicalDevice devices[MAX_DEVICES];
+    uint32_t count = MAX_DEVICES;
+    unsigned found = 0;
+    VK_OK(vkEnumeratePhysicalDevices(vk->instance, &count, devices));
+    for (uint32_t i = 0; i < count; i++) {
+        VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+        VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                                  .pNext = &id};
+        vkGetPhysicalDeviceProperties2(devices[i], &properties);
+        if (uuid != NULL && memcmp(id.deviceUUID, uuid, VK_UUID_SIZE) != 0) continue;
+        if (out != NULL && (uuid != NULL || found == 0)) *out = devices[i];
+        found++;
+    }
+    return found;
+}
+
+bool raw_vk_has_device_extension(VkPhysicalDevice physical, const char *name)
+{
+    static VkExtensionProperties extensions[MAX_EXTENSIONS];
+    uint32_t count = MAX_EXTENSIONS;
+    VK_OK(vkEnumerateDeviceExtensionProperties(physical, NULL, &count, extensions));
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(extensions[i].extensionName, name) == 0) return true;
+    return false;
+}
+
+static void open_queues(raw_vk *vk)
+{
+    for (uint32_t i = 0; i < vk->queue_count; i++) {
+        vkGetDeviceQueue(vk->device, i, 0, &vk->queues[i].queue);
+        const VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                              .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
+                                              .queueFamilyIndex = i};
+        VK_OK(vkCreateCommandPool(vk->device, &info, NULL, &vk->queues[i].pool));
+    }
+}
+
+void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
+{
+    raw_vk_open_instance(vk, options);
+    if (raw_vk_find(vk, options->uuid, &vk->physical) == 0)
+        SKIP(options->uuid != NULL ? "no Vulkan device has the CUDA device's UUID" : "no Vulkan device");
+
+    vk->id.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                              .pNext = &vk->id};
+    vkGetPhysicalDeviceProperties2(vk->physical, &properties);
+    vk->properties = properties.properties;
+    vk->id.pNext = NULL;
+    vkGetPhysicalDeviceMemoryProperties(vk->physical, &vk->memory);
+    REQUIRE(vk->properties.apiVersion >= VK_API_VERSION_1_3);
+
+    const char *extensions[2];
+    uint32_t extension_count = 0;
+    if (!options->without_memory_fd) extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+    if (!options->without_semaphore_fd)
+        extensions[extension_count++] = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
+    for (uint32_t i = 0; i < extension_count; i++)
+        if (!raw_vk_has_device_extension(vk->physical, extensions[i]))
+            FAIL("%s lacks %s", vk->properties.deviceName, extensions[i]);
+
+    VkQueueFamilyProperties families[RAW_VK_MAX_QUEUES];
+    VkDeviceQueueCreateInfo queues[RAW_VK_MAX_QUEUES];
+    static const float priority = 1.0f;
+    vk->queue_count = RAW_VK_MAX_QUEUES;
+    vkGetPhysicalDeviceQueueFamilyProperties(vk->physical, &vk->queue_count, families);
+    for (uint32_t i = 0; i < vk->queue_count; i++) {
+        vk->queues[i].flags = families[i].queueFlags;
+        queues[i] = (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                              .queueFamilyIndex = i,
+                                              .queueCount = 1,
+                                              .pQueuePriorities = &priority};
+    }
+    VkPhysicalDeviceVulkan13Features features13 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .synchronization2 = VK_TRUE};
+    VkPhysicalDeviceVulkan12Features features12 = {.sType =
+                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                                   .pNext = &features13,
+                                                   .timelineSemaphore = VK_TRUE};
+    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                     .pNext = &features12,
+                                     .queueCreateInfoCount = vk->queue_count,
+                                     .pQueueCreateInfos = queues,
+                                     .enabledExtensionCount = extension_count,
+                                     .ppEnabledExtensionNames = extensions};
+    VK_OK(vkCreateDevice(vk->physical, &info, NULL, &vk->device));
+    open_queues(vk);
+}
+
+void raw_vk_close(raw_vk *vk)
+{
+    if (vk->device != VK_NULL_HANDLE) {
+        raw_vk_idle(vk);
+        REQUIRE_EQ(vk->buffers, 0);
+        REQUIRE_EQ(vk->memories, 0);
+        REQUIRE_EQ(vk->semaphores, 0);
+        for (uint32_t i = 0; i < vk->queue_count; i++)
+            vkDestroyCommandPool(vk->device, vk->queues[i].pool, NULL);
+        vkDestroyDevice(vk->device, NULL);
+        vk->device = VK_NULL_HANDLE;
+    }
+    if (vk->messenger != VK_NULL_HANDLE) vkDestroyDebugUtilsMessengerEXT(vk->instance, vk->messenger, NULL);
+    if (vk->instance != VK_NULL_HANDLE) vkDestroyInstance(vk->instance, NULL);
+    vk->instance = VK_NULL_HANDLE;
+    REQUIRE_EQ(vk->validation_messages, 0);
+}
+
+/* Timelines --------------------------------------------------------------------------------------------- */
+
+VkSemaphore raw_vk_timeline(raw_vk *vk, uint64_t initial, bool exportable)
+{
+    const VkExportSemaphoreCreateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+                                                     .handleTypes =
+                                                         VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                            .pNext = exportable ? &export_info : NULL,
+                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+                                            .initialValue = initial};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    VkSemaphore semaphore = VK_NULL_HANDLE;
+    VK_OK(vkCreateSemaphore(vk->device, &info, NULL, &semaphore));
+    vk->semaphores++;
+    return semaphore;
+}
+
+int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore)
+{
+    const VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
+                                          .semaphore = semaphore,
+                                          .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    int fd = -1;
+    VK_OK(vkGetSemaphoreFdKHR(vk->device, &info, &fd));
+    REQUIRE(fd >= 0);
+    return fd;
+}
+
+uint64_t raw_vk_timeline_value(raw_vk *vk, VkSemaphore semaphore)
+{
+    uint64_t value = 0;
+    VK_OK(vkGetSemaphoreCounterValue(vk->device, semaphore, &value));
+    return value;
+}
+
+void raw_vk_timeline_signal(raw_vk *vk, VkSemaphore semaphore, uint64_t value)
+{
+    const VkSemaphoreSignalInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = semaphore, .value = value};
+    VK_OK(vkSignalSemaphore(vk->device, &info));
+}
+
+bool raw_vk_timeline_wait(raw_vk *vk, VkSemaphore semaphore, uint64_t value, unsigned timeout_ms)
+{
+    const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                      .semaphoreCount = 1,
+                                      .pSemaphores = &semaphore,
+                                      .pValues = &value};
+    VkResult result = vkWaitSemaphores(vk->device, &info, timeout_ms * UINT64_C(1000000));
+    if (result != VK_TIMEOUT) VK_OK(result);
+    return result == VK_SUCCESS;
+}
+
+void raw_vk_timeline_destroy(raw_vk *vk, VkSemaphore semaphore)
+{
+    vkDestroySemaphore(vk->device, semaphore, NULL);
+    vk->semaphores--;
+}

@@ -1,0 +1,3 @@
+/* The one translation unit that holds volk's function pointers. SPDX-License-Identifier: MIT */
+#define VOLK_IMPLEMENTATION
+#include <volk.h>
