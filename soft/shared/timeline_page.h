@@ -13,7 +13,7 @@ typedef struct culv_soft_timeline {
     char magic[8];
     uint8_t device_uuid[16]; /* of the Vulkan device that made the semaphore */
     _Atomic uint64_t value;  /* the counter; never lowered */
-    _Atomic uint32_t seq;    /* futex word: incremented and woken after every change of value */
+    _Atomic uint32_t seq;    /* futex word, not FUTEX_PRIVATE: incremented and woken after every change of value */
     _Atomic uint32_t closed; /* nonzero once the exporting VkSemaphore is gone; importers go on alone */
 } culv_soft_timeline;
 

@@ -1,0 +1,168 @@
+/* The twin's CUDA driver: the way into every call, and the private controls of shared/control.h.
+ * SPDX-License-Identifier: MIT */
+#include "soft.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct soft_driver soft = {.lock = PTHREAD_MUTEX_INITIALIZER, .progress = PTHREAD_COND_INITIALIZER};
+
+/* Guarded by its own lock: a call is counted before the driver's lock is asked for. */
+static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t calls;
+static uint64_t calls_until_failure; /* 0 = disarmed */
+static int failure;
+static const char *failed_call;
+static _Thread_local bool calls_forbidden;
+
+/* CULVERT_SOFT_FAIL_AT=cuda:N[:ERROR], ERROR a number or a CUDA_ERROR_ name. */
+static void read_environment(void)
+{
+    const char *text = getenv("CULVERT_SOFT_FAIL_AT");
+    if (text == NULL || strncmp(text, "cuda:", 5) != 0) return;
+    char *end;
+    calls_until_failure = strtoull(text + 5, &end, 10);
+    failure = CUDA_ERROR_UNKNOWN;
+    if (*end != ':') return;
+    CUresult named;
+    failure = soft_error_by_name(end + 1, &named) ? (int)named : (int)strtol(end + 1, NULL, 10);
+}
+
+static bool must_fail(const char *call, CUresult *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+    bool fails = false;
+    pthread_mutex_lock(&control_lock);
+    calls++;
+    if (calls_until_failure > 0 && --calls_until_failure == 0) {
+        *error = (CUresult)failure;
+        failed_call = call;
+        fails = true;
+    }
+    pthread_mutex_unlock(&control_lock);
+    return fails;
+}
+
+CUresult soft_begin(const char *call, enum soft_need need, struct soft_context **context)
+{
+    CUresult error;
+    if (must_fail(call, &error)) return error;
+    /* R3: host functions make no CUDA calls. */
+    if (calls_forbidden) return CUDA_ERROR_NOT_PERMITTED;
+    pthread_mutex_lock(&soft.lock);
+    if (need == SOFT_NEED_NOTHING) return CUDA_SUCCESS;
+    if (!soft.initialized) {
+        pthread_mutex_unlock(&soft.lock);
+        return CUDA_ERROR_NOT_INITIALIZED;
+    }
+    if (need == SOFT_NEED_INIT) return CUDA_SUCCESS;
+    struct soft_context *current = soft_context_current();
+    error = CUDA_SUCCESS;
+    if (current == NULL) {
+        error = CUDA_ERROR_INVALID_CONTEXT;
+    } else if (soft_object_find(current, SOFT_CONTEXT) == NULL || !current->active) {
+        error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    } else if (need == SOFT_NEED_CONTEXT) {
+        error = (CUresult)current->error;
+    }
+    if (error != CUDA_SUCCESS) return soft_end(error);
+    *context = current;
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_end(CUresult result)
+{
+    pthread_mutex_unlock(&soft.lock);
+    return result;
+}
+
+void soft_forbid_calls(bool forbid)
+{
+    calls_forbidden = forbid;
+}
+
+void culvSoftCounts(culv_soft_counts *out)
+{
+    if (out == NULL) return;
+    culv_soft_counts now = {.struct_size = out->struct_size};
+    pthread_mutex_lock(&soft.lock);
+    now.contexts = soft_context_references();
+    now.streams = soft_object_count(SOFT_STREAM);
+    now.events = soft_object_count(SOFT_EVENT);
+    now.device_allocations = soft_range_count(SOFT_RANGE_DEVICE);
+    now.host_allocations = soft_range_count(SOFT_RANGE_HOST) + soft_range_count(SOFT_RANGE_REGISTERED);
+    now.external_memories = soft_object_count(SOFT_EXTERNAL_MEMORY);
+    now.external_mappings = soft_range_count(SOFT_RANGE_MAPPED);
+    now.external_semaphores = soft_object_count(SOFT_EXTERNAL_SEMAPHORE);
+    now.modules = soft_object_count(SOFT_MODULE);
+    now.fds = soft_external_memory_fds();
+    pthread_mutex_unlock(&soft.lock);
+    pthread_mutex_lock(&control_lock);
+    now.calls = calls;
+    pthread_mutex_unlock(&control_lock);
+    memcpy(out, &now, out->struct_size < sizeof(now) ? out->struct_size : sizeof(now));
+}
+
+void culvSoftFailAt(uint64_t n, int error)
+{
+    pthread_mutex_lock(&control_lock);
+    calls_until_failure = n;
+    failure = error;
+    failed_call = NULL;
+    pthread_mutex_unlock(&control_lock);
+}
+
+const char *culvSoftFailedCall(void)
+{
+    pthread_mutex_lock(&control_lock);
+    const char *call = failed_call;
+    pthread_mutex_unlock(&control_lock);
+    return call;
+}
+
+const char *culvSoftAddLayerPath(void)
+{
+    /* A build tree or a bundle has the manifest beside the library, an installation in share/. */
+    static const char *const places[] = {"culvert/explicit_layer.d", "../share/vulkan/explicit_layer.d"};
+    static char directory[4096];
+    static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+    const char *result = NULL;
+
+    pthread_mutex_lock(&once);
+    if (directory[0] != '\0') {
+        result = directory;
+        goto done;
+    }
+    Dl_info self;
+    char own[4096];
+    if (dladdr(&soft, &self) == 0 || self.dli_fname == NULL || realpath(self.dli_fname, own) == NULL)
+        goto done;
+    *strrchr(own, '/') = '\0';
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        char manifest[4096 + 256], place[4096 + 128];
+        snprintf(place, sizeof(place), "%s/%s", own, places[i]);
+        snprintf(manifest, sizeof(manifest), "%s/VkLayer_culvert_soft.json", place);
+        if (access(manifest, R_OK) != 0 || strlen(place) >= sizeof(directory)) continue;
+        const char *before = getenv("VK_ADD_LAYER_PATH");
+        size_t length = strlen(place) + 2 + (before == NULL ? 0 : strlen(before));
+        char *joined = malloc(length);
+        if (joined == NULL) goto done;
+        if (before == NULL || before[0] == '\0')
+            snprintf(joined, length, "%s", place);
+        else
+            snprintf(joined, length, "%s:%s", before, place);
+        if (setenv("VK_ADD_LAYER_PATH", joined, 1) == 0) {
+            strcpy(directory, place);
+            result = directory;
+        }
+        free(joined);
+        break;
+    }
+done:
+    pthread_mutex_unlock(&once);
+    return result;
+}

@@ -1,0 +1,243 @@
+/* The twin's CUDA driver: initialization, devices and their properties.
+ *
+ * The devices are the CPU devices that Vulkan lists, with their UUIDs. CULVERT_SOFT_DEVICES=N makes it
+ * exactly N: the first N, and where there are fewer, copies of the first one with the last byte of the UUID
+ * raised by the ordinal. Such a copy is an invented device: no Vulkan device is its twin, and all Vulkan
+ * memory is another device's to it. The posing build (SOFT_POSING) has two invented devices and asks Vulkan
+ * nothing.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "soft.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A PCI address that no machine has, so that it is never taken for a GPU's. */
+#define PCI_DOMAIN 0xffff
+#define PCI_BUS    0xc0
+
+#ifdef SOFT_POSING
+static int find_devices(struct soft_found_device *found)
+{
+    for (int i = 0; i < 2; i++) {
+        snprintf(found[i].name, sizeof(found[i].name), "Culvert posing device %d", i);
+        memcpy(found[i].uuid, "culvert\0posing\0", 15);
+        found[i].uuid[15] = (uint8_t)(0xa0 + i);
+    }
+    return 2;
+}
+#else
+static int find_devices(struct soft_found_device *found)
+{
+    return soft_vulkan_devices(found, SOFT_MAX_DEVICES);
+}
+#endif
+
+static void add_device(const struct soft_found_device *found, int ordinal, bool invented)
+{
+    struct soft_device *device = &soft.devices[ordinal];
+#ifdef SOFT_POSING
+    memcpy(device->name, found->name, sizeof(device->name));
+    invented = true;
+#else
+    snprintf(device->name, sizeof(device->name), "Culvert software twin (%.200s)", found->name);
+#endif
+    memcpy(device->uuid, found->uuid, sizeof(device->uuid));
+    device->invented = invented;
+    soft_context_init(&device->primary, ordinal, true);
+}
+
+CUresult CUDAAPI cuInit(unsigned int Flags)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_NOTHING, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (soft.initialized) return soft_end(CUDA_SUCCESS);
+
+    struct soft_found_device found[SOFT_MAX_DEVICES];
+    int count = find_devices(found);
+    if (count == 0) return soft_end(CUDA_ERROR_NO_DEVICE);
+    int wanted = count;
+    const char *text = getenv("CULVERT_SOFT_DEVICES");
+    if (text != NULL && atoi(text) > 0)
+        wanted = atoi(text) < SOFT_MAX_DEVICES ? atoi(text) : SOFT_MAX_DEVICES;
+    for (int i = 0; i < wanted; i++) {
+        if (i < count) {
+            add_device(&found[i], i, false);
+            continue;
+        }
+        struct soft_found_device copy = found[0];
+        copy.uuid[15] = (uint8_t)(copy.uuid[15] + i);
+        add_device(&copy, i, true);
+    }
+    soft.device_count = wanted;
+    soft.initialized = true;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDriverGetVersion(int *driverVersion)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_NOTHING, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (driverVersion == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *driverVersion = SOFT_DRIVER_VERSION;
+    return soft_end(CUDA_SUCCESS);
+}
+
+bool soft_device_valid(CUdevice device)
+{
+    return device >= 0 && device < soft.device_count;
+}
+
+/* For the queries below: locked on success. */
+static CUresult begin_query(const char *call, const void *out, CUdevice dev,
+                            const struct soft_device **device)
+{
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (out == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    *device = &soft.devices[dev];
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuDeviceGetCount(int *count)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (count == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *count = soft.device_count;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGet(CUdevice *device, int ordinal)
+{
+    const struct soft_device *found;
+    CUresult result = begin_query(__func__, device, ordinal, &found);
+    if (result != CUDA_SUCCESS) return result;
+    *device = ordinal;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetName(char *name, int len, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    CUresult result = begin_query(__func__, name, dev, &device);
+    if (result != CUDA_SUCCESS) return result;
+    if (len <= 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    snprintf(name, (size_t)len, "%s", device->name);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetUuid(CUuuid *uuid, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    CUresult result = begin_query(__func__, uuid, dev, &device);
+    if (result != CUDA_SUCCESS) return result;
+    memcpy(uuid->bytes, device->uuid, sizeof(uuid->bytes));
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    CUresult result = begin_query(__func__, uuid, dev, &device);
+    if (result != CUDA_SUCCESS) return result;
+    memcpy(uuid->bytes, device->uuid, sizeof(uuid->bytes));
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    (void)deviceNodeMask;
+    CUresult result = begin_query(__func__, luid, dev, &device);
+    return result != CUDA_SUCCESS ? result : soft_end(CUDA_ERROR_NOT_SUPPORTED); /* as on Linux */
+}
+
+CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    CUresult result = begin_query(__func__, bytes, dev, &device);
+    if (result != CUDA_SUCCESS) return result;
+    *bytes = (size_t)soft_memory_total();
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    CUresult result = begin_query(__func__, pciBusId, dev, &device);
+    if (result != CUDA_SUCCESS) return result;
+    if (len <= 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0", PCI_DOMAIN, PCI_BUS, (unsigned)dev);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (dev == NULL || pciBusId == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    unsigned domain = 0, bus, slot;
+    if (sscanf(pciBusId, "%x:%x:%x", &domain, &bus, &slot) != 3) {
+        domain = 0;
+        if (sscanf(pciBusId, "%x:%x", &bus, &slot) != 2) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    }
+    if (domain != PCI_DOMAIN || bus != PCI_BUS || slot >= (unsigned)soft.device_count)
+        return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    *dev = (CUdevice)slot;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    CUresult result = begin_query(__func__, pi, dev, &device);
+    if (result != CUDA_SUCCESS) return result;
+    if ((int)attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    int value = 0; /* whatever is not here, the twin does not have */
+    switch (attrib) {
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: value = (int)SOFT_MAX_BLOCK; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: value = (int)SOFT_MAX_BLOCK; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: value = (int)SOFT_MAX_BLOCK; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z: value = 64; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X: value = 0x7fffffff; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y: value = 65535; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z: value = 65535; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK: value = (int)SOFT_MAX_SHARED; break;
+    case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY: value = 65536; break;
+    case CU_DEVICE_ATTRIBUTE_WARP_SIZE: value = 32; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_PITCH: value = 0x7fffffff; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: value = 65536; break;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: value = 1000000; break;
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT: value = 512; break;
+    case CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT: value = 32; break;
+    case CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT: value = 512; break;
+    case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: value = (int)soft_processors(); break;
+    case CU_DEVICE_ATTRIBUTE_INTEGRATED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: value = PCI_DOMAIN; break;
+    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: value = PCI_BUS; break;
+    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: value = dev; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: value = (int)SOFT_MAX_BLOCK; break;
+    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: value = 7; break;
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: value = 5; break;
+    case CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED: value = 0; break;
+    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_NUMA_ID: value = -1; break;
+    case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: value = -1; break;
+    default: break;
+    }
+    *pi = value;
+    return soft_end(CUDA_SUCCESS);
+}

@@ -1,0 +1,233 @@
+/* The twin's CUDA driver: events. Recording makes a record: the point in the stream that completes it, and
+ * the time when it did. Waits take the record as it is at the call, so recording again does not move them.
+ * SPDX-License-Identifier: MIT */
+#include "soft.h"
+
+#include <stdlib.h>
+
+struct record {
+    unsigned refs;
+    struct soft_point point;
+    uint64_t time_ns;
+};
+
+struct event {
+    struct soft_object object;
+    unsigned flags;
+    struct record *record; /* NULL = never recorded, which counts as complete */
+};
+
+struct record_op {
+    struct soft_op op;
+    struct record *record;
+};
+
+static void unref(struct record *record)
+{
+    if (record == NULL || --record->refs > 0) return;
+    if (record->point.stream != NULL) soft_stream_unref(record->point.stream);
+    free(record);
+}
+
+static void retire_record(struct soft_op *op)
+{
+    struct record *record = ((struct record_op *)(void *)op)->record;
+    record->time_ns = soft_now_ns();
+    unref(record);
+}
+
+void soft_event_free(void *handle)
+{
+    struct event *event = handle;
+    unref(event->record);
+    soft_object_remove(&event->object);
+    free(event);
+}
+
+/* Puts a record of `event` into the stream; after `context`'s other streams too, if asked. */
+static CUresult record(struct event *event, struct soft_stream *stream, const struct soft_context *context)
+{
+    struct record *made = calloc(1, sizeof(*made));
+    struct record_op *op = soft_op_new(sizeof(*op), NULL, retire_record);
+    if (made == NULL || op == NULL) {
+        free(made);
+        free(op);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    made->refs = 2; /* the operation's and the event's */
+    op->record = made;
+    CUresult result = context == NULL ? CUDA_SUCCESS : soft_op_after_context(op, context, false);
+    /* Set before the worker can see the operation; a failed submission is undone below. */
+    made->point =
+        (struct soft_point){.stream = soft_stream_ref(stream), .seq = soft_stream_submitted(stream) + 1};
+    if (result == CUDA_SUCCESS) {
+        result = soft_submit(stream, op);
+    } else {
+        soft_op_drop(op);
+    }
+    if (result != CUDA_SUCCESS) {
+        unref(made);
+        return result;
+    }
+    unref(event->record);
+    event->record = made;
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuEventCreate(CUevent *phEvent, unsigned int Flags)
+{
+    const unsigned known = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (phEvent == NULL || (Flags & ~known)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (Flags & CU_EVENT_INTERPROCESS)
+        return soft_end(Flags & CU_EVENT_DISABLE_TIMING ? CUDA_ERROR_NOT_SUPPORTED
+                                                        : CUDA_ERROR_INVALID_VALUE);
+    struct event *event = calloc(1, sizeof(*event));
+    if (event == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    event->flags = Flags;
+    soft_object_add(&event->object, SOFT_EVENT, context);
+    *phEvent = (CUevent)(void *)event;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct event *event = soft_object_find(hEvent, SOFT_EVENT);
+    if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    soft_event_free(event);
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* Unlocks in any case. */
+static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUstream hStream, unsigned flags)
+{
+    struct soft_stream *stream;
+    if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct event *event = soft_object_find(hEvent, SOFT_EVENT);
+    if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    CUresult result = soft_stream_get(context, hStream, &stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    /* R6: an event is recorded in streams of its own context only. */
+    if (soft_stream_context(stream) != event->object.context) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    return soft_end(record(event, stream, NULL));
+}
+
+CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    return result != CUDA_SUCCESS ? result : record_and_end(context, hEvent, hStream, 0);
+}
+
+CUresult CUDAAPI cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, unsigned int flags)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    return result != CUDA_SUCCESS ? result : record_and_end(context, hEvent, hStream, flags);
+}
+
+CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_context *context =
+        hCtx == NULL ? soft_context_current() : soft_object_find(hCtx, SOFT_CONTEXT);
+    if (context == NULL || soft_object_find(context, SOFT_CONTEXT) == NULL)
+        return soft_end(CUDA_ERROR_INVALID_CONTEXT);
+    if (!context->active) return soft_end(CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    if (context->error != 0) return soft_end((CUresult)context->error);
+    struct event *event = soft_object_find(hEvent, SOFT_EVENT);
+    if (event == NULL || event->object.context != context) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    struct soft_stream *marker;
+    result = soft_stream_marker(context, &marker);
+    if (result == CUDA_SUCCESS) result = record(event, marker, context);
+    return soft_end(result);
+}
+
+/* The event for a call on it; locked on success. */
+static CUresult begin_with(const char *call, CUevent hEvent, struct event **event)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    *event = soft_object_find(hEvent, SOFT_EVENT);
+    if (*event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if ((*event)->object.context->error != 0) return soft_end((CUresult)(*event)->object.context->error);
+    return CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuEventQuery(CUevent hEvent)
+{
+    struct event *event;
+    CUresult result = begin_with(__func__, hEvent, &event);
+    if (result != CUDA_SUCCESS) return result;
+    bool done = event->record == NULL || soft_point_reached(&event->record->point);
+    return soft_end(done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY);
+}
+
+CUresult CUDAAPI cuEventSynchronize(CUevent hEvent)
+{
+    struct event *event;
+    CUresult result = begin_with(__func__, hEvent, &event);
+    if (result != CUDA_SUCCESS) return result;
+    struct record *record = event->record;
+    if (record == NULL) return soft_end(CUDA_SUCCESS);
+    /* The event may be destroyed or recorded again meanwhile. */
+    struct soft_context *context = event->object.context;
+    record->refs++;
+    soft_point_wait(&record->point);
+    unref(record);
+    return soft_end((CUresult)context->error);
+}
+
+static CUresult elapsed(const char *call, float *milliseconds, CUevent hStart, CUevent hEnd)
+{
+    struct event *start;
+    CUresult result = begin_with(call, hStart, &start);
+    if (result != CUDA_SUCCESS) return result;
+    struct event *end = soft_object_find(hEnd, SOFT_EVENT);
+    if (milliseconds == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (end == NULL || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) || start->record == NULL ||
+        end->record == NULL)
+        return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if (!soft_point_reached(&start->record->point) || !soft_point_reached(&end->record->point))
+        return soft_end(CUDA_ERROR_NOT_READY);
+    *milliseconds = (float)((double)end->record->time_ns - (double)start->record->time_ns) * 1e-6f;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
+{
+    return elapsed(__func__, pMilliseconds, hStart, hEnd);
+}
+
+CUresult CUDAAPI cuEventElapsedTime_v2(float *pMilliseconds, CUevent hStart, CUevent hEnd)
+{
+    return elapsed(__func__, pMilliseconds, hStart, hEnd);
+}
+
+CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned int Flags)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (Flags & ~(unsigned)CU_EVENT_WAIT_EXTERNAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct event *event = soft_object_find(hEvent, SOFT_EVENT);
+    if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    result = soft_stream_get(context, hStream, &stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (event->record == NULL || soft_point_reached(&event->record->point)) return soft_end(CUDA_SUCCESS);
+    struct soft_op *op = soft_op_new(sizeof(*op), NULL, NULL);
+    if (op == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    result = soft_op_add_point(op, event->record->point.stream, event->record->point.seq);
+    if (result != CUDA_SUCCESS) {
+        soft_op_drop(op);
+        return soft_end(result);
+    }
+    return soft_end(soft_submit(stream, op));
+}

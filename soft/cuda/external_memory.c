@@ -1,0 +1,144 @@
+/* The twin's CUDA driver: memory that another API exported as an opaque fd.
+ *
+ * lavapipe and llvmpipe export a memfd that begins with a header; whatever has none is not memory of theirs
+ * and is refused. Read with pread only: Mesa's own reads share the file offset with every dup of the fd.
+ * Errors, and what becomes of the fd after each, are those measured on NVIDIA's driver.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "soft.h"
+
+#include <stdlib.h>
+
+/* Mesa's llvmpipe_memory_fd_alloc (src/gallium/drivers/llvmpipe/lp_texture.c): the payload starts at
+ * `offset`, and the 8 bytes before it repeat that number. The uuid is a hash of the driver's build, the same
+ * for all its devices. */
+struct mesa_header {
+    uint64_t size; /* of the whole file */
+    uint64_t offset;
+    uint8_t driver_uuid[16];
+};
+
+struct soft_external_memory {
+    struct soft_object object;
+    int fd;
+    uint64_t payload; /* where the memory starts in the file */
+    uint64_t room;    /* what there is */
+    uint64_t size;    /* what the program declared */
+    bool dedicated;
+    uint64_t mappings;
+};
+
+static bool recognize(int fd, uint64_t *payload, uint64_t *room)
+{
+    struct mesa_header header;
+    uint64_t file_size, again;
+    if (!soft_file_size(fd, &file_size) || !soft_read_at(fd, &header, sizeof(header), 0)) return false;
+    if (header.size != file_size || header.offset < sizeof(header) + sizeof(again) ||
+        header.offset >= header.size)
+        return false;
+    if (!soft_read_at(fd, &again, sizeof(again), header.offset - sizeof(again)) || again != header.offset)
+        return false;
+    *payload = header.offset;
+    *room = header.size - header.offset;
+    return true;
+}
+
+CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
+                                        const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (extMem_out == NULL || memHandleDesc == NULL || memHandleDesc->size == 0 ||
+        (memHandleDesc->flags & ~(unsigned)CUDA_EXTERNAL_MEMORY_DEDICATED))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (memHandleDesc->type < CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
+        (int)memHandleDesc->type >
+            CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1) /* DMABUF_FD, from cuda.h 13.0 on */
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (memHandleDesc->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD)
+        return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+
+    uint64_t payload, room;
+    int fd = memHandleDesc->handle.fd;
+    if (!recognize(fd, &payload, &room)) return soft_end(CUDA_ERROR_UNKNOWN);
+    if (soft.devices[context->device].invented) {
+        /* Another device's memory: the real driver takes the fd with it (measured). */
+        soft_close(fd);
+        return soft_end(CUDA_ERROR_UNKNOWN);
+    }
+    struct soft_external_memory *memory = calloc(1, sizeof(*memory));
+    if (memory == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    memory->fd = fd;
+    memory->payload = payload;
+    memory->room = room;
+    memory->size = memHandleDesc->size;
+    memory->dedicated = memHandleDesc->flags & CUDA_EXTERNAL_MEMORY_DEDICATED;
+    soft_object_add(&memory->object, SOFT_EXTERNAL_MEMORY, context);
+    *extMem_out = (CUexternalMemory)(void *)memory;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory extMem,
+                                                 const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *bufferDesc)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (devPtr == NULL || bufferDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
+    if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    uint64_t offset = bufferDesc->offset, size = bufferDesc->size;
+    uint64_t limit = memory->size < memory->room ? memory->size : memory->room;
+    if (bufferDesc->flags != 0 || size == 0 || size > limit || offset > limit - size)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    /* A dedicated import is one resource (measured). */
+    if (memory->dedicated && memory->mappings > 0 && offset != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+
+    struct soft_range range = {.size = (size_t)size,
+                               .kind = SOFT_RANGE_MAPPED,
+                               .context = memory->object.context,
+                               .external = memory};
+    void *mapped =
+        soft_map_file(memory->fd, memory->payload + offset, (size_t)size, &range.map, &range.map_size);
+    if (mapped == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    range.start = (uintptr_t)mapped;
+    result = soft_range_add(&range);
+    if (result != CUDA_SUCCESS) {
+        soft_unmap(range.map, range.map_size);
+        return soft_end(result);
+    }
+    memory->mappings++;
+    *devPtr = range.start;
+    return soft_end(CUDA_SUCCESS);
+}
+
+void soft_external_memory_unmapped(struct soft_external_memory *memory)
+{
+    memory->mappings--;
+}
+
+void soft_external_memory_free(void *handle)
+{
+    struct soft_external_memory *memory = handle;
+    /* Mappings keep the pages; the driver promises no more, and no less, than that. */
+    soft_ranges_forget_external(memory);
+    soft_close(memory->fd);
+    soft_object_remove(&memory->object);
+    free(memory);
+}
+
+uint64_t soft_external_memory_fds(void)
+{
+    return soft_object_count(SOFT_EXTERNAL_MEMORY); /* one each */
+}
+
+CUresult CUDAAPI cuDestroyExternalMemory(CUexternalMemory extMem)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
+    if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    soft_external_memory_free(memory);
+    return soft_end(CUDA_SUCCESS);
+}

@@ -1,0 +1,136 @@
+/* The twin's CUDA driver: what it asks of the operating system, POSIX half (memory, files, futexes, threads).
+ * SPDX-License-Identifier: MIT */
+#include "soft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ALIGNMENT 256u
+
+bool soft_thread_start(void *(*entry)(void *), void *arg)
+{
+    pthread_attr_t attr;
+    if (pthread_attr_init(&attr) != 0) return false;
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    /* The application's signals are for its own threads; faults must reach ours. */
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    sigdelset(&blocked, SIGSEGV);
+    sigdelset(&blocked, SIGBUS);
+    sigdelset(&blocked, SIGFPE);
+    sigdelset(&blocked, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    pthread_t thread;
+    int failed = pthread_create(&thread, &attr, entry, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attr);
+    return failed == 0;
+}
+
+unsigned soft_processors(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+    return count < 1 ? 1u : (unsigned)count;
+}
+
+uint64_t soft_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+size_t soft_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t soft_memory_total(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) * soft_page_size();
+}
+
+uint64_t soft_memory_free(void)
+{
+    return (uint64_t)sysconf(_SC_AVPHYS_PAGES) * soft_page_size();
+}
+
+void *soft_map_guarded(size_t size, void **map, size_t *map_size)
+{
+    size_t page = soft_page_size();
+    if (size == 0 || size > soft_memory_total()) return NULL;
+    size_t room = (size + page - 1) / page * page;
+    /* Reserved whole and opened inside, so that both guards are there from the first moment. */
+    uint8_t *base =
+        mmap(NULL, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED) return NULL;
+    if (mprotect(base + page, room, PROT_READ | PROT_WRITE) != 0) {
+        munmap(base, room + 2 * page);
+        return NULL;
+    }
+    *map = base;
+    *map_size = room + 2 * page;
+    /* At the end of its pages: running over is the commoner mistake than running under. */
+    size_t aligned = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return base + page + (room - aligned);
+}
+
+void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *map_size)
+{
+    size_t page = soft_page_size();
+    size_t skip = (size_t)(offset % page);
+    if (size > SIZE_MAX - skip || offset > INT64_MAX) return NULL;
+    uint8_t *base = mmap(NULL, size + skip, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - skip));
+    if (base == MAP_FAILED) return NULL;
+    *map = base;
+    *map_size = size + skip;
+    return base + skip;
+}
+
+void soft_unmap(void *map, size_t map_size)
+{
+    munmap(map, map_size);
+}
+
+void soft_close(int fd)
+{
+    close(fd);
+}
+
+bool soft_file_size(int fd, uint64_t *size)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size < 0) return false;
+    *size = (uint64_t)status.st_size;
+    return true;
+}
+
+bool soft_read_at(int fd, void *data, size_t size, uint64_t offset)
+{
+    ssize_t got;
+    do {
+        got = pread(fd, data, size, (off_t)offset);
+    } while (got < 0 && errno == EINTR);
+    return got >= 0 && (size_t)got == size;
+}
+
+/* Not the PRIVATE operations: the word lives in a page that other processes may map. */
+void soft_futex_wait(_Atomic uint32_t *word, uint32_t seen, unsigned milliseconds)
+{
+    struct timespec timeout = {.tv_sec = milliseconds / 1000,
+                               .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, &timeout, NULL, 0);
+}
+
+void soft_futex_wake(_Atomic uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}

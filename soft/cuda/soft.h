@@ -1,0 +1,231 @@
+/* The software twin's CUDA driver: state and helpers shared by its files.
+ *
+ * One lock guards everything but the memory that programs share: soft_begin takes it, soft_end gives it back,
+ * and a wait for the workers releases it meanwhile (a condition variable). Work itself runs unlocked on the
+ * workers.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef SOFT_H_
+#define SOFT_H_
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* cuda.h's own switch for drivers: it declares each version of a function under its exported name. */
+#define __CUDA_API_VERSION_INTERNAL
+#pragma GCC visibility push(default)
+#include <cuda.h>
+
+#include "../shared/control.h"
+#pragma GCC visibility pop
+
+#include "../shared/module_abi.h"
+
+#define SOFT_DRIVER_VERSION 13000
+#define SOFT_MAX_DEVICES    16
+#define SOFT_MAX_BLOCK      1024u
+#define SOFT_MAX_SHARED     49152u
+
+/* Objects with handles. The registry knows every live handle, so a stale one is refused without being read.
+ */
+enum soft_kind {
+    SOFT_CONTEXT,
+    SOFT_STREAM,
+    SOFT_EVENT,
+    SOFT_EXTERNAL_MEMORY,
+    SOFT_EXTERNAL_SEMAPHORE,
+    SOFT_MODULE,
+    SOFT_FUNCTION,
+    SOFT_KINDS
+};
+
+struct soft_object { /* the first member of each */
+    enum soft_kind kind;
+    struct soft_context *context;
+    struct soft_object *next; /* in the registry's bucket */
+};
+
+void soft_object_add(struct soft_object *object, enum soft_kind kind, struct soft_context *context);
+void soft_object_remove(struct soft_object *object);
+void *soft_object_find(const void *handle, enum soft_kind kind);
+/* Any object of this kind in the context, NULL when there is none. */
+void *soft_object_any(enum soft_kind kind, const struct soft_context *context);
+uint64_t soft_object_count(enum soft_kind kind);
+
+/* A moment in a stream: reached once the stream has completed `seq` operations. */
+struct soft_stream;
+struct soft_point {
+    struct soft_stream *stream; /* a reference */
+    uint64_t seq;
+};
+
+struct soft_context {
+    struct soft_object object;
+    int device;
+    bool primary;
+    bool active;
+    unsigned retained; /* primary only */
+    unsigned flags;
+    uint64_t id;
+    _Atomic int error;           /* the sticky CUresult; 0 = none */
+    _Atomic bool dying;          /* waits for other APIs are given up */
+    struct soft_stream *streams; /* those whose worker may still run */
+    struct soft_stream *legacy;
+    struct soft_stream *marker; /* private: completes the records of cuCtxRecordEvent */
+};
+
+struct soft_device {
+    char name[256];
+    uint8_t uuid[16];
+    bool invented; /* no Vulkan device has this UUID */
+    struct soft_context primary;
+};
+
+struct soft_driver {
+    pthread_mutex_t lock;
+    pthread_cond_t progress; /* some stream completed an operation, or ended */
+    bool initialized;
+    int device_count;
+    struct soft_device devices[SOFT_MAX_DEVICES];
+    uint64_t next_id; /* of contexts, streams and buffers */
+};
+extern struct soft_driver soft;
+
+/* --- control.c: the way in and out of every call */
+enum soft_need {
+    SOFT_NEED_NOTHING,
+    SOFT_NEED_INIT,
+    SOFT_NEED_CONTEXT,        /* current, alive, without a sticky error */
+    SOFT_NEED_CONTEXT_TO_FREE /* current and alive; a sticky error does not keep things from being freed */
+};
+/* Counts the call and fails it if it is the one to fail. On success the lock is held. */
+CUresult soft_begin(const char *call, enum soft_need need, struct soft_context **context);
+CUresult soft_end(CUresult result);
+void soft_forbid_calls(bool forbid); /* on this thread, while a host function runs */
+
+/* --- device.c, vulkan_devices.c */
+struct soft_found_device {
+    char name[256];
+    uint8_t uuid[16];
+};
+int soft_vulkan_devices(struct soft_found_device *found, int capacity);
+bool soft_device_valid(CUdevice device);
+
+/* --- context.c */
+void soft_context_init(struct soft_context *context, int device, bool primary);
+struct soft_context *soft_context_current(void);
+void soft_context_fail(struct soft_context *context, CUresult error);
+uint64_t soft_context_references(void);
+
+/* --- stream.c */
+struct soft_op {
+    struct soft_op *next;
+    struct soft_stream *stream;
+    uint64_t seq;
+    /* Does the work, unlocked, on the worker; not called once the context has failed. NULL: nothing to do. */
+    CUresult (*run)(struct soft_op *op);
+    /* Always called, locked, after the work or instead of it, before the operation counts as complete; frees
+     * what the operation holds, not the operation. NULL: nothing. */
+    void (*retire)(struct soft_op *op);
+    size_t num_points;
+    struct soft_point *points; /* what the operation waits for besides its turn */
+};
+void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)(struct soft_op *));
+void soft_op_drop(void *op); /* one that was never submitted: retires and frees it */
+/* Takes the operation, also when it fails. */
+CUresult soft_submit(struct soft_stream *stream, void *op);
+CUresult soft_op_add_point(void *op, struct soft_stream *stream, uint64_t seq);
+/* Submits, then waits until the work is done. */
+CUresult soft_submit_and_wait(struct soft_stream *stream, void *op);
+
+CUresult soft_stream_get(struct soft_context *context, CUstream handle, struct soft_stream **stream);
+CUresult soft_stream_marker(struct soft_context *context, struct soft_stream **stream);
+struct soft_context *soft_stream_context(const struct soft_stream *stream);
+struct soft_stream *soft_stream_ref(struct soft_stream *stream);
+void soft_stream_unref(struct soft_stream *stream);
+uint64_t soft_stream_submitted(const struct soft_stream *stream);
+bool soft_point_reached(const struct soft_point *point);
+void soft_point_wait(const struct soft_point *point);
+/* Makes `op` wait for all that was submitted to the context's streams (to the blocking ones only, if asked).
+ */
+CUresult soft_op_after_context(void *op, const struct soft_context *context, bool blocking_only);
+CUresult soft_context_wait(struct soft_context *context);
+/* Ends every stream of a dying context and waits for the workers. */
+void soft_streams_end(struct soft_context *context);
+
+/* --- event.c */
+void soft_event_free(void *event);
+
+/* --- memory.c */
+enum soft_range_kind { SOFT_RANGE_DEVICE, SOFT_RANGE_HOST, SOFT_RANGE_REGISTERED, SOFT_RANGE_MAPPED };
+struct soft_external_memory;
+struct soft_range {
+    uintptr_t start;
+    size_t size;
+    enum soft_range_kind kind;
+    struct soft_context *context;
+    void *map; /* what to unmap: guard pages and all; NULL when it is the program's own memory */
+    size_t map_size;
+    unsigned flags;
+    uint64_t buffer_id; /* 0 for mapped external memory */
+    bool sync_memops;
+    struct soft_external_memory *external; /* counted there while it lives; NULL after its destruction */
+};
+/* Takes nothing on failure. */
+CUresult soft_range_add(const struct soft_range *range);
+struct soft_range *soft_range_find(uintptr_t address);
+/* The range that holds all of [address, address + size), NULL when none does. */
+struct soft_range *soft_range_holding(uintptr_t address, size_t size);
+void soft_range_remove(struct soft_range *range);
+void soft_ranges_free(struct soft_context *context);
+void soft_ranges_forget_external(struct soft_external_memory *external);
+uint64_t soft_range_count(enum soft_range_kind kind);
+
+/* --- external_memory.c, external_semaphore.c, module.c */
+void soft_external_memory_free(void *memory);
+void soft_external_memory_unmapped(struct soft_external_memory *memory);
+uint64_t soft_external_memory_fds(void);
+void soft_external_semaphore_free(void *semaphore);
+void soft_module_free(void *module);
+struct soft_function {
+    struct soft_object object;
+    const culv_soft_kernel *kernel;
+};
+
+/* --- pool.c: runs a kernel's blocks on all processors */
+CUresult soft_pool_run(const culv_soft_kernel *kernel, culv_soft_dim3 grid, culv_soft_dim3 block,
+                       void *const *params);
+
+/* --- fault.c */
+void soft_fault_install(void);
+/* Runs work(arg); a fault in it ends it and is the result. */
+CUresult soft_guarded(void (*work)(void *), void *arg);
+void *soft_fault_thread_begin(void); /* a stack for the handler; what it returns goes to the end */
+void soft_fault_thread_end(void *token);
+
+/* --- posix.c */
+bool soft_thread_start(void *(*entry)(void *), void *arg); /* detached, application signals blocked */
+unsigned soft_processors(void);
+uint64_t soft_now_ns(void);
+size_t soft_page_size(void);
+uint64_t soft_memory_total(void);
+uint64_t soft_memory_free(void);
+/* `size` bytes, aligned to 256 and ending at a guard page; *map and *map_size are what soft_unmap takes. */
+void *soft_map_guarded(size_t size, void **map, size_t *map_size);
+/* `size` bytes of an open file from `offset`, any alignment, shared. */
+void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *map_size);
+void soft_unmap(void *map, size_t map_size);
+void soft_close(int fd);
+/* The size of a regular file (a memfd is one); false for everything else. */
+bool soft_file_size(int fd, uint64_t *size);
+bool soft_read_at(int fd, void *data, size_t size, uint64_t offset);
+void soft_futex_wait(_Atomic uint32_t *word, uint32_t seen, unsigned milliseconds);
+void soft_futex_wake(_Atomic uint32_t *word);
+
+/* --- errors.c */
+bool soft_error_by_name(const char *name, CUresult *error);
+
+#endif

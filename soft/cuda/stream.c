@@ -1,0 +1,462 @@
+/* The twin's CUDA driver: streams. Each is a queue with a worker thread of its own, started with its first
+ * work.
+ *
+ * The worker takes the head of its queue, waits until all points that it depends on are reached, runs it
+ * unlocked, retires it and counts it as complete. Points always lie in work submitted earlier, so there is no
+ * cycle. The legacy default stream is a stream whose every operation depends on all blocking streams, and
+ * they on it.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "soft.h"
+
+#include <stdlib.h>
+
+struct soft_stream {
+    struct soft_object object; /* registered only if a program created it */
+    struct soft_stream *next;  /* in the context */
+    unsigned refs;             /* one for the context's list, one for each point */
+    bool registered, started, closing;
+    bool abandoned; /* a wait was given up: what follows it must not run */
+    unsigned flags;
+    int priority;
+    uint64_t id;
+    uint64_t thread; /* whose per-thread default stream this is, 0 = nobody's */
+    pthread_cond_t work;
+    struct soft_op *head, **tail;
+    uint64_t submitted, completed;
+};
+
+static _Thread_local uint64_t thread_id;
+
+void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)(struct soft_op *))
+{
+    struct soft_op *op = calloc(1, size);
+    if (op == NULL) return NULL;
+    op->run = run;
+    op->retire = retire;
+    return op;
+}
+
+static void release_points(struct soft_op *op)
+{
+    for (size_t i = 0; i < op->num_points; i++)
+        soft_stream_unref(op->points[i].stream);
+    free(op->points);
+    op->points = NULL;
+    op->num_points = 0;
+}
+
+void soft_op_drop(void *operation)
+{
+    struct soft_op *op = operation;
+    if (op->retire != NULL) op->retire(op);
+    release_points(op);
+    free(op);
+}
+
+bool soft_point_reached(const struct soft_point *point)
+{
+    return point->stream->completed >= point->seq;
+}
+
+void soft_point_wait(const struct soft_point *point)
+{
+    while (!soft_point_reached(point))
+        pthread_cond_wait(&soft.progress, &soft.lock);
+}
+
+CUresult soft_op_add_point(void *operation, struct soft_stream *stream, uint64_t seq)
+{
+    struct soft_op *op = operation;
+    if (stream->completed >= seq) return CUDA_SUCCESS;
+    struct soft_point *points = realloc(op->points, (op->num_points + 1) * sizeof(*points));
+    if (points == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    op->points = points;
+    points[op->num_points++] = (struct soft_point){.stream = soft_stream_ref(stream), .seq = seq};
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_op_after_context(void *operation, const struct soft_context *context, bool blocking_only)
+{
+    for (struct soft_stream *stream = context->streams; stream != NULL; stream = stream->next) {
+        if (blocking_only && (stream->flags & CU_STREAM_NON_BLOCKING)) continue;
+        CUresult result = soft_op_add_point(operation, stream, stream->submitted);
+        if (result != CUDA_SUCCESS) return result;
+    }
+    return CUDA_SUCCESS;
+}
+
+struct soft_stream *soft_stream_ref(struct soft_stream *stream)
+{
+    stream->refs++;
+    return stream;
+}
+
+void soft_stream_unref(struct soft_stream *stream)
+{
+    if (--stream->refs > 0) return;
+    pthread_cond_destroy(&stream->work);
+    free(stream);
+}
+
+struct soft_context *soft_stream_context(const struct soft_stream *stream)
+{
+    return stream->object.context;
+}
+
+uint64_t soft_stream_submitted(const struct soft_stream *stream)
+{
+    return stream->submitted;
+}
+
+static void unlink_stream(struct soft_stream *stream)
+{
+    struct soft_stream **link = &stream->object.context->streams;
+    while (*link != stream)
+        link = &(*link)->next;
+    *link = stream->next;
+    soft_stream_unref(stream);
+    pthread_cond_broadcast(&soft.progress);
+}
+
+/* A dying context does not wait for other contexts' work: nobody may be left to submit what that waits for.
+ */
+static bool ready(struct soft_stream *stream, const struct soft_op *op)
+{
+    const struct soft_context *context = stream->object.context;
+    for (size_t i = 0; i < op->num_points; i++) {
+        if (soft_point_reached(&op->points[i])) continue;
+        if (!context->dying || op->points[i].stream->object.context == context) return false;
+        stream->abandoned = true;
+    }
+    return true;
+}
+
+static void *worker(void *arg)
+{
+    struct soft_stream *stream = arg;
+    struct soft_context *context = stream->object.context;
+    void *token = soft_fault_thread_begin();
+
+    pthread_mutex_lock(&soft.lock);
+    for (;;) {
+        while (stream->head == NULL && !stream->closing)
+            pthread_cond_wait(&stream->work, &soft.lock);
+        struct soft_op *op = stream->head;
+        if (op == NULL) break;
+        while (!ready(stream, op))
+            pthread_cond_wait(&soft.progress, &soft.lock);
+        if (op->run != NULL && !stream->abandoned && context->error == 0) {
+            pthread_mutex_unlock(&soft.lock);
+            CUresult result = op->run(op);
+            pthread_mutex_lock(&soft.lock);
+            if (result == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+                stream->abandoned = true;
+            else if (result != CUDA_SUCCESS)
+                soft_context_fail(context, result);
+        }
+        stream->head = op->next;
+        if (stream->head == NULL) stream->tail = &stream->head;
+        stream->completed = op->seq;
+        soft_op_drop(op);
+        pthread_cond_broadcast(&soft.progress);
+    }
+    unlink_stream(stream);
+    pthread_mutex_unlock(&soft.lock);
+
+    soft_fault_thread_end(token);
+    return NULL;
+}
+
+CUresult soft_submit(struct soft_stream *stream, void *operation)
+{
+    struct soft_op *op = operation;
+    struct soft_context *context = stream->object.context;
+    CUresult result = CUDA_SUCCESS;
+
+    op->stream = stream;
+    if (stream == context->legacy)
+        result = soft_op_after_context(op, context, true);
+    else if (!(stream->flags & CU_STREAM_NON_BLOCKING) && context->legacy != NULL)
+        result = soft_op_add_point(op, context->legacy, context->legacy->submitted);
+    if (result == CUDA_SUCCESS && !stream->started) {
+        stream->started = soft_thread_start(worker, stream);
+        if (!stream->started) result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (result != CUDA_SUCCESS) {
+        soft_op_drop(op);
+        return result;
+    }
+    op->seq = ++stream->submitted;
+    *stream->tail = op;
+    stream->tail = &op->next;
+    pthread_cond_signal(&stream->work);
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_submit_and_wait(struct soft_stream *stream, void *op)
+{
+    struct soft_context *context = stream->object.context;
+    CUresult result = soft_submit(stream, op);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_point end = {.stream = soft_stream_ref(stream), .seq = stream->submitted};
+    soft_point_wait(&end);
+    soft_stream_unref(stream);
+    return (CUresult)context->error;
+}
+
+/* Waits for what `bag` (never submitted) was made to depend on. */
+static CUresult wait_for(struct soft_op *bag, const struct soft_context *context, CUresult result)
+{
+    for (size_t i = 0; i < bag->num_points && result == CUDA_SUCCESS; i++)
+        soft_point_wait(&bag->points[i]);
+    release_points(bag);
+    return result != CUDA_SUCCESS ? result : (CUresult)context->error;
+}
+
+CUresult soft_context_wait(struct soft_context *context)
+{
+    struct soft_op bag = {0};
+    return wait_for(&bag, context, soft_op_after_context(&bag, context, false));
+}
+
+static CUresult make_stream(struct soft_context *context, unsigned flags, int priority,
+                            struct soft_stream **out)
+{
+    struct soft_stream *stream = calloc(1, sizeof(*stream));
+    if (stream == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    stream->object.context = context;
+    stream->refs = 1;
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->id = ++soft.next_id;
+    stream->tail = &stream->head;
+    pthread_cond_init(&stream->work, NULL);
+    stream->next = context->streams;
+    context->streams = stream;
+    *out = stream;
+    return CUDA_SUCCESS;
+}
+
+static CUresult per_thread_stream(struct soft_context *context, struct soft_stream **out)
+{
+    if (thread_id == 0) thread_id = ++soft.next_id;
+    for (struct soft_stream *stream = context->streams; stream != NULL; stream = stream->next) {
+        if (stream->thread != thread_id) continue;
+        *out = stream;
+        return CUDA_SUCCESS;
+    }
+    CUresult result = make_stream(context, CU_STREAM_DEFAULT, 0, out);
+    if (result == CUDA_SUCCESS) (*out)->thread = thread_id;
+    return result;
+}
+
+CUresult soft_stream_get(struct soft_context *context, CUstream handle, struct soft_stream **out)
+{
+    if (handle == NULL || handle == CU_STREAM_LEGACY) {
+        if (context->legacy == NULL) {
+            CUresult result = make_stream(context, CU_STREAM_DEFAULT, 0, &context->legacy);
+            if (result != CUDA_SUCCESS) return result;
+        }
+        *out = context->legacy;
+        return CUDA_SUCCESS;
+    }
+    if (handle == CU_STREAM_PER_THREAD) return per_thread_stream(context, out);
+    struct soft_stream *stream = soft_object_find(handle, SOFT_STREAM);
+    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    if (stream->object.context->error != 0) return (CUresult)stream->object.context->error;
+    *out = stream;
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_stream_marker(struct soft_context *context, struct soft_stream **out)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (context->marker == NULL) result = make_stream(context, CU_STREAM_NON_BLOCKING, 0, &context->marker);
+    *out = context->marker;
+    return result;
+}
+
+static void close_stream(struct soft_stream *stream)
+{
+    if (stream->registered) soft_object_remove(&stream->object);
+    stream->registered = false;
+    stream->closing = true;
+    if (stream->started)
+        pthread_cond_signal(&stream->work); /* the worker unlinks the stream after its last work */
+    else
+        unlink_stream(stream);
+}
+
+void soft_streams_end(struct soft_context *context)
+{
+    for (struct soft_stream *stream = context->streams, *next; stream != NULL; stream = next) {
+        next = stream->next;
+        close_stream(stream);
+    }
+    pthread_cond_broadcast(&soft.progress);
+    while (context->streams != NULL)
+        pthread_cond_wait(&soft.progress, &soft.lock);
+    context->legacy = NULL;
+    context->marker = NULL;
+}
+
+static CUresult create(const char *call, CUstream *handle, unsigned flags, int priority)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (handle == NULL || (flags & ~(unsigned)CU_STREAM_NON_BLOCKING))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_stream *stream;
+    result = make_stream(context, flags, priority, &stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    soft_object_add(&stream->object, SOFT_STREAM, context);
+    stream->registered = true;
+    *handle = (CUstream)(void *)stream;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
+{
+    return create(__func__, phStream, Flags, 0);
+}
+
+CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
+{
+    (void)priority; /* clamped to the range that cuCtxGetStreamPriorityRange gives, which is 0 alone */
+    return create(__func__, phStream, flags, 0);
+}
+
+CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_stream *stream = soft_object_find(hStream, SOFT_STREAM);
+    if (stream == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    close_stream(stream);
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* What a program means by "this stream's work": the legacy stream's includes the blocking streams'. */
+static CUresult work_of(struct soft_op *bag, struct soft_stream *stream)
+{
+    struct soft_context *context = stream->object.context;
+    if (stream == context->legacy) return soft_op_after_context(bag, context, true);
+    return soft_op_add_point(bag, stream, stream->submitted);
+}
+
+CUresult CUDAAPI cuStreamQuery(CUstream hStream)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_stream_get(context, hStream, &stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    struct soft_op bag = {0};
+    result = work_of(&bag, stream);
+    if (result == CUDA_SUCCESS && bag.num_points > 0) result = CUDA_ERROR_NOT_READY;
+    release_points(&bag);
+    return soft_end(result);
+}
+
+CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_stream_get(context, hStream, &stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    struct soft_op bag = {0};
+    context = stream->object.context;
+    return soft_end(wait_for(&bag, context, work_of(&bag, stream)));
+}
+
+/* Finds the stream for one of the queries below; locked on success. */
+static CUresult begin_query(const char *call, CUstream handle, const void *out, struct soft_stream **stream)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    result = out == NULL ? CUDA_ERROR_INVALID_VALUE : soft_stream_get(context, handle, stream);
+    return result == CUDA_SUCCESS ? result : soft_end(result);
+}
+
+CUresult CUDAAPI cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
+{
+    struct soft_stream *stream;
+    CUresult result = begin_query(__func__, hStream, pctx, &stream);
+    if (result != CUDA_SUCCESS) return result;
+    *pctx = (CUcontext)(void *)stream->object.context;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx)
+{
+    struct soft_stream *stream;
+    CUresult result = begin_query(__func__, hStream, pCtx, &stream);
+    if (result != CUDA_SUCCESS) return result;
+    *pCtx = (CUcontext)(void *)stream->object.context;
+    if (pGreenCtx != NULL) *pGreenCtx = NULL; /* there are no green contexts */
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetDevice(CUstream hStream, CUdevice *device)
+{
+    struct soft_stream *stream;
+    CUresult result = begin_query(__func__, hStream, device, &stream);
+    if (result != CUDA_SUCCESS) return result;
+    *device = stream->object.context->device;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetFlags(CUstream hStream, unsigned int *flags)
+{
+    struct soft_stream *stream;
+    CUresult result = begin_query(__func__, hStream, flags, &stream);
+    if (result != CUDA_SUCCESS) return result;
+    *flags = stream->flags;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetPriority(CUstream hStream, int *priority)
+{
+    struct soft_stream *stream;
+    CUresult result = begin_query(__func__, hStream, priority, &stream);
+    if (result != CUDA_SUCCESS) return result;
+    *priority = stream->priority;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId)
+{
+    struct soft_stream *stream;
+    CUresult result = begin_query(__func__, hStream, streamId, &stream);
+    if (result != CUDA_SUCCESS) return result;
+    *streamId = stream->id;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
+{
+    struct soft_stream *stream;
+    CUresult result = begin_query(__func__, hStream, captureStatus, &stream);
+    if (result != CUDA_SUCCESS) return result;
+    *captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
+{
+    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    CUstreamCaptureMode before = current;
+    current = *mode;
+    *mode = before;
+    return soft_end(CUDA_SUCCESS);
+}

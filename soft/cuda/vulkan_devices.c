@@ -1,0 +1,63 @@
+/* The twin's CUDA driver: asks Vulkan, opened at run time, which CPU devices this machine has.
+ * SPDX-License-Identifier: MIT */
+#include "soft.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VK_NO_PROTOTYPES
+#include <vulkan/vulkan_core.h>
+
+#define GET(name) PFN_##name name = (PFN_##name)get(instance, #name)
+
+static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get, struct soft_found_device *found,
+                        int capacity)
+{
+    GET(vkEnumeratePhysicalDevices);
+    GET(vkGetPhysicalDeviceProperties2);
+    if (vkEnumeratePhysicalDevices == NULL || vkGetPhysicalDeviceProperties2 == NULL) return 0;
+    uint32_t total = 0;
+    if (vkEnumeratePhysicalDevices(instance, &total, NULL) != VK_SUCCESS || total == 0) return 0;
+    VkPhysicalDevice *devices = calloc(total, sizeof(VkPhysicalDevice));
+    if (devices == NULL) return 0;
+    int count = 0;
+    if (vkEnumeratePhysicalDevices(instance, &total, devices) != VK_SUCCESS) total = 0;
+    for (uint32_t i = 0; i < total && count < capacity; i++) {
+        VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+        VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                                  .pNext = &id};
+        vkGetPhysicalDeviceProperties2(devices[i], &properties);
+        if (properties.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
+        snprintf(found[count].name, sizeof(found[count].name), "%s", properties.properties.deviceName);
+        memcpy(found[count].uuid, id.deviceUUID, sizeof(found[count].uuid));
+        count++;
+    }
+    free(devices);
+    return count;
+}
+
+int soft_vulkan_devices(struct soft_found_device *found, int capacity)
+{
+    /* Never closed: drivers behind the loader do not all survive being unloaded. */
+    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return 0;
+    PFN_vkGetInstanceProcAddr get = NULL;
+    void *symbol = dlsym(library, "vkGetInstanceProcAddr");
+    memcpy(&get, &symbol, sizeof(get));
+    if (get == NULL) return 0;
+    VkInstance instance = VK_NULL_HANDLE;
+    GET(vkCreateInstance);
+    if (vkCreateInstance == NULL) return 0;
+    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                     .pApplicationName = "culvert software twin",
+                                     .apiVersion = VK_API_VERSION_1_1};
+    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                 .pApplicationInfo = &application};
+    if (vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS) return 0;
+    int count = read_devices(instance, get, found, capacity);
+    GET(vkDestroyInstance);
+    if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);
+    return count;
+}

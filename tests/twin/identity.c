@@ -1,0 +1,195 @@
+/* Entry points by version, devices, contexts, and the posing build. SPDX-License-Identifier: MIT */
+#include "twin.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static CUresult find(const raw_cuda *cu, const char *name, int version, void **address, int *status)
+{
+    CUdriverProcAddressQueryResult found = (CUdriverProcAddressQueryResult)-1;
+    CUresult result = cu->GetProcAddress(name, address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+    *status = (int)found;
+    return result;
+}
+
+static void proc_versions(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    void *address = NULL, *exported, *older, *newer;
+    int status;
+
+    CU_OK(find(cu, "cuMemAlloc", 12000, &address, &status));
+    exported = dlsym(cu->library, "cuMemAlloc_v2");
+    REQUIRE(exported != NULL && address == exported);
+    REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_SUCCESS);
+    /* Two forms of one name. */
+    CU_OK(find(cu, "cuStreamGetCtx", 12000, &older, &status));
+    CU_OK(find(cu, "cuStreamGetCtx", 12050, &newer, &status));
+    REQUIRE(older != newer);
+    /* Too old, and unknown. */
+    address = &address;
+    CU_IS(find(cu, "cuMemAlloc", 2000, &address, &status), CUDA_ERROR_NOT_FOUND);
+    REQUIRE(address == NULL);
+    REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    address = &address;
+    CU_IS(find(cu, "cuMemCreate", 13000, &address, &status), CUDA_ERROR_NOT_FOUND);
+    REQUIRE(address == NULL);
+    REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    CU_OK(find(cu, "culvSoftCounts", 13000, &address, &status));
+    REQUIRE(address == dlsym(cu->library, "culvSoftCounts"));
+    CU_IS(cu->GetProcAddress("cuInit", NULL, 13000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
+static void attributes(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    int value = -1;
+    CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 0));
+    REQUIRE_EQ(value, 1);
+    CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    REQUIRE_EQ(value, 0);
+    CU_IS(cu->DeviceGetAttribute(&value, (CUdevice_attribute)100000, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), CUDA_ERROR_INVALID_DEVICE);
+
+    PROC(cu, DeviceGetPCIBusId, 4010);
+    PROC(cu, DeviceGetByPCIBusId, 4010);
+    char address[32];
+    CUdevice device = -1;
+    CU_OK(DeviceGetPCIBusId(address, sizeof address, 0));
+    CU_OK(DeviceGetByPCIBusId(&device, address));
+    REQUIRE_EQ(device, 0);
+}
+
+static void *without_context(void *arg)
+{
+    const raw_cuda *cu = arg;
+    CUstream stream;
+    CU_IS(cu->StreamCreate(&stream, 0), CUDA_ERROR_INVALID_CONTEXT);
+    return NULL;
+}
+
+static void contexts(void)
+{
+    twin t = twin_begin(0);
+    PROC(t.cu, CtxCreate, 3020);
+    PROC(t.cu, CtxDestroy, 4000);
+    PROC(t.cu, CtxGetDevice, 2000);
+    CUcontext own, current, popped;
+    CUdevice device = -1;
+
+    CU_OK(CtxCreate(&own, 0, 0));
+    CU_OK(t.cu->CtxGetCurrent(&current));
+    REQUIRE(current == own);
+    CU_OK(CtxGetDevice(&device));
+    REQUIRE_EQ(device, 0);
+    /* A stream of another context is no handle for events of this one (R6). */
+    CUevent event;
+    CU_OK(t.cu->EventCreate(&event, 0));
+    CU_IS(t.cu->EventRecord(event, t.stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t.cu->CtxPushCurrent(t.context));
+    CU_OK(t.cu->CtxPopCurrent(&popped));
+    REQUIRE(popped == t.context);
+    CU_IS(CtxDestroy(t.context), CUDA_ERROR_INVALID_CONTEXT);
+    /* With what is in it. */
+    CU_OK(CtxDestroy(own));
+    CU_OK(t.cu->CtxGetCurrent(&current));
+    REQUIRE(current == t.context);
+    CU_IS(CtxDestroy(own), CUDA_ERROR_INVALID_CONTEXT);
+    CU_IS(t.cu->EventDestroy(event), CUDA_ERROR_INVALID_HANDLE);
+
+    pthread_t thread;
+    const raw_cuda *cu = t.cu;
+    REQUIRE_EQ(pthread_create(&thread, NULL, without_context, (void *)(uintptr_t)cu), 0);
+    pthread_join(thread, NULL);
+
+    /* Released and retained again: the handle stays, what was in it does not. */
+    CU_OK(t.cu->DevicePrimaryCtxRelease(0));
+    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    CU_IS(t.cu->DevicePrimaryCtxRelease(0), CUDA_ERROR_INVALID_CONTEXT);
+    REQUIRE(raw_cuda_context(t.cu, 0) == t.context);
+    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(t.cu->StreamCreate(&t.stream, 0));
+    twin_finish(&t);
+}
+
+static void repeated_devices(void)
+{
+    REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "3", 1), 0);
+    const raw_cuda *cu = raw_cuda_open();
+    CUuuid uuids[3];
+    REQUIRE_EQ(cu->device_count, 3);
+    for (int i = 0; i < 3; i++)
+        CU_OK(cu->DeviceGetUuid(&uuids[i], i));
+    REQUIRE_EQ_BYTES(uuids[0].bytes, uuids[1].bytes, 15);
+    REQUIRE_EQ((unsigned char)uuids[1].bytes[15], (unsigned char)(uuids[0].bytes[15] + 1));
+    REQUIRE_EQ((unsigned char)uuids[2].bytes[15], (unsigned char)(uuids[0].bytes[15] + 2));
+
+    /* Vulkan's memory is device 0's; to another device it is foreign, and the fd is lost. */
+    CUcontext context = raw_cuda_context(cu, 1);
+    unsigned char *payload;
+    CUexternalMemory memory;
+    int fd = twin_memory_fd(65536, &payload);
+    REQUIRE(context != NULL);
+    CU_IS(raw_cuda_import_memory(cu, fd, 65536, false, &memory), CUDA_ERROR_UNKNOWN);
+    REQUIRE(!twin_fd_open(fd));
+    CU_OK(cu->DevicePrimaryCtxRelease(1));
+    raw_cuda_require_empty(cu);
+}
+
+static void posing(void)
+{
+    char path[TEST_PATH_MAX], name[256];
+    void *library = dlopen(test_path(path, "lib/pose/libcuda.so.1"), RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) FAIL("%s", dlerror());
+    raw_cuda cu = {.library = library};
+    void *symbol = dlsym(library, "cuGetProcAddress_v2");
+    memcpy(&cu.GetProcAddress, &symbol, sizeof symbol);
+    PROC(&cu, Init, 2000);
+    PROC(&cu, DeviceGetCount, 2000);
+    PROC(&cu, DeviceGetName, 2000);
+    PROC(&cu, DeviceGetUuid, 11040);
+    int count = 0;
+    CUuuid first, second;
+    CU_IS(DeviceGetCount(&count), CUDA_ERROR_NOT_INITIALIZED);
+    CU_OK(Init(0));
+    CU_OK(DeviceGetCount(&count));
+    REQUIRE_EQ(count, 2);
+    CU_OK(DeviceGetUuid(&first, 0));
+    CU_OK(DeviceGetUuid(&second, 1));
+    REQUIRE_EQ_BYTES(first.bytes, "culvert\0posing\0\xa0", 16);
+    REQUIRE_EQ_BYTES(second.bytes, "culvert\0posing\0\xa1", 16);
+    CU_OK(DeviceGetName(name, sizeof name, 1));
+    REQUIRE_EQ_STR(name, "Culvert posing device 1");
+}
+
+/* The layer's manifest is found beside the library, and its directory added once. */
+static void layer_path(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    char manifest[TEST_PATH_MAX], expected[TEST_PATH_MAX * 2];
+    const char *(*add_layer_path)(void);
+    test_path(manifest, "lib/culvert/explicit_layer.d/VkLayer_culvert_soft.json");
+    twin_proc(cu, "culvSoftAddLayerPath", 13000, &add_layer_path);
+    REQUIRE_EQ(setenv("VK_ADD_LAYER_PATH", "/before", 1), 0);
+    const char *directory = add_layer_path();
+    if (access(manifest, R_OK) != 0) SKIP("no manifest in this build");
+    REQUIRE(directory != NULL);
+    REQUIRE(strstr(directory, "culvert/explicit_layer.d") != NULL);
+    REQUIRE(add_layer_path() == directory);
+    snprintf(expected, sizeof expected, "/before:%s", directory);
+    REQUIRE_EQ_STR(getenv("VK_ADD_LAYER_PATH"), expected);
+}
+
+const test_case twin_identity_cases[] = {
+    {.name = "identity.proc_versions", .run = proc_versions},
+    {.name = "identity.attributes", .run = attributes},
+    {.name = "identity.contexts", .run = contexts},
+    {.name = "identity.repeated_devices", .run = repeated_devices},
+    {.name = "identity.posing", .run = posing},
+    {.name = "identity.layer_path", .run = layer_path},
+    {.name = NULL},
+};

@@ -1,0 +1,198 @@
+/* Modules, launches, and faults in kernels. SPDX-License-Identifier: MIT */
+#include "twin.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+static void scale(void)
+{
+    enum { COUNT = 100003 };
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUmodule module = raw_cuda_load(t.cu, "twin_kernels");
+    CUfunction function = raw_cuda_function(t.cu, module, "twin_scale");
+    CUdeviceptr in, out;
+    float *host = malloc(COUNT * sizeof *host);
+    int n = COUNT;
+    float factor = 0.5f;
+    REQUIRE(host != NULL);
+    for (int i = 0; i < COUNT; i++)
+        host[i] = (float)i;
+    CU_OK(t.cu->MemAlloc(&in, COUNT * sizeof *host));
+    CU_OK(t.cu->MemAlloc(&out, COUNT * sizeof *host));
+    CU_OK(t.cu->MemcpyHtoD(in, host, COUNT * sizeof *host));
+    void *params[] = {&out, &in, &factor, &n};
+    CU_OK(t.cu->LaunchKernel(function, (COUNT + 255) / 256, 1, 1, 256, 1, 1, 0, t.stream, params, NULL));
+    factor = 7.0f; /* the arguments were read during the call */
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    CU_OK(t.cu->MemcpyDtoH(host, out, COUNT * sizeof *host));
+    for (int i = 0; i < COUNT; i++)
+        REQUIRE(host[i] == (float)i * 0.5f + 1.0f);
+    CU_OK(t.cu->MemFree(in));
+    CU_OK(t.cu->MemFree(out));
+    CU_OK(t.cu->ModuleUnload(module));
+    free(host);
+    twin_finish(&t);
+}
+
+static void indices(void)
+{
+    enum { X = 37, Y = 11, Z = 5 };
+    static unsigned where[X * Y * Z][4];
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUmodule module = raw_cuda_load(t.cu, "twin_kernels");
+    CUfunction function = raw_cuda_function(t.cu, module, "twin_where");
+    unsigned extent[3] = {X, Y, Z};
+    CUdeviceptr out;
+    CU_OK(t.cu->MemAlloc(&out, sizeof where));
+    void *params[] = {&out, extent};
+    CU_OK(t.cu->LaunchKernel(function, 5, 3, 3, 8, 4, 2, 0, t.stream, params, NULL));
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    CU_OK(t.cu->MemcpyDtoH(where, out, sizeof where));
+    for (unsigned z = 0; z < Z; z++)
+        for (unsigned y = 0; y < Y; y++)
+            for (unsigned x = 0; x < X; x++) {
+                const unsigned *at = where[(z * Y + y) * X + x];
+                REQUIRE(at[0] == x && at[1] == y && at[2] == z && at[3] == 5);
+            }
+    CU_OK(t.cu->MemFree(out));
+    CU_OK(t.cu->ModuleUnload(module));
+    twin_finish(&t);
+}
+
+static void atomics(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUmodule module = raw_cuda_load(t.cu, "twin_kernels");
+    CUfunction function = raw_cuda_function(t.cu, module, "twin_count");
+    CUdeviceptr memory, sum;
+    int count = 0;
+    float blocks = 0.0f;
+    CU_OK(t.cu->MemAlloc(&memory, 8));
+    sum = memory + 4;
+    CU_OK(t.cu->MemsetD32Async(memory, 0, 2, t.stream));
+    void *params[] = {&memory, &sum};
+    CU_OK(t.cu->LaunchKernel(function, 1000, 1, 1, 64, 1, 1, 0, t.stream, params, NULL));
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    CU_OK(t.cu->MemcpyDtoH(&count, memory, 4));
+    CU_OK(t.cu->MemcpyDtoH(&blocks, sum, 4));
+    REQUIRE_EQ(count, 64000);
+    REQUIRE(blocks == 1000.0f);
+    CU_OK(t.cu->MemFree(memory));
+    CU_OK(t.cu->ModuleUnload(module));
+    twin_finish(&t);
+}
+
+static void launch_errors(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = t.cu;
+    CUmodule module = raw_cuda_load(cu, "twin_kernels"), other;
+    CUfunction function = raw_cuda_function(cu, module, "twin_poke"), none;
+    CUdeviceptr address = 0;
+    int value = 1;
+    void *params[] = {&address, &value};
+    CU_IS(cu->LaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, t.stream, params, NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 32, 33, 1, 0, t.stream, params, NULL),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 1 << 20, t.stream, params, NULL),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, t.stream, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->LaunchKernel((CUfunction)(void *)&value, 1, 1, 1, 1, 1, 1, 0, t.stream, params, NULL),
+          CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, (CUstream)(void *)&value, params, NULL),
+          CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(cu->ModuleGetFunction(&none, module, "nothing"), CUDA_ERROR_NOT_FOUND);
+    CU_IS(cu->ModuleLoad(&other, "/nonexistent.soft.so"), CUDA_ERROR_FILE_NOT_FOUND);
+    CU_IS(cu->ModuleLoad(&other, "/proc/self/exe"), CUDA_ERROR_INVALID_IMAGE);
+    CU_OK(cu->ModuleUnload(module));
+    CU_IS(cu->ModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
+    twin_finish(&t);
+}
+
+/* A fault sticks to the context; everything can still be destroyed, and a new life of the context is clean.
+ */
+static void check_fault(ptrdiff_t offset)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = t.cu;
+    CUmodule module = raw_cuda_load(cu, "twin_kernels");
+    CUfunction function = raw_cuda_function(cu, module, "twin_poke");
+    CUdeviceptr memory, target, more;
+    CUevent event;
+    int value = 1;
+    CU_OK(cu->MemAlloc(&memory, 4096));
+    CU_OK(cu->EventCreate(&event, 0));
+    target = (CUdeviceptr)((ptrdiff_t)memory + offset);
+    void *params[] = {&target, &value};
+    CU_OK(cu->LaunchKernel(function, 64, 1, 1, 32, 1, 1, 0, t.stream, params, NULL));
+    (void)cu->EventRecord(event, t.stream); /* before the fault or after it */
+    CU_IS(cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(cu->CtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(cu->MemAlloc(&more, 16), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(cu->EventQuery(event), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(cu->StreamQuery(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    (void)cu->EventDestroy(event);
+    (void)cu->MemFree(memory);
+    (void)cu->ModuleUnload(module);
+    (void)cu->StreamDestroy(t.stream);
+    culv_soft_counts counts = twin_counts(cu);
+    REQUIRE_EQ(counts.streams + counts.events + counts.device_allocations + counts.modules, 0);
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    raw_cuda_require_empty(cu);
+
+    REQUIRE(raw_cuda_context(cu, 0) == t.context);
+    CU_OK(cu->StreamCreate(&t.stream, 0));
+    CU_OK(cu->MemAlloc(&more, 16));
+    CU_OK(cu->MemFree(more));
+    twin_finish(&t);
+}
+
+static void fault_far_away(void)
+{
+    check_fault(0x7ffffffffffc); /* no address at all, whatever the base */
+}
+
+static void fault_past_the_end(void)
+{
+    check_fault(4096);
+}
+
+static void fault_before_the_start(void)
+{
+    check_fault(-4);
+}
+
+/* A fault of the program's own goes to whoever was there before the twin's handler. */
+static sigjmp_buf own_handler_target;
+
+static void own_handler(int number)
+{
+    siglongjmp(own_handler_target, number);
+}
+
+static void fault_of_the_program(void)
+{
+    struct sigaction action = {.sa_handler = own_handler};
+    REQUIRE_EQ(sigaction(SIGSEGV, &action, NULL), 0);
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUmodule module = raw_cuda_load(t.cu, "twin_kernels"); /* from here on the twin's handler is in place */
+    volatile int arrived = sigsetjmp(own_handler_target, 1);
+    if (arrived == 0) raise(SIGSEGV);
+    REQUIRE_EQ(arrived, SIGSEGV);
+    CU_OK(t.cu->ModuleUnload(module));
+    twin_finish(&t);
+}
+
+const test_case twin_kernel_cases[] = {
+    {.name = "kernels.scale", .run = scale},
+    {.name = "kernels.indices", .run = indices},
+    {.name = "kernels.atomics", .run = atomics},
+    {.name = "kernels.launch_errors", .run = launch_errors},
+    {.name = "kernels.fault_far_away", .run = fault_far_away},
+    {.name = "kernels.fault_past_the_end", .run = fault_past_the_end},
+    {.name = "kernels.fault_before_the_start", .run = fault_before_the_start},
+    {.name = "kernels.fault_of_the_program", .run = fault_of_the_program},
+    {.name = NULL},
+};

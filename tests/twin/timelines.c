@@ -1,0 +1,150 @@
+/* Timeline semaphores over pages that the tests make themselves. SPDX-License-Identifier: MIT */
+#include "twin.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+static void wait_before_signal(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore;
+    int fd = twin_timeline_fd(t.cu, false, &page);
+    CU_OK(raw_cuda_import_timeline(t.cu, fd, &semaphore));
+    REQUIRE(!twin_fd_open(fd));
+    CU_OK(raw_cuda_wait(t.cu, semaphore, 5, t.stream));
+    CU_OK(raw_cuda_signal(t.cu, semaphore, 6, t.stream));
+    usleep(20000);
+    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_NOT_READY);
+    twin_timeline_set(page, 4);
+    usleep(20000);
+    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_NOT_READY);
+    twin_timeline_set(page, 5);
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    REQUIRE_EQ(atomic_load(&page->value), 6);
+    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+    CU_IS(t.cu->DestroyExternalSemaphore(semaphore), CUDA_ERROR_INVALID_HANDLE);
+    twin_finish(&t);
+}
+
+enum { ROUNDS = 2000 };
+
+/* The other side of a ping-pong: even values are the stream's, odd ones this thread's. */
+static void *answer(void *arg)
+{
+    culv_soft_timeline *page = arg;
+    for (uint64_t i = 1; i < 2 * ROUNDS; i += 2) {
+        while (atomic_load(&page->value) < i - 1)
+            usleep(1);
+        twin_timeline_set(page, i);
+    }
+    return NULL;
+}
+
+static void ping_pong(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore;
+    pthread_t thread;
+    CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, false, &page), &semaphore));
+    REQUIRE_EQ(pthread_create(&thread, NULL, answer, page), 0);
+    for (uint64_t i = 1; i < 2 * ROUNDS; i += 2) {
+        CU_OK(raw_cuda_wait(t.cu, semaphore, i, t.stream));
+        CU_OK(raw_cuda_signal(t.cu, semaphore, i + 1, t.stream));
+    }
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    pthread_join(thread, NULL);
+    REQUIRE_EQ(atomic_load(&page->value), 2 * ROUNDS);
+    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+    twin_finish(&t);
+}
+
+static void errors(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore;
+    int ends[2], fd = twin_timeline_fd(t.cu, false, &page);
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC binary = {.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD};
+    binary.handle.fd = fd;
+    REQUIRE_EQ(pipe(ends), 0);
+    CU_IS(t.cu->ImportExternalSemaphore(&semaphore, &binary), CUDA_ERROR_NOT_SUPPORTED);
+    CU_IS(raw_cuda_import_timeline(t.cu, ends[0], &semaphore), CUDA_ERROR_UNKNOWN);
+    REQUIRE(twin_fd_open(fd) && twin_fd_open(ends[0]));
+    CU_OK(raw_cuda_import_timeline(t.cu, fd, &semaphore));
+    CU_OK(raw_cuda_signal(t.cu, semaphore, 3, t.stream));
+    /* Stricter than NVIDIA's driver. */
+    CU_IS(raw_cuda_signal(t.cu, semaphore, 3, t.stream), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_signal(t.cu, semaphore, 2, t.stream), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(raw_cuda_signal(t.cu, semaphore, 4, t.stream));
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    REQUIRE_EQ(atomic_load(&page->value), 4);
+    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+    CU_IS(raw_cuda_signal(t.cu, semaphore, 5, t.stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(raw_cuda_wait(t.cu, semaphore, 5, t.stream), CUDA_ERROR_INVALID_HANDLE);
+    close(ends[0]);
+    close(ends[1]);
+    twin_finish(&t);
+}
+
+/* As on NVIDIA's driver: it imports, it signals, and nobody ever sees it. */
+static void foreign(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore;
+    CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, true, &page), &semaphore));
+    CU_OK(raw_cuda_signal(t.cu, semaphore, 1, t.stream));
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    REQUIRE_EQ(atomic_load(&page->value), 0);
+    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+    twin_finish(&t);
+}
+
+static void destroyed_while_waiting(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore;
+    CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, false, &page), &semaphore));
+    CU_OK(raw_cuda_wait(t.cu, semaphore, 1, t.stream));
+    usleep(5000);
+    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+    CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_NOT_READY);
+    twin_timeline_set(page, 1);
+    CU_OK(t.cu->StreamSynchronize(t.stream));
+    twin_finish(&t);
+}
+
+static void CUDA_CB count_call(void *data)
+{
+    atomic_fetch_add((atomic_int *)data, 1);
+}
+
+/* A wait that nobody will end does not keep a context from ending; what follows the wait does not run. */
+static void context_ends_while_waiting(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore;
+    atomic_int calls = 0;
+    CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, false, &page), &semaphore));
+    CU_OK(t.cu->LaunchHostFunc(t.stream, count_call, &calls));
+    CU_OK(raw_cuda_wait(t.cu, semaphore, 1, t.stream));
+    CU_OK(t.cu->LaunchHostFunc(t.stream, count_call, &calls));
+    CU_OK(t.cu->DevicePrimaryCtxRelease(0));
+    REQUIRE_EQ(atomic_load(&calls), 1);
+    raw_cuda_require_empty(t.cu);
+}
+
+const test_case twin_timeline_cases[] = {
+    {.name = "timelines.wait_before_signal", .run = wait_before_signal},
+    {.name = "timelines.ping_pong", .run = ping_pong},
+    {.name = "timelines.errors", .run = errors},
+    {.name = "timelines.foreign", .run = foreign},
+    {.name = "timelines.destroyed_while_waiting", .run = destroyed_while_waiting},
+    {.name = "timelines.context_ends_while_waiting", .run = context_ends_while_waiting},
+    {.name = NULL},
+};

@@ -1,0 +1,126 @@
+/* Contexts, gates, and files that look like Vulkan's. SPDX-License-Identifier: MIT */
+#include "twin.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void twin_proc(const raw_cuda *cu, const char *name, int version, void *function)
+{
+    void *address = NULL;
+    CUresult result = cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
+    if (result != CUDA_SUCCESS || address == NULL) FAIL("no %s of version %d", name, version);
+    memcpy(function, &address, sizeof address);
+}
+
+twin twin_begin(unsigned stream_flags)
+{
+    twin t = {.cu = raw_cuda_open()};
+    if (!t.cu->software) SKIP("not the software twin");
+    t.context = raw_cuda_context(t.cu, 0);
+    CU_OK(t.cu->StreamCreate(&t.stream, stream_flags));
+    return t;
+}
+
+void twin_finish(twin *t)
+{
+    CU_OK(t->cu->StreamDestroy(t->stream));
+    CU_OK(t->cu->CtxSetCurrent(NULL));
+    CU_OK(t->cu->DevicePrimaryCtxRelease(0));
+    raw_cuda_require_empty(t->cu);
+}
+
+culv_soft_counts twin_counts(const raw_cuda *cu)
+{
+    culv_soft_counts counts = {.struct_size = sizeof counts};
+    cu->SoftCounts(&counts);
+    return counts;
+}
+
+struct twin_gate {
+    pthread_mutex_t lock;
+    pthread_cond_t opened;
+    bool open;
+};
+
+twin_gate *twin_gate_new(void)
+{
+    twin_gate *gate = calloc(1, sizeof *gate);
+    REQUIRE(gate != NULL);
+    pthread_mutex_init(&gate->lock, NULL);
+    pthread_cond_init(&gate->opened, NULL);
+    return gate;
+}
+
+void CUDA_CB twin_gate_wait(void *data)
+{
+    twin_gate *gate = data;
+    pthread_mutex_lock(&gate->lock);
+    while (!gate->open)
+        pthread_cond_wait(&gate->opened, &gate->lock);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void twin_gate_open(twin_gate *gate)
+{
+    pthread_mutex_lock(&gate->lock);
+    gate->open = true;
+    pthread_cond_broadcast(&gate->opened);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void twin_gate_free(twin_gate *gate)
+{
+    pthread_cond_destroy(&gate->opened);
+    pthread_mutex_destroy(&gate->lock);
+    free(gate);
+}
+
+int twin_timeline_fd(const raw_cuda *cu, bool foreign, culv_soft_timeline **page)
+{
+    CUuuid uuid;
+    int fd = memfd_create("timeline", MFD_CLOEXEC);
+    REQUIRE(fd >= 0);
+    REQUIRE_EQ(ftruncate(fd, CULV_SOFT_TIMELINE_SIZE), 0);
+    *page = mmap(NULL, CULV_SOFT_TIMELINE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    REQUIRE(*page != MAP_FAILED);
+    memcpy((*page)->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof((*page)->magic));
+    CU_OK(cu->DeviceGetUuid(&uuid, 0));
+    if (foreign) uuid.bytes[0] = (char)(uuid.bytes[0] ^ 1);
+    memcpy((*page)->device_uuid, uuid.bytes, sizeof((*page)->device_uuid));
+    return fd;
+}
+
+void twin_timeline_set(culv_soft_timeline *page, uint64_t value)
+{
+    atomic_store(&page->value, value);
+    atomic_fetch_add(&page->seq, 1);
+    syscall(SYS_futex, &page->seq, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+int twin_memory_fd(uint64_t size, unsigned char **payload)
+{
+    const uint64_t offset = 4096, total = offset + size + 40;
+    int fd = memfd_create("memory", MFD_CLOEXEC);
+    REQUIRE(fd >= 0);
+    REQUIRE_EQ(ftruncate(fd, (off_t)total), 0);
+    unsigned char *base = mmap(NULL, (size_t)total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    REQUIRE(base != MAP_FAILED);
+    memcpy(base, &total, sizeof total);
+    memcpy(base + 8, &offset, sizeof offset);
+    memset(base + 16, 0x5a, 16);
+    memcpy(base + offset - 8, &offset, sizeof offset);
+    *payload = base + offset;
+    return fd;
+}
+
+bool twin_fd_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}

@@ -1,0 +1,46 @@
+/* What the twin's own cases share. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_TWIN_H_
+#define CULVERT_TESTS_TWIN_H_
+
+#include "raw_cuda.h"
+
+#include "control.h"
+#include "timeline_page.h"
+
+/* A local function pointer NAME: cuNAME, looked up as version V. */
+#define PROC(driver, name, v)                                                                                \
+    PFN_cu##name##_v##v name;                                                                                \
+    twin_proc((driver), "cu" #name, v, &name)
+
+void twin_proc(const raw_cuda *cu, const char *name, int version, void *function);
+
+/* The twin with a context, and one stream. */
+typedef struct twin {
+    const raw_cuda *cu;
+    CUcontext context;
+    CUstream stream;
+} twin;
+twin twin_begin(unsigned stream_flags);
+/* Destroys all that, and requires that nothing is left in the driver. */
+void twin_finish(twin *t);
+
+culv_soft_counts twin_counts(const raw_cuda *cu);
+
+/* A gate that a stream waits at (a host function) until it is opened. */
+typedef struct twin_gate twin_gate;
+twin_gate *twin_gate_new(void);
+void CUDA_CB twin_gate_wait(void *gate);
+void twin_gate_open(twin_gate *gate);
+void twin_gate_free(twin_gate *gate);
+
+/* A timeline as the Vulkan layer exports one, for device 0 or for nobody's device; the fd is the caller's. */
+int twin_timeline_fd(const raw_cuda *cu, bool foreign, culv_soft_timeline **page);
+void twin_timeline_set(culv_soft_timeline *page, uint64_t value);
+/* A file as lavapipe exports one, with `size` bytes of payload (and Mesa's 40 spare ones). */
+int twin_memory_fd(uint64_t size, unsigned char **payload);
+bool twin_fd_open(int fd);
+
+extern const test_case twin_identity_cases[], twin_stream_cases[], twin_kernel_cases[], twin_memory_cases[],
+    twin_timeline_cases[], twin_torture_cases[];
+
+#endif

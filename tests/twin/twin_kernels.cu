@@ -1,0 +1,33 @@
+// Kernels for the twin's own tests. SPDX-License-Identifier: MIT
+#include "culvert_kernel.h"
+
+CULV_KERNEL void twin_scale(CULV_GRID float *__restrict__ out, const float *__restrict__ in, float factor,
+                            int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] * factor + 1.0f;
+}
+
+// Writes where it is in the grid, so that a wrong index shows.
+CULV_KERNEL void twin_where(CULV_GRID uint4 *out, uint3 extent)
+{
+    unsigned x = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned y = blockIdx.y * blockDim.y + threadIdx.y;
+    unsigned z = blockIdx.z * blockDim.z + threadIdx.z;
+    if (x >= extent.x || y >= extent.y || z >= extent.z) return;
+    out[(z * extent.y + y) * extent.x + x] = make_uint4(x, y, z, gridDim.x);
+}
+
+CULV_KERNEL void twin_count(CULV_GRID int *counter, float *sum)
+{
+    atomicAdd(counter, 1);
+    if (threadIdx.x == 0) atomicAdd(sum, 1.0f);
+}
+
+// One write a block.
+CULV_KERNEL void twin_poke(CULV_GRID int *address, int value)
+{
+    if (threadIdx.x == 0) address[blockIdx.x] = value;
+}
+
+CULV_KERNELS(twin_scale, twin_where, twin_count, twin_poke)
