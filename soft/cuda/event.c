@@ -98,8 +98,9 @@ CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent)
     if (result != CUDA_SUCCESS) return result;
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    int error = event->object.context->error; /* told, and freed all the same */
     soft_event_free(event);
-    return soft_end(CUDA_SUCCESS);
+    return soft_end((CUresult)error);
 }
 
 /* Unlocks in any case. */

@@ -54,6 +54,7 @@ static CUresult run_signal(struct soft_op *op)
     for (unsigned i = 0; i < these->count; i++) {
         culv_soft_timeline *page = these->items[i].semaphore->page;
         uint64_t before = atomic_load(&page->value);
+        CULV_SOFT_PAGE_RELEASE();
         while (before < these->items[i].value &&
                !atomic_compare_exchange_weak(&page->value, &before, these->items[i].value)) {
         }
@@ -73,7 +74,10 @@ static CUresult run_wait(struct soft_op *op)
         culv_soft_timeline *page = these->items[i].semaphore->page;
         for (;;) {
             uint32_t seen = atomic_load(&page->seq);
-            if (atomic_load(&page->value) >= these->items[i].value) break;
+            if (atomic_load(&page->value) >= these->items[i].value) {
+                CULV_SOFT_PAGE_ACQUIRE();
+                break;
+            }
             if (context->dying) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
             if (context->error != 0) return CUDA_SUCCESS;
             soft_futex_wait(&page->seq, seen, GIVE_UP_INTERVAL_MS);
@@ -147,6 +151,12 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
     if (result != CUDA_SUCCESS) return result;
     struct semaphore *semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
     if (semaphore == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    /* The real driver waits for the operations under way (measured). The handle may be gone afterwards. */
+    if (semaphore->refs > 1) {
+        soft_context_wait(semaphore->object.context);
+        semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
+        if (semaphore == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    }
     soft_external_semaphore_free(semaphore);
     return soft_end(CUDA_SUCCESS);
 }

@@ -159,8 +159,9 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
     soft_context_wait(range->context);
     range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || range->start != dptr) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    int error = range->context->error; /* told, and freed all the same */
     soft_range_remove(range);
-    return soft_end(CUDA_SUCCESS);
+    return soft_end((CUresult)error);
 }
 
 static CUresult host_alloc(const char *call, void **pp, size_t bytesize, unsigned flags)

@@ -76,8 +76,9 @@ CUresult CUDAAPI cuModuleUnload(CUmodule hmod)
     soft_context_wait(module->object.context); /* its kernels may be queued */
     module = soft_object_find(hmod, SOFT_MODULE);
     if (module == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    int error = module->object.context->error; /* told, and freed all the same */
     soft_module_free(module);
-    return soft_end(CUDA_SUCCESS);
+    return soft_end((CUresult)error);
 }
 
 CUresult CUDAAPI cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name)

@@ -334,8 +334,9 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
     if (result != CUDA_SUCCESS) return result;
     struct soft_stream *stream = soft_object_find(hStream, SOFT_STREAM);
     if (stream == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    int error = stream->object.context->error; /* told, and freed all the same */
     close_stream(stream);
-    return soft_end(CUDA_SUCCESS);
+    return soft_end((CUresult)error);
 }
 
 /* What a program means by "this stream's work": the legacy stream's includes the blocking streams'. */

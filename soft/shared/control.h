@@ -1,6 +1,6 @@
-/* Private controls of the software twin, for tests and for libculvert's culv_soft_enable(). The CUDA half answers
- * these names through cuGetProcAddress and dlsym, the Vulkan layer (culvSoftVk...) through dlsym only.
- * SPDX-License-Identifier: MIT */
+/* Private controls of the software twin, for tests and for libculvert's culv_soft_enable(). The CUDA half
+ * answers these names through cuGetProcAddress and dlsym, the Vulkan layer (culvSoftVk...) through dlsym
+ * only. SPDX-License-Identifier: MIT */
 #ifndef CULV_SOFT_CONTROL_H_
 #define CULV_SOFT_CONTROL_H_
 
@@ -23,20 +23,20 @@ typedef struct culv_soft_counts {
     uint64_t external_mappings; /* buffers mapped on external memory */
     uint64_t external_semaphores;
     uint64_t modules;
-    uint64_t fds; /* file descriptors that the driver holds open */
+    uint64_t fds;   /* file descriptors that the driver holds open */
     uint64_t calls; /* driver calls so far, failed ones included; not an object */
 } culv_soft_counts;
 
 void culvSoftCounts(culv_soft_counts *out);
-/* Makes the n-th driver call from now (1 = the next) fail with `error` (a CUresult), once, without doing anything.
- * n = 0 disarms. Any thread's call counts. The environment variable CULVERT_SOFT_FAIL_AT=cuda:N[:ERROR] does the
- * same at load. */
+/* Makes the n-th driver call from now (1 = the next) fail with `error` (a CUresult), once, without doing
+ * anything. n = 0 disarms. Any thread's call counts. The environment variable
+ * CULVERT_SOFT_FAIL_AT=cuda:N[:ERROR] does the same at load. */
 void culvSoftFailAt(uint64_t n, int error);
 /* The name of the call that was made to fail last, NULL when none was since culvSoftFailAt. */
 const char *culvSoftFailedCall(void);
-/* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process, once. Returns the
- * directory, or NULL when no manifest is there. Call before vkCreateInstance and before other threads read the
- * environment. */
+/* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process, once. Returns
+ * the directory, or NULL when no manifest is there. Call before vkCreateInstance and before other threads
+ * read the environment. */
 const char *culvSoftAddLayerPath(void);
 
 /* The Vulkan layer's half. Voids cannot fail and are not counted. */

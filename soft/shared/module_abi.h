@@ -1,5 +1,5 @@
-/* What a kernel module for the software twin exports: a shared object, compiled by the host compiler from the same
- * .cu source as the fatbin, that cuModuleLoad opens by path. SPDX-License-Identifier: MIT */
+/* What a kernel module for the software twin exports: a shared object, compiled by the host compiler from the
+ * same .cu source as the fatbin, that cuModuleLoad opens by path. SPDX-License-Identifier: MIT */
 #ifndef CULV_SOFT_MODULE_ABI_H_
 #define CULV_SOFT_MODULE_ABI_H_
 
@@ -11,14 +11,14 @@ extern "C" {
 #endif
 
 #define CULV_SOFT_MODULE_VERSION 1u
-#define CULV_SOFT_MODULE_SYMBOL "culv_soft_module_table"
+#define CULV_SOFT_MODULE_SYMBOL  "culv_soft_module_table"
 
 typedef struct culv_soft_dim3 {
     uint32_t x, y, z;
 } culv_soft_dim3;
 
-/* Runs blocks [first_block, first_block + num_blocks) of the grid, x fastest, on the calling thread. params is the
- * kernelParams array of cuLaunchKernel: one pointer to each argument's value. */
+/* Runs blocks [first_block, first_block + num_blocks) of the grid, x fastest, on the calling thread. params
+ * is the kernelParams array of cuLaunchKernel: one pointer to each argument's value. */
 typedef void (*culv_soft_run_fn)(culv_soft_dim3 grid, culv_soft_dim3 block, uint64_t first_block,
                                  uint64_t num_blocks, void *const *params);
 

@@ -14,23 +14,6 @@
 
 #include "soft_vk.h"
 
-#if defined(__SANITIZE_THREAD__)
-#    define TSAN 1
-#elif defined(__has_feature)
-#    if __has_feature(thread_sanitizer)
-#        define TSAN 1
-#    endif
-#endif
-#ifdef TSAN
-#    include <sanitizer/tsan_interface.h>
-/* ThreadSanitizer does not know that two mappings are one page. The CUDA half uses the same key. */
-#    define PAGE_ACQUIRE() __tsan_acquire((void *)&environ)
-#    define PAGE_RELEASE() __tsan_release((void *)&environ)
-#else
-#    define PAGE_ACQUIRE() ((void)0)
-#    define PAGE_RELEASE() ((void)0)
-#endif
-
 _Static_assert(sizeof(culv_soft_timeline) <= CULV_SOFT_TIMELINE_SIZE, "the page holds the timeline");
 
 static VkResult result_of_errno(void)
@@ -138,14 +121,14 @@ VkResult soft_vk_page_export(const soft_vk_page *page, int *fd)
 uint64_t soft_vk_page_value(const soft_vk_page *page)
 {
     uint64_t value = atomic_load(&page->map->value);
-    PAGE_ACQUIRE();
+    CULV_SOFT_PAGE_ACQUIRE();
     return value;
 }
 
 void soft_vk_page_raise(soft_vk_page *page, uint64_t value)
 {
     uint64_t old = atomic_load(&page->map->value);
-    PAGE_RELEASE();
+    CULV_SOFT_PAGE_RELEASE();
     while (old < value && !atomic_compare_exchange_weak(&page->map->value, &old, value)) {
     }
     if (old < value) soft_vk_page_wake(page);

@@ -127,6 +127,74 @@ static void destroy_semaphore_with_a_pending_wait(void)
     test_pass(); /* the stream may never end */
 }
 
+/* Whether destroying waits for work that has nothing to do with what is destroyed. */
+static void destroy_idle_semaphore_beside_pending_work(void)
+{
+    pair p;
+    shared_timeline busy, idle;
+    late_signal late;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &busy);
+    shared_timeline_open(&p, 0, &idle);
+    CU_OK(raw_cuda_wait(p.cu, busy.cu, 1, p.stream));
+    late_signal_start(&late, &p.vk, busy.vk, 1);
+    double start = test_now_us();
+    CUresult result = p.cu->DestroyExternalSemaphore(idle.cu);
+    MEASURED("cuDestroyExternalSemaphore_beside_pending_work",
+             "another semaphore's wait of %d us: %s after %.0f us", DELAY_US, raw_cuda_result_name(result),
+             test_now_us() - start);
+    REQUIRE(result == CUDA_SUCCESS);
+    late_signal_join(&late);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    raw_vk_timeline_destroy(&p.vk, idle.vk);
+    shared_timeline_close(&p, &busy);
+    pair_close(&p);
+}
+
+typedef struct cuda_signal {
+    pair *p;
+    CUexternalSemaphore semaphore;
+    CUstream stream;
+    double took;
+} cuda_signal;
+
+static void *signal_late_by_cuda(void *argument)
+{
+    cuda_signal *s = argument;
+    usleep(DELAY_US);
+    CU_OK(s->p->cu->CtxSetCurrent(s->p->context));
+    double start = test_now_us();
+    CU_OK(raw_cuda_signal(s->p->cu, s->semaphore, 1, s->stream));
+    s->took = test_now_us() - start;
+    return NULL;
+}
+
+/* Whether a thread that waits inside cuMemFree keeps another thread from submitting what it waits for. */
+static void free_while_another_thread_signals(void)
+{
+    pair p;
+    shared_buffer b;
+    shared_timeline t;
+    pthread_t thread;
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    shared_buffer_open(&p, 1u << 20, 0, false, &b);
+    cuda_signal s = {.p = &p, .semaphore = t.cu};
+    CU_OK(p.cu->StreamCreate(&s.stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
+    REQUIRE(pthread_create(&thread, NULL, signal_late_by_cuda, &s) == 0);
+    double start = test_now_us();
+    CU_OK(p.cu->MemFree(b.pointer));
+    MEASURED("cuMemFree_while_another_thread_signals", "returned after %.0f us", test_now_us() - start);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    MEASURED("cuMemFree_while_another_thread_signals", "the other thread's signal took %.0f us", s.took);
+    CU_OK(p.cu->DestroyExternalMemory(b.memory));
+    CU_OK(p.cu->StreamDestroy(s.stream));
+    raw_vk_buffer_destroy(&p.vk, &b.vk);
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
 static void destroy_event_and_stream_with_a_pending_wait(void)
 {
     pair p;
@@ -213,8 +281,11 @@ static void after_a_sticky_error(void)
     CU_IS(p.cu->MemcpyDtoH(&word, b.pointer, sizeof word), CUDA_ERROR_ILLEGAL_ADDRESS); /* it stays */
     report_sticky("cuEventQuery", p.cu->EventQuery(event));
     report_sticky("cuSignalExternalSemaphoresAsync", raw_cuda_signal(p.cu, t.cu, 1, p.stream));
-    report_sticky("cuEventDestroy", p.cu->EventDestroy(event));
-    report_sticky("cuMemFree of the mapping", p.cu->MemFree(b.pointer));
+    CUresult event_result = p.cu->EventDestroy(event), free_result = p.cu->MemFree(b.pointer);
+    report_sticky("cuEventDestroy", event_result);
+    report_sticky("cuMemFree of the mapping", free_result);
+    CU_IS(event_result, CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(free_result, CUDA_ERROR_ILLEGAL_ADDRESS);
     report_sticky("cuDestroyExternalMemory", p.cu->DestroyExternalMemory(b.memory));
     report_sticky("cuDestroyExternalSemaphore", p.cu->DestroyExternalSemaphore(t.cu));
     report_sticky("cuModuleUnload", p.cu->ModuleUnload(module));
@@ -241,6 +312,9 @@ const test_case measured_lifetime_cases[] = {
     {.name = "measured.free_of_a_mapping_with_pending_work", .run = free_of_a_mapping_with_pending_work},
     {.name = "measured.destroy_memory_with_pending_work", .run = destroy_memory_with_pending_work},
     {.name = "measured.destroy_semaphore_with_a_pending_wait", .run = destroy_semaphore_with_a_pending_wait},
+    {.name = "measured.destroy_idle_semaphore_beside_pending_work",
+     .run = destroy_idle_semaphore_beside_pending_work},
+    {.name = "measured.free_while_another_thread_signals", .run = free_while_another_thread_signals},
     {.name = "measured.destroy_event_and_stream_with_a_pending_wait",
      .run = destroy_event_and_stream_with_a_pending_wait},
     {.name = "measured.ctx_record_event", .run = ctx_record_event},

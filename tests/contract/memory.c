@@ -144,8 +144,9 @@ static void pointer_attributes(void)
     pair_open(&p);
     if (p.cu->PointerGetAttribute == NULL || p.cu->PointerSetAttribute == NULL) SKIP("no pointer attributes");
     shared_buffer_open(&p, 65536, 0, false, &b);
+    /* 0 by one measurement, not 0 by another, on the same driver: R38 stands, it is never a key. */
     CU_OK(p.cu->PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, b.pointer));
-    REQUIRE_EQ(id, 0);
+    MEASURED("buffer_id_of_a_mapping", "%llu", id);
     CU_OK(p.cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer));
     shared_buffer_close(&p, &b);
     pair_close(&p);

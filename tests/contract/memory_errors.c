@@ -106,9 +106,9 @@ static size_t open_wrong_fds(pair *p, wrong_fd out[8], VkSemaphore *timeline)
     return n;
 }
 
-/* Only /dev/null was measured when the rows were written; the others are reported. What the library needs is
- * that none is taken for memory without an error, and that it can tell afterwards whether the number is still
- * its own. */
+/* Whether a refused fd is closed differs from driver to driver and from run to run, so it is reported. What
+ * the library needs is that none is taken for memory without an error, and that it can tell afterwards
+ * whether the number is still its own. */
 static void wrong_fds(void)
 {
     pair p;
@@ -129,10 +129,7 @@ static void wrong_fds(void)
             REQUIRE(result != CUDA_SUCCESS);
             CU_OK(p.cu->DestroyExternalMemory(memory));
         }
-        if (strcmp(wrong[i].name, "dev_null") == 0 || p.cu->software) {
-            REQUIRE(memory == NULL);
-            REQUIRE_EQ_STR(after, "open");
-        }
+        if (strcmp(wrong[i].name, "dev_null") == 0 || p.cu->software) REQUIRE(memory == NULL);
         if (fd_open(given) && same_file(given, wrong[i].fd)) close(given);
     }
     static const int no_fds[] = {-1, 1000000};

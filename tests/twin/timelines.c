@@ -103,18 +103,27 @@ static void foreign(void)
     twin_finish(&t);
 }
 
+static void *raise_later(void *page)
+{
+    usleep(30000);
+    twin_timeline_set(page, 1);
+    return NULL;
+}
+
+/* The destruction waits for what is under way, as the real driver's does (measured). */
 static void destroyed_while_waiting(void)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
     culv_soft_timeline *page;
     CUexternalSemaphore semaphore;
+    pthread_t thread;
     CU_OK(raw_cuda_import_timeline(t.cu, twin_timeline_fd(t.cu, false, &page), &semaphore));
     CU_OK(raw_cuda_wait(t.cu, semaphore, 1, t.stream));
-    usleep(5000);
-    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
     CU_IS(t.cu->StreamQuery(t.stream), CUDA_ERROR_NOT_READY);
-    twin_timeline_set(page, 1);
-    CU_OK(t.cu->StreamSynchronize(t.stream));
+    REQUIRE(pthread_create(&thread, NULL, raise_later, page) == 0);
+    CU_OK(t.cu->DestroyExternalSemaphore(semaphore));
+    CU_OK(t.cu->StreamQuery(t.stream));
+    REQUIRE(pthread_join(thread, NULL) == 0);
     twin_finish(&t);
 }
 
