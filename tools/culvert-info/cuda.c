@@ -1,0 +1,202 @@
+/* culvert-info: the CUDA drivers and their devices. The drivers are asked directly why they do not start;
+ * what a device can do is Culvert's answer. SPDX-License-Identifier: MIT */
+#include "info.h"
+
+#include <cuda.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef CUresult(CUDAAPI *init_fn)(unsigned int);
+typedef CUresult(CUDAAPI *int_fn)(int *);
+typedef CUresult(CUDAAPI *error_fn)(CUresult, const char **);
+
+static void resolve(void *module, const char *name, void *out, size_t size)
+{
+    void *symbol = dlsym(module, name);
+    memcpy(out, &symbol, size);
+}
+
+/* "…/libcuda.so.580.159.04" names its release, "…/libcuda.so.1" does not. */
+static void read_release(struct cuda_driver *driver)
+{
+    static const char stem[] = "libcuda.so.";
+    const char *at = strstr(driver->path, stem);
+    if (at == NULL || strchr(at + strlen(stem), '.') == NULL) return;
+    text_set(driver->release, sizeof driver->release, "%s", at + strlen(stem));
+}
+
+static void explain_init(const struct system_info *system, struct cuda_driver *driver, CUresult result,
+                         error_fn name_of, error_fn text_of)
+{
+    const char *name = NULL;
+    const char *text = NULL;
+    if (name_of == NULL || name_of(result, &name) != CUDA_SUCCESS || name == NULL) name = "an unknown error";
+    if (text_of == NULL || text_of(result, &text) != CUDA_SUCCESS || text == NULL) text = "no description";
+    driver->reason = CULV_REASON_DRIVER_INIT;
+    text_set(driver->why, sizeof driver->why, "cuInit answered %s (%d, %s)", name, (int)result, text);
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char *more = NULL;
+    if (driver->kind == CULV_DRIVER_SOFT) {
+        if (result == CUDA_ERROR_NO_DEVICE)
+            more = "the twin needs a CPU Vulkan device, Mesa's lavapipe, and finds none";
+    } else if (result == CUDA_ERROR_NO_DEVICE && visible != NULL) {
+        text_add(driver->why, sizeof driver->why, "; CUDA_VISIBLE_DEVICES=%s hides devices", visible);
+    } else if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) {
+        text_add(driver->why, sizeof driver->why,
+                 "; the kernel module is %s, the library %s: after an update, "
+                 "reboot or load the new module",
+                 system->nvidia_kernel_version[0] != '\0' ? system->nvidia_kernel_version : "another",
+                 driver->release[0] != '\0' ? driver->release : "another");
+    } else if (result == CUDA_ERROR_SYSTEM_NOT_READY) {
+        more = "on NVSwitch systems nvidia-fabricmanager must be running";
+    } else if (result == CUDA_ERROR_STUB_LIBRARY) {
+        more = "this libcuda.so.1 is the toolkit's stub, not a driver; look at LD_LIBRARY_PATH";
+    }
+    if (more != NULL) text_add(driver->why, sizeof driver->why, "; %s", more);
+}
+
+static void read_driver(const struct system_info *system, struct cuda_driver *driver, void *module)
+{
+    init_fn init = NULL;
+    int_fn version = NULL, count = NULL;
+    error_fn name_of = NULL, text_of = NULL;
+    resolve(module, "cuInit", &init, sizeof init);
+    resolve(module, "cuDriverGetVersion", &version, sizeof version);
+    resolve(module, "cuDeviceGetCount", &count, sizeof count);
+    resolve(module, "cuGetErrorName", &name_of, sizeof name_of);
+    resolve(module, "cuGetErrorString", &text_of, sizeof text_of);
+    library_path(module, driver->path, sizeof driver->path);
+    if (driver->kind == CULV_DRIVER_NVIDIA) read_release(driver);
+    driver->reason = CULV_REASON_DRIVER_TOO_OLD;
+    if (init == NULL || version == NULL || count == NULL) {
+        text_set(driver->why, sizeof driver->why, "%s is not a CUDA driver: it lacks cuInit", driver->path);
+        return;
+    }
+    if (version(&driver->version) != CUDA_SUCCESS) driver->version = 0;
+    if (dlsym(module, "cuGetProcAddress_v2") == NULL) {
+        text_set(driver->why, sizeof driver->why,
+                 "%s is older than release 525 (CUDA 12.0); update the driver", driver->path);
+        return;
+    }
+    CUresult result = init(0);
+    if (result == CUDA_SUCCESS) result = count(&driver->num_devices);
+    if (result != CUDA_SUCCESS) {
+        driver->num_devices = 0;
+        explain_init(system, driver, result, name_of, text_of);
+        return;
+    }
+    driver->reason = CULV_REASON_NONE;
+    driver->usable = true;
+}
+
+void cuda_drivers(struct report *report)
+{
+    struct cuda_driver *nvidia = &report->drivers[0];
+    struct cuda_driver *twin = &report->drivers[1];
+    nvidia->kind = CULV_DRIVER_NVIDIA;
+    nvidia->asked = true;
+    twin->kind = CULV_DRIVER_SOFT;
+    /* NODELETE: CUDA drivers keep threads and cannot be unloaded safely. */
+    void *module = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (module == NULL) {
+        const char *error = dlerror();
+        nvidia->reason = CULV_REASON_DRIVER_MISSING;
+        text_set(nvidia->why, sizeof nvidia->why, "%s", error != NULL ? error : "libcuda.so.1 was not found");
+    } else {
+        read_driver(&report->system, nvidia, module);
+        dlclose(module);
+    }
+    if (!twin->asked) {
+        text_set(twin->why, sizeof twin->why, "not allowed; --soft or CULVERT_SOFT=1 allows it");
+        return;
+    }
+    if (twin->reason != CULV_REASON_NONE) return; /* culv_soft_enable() said why */
+    /* culv_soft_enable() has found and loaded it. */
+    module = dlopen("libculvert-soft.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (module == NULL) {
+        twin->reason = CULV_REASON_SOFT_MISSING;
+        text_set(twin->why, sizeof twin->why, "libculvert-soft.so.0 is not loaded");
+        return;
+    }
+    read_driver(&report->system, twin, module);
+    dlclose(module);
+}
+
+static int find_graphics(const struct report *report, culv_driver driver, int ordinal)
+{
+    for (uint32_t i = 0; i < report->num_graphics; i++) {
+        const culv_vk_candidate *c = &report->graphics[i].match;
+        if (c->driver == driver && c->cuda_ordinal == ordinal) return (int)i;
+    }
+    return -1;
+}
+
+static void say_no_graphics(const struct report *report, struct cuda_device *d)
+{
+    bool vulkan_has_nvidia = false;
+    for (uint32_t i = 0; i < report->num_graphics; i++)
+        vulkan_has_nvidia = vulkan_has_nvidia || report->graphics[i].vendor_id == PCI_VENDOR_NVIDIA;
+    const char *why;
+    if (d->caps.mig_slice)
+        why = "it is a MIG slice: no graphics API reaches slices";
+    else if (report->num_graphics == 0)
+        why = report->vulkan.why[0] != '\0' ? report->vulkan.why : "Vulkan lists no device";
+    else if (d->driver == CULV_DRIVER_SOFT && getenv("CULVERT_SOFT_DEVICES") != NULL)
+        why = "no Vulkan device has its UUID: CULVERT_SOFT_DEVICES asked for more devices than Vulkan has";
+    else if (d->driver == CULV_DRIVER_SOFT)
+        why = "no Vulkan device is known to have its UUID";
+    else if (vulkan_has_nvidia)
+        why = "Vulkan has NVIDIA devices, but none with its UUID";
+    else
+        why = "no Vulkan device has its UUID: Vulkan shows no NVIDIA device at all";
+    text_set(d->why, sizeof d->why, "%s", why);
+}
+
+static void open_device(struct report *report, struct cuda_device *d)
+{
+    culv_device *device = NULL;
+    culv_device_desc desc = culv_device_desc_init();
+    const struct vulkan_info *vulkan = &report->vulkan;
+    desc.driver = d->driver;
+    d->caps = culv_device_caps_init();
+    d->graphics = find_graphics(report, d->driver, d->ordinal);
+    culv_result result =
+        d->graphics >= 0
+            ? culv_vk_device_open(vulkan->get_proc, vulkan->instance,
+                                  report->graphics[d->graphics].match.physical_device, &desc, &device)
+            : culv_device_open_by_ordinal(d->ordinal, &desc, &device);
+    if (result == CULV_OK) result = culv_device_get_caps(device, &d->caps);
+    d->opened = result == CULV_OK;
+    if (!d->opened) {
+        culv_error error = culv_error_init();
+        culv_last_error(&error);
+        d->reason = error.reason;
+        text_set(d->why, sizeof d->why, "%s", error.message);
+    } else if (d->graphics < 0) {
+        say_no_graphics(report, d);
+    }
+    features_of_cuda(&report->system, d->opened ? device : NULL, d);
+    culv_device_close(&device);
+}
+
+void cuda_devices(struct report *report)
+{
+    int total = report->drivers[0].num_devices + report->drivers[1].num_devices;
+    report->cuda = must_alloc((size_t)total, sizeof *report->cuda);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < report->drivers[k].num_devices; i++) {
+            struct cuda_device *d = &report->cuda[report->num_cuda++];
+            d->driver = report->drivers[k].kind;
+            d->ordinal = i;
+            open_device(report, d);
+        }
+    for (uint32_t i = 0; i < report->num_graphics; i++) {
+        struct graphics_device *g = &report->graphics[i];
+        for (int j = 0; j < report->num_cuda && g->match.cuda_ordinal >= 0; j++)
+            if (report->cuda[j].driver == g->match.driver && report->cuda[j].ordinal == g->match.cuda_ordinal)
+                g->cuda = j;
+        features_shared(report, g);
+        reachability(report, g);
+    }
+}

@@ -1,0 +1,154 @@
+/* culvert-info: what is known of this machine, and who finds it out. Each part fills its own piece of the
+ * report; the printers only read it. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_INFO_H_
+#define CULVERT_INFO_H_
+
+#include <vulkan/vulkan_core.h>
+
+#include "culvert/culvert.h"
+#include "culvert/vulkan.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { MAX_LOADER_MESSAGES = 8, TEXT_SIZE = 1024, PCI_VENDOR_NVIDIA = 0x10de };
+
+/* One handle type or feature. Each no has its reason. */
+enum answer { ANSWER_UNKNOWN, ANSWER_NO, ANSWER_YES };
+struct feature {
+    const char *key; /* stable: the JSON name */
+    const char *label;
+    enum answer answer;
+    char why[256];         /* why not, or a remark on a yes; "" when there is nothing to say */
+    const char *attribute; /* the CUDA attribute that was asked, NULL for other sources */
+    int value;             /* what it answered */
+};
+
+enum { NUM_SHARE_FEATURES = 5, NUM_CUDA_FEATURES = 11 };
+
+/* What the operating system tells. */
+struct system_info {
+    int nvidia_gpus; /* NVIDIA display controllers on the PCI bus; -1 where sysfs does not tell */
+    char nvidia_kernel_version[64]; /* of the loaded kernel module; "" when none is */
+    bool nvidia_kernel_open;        /* the open flavour of the kernel module */
+    char nvidia_icd[512]; /* manifest of NVIDIA's Vulkan driver in the usual directories; "" when none */
+    char imex[256];       /* why fabric handles cannot be used; "" when an IMEX channel is there */
+};
+
+/* A CUDA driver library. */
+struct cuda_driver {
+    culv_driver kind;
+    bool asked;           /* the twin is left alone unless allowed */
+    bool usable;          /* cuInit succeeded */
+    char path[TEXT_SIZE]; /* the file that was loaded; "" when none was */
+    char release[64];     /* NVIDIA's driver release, from the file's name; "" when it does not say */
+    int version;          /* cuDriverGetVersion: 13000 is CUDA 13.0 */
+    int num_devices;
+    culv_reason reason; /* why it is not usable */
+    char why[TEXT_SIZE];
+};
+
+struct cuda_device {
+    culv_driver driver;
+    int ordinal;
+    int graphics; /* index of the first graphics device that is this one, -1 for none */
+    bool opened;
+    culv_device_caps caps;
+    struct feature features[NUM_CUDA_FEATURES];
+    culv_reason reason;  /* why it could not be opened */
+    char why[TEXT_SIZE]; /* the same in words, or why no graphics device is this one */
+};
+
+struct graphics_device {
+    culv_vk_candidate match;
+    uint32_t index;     /* in the order of vkEnumeratePhysicalDevices */
+    uint32_t vendor_id; /* PCI */
+    int cuda;           /* index of its CUDA device, -1 for none */
+    bool
+        reachable; /* a CUDA device is this one, it could be opened, and both sides have what sharing needs */
+    culv_reason reason; /* why not */
+    char why[TEXT_SIZE];
+    struct feature features[NUM_SHARE_FEATURES];
+};
+
+struct vulkan_info {
+    PFN_vkGetInstanceProcAddr get_proc;
+    VkInstance instance;
+    char path[TEXT_SIZE]; /* the loader's file; "" when there is none */
+    uint32_t version;     /* the loader's; 0 when unknown */
+    bool soft_layer;      /* the twin's layer is enabled */
+    char why[TEXT_SIZE];  /* why there is no device; "" when there are */
+    int num_messages;     /* what the loader complained of */
+    char messages[MAX_LOADER_MESSAGES][256];
+};
+
+struct variable {
+    const char *name;
+    char *value; /* NULL when unset */
+};
+
+struct report {
+    struct variable *variables;
+    size_t num_variables;
+    struct system_info system;
+    struct vulkan_info vulkan;
+    struct cuda_driver drivers[2]; /* NVIDIA's, the twin's */
+    struct graphics_device *graphics;
+    uint32_t num_graphics;
+    struct cuda_device *cuda;
+    int num_cuda;
+    bool reachable;
+    char verdict[TEXT_SIZE];
+    char hint[TEXT_SIZE]; /* what to try; "" when something is reachable */
+};
+
+/* Text into a fixed array, cut where it is full. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void text_set(char *out, size_t size, const char *format, ...);
+/* The same, behind what is there already. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+void text_add(char *out, size_t size, const char *format, ...);
+
+/* Memory or the end: a report with a hole in it would be a lie. */
+void *must_alloc(size_t count, size_t size);
+
+/* system.c */
+void system_read(struct system_info *out);
+void variables_read(struct report *report);
+/* The file behind a library that dlopen gave; "" when it cannot be told. */
+void library_path(void *module, char *out, size_t size);
+
+/* vulkan.c */
+void vulkan_open(struct vulkan_info *out);
+void vulkan_devices(struct report *report);
+void vulkan_close(struct vulkan_info *vulkan);
+
+/* cuda.c: the drivers first, then, once the graphics devices are known, the devices. */
+void cuda_drivers(struct report *report);
+void cuda_devices(struct report *report);
+
+/* features.c */
+void features_of_cuda(const struct system_info *system, const culv_device *device, struct cuda_device *out);
+void features_shared(const struct report *report, struct graphics_device *device);
+/* Whether CUDA reaches the device, by its features and its CUDA device, and why not. */
+void reachability(const struct report *report, struct graphics_device *device);
+
+/* verdict.c */
+void verdict_make(struct report *report);
+
+/* text_report.c, json_report.c */
+void print_text(const struct report *report, FILE *out, bool verbose);
+void print_json(const struct report *report, FILE *out);
+
+/* Names that both printers use. */
+const char *driver_key(culv_driver driver); /* "nvidia", "soft" */
+const char *device_type_key(VkPhysicalDeviceType type);
+void uuid_text(const culv_uuid *uuid, char out[37]);
+void vulkan_version_text(uint32_t version, char out[32]);
+void cuda_version_text(int version, char out[32]);
+
+#endif

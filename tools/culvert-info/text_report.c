@@ -1,0 +1,209 @@
+/* culvert-info: the report for people. SPDX-License-Identifier: MIT */
+#include "info.h"
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 2 * TEXT_SIZE };
+
+const char *driver_key(culv_driver driver)
+{
+    return driver == CULV_DRIVER_SOFT ? "soft" : "nvidia";
+}
+
+const char *device_type_key(VkPhysicalDeviceType type)
+{
+    switch ((int)type) {
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU: return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU: return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU: return "virtual";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU: return "cpu";
+    default: return "other";
+    }
+}
+
+void uuid_text(const culv_uuid *uuid, char out[37])
+{
+    out[0] = '\0';
+    for (int i = 0; i < 16; i++)
+        text_add(out, 37, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+}
+
+void vulkan_version_text(uint32_t version, char out[32])
+{
+    text_set(out, 32, "%u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
+             VK_API_VERSION_PATCH(version));
+}
+
+void cuda_version_text(int version, char out[32])
+{
+    text_set(out, 32, "%d.%d", version / 1000, version % 1000 / 10);
+}
+
+static void print_drivers(const struct page *page, const struct report *report, bool verbose)
+{
+    char line[LINE], version[32];
+    const struct vulkan_info *vulkan = &report->vulkan;
+    const struct system_info *system = &report->system;
+    page_heading(page, "Drivers");
+    page_row(page, "Culvert", culv_version_string());
+
+    line[0] = '\0';
+    if (vulkan->path[0] != '\0') {
+        vulkan_version_text(vulkan->version, version);
+        text_add(line, sizeof line, "loader %s, %s", version, vulkan->path);
+    }
+    if (vulkan->why[0] != '\0')
+        text_add(line, sizeof line, "%s%s", line[0] != '\0' ? "; " : "none: ", vulkan->why);
+    page_row(page, "Vulkan", line);
+    for (int i = 0; verbose && i < vulkan->num_messages; i++)
+        page_row(page, i == 0 ? "  loader says" : "", vulkan->messages[i]);
+
+    for (int i = 0; i < 2; i++) {
+        const struct cuda_driver *d = &report->drivers[i];
+        line[0] = '\0';
+        if (d->path[0] != '\0') {
+            cuda_version_text(d->version, version);
+            text_add(line, sizeof line, "CUDA %s", version);
+            if (d->release[0] != '\0') text_add(line, sizeof line, ", NVIDIA driver %s", d->release);
+            text_add(line, sizeof line, ", %s", d->path);
+        }
+        if (!d->usable)
+            text_add(line, sizeof line, "%s%s",
+                     d->path[0] != '\0'   ? "; "
+                     : i == 0 || d->asked ? "none: "
+                                          : "",
+                     d->why);
+        page_row(page, i == 0 ? "CUDA" : "Software twin", line);
+    }
+    if (system->nvidia_kernel_version[0] != '\0')
+        text_set(line, sizeof line, "NVIDIA module %s%s", system->nvidia_kernel_version,
+                 system->nvidia_kernel_open ? " (open)" : "");
+    else
+        text_set(line, sizeof line, "no NVIDIA module is seen");
+    if (system->nvidia_gpus >= 0)
+        text_add(line, sizeof line, "; %d NVIDIA GPU%s on the PCI bus", system->nvidia_gpus,
+                 system->nvidia_gpus == 1 ? "" : "s");
+    page_row(page, "Kernel", line);
+}
+
+static void print_features(const struct page *page, const struct feature *features, int count, bool verbose)
+{
+    static const char *const words[] = {"?", "no", "yes"};
+    static const enum style styles[] = {STYLE_BAD, STYLE_BAD, STYLE_GOOD};
+    for (int i = 0; i < count; i++) {
+        const struct feature *f = &features[i];
+        char remark[512];
+        text_set(remark, sizeof remark, "%s", f->why);
+        if (verbose && f->attribute != NULL && f->answer != ANSWER_UNKNOWN)
+            text_add(remark, sizeof remark, "%s%s=%d", remark[0] != '\0' ? "; " : "",
+                     f->attribute + strlen("CU_DEVICE_ATTRIBUTE_"), f->value);
+        page_answer(page, f->label, words[f->answer], styles[f->answer], remark);
+    }
+}
+
+static void print_cuda_identity(const struct page *page, const struct cuda_device *d, bool name)
+{
+    char line[LINE], version[32];
+    cuda_version_text((int)d->caps.driver_version, version);
+    text_set(line, sizeof line, "%s device %d", d->driver == CULV_DRIVER_SOFT ? "software twin's" : "CUDA",
+             d->ordinal);
+    if (name) text_add(line, sizeof line, " '%s'", d->caps.name);
+    text_add(line, sizeof line, ", CUDA %s, compute capability %u.%u, %.1f GiB, PCI %s%s", version,
+             d->caps.compute_major, d->caps.compute_minor,
+             (double)d->caps.total_memory / (1024.0 * 1024.0 * 1024.0),
+             d->caps.pci_bus_id[0] != '\0' ? d->caps.pci_bus_id : "unknown",
+             d->caps.mig_slice ? ", a MIG slice" : "");
+    page_row(page, "CUDA", line);
+}
+
+static void print_graphics(const struct page *page, const struct report *report,
+                           const struct graphics_device *d, bool verbose)
+{
+    char line[LINE], text[64];
+    const culv_vk_candidate *c = &d->match;
+    text_set(line, sizeof line, "Vulkan device %u: %s", d->index, c->name);
+    page_heading(page, line);
+    vulkan_version_text(c->api_version, text);
+    text_set(line, sizeof line, "%s%s%s%sVulkan %s, %s", c->driver_name, c->driver_info[0] != '\0' ? " " : "",
+             c->driver_info, c->driver_name[0] != '\0' || c->driver_info[0] != '\0' ? ", " : "", text,
+             c->type == VK_PHYSICAL_DEVICE_TYPE_CPU ? "draws on the CPU" : device_type_key(c->type));
+    if (c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ||
+        c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU)
+        text_add(line, sizeof line, " GPU");
+    page_row(page, "Vulkan", line);
+    if (d->cuda >= 0 && report->cuda[d->cuda].opened)
+        print_cuda_identity(page, &report->cuda[d->cuda],
+                            strcmp(report->cuda[d->cuda].caps.name, c->name) != 0);
+    uuid_text(&c->uuid, text);
+    page_row(page, "UUID", text);
+    if (c->group_size > 1) {
+        text_set(line, sizeof line,
+                 "one of %u linked GPUs; make the VkDevice of this one alone and say so "
+                 "(culv_vk_desc.num_physical_devices = 1)",
+                 c->group_size);
+        page_row(page, "Group", line);
+    }
+    if (!d->reachable) {
+        text_set(line, sizeof line, "%s (%s)", d->why, culv_reason_name(d->reason));
+        page_row(page, "Not reachable", line);
+        if (!verbose) return;
+        if (c->why[0] != '\0' && strcmp(c->why, d->why) != 0) page_row(page, "Message", c->why);
+    }
+    fprintf(page->out, "  From Vulkan into CUDA:\n");
+    print_features(page, d->features, NUM_SHARE_FEATURES, verbose);
+    if (d->cuda < 0) return;
+    fprintf(page->out, "  CUDA's features:\n");
+    print_features(page, report->cuda[d->cuda].features, NUM_CUDA_FEATURES, verbose);
+}
+
+static void print_lonely_cuda(const struct page *page, const struct cuda_device *d, bool verbose)
+{
+    char line[LINE], text[64];
+    text_set(line, sizeof line, "%s device %d%s%s",
+             d->driver == CULV_DRIVER_SOFT ? "Software twin's" : "CUDA", d->ordinal, d->opened ? ": " : "",
+             d->opened ? d->caps.name : "");
+    page_heading(page, line);
+    if (d->opened) {
+        print_cuda_identity(page, d, false);
+        uuid_text(&d->caps.uuid, text);
+        page_row(page, "UUID", text);
+    }
+    page_row(page, d->opened ? "No match" : "Not opened", d->why);
+    if (!verbose || !d->opened) return;
+    fprintf(page->out, "  CUDA's features:\n");
+    print_features(page, d->features, NUM_CUDA_FEATURES, verbose);
+}
+
+static void print_variables(const struct page *page, const struct report *report)
+{
+    bool any = false;
+    page_heading(page, "Environment");
+    for (size_t i = 0; i < report->num_variables; i++) {
+        const struct variable *v = &report->variables[i];
+        char line[LINE];
+        if (v->value == NULL) continue;
+        any = true;
+        text_set(line, sizeof line, "%s=%s", v->name, v->value);
+        page_wrap(page, 0, 2, STYLE_PLAIN, line);
+    }
+    if (!any) page_wrap(page, 0, 2, STYLE_PLAIN, "none of the variables that matter is set");
+}
+
+void print_text(const struct report *report, FILE *out, bool verbose)
+{
+    struct page page = page_open(out);
+    page_verdict(&page, report->reachable ? STYLE_GOOD : STYLE_BAD, report->verdict);
+    if (report->hint[0] != '\0') {
+        char line[LINE];
+        text_set(line, sizeof line, "Try: %s.", report->hint);
+        page_wrap(&page, 0, 0, STYLE_PLAIN, line);
+    }
+    print_drivers(&page, report, verbose);
+    for (uint32_t i = 0; i < report->num_graphics; i++)
+        print_graphics(&page, report, &report->graphics[i], verbose);
+    for (int i = 0; i < report->num_cuda; i++)
+        if (report->cuda[i].graphics < 0) print_lonely_cuda(&page, &report->cuda[i], verbose);
+    print_variables(&page, report);
+}
