@@ -59,9 +59,11 @@ typedef struct culv_vk_candidate {
     char driver_info[256];
     uint32_t api_version;
     VkPhysicalDeviceType type;
+    uint32_t vendor_id;   /**< PCI vendor: 0x10de is NVIDIA. */
+    VkDriverId driver_id; /**< VkPhysicalDeviceDriverProperties, 0 before Vulkan 1.2 */
     culv_uuid uuid;
     uint32_t group_size;  /**< Physical devices in its device group. */
-    uint32_t reachable;   /**< A CUDA device was found and the extensions below are there. */
+    uint32_t reachable;   /**< A CUDA device was found, and buffers and timelines can be exported to it. */
     culv_driver driver;   /**< Whose CUDA device it is; AUTO when there is none. */
     int32_t cuda_ordinal; /**< -1 when there is none. */
     char cuda_name[256];

@@ -70,6 +70,8 @@ static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice devic
     out->physical_device = device;
     out->api_version = basic.apiVersion;
     out->type = basic.deviceType;
+    out->vendor_id = basic.vendorID;
+    out->driver_id = driver.driverID;
     memcpy(out->uuid.bytes, id.deviceUUID, sizeof out->uuid.bytes);
     snprintf(out->name, sizeof out->name, "%s", basic.deviceName);
     snprintf(out->driver_name, sizeof out->driver_name, "%s", driver.driverName);
@@ -167,10 +169,11 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     return CULV_OK;
 }
 
-/* The likely cause for a device without a CUDA match; "" when none is known. */
+enum { VENDOR_NVIDIA = 0x10de };
+
+/* The likely cause for a device without a CUDA match. */
 static const char *likely_cause(const culv_vk_candidate *c)
 {
-    bool nvidia = strstr(c->driver_name, "NVIDIA") != NULL || strstr(c->name, "NVIDIA") != NULL;
     if (c->type == VK_PHYSICAL_DEVICE_TYPE_CPU && !culvi_soft_allowed())
         return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which has to be "
                "allowed "
@@ -179,8 +182,12 @@ static const char *likely_cause(const culv_vk_candidate *c)
         return "It is a software Vulkan device, and the software twin does not have it: "
                "culv_device_desc.driver may "
                "exclude the twin, or the twin found another Vulkan driver (VK_DRIVER_FILES)";
-    if (!nvidia)
+    if (c->vendor_id != VENDOR_NVIDIA)
         return "It is not an NVIDIA GPU, so CUDA cannot reach it; rank the devices and draw on another";
+    if (c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_NVIDIA_PROPRIETARY)
+        return "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share "
+               "with; install "
+               "NVIDIA's or select it with VK_DRIVER_FILES";
     return "It is an NVIDIA GPU that CUDA does not show: look at CUDA_VISIBLE_DEVICES, at MIG mode, and "
            "whether the "
            "container was given the compute capability";
@@ -190,6 +197,43 @@ static void add_device(culvi_text *text, const culv_vk_candidate *c)
 {
     culvi_text_add(text, "Vulkan device '%s' UUID ", c->name);
     culvi_text_add_uuid(text, &c->uuid);
+}
+
+/* A driver that is absent explains only what it would have served. */
+static culv_reason no_match_reason(const culvi_probe *probe, const culv_vk_candidate *c)
+{
+    bool nvidia = c->vendor_id == VENDOR_NVIDIA;
+    if (nvidia && probe->drivers[0] == NULL && probe->reason != CULV_REASON_NONE) return probe->reason;
+    for (uint32_t i = 0; nvidia && i < probe->num_devices; i++)
+        if (probe->devices[i].mig) return CULV_REASON_DEVICE_SLICE;
+    return CULV_REASON_DEVICE_UNKNOWN;
+}
+
+/* What a device with a CUDA match lacks for sharing with it. */
+static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
+{
+    const char *extension = !c->has_external_memory_fd      ? VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME
+                            : !c->has_external_semaphore_fd ? VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME
+                                                            : NULL;
+    if (extension != NULL && c->has_external_memory_fd && c->driver == CULV_DRIVER_SOFT) {
+        culvi_text_add(why,
+                       "'%s' lacks %s because the instance was created without the layer %s; enable what "
+                       "culv_vk_instance_layers() lists, after validation layers",
+                       c->name, extension, culvi_vk_soft_layer);
+        return CULV_REASON_LAYER_MISSING;
+    }
+    const char *export = !c->buffer_opaque_fd_export     ? "buffers"
+                         : !c->has_timeline_semaphore    ? "timeline semaphores, which it lacks,"
+                         : !c->timeline_opaque_fd_export ? "timeline semaphores"
+                                                         : NULL;
+    if (extension != NULL)
+        culvi_text_add(why, "'%s' does not offer %s; a newer graphics driver may", c->name, extension);
+    else if (export != NULL)
+        culvi_text_add(why, "'%s' does not export %s as OPAQUE_FD; a newer graphics driver may", c->name,
+                       export);
+    return extension != NULL ? CULV_REASON_EXTENSION_MISSING
+           : export != NULL  ? CULV_REASON_NOT_EXPORTABLE
+                             : CULV_REASON_NONE;
 }
 
 /* Fills the match and, where there is none, the reason. */
@@ -203,8 +247,7 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
         return;
     }
     if (found == NULL) {
-        bool any = probe->drivers[0] != NULL || probe->drivers[1] != NULL;
-        c->reason = any || probe->reason == CULV_REASON_NONE ? CULV_REASON_DEVICE_UNKNOWN : probe->reason;
+        c->reason = no_match_reason(probe, c);
         add_device(&why, c);
         culvi_text_add(&why, " has no CUDA partner among: ");
         culvi_probe_describe(probe, &why);
@@ -214,21 +257,8 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     c->driver = found->cuda->kind;
     c->cuda_ordinal = found->ordinal;
     snprintf(c->cuda_name, sizeof c->cuda_name, "%s", found->name);
-    const char *missing = !c->has_external_memory_fd      ? VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME
-                          : !c->has_external_semaphore_fd ? VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME
-                                                          : NULL;
-    if (missing != NULL && c->has_external_memory_fd && c->driver == CULV_DRIVER_SOFT) {
-        c->reason = CULV_REASON_LAYER_MISSING;
-        culvi_text_add(&why,
-                       "'%s' lacks %s because the instance was created without the layer %s; enable what "
-                       "culv_vk_instance_layers() lists, after validation layers",
-                       c->name, missing, culvi_vk_soft_layer);
-    } else if (missing != NULL) {
-        c->reason = CULV_REASON_EXTENSION_MISSING;
-        culvi_text_add(&why, "'%s' does not offer %s; a newer graphics driver may", c->name, missing);
-    } else {
-        c->reachable = 1;
-    }
+    c->reason = missing_feature(c, &why);
+    c->reachable = c->reason == CULV_REASON_NONE;
 }
 
 static int rank(const culv_vk_candidate *c)
