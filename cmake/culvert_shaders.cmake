@@ -5,7 +5,8 @@ include_guard(GLOBAL)
 
 find_program(CULVERT_GLSLANG NAMES glslangValidator glslang DOC "The GLSL compiler of the samples' shaders")
 if(NOT CULVERT_GLSLANG)
-  message(FATAL_ERROR "glslangValidator was not found (Debian: glslang-tools); -DCULVERT_SAMPLES=OFF builds without it")
+  message(FATAL_ERROR "glslangValidator was not found (Debian: glslang-tools); "
+    "-DCULVERT_SAMPLES=OFF builds without it")
 endif()
 
 function(culvert_add_shaders target prefix)

@@ -4,10 +4,19 @@
 
 #include <stdio.h>
 
+/* From here to the end of the call, what CUDA's own log says on this thread is about this call (R5). */
+static void collect_driver_log(bool collect)
+{
+    culvi_thread *thread = culvi_thread_state();
+    thread->collecting = collect;
+    thread->driver_log[0] = '\0';
+}
+
 CUresult culvi_enter_frame(const culv_device *device, bool *pushed)
 {
     CUcontext current = NULL;
     *pushed = false;
+    collect_driver_log(true);
     CUresult r = device->cuda->cuCtxGetCurrent(&current);
     if (r != CUDA_SUCCESS || current == device->context) return r;
     r = device->cuda->cuCtxPushCurrent(device->context);
@@ -18,6 +27,7 @@ CUresult culvi_enter_frame(const culv_device *device, bool *pushed)
 void culvi_leave_frame(const culv_device *device, bool pushed)
 {
     CUcontext popped = NULL;
+    collect_driver_log(false);
     if (!pushed) return;
     /* The caller's context must come back: one refusal is not taken for an answer. */
     if (device->cuda->cuCtxPopCurrent(&popped) != CUDA_SUCCESS &&
@@ -28,8 +38,6 @@ void culvi_leave_frame(const culv_device *device, bool pushed)
 
 culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
 {
-    culvi_thread *thread = culvi_thread_state();
-    thread->driver_log[0] = '\0';
     scope->relaxed = false;
     CUresult r = culvi_enter_frame(device, &scope->pushed);
     if (r != CUDA_SUCCESS)
@@ -47,13 +55,11 @@ culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *obj
         return result;
     }
     scope->relaxed = true;
-    thread->collecting = true;
     return CULV_OK;
 }
 
 void culvi_leave(culv_device *device, culvi_scope *scope)
 {
-    culvi_thread_state()->collecting = false;
     if (scope->relaxed) {
         CUstreamCaptureMode mode = scope->mode;
         if (device->cuda->cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS) {

@@ -1,0 +1,255 @@
+#!/bin/sh
+# Runs what is in this bundle. Needs an NVIDIA driver (or, for the software twin, Mesa's lavapipe) and nothing else
+# installed: POSIX sh and the basic utilities. `run help` says how.
+# SPDX-License-Identifier: MIT
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
+
+usage() {
+    cat <<'END'
+usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
+       run test [--driver=auto|nvidia|soft] [SUITE...]
+                                        the test suites; default: all that concern the driver
+       run suites                       names of the suites
+       run ripple [ARGUMENTS]           the sample
+       run bench                        ripple at several sizes
+       run all OUTDIR                   info, tests, ripple at 4096x4096 and its picture, in OUTDIR/results.tar.gz
+Set VK_DRIVER_FILES to use a Vulkan driver other than the one that is found.
+END
+}
+
+# The machine's libraries -------------------------------------------------------------------------------------------
+
+PATH=$PATH:/sbin:/usr/sbin
+known_libraries=$(ldconfig -p 2>/dev/null)
+
+find_library() { # SONAME: prints its path, or fails
+    found=$(printf '%s\n' "$known_libraries" | sed -n "s|^[[:space:]]*$1 (.*x86-64.*=> ||p" | head -n 1)
+    [ -z "$found" ] || { printf '%s\n' "$found"; return 0; }
+    for directory in $(printf '%s' "${LD_LIBRARY_PATH:-}" | tr ':' ' ') /usr/local/nvidia/lib64 /usr/local/nvidia/lib \
+        /usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib /usr/lib/wsl/lib; do
+        [ ! -e "$directory/$1" ] || { printf '%s\n' "$directory/$1"; return 0; }
+    done
+    return 1
+}
+
+set_up_libraries() {
+    path=$here/lib
+    # GCC's own libraries only where the machine has none; see scripts/bundle.
+    for library in "$here"/lib/fallback/*; do
+        [ -e "$library" ] || continue
+        find_library "$(basename "$library")" >/dev/null || { path=$path:$here/lib/fallback; break; }
+    done
+    cuda=$(find_library libcuda.so.1) || cuda=
+    if [ -n "$cuda" ] && ! printf '%s\n' "$known_libraries" | grep -q 'libcuda\.so\.1 '; then
+        path=$path:$(dirname "$cuda")
+    fi
+    LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export LD_LIBRARY_PATH
+    [ ! -d "$here/share/vulkan/explicit_layer.d" ] || {
+        VK_ADD_LAYER_PATH=$here/share/vulkan/explicit_layer.d${VK_ADD_LAYER_PATH:+:$VK_ADD_LAYER_PATH}
+        export VK_ADD_LAYER_PATH
+    }
+}
+
+# NVIDIA's Vulkan driver: servers often have the library without a manifest where the loader looks.
+nvidia_manifest_in() { # DIRECTORY...: prints the first manifest of NVIDIA's, or fails
+    for directory in "$@"; do
+        for manifest in "$directory"/*.json; do
+            if [ -f "$manifest" ] && grep -q 'lib[A-Z]*_nvidia\.so' "$manifest"; then
+                printf '%s\n' "$manifest"
+                return 0
+            fi
+        done
+    done
+    return 1
+}
+
+set_up_vulkan_driver() {
+    [ -z "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] || return 0
+    # Where the loader itself looks.
+    places=
+    for directory in "${XDG_CONFIG_HOME:-${HOME:-/nonexistent}/.config}" \
+        $(printf '%s' "${XDG_CONFIG_DIRS:-/etc/xdg}" | tr ':' ' ') /etc \
+        "${XDG_DATA_HOME:-${HOME:-/nonexistent}/.local/share}" \
+        $(printf '%s' "${XDG_DATA_DIRS:-/usr/local/share:/usr/share}" | tr ':' ' '); do
+        places="$places $directory/vulkan/icd.d"
+    done
+    # shellcheck disable=SC2086 # a list of words
+    nvidia_manifest_in $places >/dev/null && return 0
+
+    [ -n "$cuda" ] || return 0
+    beside=$(dirname "$cuda")
+    manifest=$(nvidia_manifest_in "$beside" "$beside/../share/vulkan/icd.d" "$beside/../../share/vulkan/icd.d" \
+        "$beside/../etc/vulkan/icd.d" /usr/local/nvidia/share/vulkan/icd.d) || {
+        # The GLX library is the one that NVIDIA's own manifest names, but it links libX11; the EGL one does not.
+        names='libGLX_nvidia.so.0 libEGL_nvidia.so.0'
+        find_library libX11.so.6 >/dev/null || names='libEGL_nvidia.so.0 libGLX_nvidia.so.0'
+        library=
+        for name in $names; do
+            if [ -e "$beside/$name" ]; then library=$beside/$name; else library=$(find_library "$name") || library=; fi
+            [ -z "$library" ] || break
+        done
+        [ -n "$library" ] || { echo "note: no Vulkan driver of NVIDIA's beside $cuda" >&2; return 0; }
+        manifest=$scratch/nvidia_icd.json
+        printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "%s", "api_version": "1.3.0"}}\n' \
+            "$library" >"$manifest"
+    }
+    # Added to the others, so that lavapipe stays visible.
+    VK_ADD_DRIVER_FILES=$manifest${VK_ADD_DRIVER_FILES:+:$VK_ADD_DRIVER_FILES}
+    export VK_ADD_DRIVER_FILES
+}
+
+# Tests -------------------------------------------------------------------------------------------------------------
+
+tab=$(printf '\t')
+list=$here/share/culvert/tests.list
+
+suites() { grep -v '^#' "$list" | cut -f1; }
+
+# Suites of the twin itself say nothing about an NVIDIA driver.
+default_suites() {
+    if [ "$1" = soft ]; then suites; else suites | grep -v -E '^(twin|layer)'; fi
+}
+
+has_nvidia_device() { # by the driver's own files, since nothing else is sure to be there
+    [ -n "$cuda" ] && ls /dev/nvidia[0-9]* >/dev/null 2>&1
+}
+
+run_case() { # PROGRAM DRIVER ARGUMENTS ENVIRONMENT CASE LIMIT: sets status, seconds
+    begun=$(date +%s)
+    # A suite's own arguments come last, and win. Arguments and environment are lists of words.
+    # shellcheck disable=SC2086
+    timeout -k 10 "$6" env $4 "$1" "--driver=$2" $3 "$5" >"$scratch/output" 2>&1
+    status=$?
+    seconds=$(($(date +%s) - begun))
+}
+
+run_tests() {
+    driver=auto
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --driver=auto | --driver=nvidia | --driver=soft) driver=${1#--driver=} ;;
+        -*) usage >&2; return 2 ;;
+        *) break ;;
+        esac
+        shift
+    done
+    if [ $# -eq 0 ]; then
+        concerned=$driver
+        [ "$driver" != auto ] || has_nvidia_device || concerned=soft
+        # shellcheck disable=SC2046 # suites have plain names
+        set -- $(default_suites "$concerned")
+    fi
+
+    passed=0 failed=0 skipped=0
+    : >"$scratch/failed"
+    for suite in "$@"; do
+        line=$(grep "^$suite$tab" "$list") || { echo "no suite is called $suite; run suites names them" >&2; return 2; }
+        program=$here/$(printf '%s\n' "$line" | cut -f2)
+        arguments=$(printf '%s\n' "$line" | cut -f3 | sed 's/^-$//')
+        environment=$(printf '%s\n' "$line" | cut -f4 | sed 's/^-$//')
+        [ "$driver" != nvidia ] || environment=$(printf '%s\n' "$environment" | sed 's/CULVERT_SOFT=1//')
+        echo "== $suite"
+        if ! "$program" --list-times >"$scratch/cases" 2>"$scratch/output"; then
+            echo "FAIL $suite: it does not start: $(tail -n 1 "$scratch/output")"
+            failed=$((failed + 1))
+            echo "$suite" >>"$scratch/failed"
+            continue
+        fi
+        suite_passed=0
+        while read -r name limit; do
+            run_case "$program" "$driver" "$arguments" "$environment" "$name" $((limit + 15)) </dev/null
+            case $status in
+            0)
+                echo "PASS $suite.$name ($seconds s)"
+                suite_passed=$((suite_passed + 1))
+                ;;
+            77)
+                echo "SKIP $suite.$name: $(sed -n 's/^SKIP[^:]*: *//p' "$scratch/output" | tail -n 1)"
+                skipped=$((skipped + 1))
+                ;;
+            *)
+                [ "$status" -ne 124 ] || echo "(stopped after $((limit + 15)) s)" >>"$scratch/output"
+                echo "FAIL $suite.$name: exit status $status"
+                tail -n 40 "$scratch/output" | sed 's/^/    /'
+                failed=$((failed + 1))
+                echo "$suite.$name" >>"$scratch/failed"
+                ;;
+            esac
+            grep '^MEASURED ' "$scratch/output" | sed "s/^MEASURED /MEASURED $suite./"
+        done <"$scratch/cases"
+        passed=$((passed + suite_passed))
+        if [ "$suite_passed" -eq 0 ]; then
+            echo "FAIL $suite: no case passed; a suite that was skipped whole is not a pass"
+            failed=$((failed + 1))
+            echo "$suite" >>"$scratch/failed"
+        fi
+    done
+    [ "$failed" -eq 0 ] || { echo "Failed:"; sed 's/^/    /' "$scratch/failed"; }
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+
+# Samples -----------------------------------------------------------------------------------------------------------
+
+run_bench() {
+    for size in 512 1024 2048 4096; do
+        "$here/bin/ripple" --size "${size}x$size" --frames 300 --output "$scratch/bench.png" || return 1
+    done
+}
+
+run_all() {
+    [ $# -eq 1 ] || { usage >&2; return 2; }
+    mkdir -p "$1" || return 1
+    into=$(cd "$1" && pwd)
+    results=$into/results
+    rm -rf "$results" "$results.tar.gz"
+    mkdir "$results" || return 1
+    worst=0
+
+    step() { # NAME COMMAND...
+        step=$1
+        shift
+        echo "== $step"
+        "$@" >"$results/$step.txt" 2>&1
+        step_status=$?
+        [ "$step_status" -eq 0 ] || worst=1
+        tail -n 3 "$results/$step.txt"
+        echo "== $step: exit status $step_status" | tee -a "$results/$step.txt"
+    }
+    step info "$here/bin/culvert-info"
+    step info_json "$here/bin/culvert-info" --json
+    step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
+    step bench run_bench
+    step tests run_tests
+    grep -h '^MEASURED ' "$results"/*.txt >"$results/measured.txt"
+
+    # The archive must stay small enough to send; pictures are the only big things in it.
+    tar -C "$into" -czf "$results.tar.gz" results
+    if [ "$(wc -c <"$results.tar.gz")" -gt 16000000 ]; then
+        echo "note: the pictures are left out of results.tar.gz, which must stay under 16 MB; they are in $results"
+        tar -C "$into" -czf "$results.tar.gz" --exclude='*.png' results
+    fi
+    echo "$results.tar.gz: $(wc -c <"$results.tar.gz") bytes"
+    return $worst
+}
+
+verb=${1:-help}
+[ $# -eq 0 ] || shift
+set_up_libraries
+set_up_vulkan_driver
+case $verb in
+info) "$here/bin/culvert-info" "$@" ;;
+test) run_tests "$@" ;;
+suites) suites ;;
+ripple) "$here/bin/ripple" "$@" ;;
+bench) run_bench ;;
+all) run_all "$@" ;;
+help | -h | --help) usage ;;
+*) usage >&2; exit 2 ;;
+esac

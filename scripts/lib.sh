@@ -1,0 +1,75 @@
+# Set-up shared by the scripts beside it; sourced by them, after `cd` to the repository's root.
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+
+# What each purpose needs of Debian 12. PACKAGE=COMMAND: any command of that name will do.
+packages_build="gcc=gcc g++=g++ cmake=cmake ninja-build=ninja glslang-tools=glslangValidator libvulkan-dev
+    libvulkan-volk-dev libpng-dev"
+# The software twin: lavapipe, and the Vulkan loader.
+packages_soft="libvulkan1 mesa-vulkan-drivers"
+packages_test="python3=python3 binutils=readelf pkg-config=pkg-config clang=clang clang-format=clang-format
+    gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc mingw-w64-x86-64-dev vulkan-validationlayers"
+packages_bundle="python3=python3 binutils=readelf"
+
+say() { printf '== %s\n' "$*"; }
+die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
+
+package_missing() { # PACKAGE[=COMMAND]
+    [[ $1 == *=* ]] && command -v "${1#*=}" >/dev/null && return 1
+    ! dpkg-query -W -f '${db:Status-Abbrev}\n' "${1%%=*}" 2>/dev/null | grep -q '^ii'
+}
+
+# Installs what is missing of these packages, and nothing when nothing is.
+need_packages() {
+    local entry missing=() root=()
+    for entry in "$@"; do
+        if package_missing "$entry"; then missing+=("${entry%%=*}"); fi
+    done
+    [ ${#missing[@]} -eq 0 ] && return
+
+    local by_hand="apt-get install --no-install-recommends -y ${missing[*]}"
+    [ -z "${CULVERT_NO_APT:-}" ] || [ "$CULVERT_NO_APT" = 0 ] ||
+        die "packages are missing, and CULVERT_NO_APT forbids installing them. As root: $by_hand"
+    command -v apt-get >/dev/null || die "packages are missing and there is no apt-get; on Debian 12: $by_hand"
+    if [ "$(id -u)" -ne 0 ]; then
+        root=(sudo)
+        [ -t 0 ] || root=(sudo -n)
+        "${root[@]}" true 2>/dev/null ||
+            die "packages are missing, and neither root nor sudo is to be had. As root: $by_hand"
+    fi
+    root+=(env DEBIAN_FRONTEND=noninteractive)
+
+    say "installing ${missing[*]}"
+    # Without lists, or with lists that are too old, the first try fails; then they are fetched.
+    "${root[@]}" apt-get install --no-install-recommends -y -q "${missing[@]}" >build/apt.log 2>&1 ||
+        { "${root[@]}" apt-get update -q >build/apt.log 2>&1 &&
+            "${root[@]}" apt-get install --no-install-recommends -y -q "${missing[@]}" >>build/apt.log 2>&1; } ||
+        { tail -n 20 build/apt.log >&2; die "installing failed (build/apt.log). As root: $by_hand"; }
+}
+
+# cuda.h cannot come from Debian's archive: Debian 12 has CUDA 11.8.
+need_cuda() {
+    local dir
+    for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
+        [ -n "$dir" ] && [ -f "$dir/include/cuda.h" ] && return
+    done
+    die "cuda.h was not found. Install NVIDIA's CUDA toolkit, 12.8 or newer (no GPU or driver is needed):
+https://developer.nvidia.com/cuda-downloads, and set CUDA_HOME if it is not in /usr/local/cuda."
+}
+
+cores() { nproc 2>/dev/null || echo 2; }
+
+# build DIR CMAKE_ARGUMENTS...: configures and builds, quietly unless it fails.
+build() {
+    local dir=$1
+    shift
+    mkdir -p "$dir"
+    # A cache of other sources, or of another generator, cannot be reused.
+    if [ -f "$dir/CMakeCache.txt" ] && ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$dir/CMakeCache.txt"; then
+        rm -rf "$dir/CMakeCache.txt" "$dir/CMakeFiles"
+    fi
+    cmake -S . -B "$dir" "$@" >"$dir/configure.log" 2>&1 ||
+        { tail -n 40 "$dir/configure.log" >&2; die "configuring failed ($dir/configure.log)"; }
+    cmake --build "$dir" --parallel "$(cores)" >"$dir/build.log" 2>&1 ||
+        { grep -E -A 6 '^FAILED|error:|undefined reference|^ninja: ' "$dir/build.log" | head -n 80 >&2; die "building failed ($dir/build.log)"; }
+}

@@ -1,0 +1,22 @@
+# Configures, builds and runs a consuming project: cmake -D SOURCE= BINARY= VERSION= [ARGS=a;b] -P build.cmake
+# SPDX-License-Identifier: MIT
+file(REMOVE_RECURSE ${BINARY})
+foreach(step IN ITEMS "-S;${SOURCE};-B;${BINARY};-DCMAKE_BUILD_TYPE=Release;${ARGS}" "--build;${BINARY};--parallel;2")
+  execute_process(COMMAND ${CMAKE_COMMAND} ${step} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "cmake ${step}: ${status}\n${output}")
+  endif()
+endforeach()
+
+file(GLOB programs ${BINARY}/c_* ${BINARY}/cxx_*)
+list(LENGTH programs count)
+if(count LESS 6)
+  message(FATAL_ERROR "only ${count} programs were built")
+endif()
+foreach(program IN LISTS programs)
+  execute_process(COMMAND ${program} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0 OR NOT output STREQUAL "culvert ${VERSION}\n")
+    message(FATAL_ERROR "${program}: ${status}, ${output}")
+  endif()
+endforeach()
+message(STATUS "${count} programs ran")

@@ -1,0 +1,16 @@
+# The programs that each consuming project builds, C and C++, by every target.
+# SPDX-License-Identifier: MIT
+set(consumers ${CMAKE_CURRENT_LIST_DIR})
+configure_file(${consumers}/version.c ${CMAKE_CURRENT_BINARY_DIR}/version.cpp COPYONLY)
+foreach(kind IN ITEMS culvert shared static)
+  add_executable(c_${kind} ${consumers}/version.c)
+  target_link_libraries(c_${kind} PRIVATE culvert::${kind})
+  add_executable(cxx_${kind} ${CMAKE_CURRENT_BINARY_DIR}/version.cpp)
+  target_link_libraries(cxx_${kind} PRIVATE culvert::${kind})
+endforeach()
+find_path(VULKAN_HEADERS vulkan/vulkan.h)
+if(VULKAN_HEADERS)
+  add_executable(c_vulkan ${consumers}/vulkan.c)
+  target_include_directories(c_vulkan PRIVATE ${VULKAN_HEADERS})
+  target_link_libraries(c_vulkan PRIVATE culvert::culvert)
+endif()

@@ -1,0 +1,9 @@
+/* The least that a program can do with Culvert. Also compiled as C++. SPDX-License-Identifier: MIT */
+#include <culvert/culvert.h>
+#include <stdio.h>
+
+int main(void)
+{
+    printf("culvert %s\n", culv_version_string());
+    return culv_version() == CULV_VERSION ? 0 : 1;
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Checks the public headers and the shared library against each other. See CMakeLists.txt beside this file.
+
+  check_headers.py compile COMPILER STANDARD [FLAG ...]   each header compiles alone
+  check_headers.py text                                   comments, descriptors, names, versions
+  check_headers.py exports LIBRARY                        headers = cmake/culvert.map = what LIBRARY exports
+  check_headers.py needed LIBRARY                         LIBRARY links nothing but the C library's own
+  check_headers.py installed PREFIX                       an installation has these headers and no others
+  check_headers.py selftest                               every check above fails on a bad input made for it
+
+SPDX-License-Identifier: MIT"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
+PARTS = ["Errors", "Ownership", "Threads", "Since"]
+# glibc's parts, and the sanitizers' run-time libraries in sanitized builds.
+NEEDED = re.compile(r"(libc|libm|libdl|libpthread|ld-linux[\w-]*|libgcc_s|libasan|libubsan|libtsan)\.so\.\d+$")
+# Included by the other headers alone; nothing else may be pulled into the core ones.
+FOREIGN = re.compile(r'#\s*include\s*[<"](cuda|vulkan/|GL/|windows\.h|d3d)')
+OPT_IN = {"vulkan.h", "gl.h", "d3d11.h", "d3d12.h"}
+
+
+def blank_comments(text):
+    """The same text with comments blanked, so that offsets stay."""
+    return re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+
+
+def blank_directives(text):
+    return re.sub(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.M)
+
+
+class Header:
+    def __init__(self, path):
+        self.path = path
+        self.text = path.read_text()
+        self.code = blank_directives(blank_comments(self.text))
+        self.functions = {}  # exported: name -> offset
+        self.inlines = {}
+        for m in re.finditer(r"^CULV_API\b([^;{]*\([^;{]*\)\s*);", self.code, re.M):
+            # The name stands before the first parenthesis, or inside it when a function pointer is returned.
+            name = re.search(r"\(\s*\*\s*(\w+)\s*\(", m.group(1)) or re.search(r"\b(\w+)\s*\(", m.group(1))
+            self.functions[name.group(1)] = m.start()
+        for m in re.finditer(r"^static inline\b[^;{]*?\b(\w+)\s*\([^;{]*\)\s*\{", self.code, re.M):
+            self.inlines[m.group(1)] = m.start()
+
+    def where(self, offset):
+        return f"{self.path.name}:{self.text.count(chr(10), 0, offset) + 1}"
+
+    def comment_before(self, offset):
+        """The doc comment that ends right before offset, as one line of words; None without one."""
+        m = re.search(r"/\*\*((?:(?!\*/).)*)\*/[ \t]*\n\Z", self.text[:offset], re.S)
+        return re.sub(r"\s*\n\s*\*?\s*", " ", m.group(1)).strip() if m else None
+
+
+def headers(root):
+    return [Header(p) for p in sorted((root / "include" / "culvert").glob("*.h"))]
+
+
+def check_comments(header):
+    bad = []
+    for name, offset in {**header.functions, **header.inlines}.items():
+        comment = header.comment_before(offset)
+        if comment is None:
+            bad.append(f"{header.where(offset)}: {name} has no /** comment right before it")
+            continue
+        found = [p for p in PARTS if re.search(rf"\b{p}:", comment)]
+        for part in PARTS:
+            if part not in found:
+                bad.append(f"{header.where(offset)}: {name}: its comment has no part '{part}:'")
+            elif not re.search(rf"\b{part}:\s*(?!(?:{'|'.join(PARTS)}):)[\w*]", comment):
+                bad.append(f"{header.where(offset)}: {name}: '{part}:' is empty")
+        if "Since" in found and not re.search(r"\bSince:\s*\d+\.\d+\b", comment):
+            bad.append(f"{header.where(offset)}: {name}: 'Since:' names no version such as 0.1")
+        if re.match(r"(Errors|Ownership|Threads|Since):", comment):
+            bad.append(f"{header.where(offset)}: {name}: its comment does not say what it does")
+    # A declaration that the patterns miss would go unchecked.
+    for m in re.finditer(r"\bCULV_API\b", header.code):
+        if not any(offset == m.start() for offset in header.functions.values()):
+            bad.append(f"{header.where(m.start())}: a CULV_API declaration must begin its line and be a function")
+    for m in re.finditer(r"^(?!static\b|typedef\b|CULV_API\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
+        bad.append(f"{header.where(m.start())}: {m.group(1)} is declared without CULV_API")
+    return bad
+
+
+def check_structs(header):
+    bad = []
+    for m in re.finditer(r"\btypedef struct (\w+)\s*\{(.*?)^\}\s*(\w+)\s*;", header.code, re.M | re.S):
+        tag, body, name = m.groups()
+        where = header.where(m.start())
+        if tag != name:
+            bad.append(f"{where}: struct {tag} and its typedef {name} differ")
+        first = re.match(r"\s*([^;]*);", body)
+        sized_first = first is not None and re.fullmatch(r"size_t\s+struct_size", first.group(1).strip())
+        sized = re.search(r"\bstruct_size\b", body) is not None
+        if (name.endswith("_desc") or sized) and not sized_first:
+            bad.append(f"{where}: the first member of {name} must be size_t struct_size")
+        if (name.endswith("_desc") or sized) and f"{name}_init" not in header.inlines:
+            bad.append(f"{where}: {name} has no static inline {name}_init()")
+        if re.search(r"\b_?[Aa]tomic\b|\b_Atomic\b", body):
+            bad.append(f"{where}: {name} has an atomic member; public structs have none")
+        if re.search(r"\w\s*:\s*\d+\s*;", body):
+            bad.append(f"{where}: {name} has a bit-field; public structs have none")
+    return bad
+
+
+def check_names(header):
+    bad = []
+    for name, offset in {**header.functions, **header.inlines}.items():
+        if not name.startswith("culv_"):
+            bad.append(f"{header.where(offset)}: {name} does not begin with culv_")
+    for m in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", header.text, re.M):
+        if not m.group(1).startswith("CULV_"):
+            bad.append(f"{header.where(m.start())}: macro {m.group(1)} does not begin with CULV_")
+    if header.path.name not in OPT_IN:
+        for m in FOREIGN.finditer(blank_comments(header.text)):
+            bad.append(f"{header.where(m.start())}: a core header includes {m.group(1)}")
+    return bad
+
+
+def check_versions(root):
+    numbers = []
+    base = (root / "include" / "culvert" / "base.h").read_text()
+    for part in ["MAJOR", "MINOR", "PATCH"]:
+        m = re.search(rf"#define CULV_VERSION_{part}\s+(\d+)", base)
+        numbers.append(m.group(1) if m else "?")
+    header, cmake = ".".join(numbers), "?"
+    m = re.search(r"project\(culvert VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text())
+    if m:
+        cmake = m.group(1)
+    return [] if header == cmake else [f"base.h says version {header}, CMakeLists.txt {cmake}"]
+
+
+def check_text(root):
+    bad = check_versions(root)
+    for header in headers(root):
+        bad += check_comments(header) + check_structs(header) + check_names(header)
+    return bad
+
+
+def check_exports(root, exported):
+    """exported: the names that the library has, or None to compare headers and map alone."""
+    declared = {name for header in headers(root) for name in header.functions}
+    text = blank_comments((root / "cmake" / "culvert.map").read_text())
+    listed = re.findall(r"^\s*(culv_\w+)\s*;", text, re.M)
+    bad = [f"culvert.map: '{m}' is no plain name" for m in re.findall(r"^\s*(\S*[*?\[]\S*);", text, re.M) if m != "*"]
+    if listed != sorted(set(listed)):
+        bad.append("culvert.map: the names must be sorted, each once")
+    bad += [f"{n} is declared in a header but not in cmake/culvert.map" for n in sorted(declared - set(listed))]
+    bad += [f"{n} is in cmake/culvert.map but declared in no header" for n in sorted(set(listed) - declared)]
+    if exported is not None:
+        bad += [f"{n} is in cmake/culvert.map but the library does not export it" for n in sorted(set(listed) - exported)]
+        bad += [f"the library exports {n}, which cmake/culvert.map does not list" for n in sorted(exported - set(listed))]
+    return bad
+
+
+def exported_names(library):
+    output = subprocess.run(["nm", "-D", "--defined-only", library], check=True, capture_output=True, text=True).stdout
+    names = set()
+    for line in output.splitlines():
+        fields = line.split()
+        name = re.sub(r"@.*", "", fields[-1])
+        if fields[-2] == "A" and name.startswith("CULVERT_"):
+            continue  # the version node itself
+        names.add(name)
+    return names
+
+
+def check_needed(library):
+    output = subprocess.run(["readelf", "-d", "-W", library], check=True, capture_output=True, text=True).stdout
+    needed = re.findall(r"\(NEEDED\)[^\[]*\[([^\]]+)\]", output)
+    bad = [f"{library} links {n}; only the C library's own are allowed" for n in needed if not NEEDED.match(n)]
+    if not needed:
+        bad.append(f"{library}: readelf shows no NEEDED entry at all")
+    soname = re.search(r"\(SONAME\)[^\[]*\[([^\]]+)\]", output)
+    if not soname or soname.group(1) != "libculvert.so.0":
+        bad.append(f"{library}: its SONAME is {soname.group(1) if soname else 'missing'}, not libculvert.so.0")
+    return bad
+
+
+def check_installed(root, prefix):
+    public = {p.name for p in (root / "include" / "culvert").glob("*.h")}
+    include = pathlib.Path(prefix) / "include"
+    found = {str(p.relative_to(include)) for p in include.rglob("*") if p.is_file()}
+    wanted = {f"culvert/{name}" for name in public}
+    bad = [f"{n} is installed but is no public header" for n in sorted(found - wanted)]
+    return bad + [f"{n} is not installed" for n in sorted(wanted - found)]
+
+
+def check_compile(root, compiler, standard, flags):
+    bad = []
+    suffix = ".cpp" if "++" in standard else ".c"
+    for header in headers(root):
+        with tempfile.TemporaryDirectory() as work:
+            source = pathlib.Path(work) / ("alone" + suffix)
+            # Twice, for the include guard.
+            source.write_text(f'#include "culvert/{header.path.name}"\n' * 2 + "int alone_;\n")
+            command = [compiler, f"-std={standard}", *WARNINGS, *flags, f"-I{root / 'include'}", "-fsyntax-only", source]
+            result = subprocess.run(command, capture_output=True, text=True)
+            if result.returncode != 0:
+                bad.append(f"{header.path.name} does not compile alone by {compiler} -std={standard}:\n{result.stderr}")
+    return bad
+
+
+def report(bad):
+    for line in bad:
+        print(line)
+    print(f"{len(bad)} complaints" if bad else "no complaints")
+    return 1 if bad else 0
+
+
+def main(arguments):
+    verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if verb == "compile" and len(rest) >= 2:
+        return report(check_compile(ROOT, rest[0], rest[1], rest[2:]))
+    if verb == "text" and not rest:
+        return report(check_text(ROOT) + check_exports(ROOT, None))
+    if verb == "exports" and len(rest) == 1:
+        return report(check_exports(ROOT, exported_names(rest[0])))
+    if verb == "needed" and len(rest) == 1:
+        return report(check_needed(rest[0]))
+    if verb == "installed" and len(rest) == 1:
+        return report(check_installed(ROOT, rest[0]))
+    if verb == "selftest" and not rest:
+        import selftest
+        return selftest.run()
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
