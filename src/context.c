@@ -12,13 +12,15 @@ static void collect_driver_log(bool collect)
     thread->driver_log[0] = '\0';
 }
 
-CUresult culvi_enter_frame(const culv_device *device, bool *pushed)
+CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char **call)
 {
     CUcontext current = NULL;
     *pushed = false;
     collect_driver_log(true);
+    *call = "cuCtxGetCurrent";
     CUresult r = device->cuda->cuCtxGetCurrent(&current);
     if (r != CUDA_SUCCESS || current == device->context) return r;
+    *call = "cuCtxPushCurrent";
     r = device->cuda->cuCtxPushCurrent(device->context);
     *pushed = r == CUDA_SUCCESS;
     return r;
@@ -36,26 +38,35 @@ void culvi_leave_frame(const culv_device *device, bool pushed)
                   "cuCtxPopCurrent failed: the thread's context stack has grown");
 }
 
-culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
+/* The name of the call that failed, if any, goes to *call. */
+static CUresult enter(culv_device *device, culvi_scope *scope, const char **call)
 {
     scope->relaxed = false;
-    CUresult r = culvi_enter_frame(device, &scope->pushed);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, object, r, "cuCtxPushCurrent", CULV_REASON_DRIVER_REFUSED,
-                               "the device's context could not be made current");
+    CUresult r = culvi_enter_frame(device, &scope->pushed, call);
+    if (r != CUDA_SUCCESS) return r;
     /* Without this, an import or a free on this thread would invalidate a capture in global mode on any
      * thread. */
     scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    *call = "cuThreadExchangeStreamCaptureMode";
     r = device->cuda->cuThreadExchangeStreamCaptureMode(&scope->mode);
-    if (r != CUDA_SUCCESS) {
-        culv_result result =
-            culvi_fail_cuda(device, object, r, "cuThreadExchangeStreamCaptureMode",
-                            CULV_REASON_DRIVER_REFUSED, "the capture mode could not be relaxed");
-        culvi_leave_frame(device, scope->pushed);
-        return result;
-    }
-    scope->relaxed = true;
-    return CULV_OK;
+    if (r != CUDA_SUCCESS) culvi_leave_frame(device, scope->pushed);
+    scope->relaxed = r == CUDA_SUCCESS;
+    return r;
+}
+
+culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
+{
+    const char *call = NULL;
+    CUresult r = enter(device, scope, &call);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "the device's context could not be made current");
+}
+
+CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope)
+{
+    const char *call = NULL;
+    return enter(device, scope, &call);
 }
 
 void culvi_leave(culv_device *device, culvi_scope *scope)

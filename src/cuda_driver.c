@@ -193,6 +193,11 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         culv_reason reason = CULV_REASON_NONE;
         size_t before = text.length;
         probe->drivers[i] = culvi_cuda_open(driver, &text, &reason);
+        if (probe->drivers[i] == NULL && reason == CULV_REASON_HOST_MEMORY) {
+            culvi_probe_close(probe);
+            return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
+                              "out of host memory");
+        }
         if (probe->drivers[i] == NULL) {
             culvi_text_add(&text, "; ");
             if (probe->reason == CULV_REASON_NONE) probe->reason = reason;

@@ -46,15 +46,18 @@ static void unregister_driver_log(culv_device *device)
 #endif
 }
 
-static int attribute(const culv_device *device, CUdevice_attribute which)
+/* An older driver does not know newer attributes: what it cannot tell, it cannot do. */
+static culv_result attribute(const culv_device *device, CUdevice_attribute which, uint32_t *out)
 {
     int value = 0;
-    /* An older driver does not know newer attributes: what it cannot tell, it cannot do. */
-    if (CULVI_CU(device, cuDeviceGetAttribute, (&value, which, device->ordinal)) != CUDA_SUCCESS) return 0;
-    return value;
+    CUresult r = CULVI_CU(device, cuDeviceGetAttribute, (&value, which, device->ordinal));
+    if (r == CUDA_SUCCESS) *out = (uint32_t)value;
+    if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE) return CULV_OK;
+    return culvi_fail_cuda(device, NULL, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                           "attribute %d of '%s' could not be read", (int)which, device->caps.name);
 }
 
-static void read_caps(culv_device *device, const culvi_cuda_device *found)
+static culv_result read_caps(culv_device *device, const culvi_cuda_device *found)
 {
     culv_device_caps *caps = &device->caps;
     caps->struct_size = sizeof *caps;
@@ -88,12 +91,14 @@ static void read_caps(culv_device *device, const culvi_cuda_device *found)
         {&caps->host_visible_kernels, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS},
         {&caps->multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        *rows[i].field = (uint32_t)attribute(device, rows[i].attribute);
+    culv_result result = CULV_OK;
+    for (size_t i = 0; result == CULV_OK && i < sizeof rows / sizeof rows[0]; i++)
+        result = attribute(device, rows[i].attribute, rows[i].field);
 #ifndef _WIN32
     caps->memory_handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     if (caps->timeline_semaphores) caps->semaphore_handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
 #endif
+    return result;
 }
 
 static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, const culv_uuid *uuid,
@@ -118,6 +123,10 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
     culvi_text_add(&text, ". CUDA has: ");
     culvi_probe_describe(probe, &text);
     if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
+    if (side == NULL && !any_driver && probe->drivers[1] == NULL && !culvi_soft_allowed())
+        culvi_text_add(&hint_text,
+                       "Without a GPU, Culvert's software twin can take its place once it is allowed "
+                       "(CULVERT_SOFT=1 or culv_soft_enable())");
     if (hint[0] != '\0') culvi_text_add(&text, ". %s", hint);
     if (!any_driver)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED,
@@ -204,8 +213,8 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culv
             culvi_fail(&voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_OS, "a mutex could not be made");
         goto free_device;
     }
-    read_caps(device, found);
-    result = take_context(device, d.context);
+    result = read_caps(device, found);
+    if (result == CULV_OK) result = take_context(device, d.context);
     if (result != CULV_OK) goto destroy_lock;
     register_driver_log(device);
     culvi_log(&device->voice, CULV_LOG_INFO, "opened %s device %d '%s'",
@@ -277,8 +286,9 @@ culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *ou
     if (device == NULL || out == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_device_get_caps: %s is NULL", device == NULL ? "device" : "out");
-    culvi_struct_write(out, &device->caps, sizeof device->caps);
-    return CULV_OK;
+    culv_result result = culvi_struct_check(&device->voice, out, "culv_device_caps");
+    if (result == CULV_OK) culvi_struct_write(out, &device->caps, sizeof device->caps);
+    return result;
 }
 
 culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
@@ -286,6 +296,8 @@ culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
     if (device == NULL || out == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_device_get_counts: %s is NULL", device == NULL ? "device" : "out");
+    culv_result result = culvi_struct_check(&device->voice, out, "culv_device_counts");
+    if (result != CULV_OK) return result;
     culvi_mutex_lock(&device->lock);
     culvi_reap(device);
     culv_device_counts counts = device->counts;

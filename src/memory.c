@@ -80,9 +80,8 @@ static culv_result check_desc(culv_device *device, const culv_memory_desc *desc)
                           "culv_memory_desc.size is 0; it is the whole allocation's size in bytes "
                           "(VkMemoryAllocateInfo::allocationSize)");
     if (!culvi_handle_check(&desc->handle, &reason, text, sizeof text))
-        return culvi_fail(&device->voice, desc->label,
-                          reason == CULV_REASON_HANDLE_TYPE ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
-                          reason, "culv_memory_desc.handle: %s", text);
+        return culvi_fail(&device->voice, desc->label, culvi_handle_class(&desc->handle, reason), reason,
+                          "culv_memory_desc.handle: %s", text);
     uint64_t limit = culvi_handle_size_limit(&desc->handle);
     if (desc->size > limit)
         return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -158,7 +157,7 @@ void culv_memory_destroy(culv_memory **memory)
     mine->refs--;
     /* With buffers alive there is nothing to do yet; without, no mapping is left that GPU work could use. */
     if (mine->refs == 0) {
-        bool entered = culvi_enter(device, &scope, NULL) == CULV_OK;
+        bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         settle_or_wait(mine, entered, false);
         if (entered) culvi_leave(device, &scope);
     }

@@ -78,6 +78,15 @@ void culvi_struct_write(void *out, const void *local, size_t size)
     if (known > size) memset((char *)out + size, 0, known - size);
 }
 
+culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const char *name)
+{
+    size_t given = 0;
+    memcpy(&given, out, sizeof given);
+    if (given >= 2 * sizeof(size_t) && given <= 65536) return CULV_OK;
+    return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
+                      "%s.struct_size is %zu; start from %s_init(), which sets it", name, given, name);
+}
+
 culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, const void *desc,
                             const char *name)
 {

@@ -57,6 +57,8 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
                             const char *name);
 /* Copies `local` out into a caller's struct as far as its struct_size reaches. */
 void culvi_struct_write(void *out, const void *local, size_t size);
+/* Refuses a caller's struct whose struct_size was never set. */
+culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const char *name);
 
 /* All allocation goes through here, so that tests can make it fail. */
 void *culvi_alloc(size_t size);

@@ -61,9 +61,11 @@ typedef struct culvi_scope {
 } culvi_scope;
 
 culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object);
+/* The same for destroys, which have no error to report (R2, R3). */
+CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope);
 void culvi_leave(culv_device *device, culvi_scope *scope);
 /* The same for the frame path: nothing but the context, and that only when it is not current already. */
-CUresult culvi_enter_frame(const culv_device *device, bool *pushed);
+CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char **call);
 void culvi_leave_frame(const culv_device *device, bool pushed);
 
 /* Calls a driver function with a trace line. */
@@ -122,6 +124,13 @@ struct culv_semaphore {
 };
 
 #define CULVI_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+
+/* The class of a handle's problem: a type that exists and is not taken yet is no mistake of the caller's. */
+static inline culv_result culvi_handle_class(const culv_handle *handle, culv_reason problem)
+{
+    bool known = handle->type > CULV_HANDLE_NONE && handle->type <= CULV_HANDLE_DMA_BUF_FD;
+    return problem == CULV_REASON_HANDLE_TYPE && known ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID;
+}
 
 /* Refuses an exporter that is not this device. */
 culv_result culvi_check_exporter(const culv_device *device, const char *object, const culv_uuid *exporter,

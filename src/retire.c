@@ -10,7 +10,10 @@
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try)
 {
     if (code == CUDA_SUCCESS) return true;
-    if (culvi_cuda_gone(code)) {
+    /* The handles of a context that was reset are nobody's; the context itself tells. */
+    CUdevice unused;
+    if (culvi_cuda_gone(code) ||
+        (code == CUDA_ERROR_INVALID_HANDLE && culvi_cuda_gone(CULVI_CU(device, cuCtxGetDevice, (&unused))))) {
         device->counts.late_destroys++;
         return true;
     }
@@ -37,7 +40,8 @@ static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
 {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult r = CULVI_CU(device, cuStreamIsCapturing, (last_use, &capture));
-    if (r != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+    if (r != CUDA_SUCCESS) return;
+    if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
         /* An event recorded now would become part of the caller's graph. */
         culvi_log(&device->voice, CULV_LOG_WARNING,
                   "the stream of last use %p is being captured: not deferred", (void *)last_use);
@@ -85,27 +89,31 @@ void culvi_keep(culv_device *device, culvi_retired *object)
     device->counts.deferred++;
 }
 
+/* What is due now; with the context gone, all is. */
+static void sweep_now(culv_device *device, culvi_scope *scope, CUresult entered)
+{
+    if (entered == CUDA_SUCCESS)
+        sweep(device, true, false, false);
+    else if (culvi_cuda_gone(entered))
+        sweep(device, false, false, true);
+    if (entered == CUDA_SUCCESS) culvi_leave(device, scope);
+}
+
 void culvi_reap(culv_device *device)
 {
     culvi_scope scope;
     if (device->retired == NULL) return;
-    if (culvi_enter(device, &scope, NULL) != CULV_OK) return; /* another time */
-    sweep(device, true, false, false);
-    culvi_leave(device, &scope);
+    sweep_now(device, &scope, culvi_enter_quietly(device, &scope));
 }
 
 void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use, CUstream last_use)
 {
     culvi_scope scope;
     object->event = NULL;
-    if (culvi_enter(device, &scope, NULL) != CULV_OK) {
-        culvi_keep(device, object);
-        return;
-    }
-    if (has_last_use) mark(device, object, last_use);
+    CUresult entered = culvi_enter_quietly(device, &scope);
+    if (entered == CUDA_SUCCESS && has_last_use) mark(device, object, last_use);
     culvi_keep(device, object);
-    sweep(device, true, false, false);
-    culvi_leave(device, &scope);
+    sweep_now(device, &scope, entered);
 }
 
 void culvi_drain(culv_device *device)
@@ -113,7 +121,7 @@ void culvi_drain(culv_device *device)
     for (int attempt = 0; device->retired != NULL && attempt < 3; attempt++) {
         bool last = attempt == 2;
         culvi_scope scope;
-        bool entered = culvi_enter(device, &scope, NULL) == CULV_OK;
+        bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         /* Without a context there is nothing to wait for; the releases then answer for themselves. */
         if (entered || last) sweep(device, entered, true, last);
         if (entered) culvi_leave(device, &scope);

@@ -38,9 +38,8 @@ static culv_result check_desc(culv_device *device, const culv_semaphore_desc *de
                           "culv_semaphore_desc.type is %d; this version takes CULV_SEMAPHORE_TIMELINE (%d)",
                           (int)desc->type, (int)CULV_SEMAPHORE_TIMELINE);
     if (!culvi_handle_check(&desc->handle, &reason, text, sizeof text))
-        return culvi_fail(&device->voice, desc->label,
-                          reason == CULV_REASON_HANDLE_TYPE ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
-                          reason, "culv_semaphore_desc.handle: %s", text);
+        return culvi_fail(&device->voice, desc->label, culvi_handle_class(&desc->handle, reason), reason,
+                          "culv_semaphore_desc.handle: %s", text);
     if (!device->caps.timeline_semaphores)
         return culvi_fail(&device->voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "'%s' does not import timeline semaphores "
@@ -185,10 +184,11 @@ static culv_result null_semaphore(const char *call)
 
 static culv_result enter_stream(culv_semaphore *semaphore, CUstream stream, bool *pushed)
 {
-    CUresult r = culvi_enter_frame(semaphore->device, pushed);
+    const char *call = NULL;
+    CUresult r = culvi_enter_frame(semaphore->device, pushed, &call);
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(semaphore->device, semaphore->label, r, "cuCtxPushCurrent",
-                               CULV_REASON_DRIVER_REFUSED, "the device's context could not be made current");
+        return culvi_fail_cuda(semaphore->device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "the device's context could not be made current");
     culv_result result = check_stream(semaphore, stream);
     if (result != CULV_OK) culvi_leave_frame(semaphore->device, *pushed);
     return result;

@@ -67,7 +67,8 @@ static culv_result fill_old(const culv_vk_buffer_transfer *transfer, direction w
             NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vk_buffer_transfer has a stage (%#" PRIx64 ") or access (%#" PRIx64
             ") that only synchronization2 knows; use the barrier2 form, or one of Vulkan 1.0's flags",
-            (uint64_t)transfer->stage, (uint64_t)transfer->access);
+            (uint64_t)(way == RELEASE ? b.srcStageMask : b.dstStageMask),
+            (uint64_t)(way == RELEASE ? b.srcAccessMask : b.dstAccessMask));
     out->src_stage = (VkPipelineStageFlags)b.srcStageMask;
     out->dst_stage = (VkPipelineStageFlags)b.dstStageMask;
     out->barrier = (VkBufferMemoryBarrier){
