@@ -38,11 +38,12 @@ find_library() { # SONAME: prints its path, or fails
 }
 
 set_up_libraries() {
-    path=$here/lib
-    # GCC's own libraries only where the machine has none; see scripts/bundle.
+    path=$here/lib:$scratch/lib
+    # Only those that the machine lacks; see scripts/bundle.
+    mkdir "$scratch/lib"
     for library in "$here"/lib/fallback/*; do
         [ -e "$library" ] || continue
-        find_library "$(basename "$library")" >/dev/null || { path=$path:$here/lib/fallback; break; }
+        find_library "$(basename "$library")" >/dev/null || ln -s "$library" "$scratch/lib/"
     done
     cuda=$(find_library libcuda.so.1) || cuda=
     if [ -n "$cuda" ] && ! printf '%s\n' "$known_libraries" | grep -q 'libcuda\.so\.1 '; then
@@ -226,6 +227,8 @@ run_all() {
     step info_json "$here/bin/culvert-info" --json
     step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
     step bench run_bench
+    [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
+        step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
     step tests run_tests
     grep -h '^MEASURED ' "$results"/*.txt >"$results/measured.txt"
 

@@ -1,0 +1,28 @@
+/* Samples: paths and whole files. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_SAMPLES_FILES_H_
+#define CULVERT_SAMPLES_FILES_H_
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FILES_PATH_MAX 4096
+
+/* <directory of this program>/../share/culvert/<name>: the layout of a build tree, an installation and a
+ * bundle. */
+bool files_share_path(char out[FILES_PATH_MAX], const char *name);
+
+/* Makes the directories above a file's path. False, with a message, when one could not be made. */
+bool files_make_parents(const char *path);
+
+/* Reads a file; *data is for free(). False, with a message, on failure. */
+bool files_read(const char *path, void **data, size_t *size);
+
+/* Writes a file. False, with a message, on failure. */
+bool files_write(const char *path, const void *data, size_t size);
+
+/* The pattern "a-%04d.png" with its one %d or %0Nd replaced by the number. With no % in it, out is the
+ * pattern itself. False when the pattern has anything else after a %, or the path is too long. */
+bool files_numbered(char out[FILES_PATH_MAX], const char *pattern, uint64_t number);
+
+#endif

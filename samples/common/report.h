@@ -1,0 +1,24 @@
+/* Samples: error messages of the sample itself, of Culvert and of Vulkan, on stderr.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVERT_SAMPLES_REPORT_H_
+#define CULVERT_SAMPLES_REPORT_H_
+
+#include <stdbool.h>
+
+#include <vulkan/vulkan_core.h>
+
+#include <culvert/culvert.h>
+
+/* The name that precedes every message. */
+void report_set_program(const char *name);
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 1, 2)))
+#endif
+void report(const char *format, ...);
+
+/* True when the call succeeded; otherwise says what failed and why. */
+bool culv_ok(culv_result result, const char *what);
+bool vk_ok(VkResult result, const char *what);
+
+#endif

@@ -1,0 +1,11 @@
+/* ripple's mesh: only indices, since vertices are pulled from the shared buffer. SPDX-License-Identifier: MIT
+ */
+#ifndef RIPPLE_MESH_H_
+#define RIPPLE_MESH_H_
+
+#include "renderer.h"
+
+/* Chooses the meshes of water and stones and fills r->indices. */
+bool mesh_create(renderer *r);
+
+#endif

@@ -1,0 +1,32 @@
+/* ripple's command line. SPDX-License-Identifier: MIT */
+#ifndef RIPPLE_OPTIONS_H_
+#define RIPPLE_OPTIONS_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct options {
+    uint32_t grid_width, grid_height;       /* cells */
+    uint32_t picture_width, picture_height; /* pixels */
+    uint64_t frames;
+    uint32_t steps; /* of the solver in a frame; 0: from the grid */
+    uint64_t every; /* a picture every so many frames; 0: the last only */
+    uint32_t buffers;
+    uint64_t seed;
+    const char *output;
+    const char *device;
+    const char *dump_field; /* NULL: none */
+    bool validation, quiet, list;
+} options;
+
+typedef enum options_result { OPTIONS_RUN, OPTIONS_EXIT, OPTIONS_BAD } options_result;
+
+/* OPTIONS_EXIT: --help was printed. OPTIONS_BAD: a message was. */
+options_result options_parse(options *o, int argc, char **argv);
+
+/* Is there a picture of this frame to write? */
+bool options_wants_picture(const options *o, uint64_t frame);
+/* Where to. */
+bool options_picture_path(const options *o, uint64_t frame, char *out);
+
+#endif

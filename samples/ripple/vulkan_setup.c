@@ -1,0 +1,279 @@
+/* ripple's Vulkan instance and device. SPDX-License-Identifier: MIT */
+#include "vulkan_setup.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/report.h"
+
+/* Dynamic rendering and synchronization2 are core in it. */
+#define API_VERSION    VK_API_VERSION_1_3
+#define MAX_NAMES      16u
+#define MAX_CANDIDATES 16u
+
+static const char validation_layer[] = "VK_LAYER_KHRONOS_validation";
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                 VkDebugUtilsMessageTypeFlagsEXT types,
+                                                 const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    (void)severity;
+    (void)types;
+    ++*(uint32_t *)user;
+    report("validation: %s", data->pMessage);
+    return VK_FALSE;
+}
+
+static bool has_layer(const char *name)
+{
+    uint32_t count = 0;
+    if (vkEnumerateInstanceLayerProperties(&count, NULL) != VK_SUCCESS || count == 0) return false;
+    VkLayerProperties *layers = calloc(count, sizeof *layers);
+    bool found = false;
+    if (layers && vkEnumerateInstanceLayerProperties(&count, layers) >= VK_SUCCESS) {
+        for (uint32_t i = 0; i < count; i++)
+            found |= strcmp(layers[i].layerName, name) == 0;
+    }
+    free(layers);
+    return found;
+}
+
+static bool create_instance(vulkan_setup *v, bool validation)
+{
+    if (!vk_ok(volkInitialize(), "loading the Vulkan loader (libvulkan.so.1)")) return false;
+    if (vkEnumerateInstanceVersion == NULL) {
+        report("the Vulkan loader is older than Vulkan 1.1");
+        return false;
+    }
+
+    const char *layers[MAX_NAMES], *extensions[MAX_NAMES];
+    uint32_t num_layers = 0, num_extensions = 0;
+    if (validation) {
+        if (!has_layer(validation_layer)) {
+            report("--validation: %s is not installed (Debian: vulkan-validationlayers)", validation_layer);
+            return false;
+        }
+        layers[num_layers++] = validation_layer;
+        extensions[num_extensions++] = VK_EXT_DEBUG_UTILS_EXTENSION_NAME;
+        extensions[num_extensions++] = VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME;
+    }
+    /* What Culvert needs comes after validation. */
+    num_layers += culv_vk_instance_layers(vkGetInstanceProcAddr, MAX_NAMES - num_layers, layers + num_layers);
+    num_extensions +=
+        culv_vk_instance_extensions(API_VERSION, MAX_NAMES - num_extensions, extensions + num_extensions);
+
+    const VkValidationFeatureEnableEXT enabled[] = {
+        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+    VkValidationFeaturesEXT features = {.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
+                                        .enabledValidationFeatureCount = 1,
+                                        .pEnabledValidationFeatures = enabled};
+    VkDebugUtilsMessengerCreateInfoEXT messenger = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        .pNext = &features,
+        .messageSeverity =
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+        .pfnUserCallback = on_message,
+        .pUserData = &v->num_messages};
+    VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                     .pApplicationName = "ripple",
+                                     .pEngineName = "culvert",
+                                     .engineVersion = CULV_VERSION,
+                                     .apiVersion = API_VERSION};
+    VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                 .pNext = validation ? &messenger : NULL,
+                                 .pApplicationInfo = &application,
+                                 .enabledLayerCount = num_layers,
+                                 .ppEnabledLayerNames = layers,
+                                 .enabledExtensionCount = num_extensions,
+                                 .ppEnabledExtensionNames = extensions};
+    if (!vk_ok(vkCreateInstance(&info, NULL, &v->instance), "vkCreateInstance")) return false;
+    volkLoadInstance(v->instance);
+    if (!validation) return true;
+    messenger.pNext = NULL;
+    return vk_ok(vkCreateDebugUtilsMessengerEXT(v->instance, &messenger, NULL, &v->messenger),
+                 "vkCreateDebugUtilsMessengerEXT");
+}
+
+static bool rank(VkInstance instance, culv_driver driver, culv_vk_candidate candidates[MAX_CANDIDATES],
+                 uint32_t *count)
+{
+    culv_device_desc desc = culv_device_desc_init();
+    desc.driver = driver;
+    for (uint32_t i = 0; i < MAX_CANDIDATES; i++)
+        candidates[i] = culv_vk_candidate_init();
+    *count = MAX_CANDIDATES;
+    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, &desc, count, candidates),
+                 "culv_vk_rank_physical_devices"))
+        return false;
+    if (*count > MAX_CANDIDATES) *count = MAX_CANDIDATES;
+    return true;
+}
+
+static bool contains(const char *text, const char *part)
+{
+    for (; *text; text++) {
+        size_t i = 0;
+        while (part[i] && tolower((unsigned char)text[i]) == tolower((unsigned char)part[i]))
+            i++;
+        if (!part[i]) return true;
+    }
+    return false;
+}
+
+static bool is_number(const char *text)
+{
+    return *text && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* The best candidate that suits the choice; NULL, with a message, when there is none. */
+static const culv_vk_candidate *pick(const culv_vk_candidate *candidates, uint32_t count, const char *choice)
+{
+    bool any = strcmp(choice, "auto") == 0 || strcmp(choice, "nvidia") == 0 || strcmp(choice, "soft") == 0;
+    unsigned long number = is_number(choice) ? strtoul(choice, NULL, 10) : count;
+    const culv_vk_candidate *refused = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!any && !(is_number(choice) ? i == number : contains(candidates[i].name, choice))) continue;
+        if (candidates[i].reachable) return &candidates[i];
+        if (!refused) refused = &candidates[i];
+    }
+    if (refused) {
+        report("%s: %s", refused->name, refused->why);
+    } else if (count == 0) {
+        report("Vulkan has no device on this machine (Debian: mesa-vulkan-drivers has one for the CPU)");
+    } else {
+        report("no device is \"%s\"; `--device list` shows them", choice);
+    }
+    return NULL;
+}
+
+static void explain(vulkan_setup *v, const culv_vk_candidate *candidates, uint32_t count, const char *choice)
+{
+    const char *other = NULL; /* why a real GPU was passed over */
+    for (uint32_t i = 0; i < count; i++) {
+        if (candidates[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU && !candidates[i].reachable)
+            other = candidates[i].why;
+    }
+    if (v->candidate.driver != CULV_DRIVER_SOFT) {
+        snprintf(v->why, sizeof v->why, "NVIDIA's driver");
+    } else if (strcmp(choice, "auto") != 0) {
+        snprintf(v->why, sizeof v->why, "the software twin, as asked for by --device %s", choice);
+    } else if (other) {
+        snprintf(v->why, sizeof v->why, "the software twin, because CUDA cannot reach the GPU: %s", other);
+    } else {
+        snprintf(v->why, sizeof v->why, "the software twin, because Vulkan shows no GPU here");
+    }
+}
+
+static bool choose_device(vulkan_setup *v, const char *choice)
+{
+    culv_driver driver = strcmp(choice, "nvidia") == 0 ? CULV_DRIVER_NVIDIA
+                         : strcmp(choice, "soft") == 0 ? CULV_DRIVER_SOFT
+                                                       : CULV_DRIVER_AUTO;
+    culv_vk_candidate candidates[MAX_CANDIDATES];
+    uint32_t count = 0;
+    if (!rank(v->instance, driver, candidates, &count)) return false;
+    const culv_vk_candidate *best = pick(candidates, count, choice);
+    if (!best) return false;
+    if (best->api_version < API_VERSION) {
+        report("%s: this sample needs Vulkan 1.3", best->name);
+        return false;
+    }
+    v->candidate = *best;
+    v->physical_device = best->physical_device;
+    explain(v, candidates, count, choice);
+    vkGetPhysicalDeviceProperties(v->physical_device, &v->properties);
+    vkGetPhysicalDeviceMemoryProperties(v->physical_device, &v->memory);
+    return true;
+}
+
+static bool create_device(vulkan_setup *v)
+{
+    VkQueueFamilyProperties families[MAX_NAMES];
+    uint32_t num_families = MAX_NAMES;
+    vkGetPhysicalDeviceQueueFamilyProperties(v->physical_device, &num_families, families);
+    v->queue_family = UINT32_MAX;
+    for (uint32_t i = 0; i < num_families && v->queue_family == UINT32_MAX; i++) {
+        if (families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) v->queue_family = i;
+    }
+    if (v->queue_family == UINT32_MAX) {
+        report("%s has no graphics queue", v->candidate.name);
+        return false;
+    }
+    v->timestamp_bits = families[v->queue_family].timestampValidBits;
+
+    const char *extensions[MAX_NAMES];
+    uint32_t num_extensions = culv_vk_device_extensions(API_VERSION, MAX_NAMES, extensions);
+    VkPhysicalDeviceVulkan13Features features13 = {.sType =
+                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+                                                   .synchronization2 = VK_TRUE,
+                                                   .dynamicRendering = VK_TRUE};
+    VkPhysicalDeviceVulkan12Features features12 = {.sType =
+                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+                                                   .pNext = &features13,
+                                                   .timelineSemaphore = VK_TRUE};
+    const float priority = 1.0f;
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                     .queueFamilyIndex = v->queue_family,
+                                     .queueCount = 1,
+                                     .pQueuePriorities = &priority};
+    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = &features12,
+                               .queueCreateInfoCount = 1,
+                               .pQueueCreateInfos = &queue,
+                               .enabledExtensionCount = num_extensions,
+                               .ppEnabledExtensionNames = extensions};
+    if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice")) return false;
+    volkLoadDevice(v->device);
+    vkGetDeviceQueue(v->device, v->queue_family, 0, &v->queue);
+    return true;
+}
+
+/* The twin is an offer, never a fallback that nobody asked for: `auto` allows it, and says so when it is
+ * used. */
+static bool allow_twin(const char *choice)
+{
+    if (strcmp(choice, "nvidia") == 0) return true;
+    culv_result result = culv_soft_enable();
+    return result == CULV_OK || strcmp(choice, "soft") != 0 || culv_ok(result, "culv_soft_enable");
+}
+
+bool vulkan_setup_create(vulkan_setup *v, const char *choice, bool validation)
+{
+    memset(v, 0, sizeof *v);
+    return allow_twin(choice) && create_instance(v, validation) && choose_device(v, choice) &&
+           create_device(v);
+}
+
+void vulkan_setup_destroy(vulkan_setup *v)
+{
+    if (v->device) vkDestroyDevice(v->device, NULL);
+    if (v->messenger) vkDestroyDebugUtilsMessengerEXT(v->instance, v->messenger, NULL);
+    if (v->instance) vkDestroyInstance(v->instance, NULL);
+    v->device = VK_NULL_HANDLE;
+    v->messenger = VK_NULL_HANDLE;
+    v->instance = VK_NULL_HANDLE;
+}
+
+bool vulkan_setup_list(void)
+{
+    vulkan_setup v;
+    memset(&v, 0, sizeof v);
+    culv_vk_candidate candidates[MAX_CANDIDATES];
+    uint32_t count = 0;
+    bool listed = allow_twin("auto") && create_instance(&v, false) &&
+                  rank(v.instance, CULV_DRIVER_AUTO, candidates, &count);
+    for (uint32_t i = 0; listed && i < count; i++) {
+        const culv_vk_candidate *c = &candidates[i];
+        if (c->reachable) {
+            printf("%u  %s: CUDA device %d by %s\n", i, c->name, c->cuda_ordinal,
+                   c->driver == CULV_DRIVER_SOFT ? "the software twin" : "NVIDIA's driver");
+        } else {
+            printf("%u  %s: not usable: %s\n", i, c->name, c->why);
+        }
+    }
+    vulkan_setup_destroy(&v);
+    return listed;
+}

@@ -1,0 +1,62 @@
+/* ripple's Vulkan instance and device, chosen so that CUDA can reach them. SPDX-License-Identifier: MIT */
+#ifndef RIPPLE_VULKAN_SETUP_H_
+#define RIPPLE_VULKAN_SETUP_H_
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <volk.h>
+
+#include <culvert/culvert.h>
+#include <culvert/vulkan.h>
+
+typedef struct vulkan_setup {
+    VkInstance instance;
+    VkDebugUtilsMessengerEXT messenger;
+    uint32_t num_messages; /* of the validation layer */
+    VkPhysicalDevice physical_device;
+    VkPhysicalDeviceProperties properties;
+    VkPhysicalDeviceMemoryProperties memory;
+    culv_vk_candidate candidate;
+    char why[2048]; /* why this device runs, in a sentence */
+    VkDevice device;
+    uint32_t queue_family;
+    uint32_t timestamp_bits; /* 0: the queue has no timestamps */
+    VkQueue queue;
+} vulkan_setup;
+
+/* `choice` is auto, nvidia, soft, a number of vulkan_setup_list(), or part of a device's name. False, with a
+ * message, on failure; destroy it either way. */
+bool vulkan_setup_create(vulkan_setup *v, const char *choice, bool validation);
+void vulkan_setup_destroy(vulkan_setup *v);
+
+/* Prints the devices with their numbers, best first, and why one cannot be used. */
+bool vulkan_setup_list(void);
+
+/* A buffer or image with memory of its own. */
+typedef struct vulkan_buffer {
+    VkBuffer buffer;
+    VkDeviceMemory memory;
+    VkDeviceSize size, allocation_size;
+    void *mapped; /* when host-visible */
+} vulkan_buffer;
+
+typedef struct vulkan_image {
+    VkImage image;
+    VkDeviceMemory memory;
+    VkImageView view;
+} vulkan_image;
+
+/* The first memory type in `bits` that has all of `wanted`, one that also has `preferred` if there is one.
+ * UINT32_MAX when none has. */
+uint32_t vulkan_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryPropertyFlags wanted,
+                            VkMemoryPropertyFlags preferred);
+bool vulkan_buffer_create(const vulkan_setup *v, VkDeviceSize size, VkBufferUsageFlags usage,
+                          bool host_visible, vulkan_buffer *out);
+void vulkan_buffer_destroy(const vulkan_setup *v, vulkan_buffer *buffer);
+bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D extent,
+                         VkSampleCountFlagBits samples, VkImageUsageFlags usage, VkImageAspectFlags aspect,
+                         vulkan_image *out);
+void vulkan_image_destroy(const vulkan_setup *v, vulkan_image *image);
+
+#endif

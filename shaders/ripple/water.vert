@@ -1,0 +1,14 @@
+/* ripple: the water's surface, pulled from the shared cells. SPDX-License-Identifier: MIT */
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "scene.glsl"
+
+layout(location = 0) out vec3 world;
+
+void main()
+{
+    vec4 cell;
+    world = mesh_vertex(gl_VertexIndex, cell);
+    world.y = cell.x;
+    gl_Position = view.view_projection * vec4(world, 1.0);
+}

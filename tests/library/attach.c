@@ -1,0 +1,333 @@
+/* Ranking and attaching: extensions, layers, versions, device groups. SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const test_case attach_cases[];
+
+enum { MAX_CANDIDATES = 16 };
+
+static uint32_t rank(PFN_vkGetInstanceProcAddr get, VkInstance instance, const culv_device_desc *desc,
+                     culv_vk_candidate out[MAX_CANDIDATES])
+{
+    uint32_t count = MAX_CANDIDATES;
+    for (int i = 0; i < MAX_CANDIDATES; i++)
+        out[i] = culv_vk_candidate_init();
+    LIB_OK(culv_vk_rank_physical_devices(get, instance, desc, &count, out));
+    REQUIRE(count >= 1 && count <= MAX_CANDIDATES);
+    return count;
+}
+
+static const culv_vk_candidate *find(const culv_vk_candidate *list, uint32_t count, VkPhysicalDevice device)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].physical_device == device) return &list[i];
+    FAIL("the device is not in the ranking");
+}
+
+static void ranking(void)
+{
+    lib_world w;
+    lib_open_vulkan(&w);
+    static culv_vk_candidate list[MAX_CANDIDATES];
+    uint32_t count = rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
+    bool reachable = true;
+    for (uint32_t i = 0; i < count; i++) {
+        /* Reachable ones first, each other one with its reason. */
+        REQUIRE(reachable || !list[i].reachable);
+        reachable = list[i].reachable != 0;
+        REQUIRE_EQ(list[i].reachable, list[i].reason == CULV_REASON_NONE);
+        REQUIRE_EQ(list[i].reachable, list[i].why[0] == '\0');
+        if (i > 0 && list[i].reachable && list[i - 1].driver == CULV_DRIVER_SOFT)
+            REQUIRE(list[i].driver != CULV_DRIVER_NVIDIA);
+        printf("  %s, reachable %u %s\n", list[i].name, list[i].reachable, list[i].why);
+    }
+    const culv_vk_candidate *c = find(list, count, w.vk.physical);
+    REQUIRE(c->reachable);
+    REQUIRE_EQ(c->driver, w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA);
+    REQUIRE_EQ(c->cuda_ordinal, 0);
+    REQUIRE(c->cuda_name[0] != '\0' && c->driver_name[0] != '\0');
+    REQUIRE_EQ_STR(c->name, w.vk.properties.deviceName);
+    REQUIRE_EQ(c->api_version, w.vk.properties.apiVersion);
+    REQUIRE_EQ(c->type, w.vk.properties.deviceType);
+    REQUIRE_EQ_BYTES(c->uuid.bytes, w.vk.id.deviceUUID, 16);
+    REQUIRE(c->group_size >= 1 && c->has_external_memory_fd && c->has_external_semaphore_fd);
+    REQUIRE(c->has_timeline_semaphore && c->buffer_opaque_fd_export && c->timeline_opaque_fd_export);
+
+    /* The driver that is not asked for is out of reach. */
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = w.cu->software ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
+    count = rank(vkGetInstanceProcAddr, w.vk.instance, &d, list);
+    c = find(list, count, w.vk.physical);
+    REQUIRE(!c->reachable && c->driver == CULV_DRIVER_AUTO && c->cuda_ordinal == -1);
+    REQUIRE(c->reason == CULV_REASON_DEVICE_UNKNOWN || c->reason == CULV_REASON_DRIVER_MISSING ||
+            c->reason == CULV_REASON_DRIVER_INIT || c->reason == CULV_REASON_SOFT_MISSING);
+    REQUIRE(strstr(c->why, c->name) != NULL);
+    lib_close(&w);
+}
+
+/* A device that CUDA cannot reach comes after the one it can, though the instance lists it first; an error
+ * about it names both. */
+static void ranking_of_two(void)
+{
+    lib_world w;
+    lib_open_vulkan(&w);
+    static culv_vk_candidate list[MAX_CANDIDATES];
+    culv_device *device = NULL;
+    uint32_t alone = rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
+    lib_lying = (lib_lies){.stranger_like = w.vk.physical};
+    uint32_t count = rank(lib_lying_loader, w.vk.instance, NULL, list);
+    REQUIRE_EQ(count, alone + 1);
+    REQUIRE(list[0].reachable && list[0].physical_device != lib_stranger());
+    const culv_vk_candidate *stranger = find(list, count, lib_stranger());
+    REQUIRE(!stranger->reachable && stranger->cuda_ordinal == -1 && stranger->driver == CULV_DRIVER_AUTO);
+    REQUIRE_EQ(stranger->reason, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, device,
+                culv_vk_device_open(lib_lying_loader, w.vk.instance, lib_stranger(), NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_SAYS("with a CUDA match"); /* the other one */
+    LIB_OK(culv_vk_device_open(lib_lying_loader, w.vk.instance, list[0].physical_device, NULL, &device));
+    culv_device_close(&device);
+    lib_close(&w);
+}
+
+/* The lists name what makes attaching work: no more than these was enabled. */
+static void attaching_with_the_lists(void)
+{
+    lib_world w;
+    lib_open(&w);
+    const char *names[8];
+    uint32_t layers = culv_vk_instance_layers(vkGetInstanceProcAddr, 8, names);
+    REQUIRE_EQ(layers, w.cu->software ? 1 : layers);
+    if (w.cu->software) REQUIRE_EQ_STR(names[0], "VK_LAYER_CULVERT_soft");
+    culv_device_counts counts = lib_counts(&w);
+    REQUIRE_EQ(counts.attachments, 1);
+    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk *second = NULL;
+    LIB_OK(culv_vk_attach(w.device, &d, &second));
+    REQUIRE_EQ(lib_counts(&w).attachments, 2);
+    culv_vk_detach(&second);
+    REQUIRE(second == NULL);
+    culv_vk_detach(&second);
+    REQUIRE_EQ(lib_counts(&w).attachments, 1);
+    lib_close(&w);
+}
+
+static void null_fields(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk *vk = NULL;
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = {"get_instance_proc_addr", "instance", "physical_device",
+                                            "device"};
+        culv_vk_desc d = lib_vk_desc(&w);
+        if (i == 0) d.get_instance_proc_addr = NULL;
+        if (i == 1) d.instance = NULL;
+        if (i == 2) d.physical_device = NULL;
+        if (i == 3) d.device = NULL;
+        LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+                    CULV_REASON_NULL_ARGUMENT);
+        LIB_SAYS(names[i]);
+    }
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, NULL, &vk), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    culv_vk_desc d = lib_vk_desc(&w);
+    LIB_ERROR(culv_vk_attach(w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    culv_device *device = NULL;
+    LIB_ERROR(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, &device),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    lib_close(&w);
+}
+
+static void open_without(lib_world *w, bool memory, bool semaphore)
+{
+    CUuuid uuid;
+    memset(w, 0, sizeof *w);
+    w->cu = lib_driver();
+    REQUIRE_EQ(w->cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
+                                          .software = w->cu->software,
+                                          .without_memory_fd = memory,
+                                          .without_semaphore_fd = semaphore});
+    w->fds = test_open_fds();
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &w->device));
+    if (!w->cu->software) w->fds = test_open_fds();
+}
+
+static void missing_extension(void)
+{
+    lib_world w;
+    culv_vk *vk = NULL;
+    for (int i = 0; i < 3; i++) {
+        open_without(&w, i != 1, i != 0);
+        culv_vk_desc d = lib_vk_desc(&w);
+        LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+                    CULV_REASON_EXTENSION_MISSING);
+        LIB_SAYS(i == 1 ? "VK_KHR_external_semaphore_fd" : "VK_KHR_external_memory_fd");
+        LIB_SAYS("culv_vk_device_extensions()");
+        lib_close(&w);
+    }
+}
+
+/* Software Vulkan has exportable timelines from the twin's layer alone. */
+static void missing_layer(void)
+{
+    lib_world w = {.cu = lib_driver()};
+    CUuuid uuid;
+    culv_vk *vk = NULL;
+    static culv_vk_candidate list[MAX_CANDIDATES];
+    if (!w.cu->software) SKIP("a GPU needs no layer");
+    REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+    unsetenv("VK_INSTANCE_LAYERS");
+    raw_vk_open(&w.vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .without_semaphore_fd = true});
+    w.fds = test_open_fds();
+    if (raw_vk_has_device_extension(w.vk.physical, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME))
+        SKIP("this Vulkan driver has VK_KHR_external_semaphore_fd without the layer");
+    uint32_t count = rank(vkGetInstanceProcAddr, w.vk.instance, NULL, list);
+    const culv_vk_candidate *c = find(list, count, w.vk.physical);
+    REQUIRE(!c->reachable);
+    REQUIRE_EQ(c->reason, CULV_REASON_LAYER_MISSING);
+    REQUIRE(strstr(c->why, "VK_LAYER_CULVERT_soft") != NULL);
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &w.device));
+    culv_vk_desc d = lib_vk_desc(&w);
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+                CULV_REASON_LAYER_MISSING);
+    LIB_SAYS("VK_LAYER_CULVERT_soft");
+    LIB_SAYS("culv_vk_instance_layers()");
+    lib_close(&w);
+}
+
+static void device_groups(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk *vk = NULL;
+    static culv_vk_candidate list[MAX_CANDIDATES];
+    culv_vk_desc d = lib_vk_desc(&w);
+    d.num_physical_devices = 2; /* said so: refused whatever the machine has */
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP);
+    lib_lying = (lib_lies){.group_size = 2};
+    d.get_instance_proc_addr = lib_lying_loader;
+    d.num_physical_devices = 0; /* not said: linked GPUs are refused */
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP);
+    LIB_SAYS("num_physical_devices");
+    d.num_physical_devices = 1;
+    LIB_OK(culv_vk_attach(w.device, &d, &vk));
+    culv_vk_detach(&vk);
+    uint32_t count = rank(lib_lying_loader, w.vk.instance, NULL, list);
+    REQUIRE_EQ(find(list, count, w.vk.physical)->group_size, 2);
+    lib_close(&w);
+}
+
+static void old_vulkan(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk *vk = NULL;
+    culv_device *device = NULL;
+    static culv_vk_candidate list[MAX_CANDIDATES];
+    culv_vk_desc d = lib_vk_desc(&w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_VULKAN_VERSION);
+    LIB_REFUSES(culv_device, device,
+                culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION);
+    uint32_t count = rank(lib_lying_loader, w.vk.instance, NULL, list);
+    REQUIRE_EQ(find(list, count, w.vk.physical)->reason, CULV_REASON_VULKAN_VERSION);
+
+    /* Functions of 1.1 that the loader does not know for this instance. */
+    static const char *const functions[] = {
+        "vkGetPhysicalDeviceProperties2", "vkEnumeratePhysicalDeviceGroups",
+        "vkGetPhysicalDeviceExternalBufferProperties", "vkGetBufferMemoryRequirements2"};
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        lib_lying = (lib_lies){.missing = functions[i]};
+        LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+                    CULV_REASON_VULKAN_VERSION);
+        LIB_SAYS(functions[i]);
+    }
+    lib_lying = (lib_lies){0};
+    lib_close(&w);
+}
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL count_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                    VkDebugUtilsMessageTypeFlagsEXT types,
+                                                    const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                    void *user)
+{
+    (void)severity;
+    (void)types;
+    printf("VALIDATION %s\n", data->pMessage);
+    ++*(unsigned *)user;
+    return VK_FALSE;
+}
+
+/* An instance of Vulkan 1.1 on a device of a later version: nothing later may be asked of it (validation
+ * listens). */
+static void instance_of_vulkan_1_1(void)
+{
+    lib_world w;
+    lib_open(&w); /* finds the layers */
+    bool validation = w.vk.validation;
+    bool software = w.cu->software;
+    CUuuid uuid;
+    unsigned messages = 0;
+    culv_device *device = NULL;
+    static culv_vk_candidate list[MAX_CANDIDATES];
+    REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
+    lib_close(&w);
+    const char *layers[2], *extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
+    uint32_t num_layers = 0;
+    if (validation) layers[num_layers++] = "VK_LAYER_KHRONOS_validation";
+    if (software) layers[num_layers++] = "VK_LAYER_CULVERT_soft";
+    const VkDebugUtilsMessengerCreateInfoEXT info = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        .messageSeverity =
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
+        .pfnUserCallback = count_message,
+        .pUserData = &messages};
+    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                           .apiVersion = VK_API_VERSION_1_1};
+    const VkInstanceCreateInfo create = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                         .pApplicationInfo = &application,
+                                         .enabledLayerCount = num_layers,
+                                         .ppEnabledLayerNames = layers,
+                                         .enabledExtensionCount = validation ? 1 : 0,
+                                         .ppEnabledExtensionNames = extensions};
+    raw_vk old = {0};
+    VkDebugUtilsMessengerEXT messenger = VK_NULL_HANDLE;
+    VK_OK(vkCreateInstance(&create, NULL, &old.instance));
+    volkLoadInstance(old.instance);
+    if (validation) VK_OK(vkCreateDebugUtilsMessengerEXT(old.instance, &info, NULL, &messenger));
+    REQUIRE(raw_vk_find(&old, (const uint8_t *)uuid.bytes, &old.physical) > 0);
+    uint32_t count = rank(vkGetInstanceProcAddr, old.instance, NULL, list);
+    REQUIRE(find(list, count, old.physical)->reachable);
+    REQUIRE(find(list, count, old.physical)->has_timeline_semaphore);
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, old.instance, old.physical, NULL, &device));
+    culv_device_close(&device);
+    if (validation) vkDestroyDebugUtilsMessengerEXT(old.instance, messenger, NULL);
+    vkDestroyInstance(old.instance, NULL);
+    REQUIRE_EQ(messages, 0);
+}
+
+const test_case attach_cases[] = {
+    {.name = "rank.order_and_reasons", .run = ranking},
+    {.name = "rank.two_devices", .run = ranking_of_two},
+    {.name = "attach.with_the_lists", .run = attaching_with_the_lists},
+    {.name = "attach.null_fields", .run = null_fields},
+    {.name = "attach.missing_extension", .run = missing_extension},
+    {.name = "attach.missing_layer", .run = missing_layer},
+    {.name = "attach.device_groups", .run = device_groups},
+    {.name = "attach.old_vulkan", .run = old_vulkan},
+    {.name = "attach.instance_of_vulkan_1_1", .run = instance_of_vulkan_1_1},
+    {.name = NULL},
+};

@@ -1,0 +1,373 @@
+/* The library's core, without a device: names, versions, the last error, NULLs, the log.
+ * SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void versions(void)
+{
+    char text[32];
+    REQUIRE_EQ(culv_version(), CULV_VERSION);
+    REQUIRE_EQ(CULV_VERSION, CULV_VERSION_MAJOR * 1000000 + CULV_VERSION_MINOR * 1000 + CULV_VERSION_PATCH);
+    snprintf(text, sizeof text, "%d.%d.%d", CULV_VERSION_MAJOR, CULV_VERSION_MINOR, CULV_VERSION_PATCH);
+    REQUIRE_EQ_STR(culv_version_string(), text);
+}
+
+static void result_names(void)
+{
+    static const struct {
+        culv_result result;
+        int value;
+        const char *name;
+    } rows[] = {{CULV_OK, 0, "CULV_OK"},
+                {CULV_ERROR_INVALID, -1, "CULV_ERROR_INVALID"},
+                {CULV_ERROR_BUSY, -2, "CULV_ERROR_BUSY"},
+                {CULV_ERROR_UNSUPPORTED, -10, "CULV_ERROR_UNSUPPORTED"},
+                {CULV_ERROR_NO_DEVICE, -11, "CULV_ERROR_NO_DEVICE"},
+                {CULV_ERROR_OUT_OF_MEMORY, -12, "CULV_ERROR_OUT_OF_MEMORY"},
+                {CULV_ERROR_DRIVER, -20, "CULV_ERROR_DRIVER"},
+                {CULV_ERROR_ASYNC, -21, "CULV_ERROR_ASYNC"},
+                {CULV_ERROR_INTERNAL, -30, "CULV_ERROR_INTERNAL"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        REQUIRE_EQ(rows[i].result, rows[i].value);
+        REQUIRE_EQ_STR(culv_result_name(rows[i].result), rows[i].name);
+    }
+    static const int others[] = {1, -3, -9, -22, -31, 0x7fffffff, -0x7fffffff - 1};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        REQUIRE_EQ_STR(culv_result_name((culv_result)others[i]), "unknown");
+}
+
+/* Reasons are stable: their values too, since programs store them. New ones go to the end. */
+static void reason_names(void)
+{
+    static const char *const names[] = {"NONE",
+                                        "NULL_ARGUMENT",
+                                        "STRUCT_SIZE",
+                                        "VALUE",
+                                        "SIZE",
+                                        "RANGE",
+                                        "HANDLE_TYPE",
+                                        "HANDLE_BAD",
+                                        "HANDLE_KIND",
+                                        "HANDLE_REFUSED",
+                                        "DEVICE_MISMATCH",
+                                        "DEVICE_UNKNOWN",
+                                        "DEVICE_GROUP",
+                                        "DEVICE_SLICE",
+                                        "DRIVER_MISSING",
+                                        "DRIVER_TOO_OLD",
+                                        "DRIVER_INIT",
+                                        "DRIVER_REFUSED",
+                                        "SOFT_MISSING",
+                                        "EXTENSION_MISSING",
+                                        "LAYER_MISSING",
+                                        "VULKAN_VERSION",
+                                        "DEDICATED",
+                                        "NOT_EXPORTABLE",
+                                        "TIMELINE_BACKWARDS",
+                                        "STREAM_DEVICE",
+                                        "CONTEXT_DEVICE",
+                                        "NOT_BUILT",
+                                        "HOST_MEMORY",
+                                        "DEVICE_MEMORY",
+                                        "EARLIER_FAILURE",
+                                        "DEVICE_LOST",
+                                        "OS"};
+    const int known = (int)(sizeof names / sizeof names[0]);
+    REQUIRE(CULV_REASON_COUNT_ >= known);
+    for (int i = 0; i < known; i++)
+        REQUIRE_EQ_STR(culv_reason_name((culv_reason)i), names[i]);
+    for (int i = 0; i < CULV_REASON_COUNT_; i++) {
+        REQUIRE(strlen(culv_reason_name((culv_reason)i)) >= 2);
+        REQUIRE(strlen(culv_reason_text((culv_reason)i)) >= 8);
+        for (int j = 0; j < i; j++) {
+            REQUIRE(strcmp(culv_reason_name((culv_reason)i), culv_reason_name((culv_reason)j)) != 0);
+            REQUIRE(strcmp(culv_reason_text((culv_reason)i), culv_reason_text((culv_reason)j)) != 0);
+        }
+    }
+    static const int others[] = {-1, CULV_REASON_COUNT_, 1000, 0x7fffffff};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        REQUIRE_EQ_STR(culv_reason_name((culv_reason)others[i]), "unknown");
+        REQUIRE_EQ_STR(culv_reason_text((culv_reason)others[i]), "unknown");
+    }
+}
+
+/* The last error ------------------------------------------------------------------------------------------
+ */
+
+static pthread_barrier_t barrier;
+
+static void *other_thread(void *unused)
+{
+    (void)unused;
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    REQUIRE_EQ(e.result, CULV_OK); /* a thread begins without one */
+    REQUIRE_EQ(e.reason, CULV_REASON_NONE);
+    REQUIRE_EQ_STR(culv_last_error_message(), "");
+    pthread_barrier_wait(&barrier); /* the first thread has its error */
+    LIB_ERROR(culv_device_open_by_uuid(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("culv_device_open_by_uuid");
+    pthread_barrier_wait(&barrier); /* both have */
+    pthread_barrier_wait(&barrier); /* the first has looked */
+    LIB_SAYS("culv_device_open_by_uuid");
+    return NULL;
+}
+
+static void last_error_is_the_threads_own(void)
+{
+    pthread_t thread;
+    REQUIRE_EQ(pthread_barrier_init(&barrier, NULL, 2), 0);
+    LIB_ERROR(culv_buffer_map(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(pthread_create(&thread, NULL, other_thread, NULL), 0);
+    pthread_barrier_wait(&barrier);
+    pthread_barrier_wait(&barrier);
+    LIB_SAYS("culv_buffer_map");
+    pthread_barrier_wait(&barrier);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    LIB_SAYS("culv_buffer_map");
+    pthread_barrier_destroy(&barrier);
+}
+
+static void last_error_stays_after_success(void)
+{
+    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
+    VkBufferMemoryBarrier2 b;
+    LIB_ERROR(culv_buffer_map(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    memset(&t.buffer, 1, sizeof t.buffer);
+    LIB_OK(culv_vk_buffer_release_barrier2(&t, &b));
+    LIB_SAYS("culv_buffer_map");
+}
+
+/* An older program's culv_error is shorter, a newer one's longer. */
+static void last_error_copies_as_far_as_it_fits(void)
+{
+    struct {
+        culv_error e;
+        unsigned char beyond[64];
+    } out;
+    LIB_ERROR(culv_buffer_map(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+
+    memset(&out, 0x77, sizeof out);
+    out.e.struct_size = offsetof(culv_error, native_api);
+    culv_last_error(&out.e);
+    REQUIRE_EQ(out.e.struct_size, offsetof(culv_error, native_api));
+    REQUIRE_EQ(out.e.result, CULV_ERROR_INVALID);
+    REQUIRE_EQ(out.e.reason, CULV_REASON_NULL_ARGUMENT);
+    for (size_t i = offsetof(culv_error, native_api); i < sizeof out; i++)
+        REQUIRE_EQ(((unsigned char *)&out)[i], 0x77);
+
+    memset(&out, 0x77, sizeof out);
+    out.e.struct_size = sizeof(culv_error) + 32;
+    culv_last_error(&out.e);
+    REQUIRE_EQ(out.e.struct_size, sizeof(culv_error) + 32);
+    REQUIRE_EQ_STR(out.e.message, culv_last_error_message());
+    for (size_t i = 0; i < sizeof out.beyond; i++)
+        REQUIRE_EQ(out.beyond[i], i < 32 ? 0 : 0x77); /* what this library does not know is zero */
+
+    static const size_t tiny[] = {0, 1, sizeof(size_t) - 1, sizeof(size_t)};
+    for (size_t t = 0; t < sizeof tiny / sizeof tiny[0]; t++) {
+        memset(&out, 0x77, sizeof out);
+        out.e.struct_size = tiny[t];
+        culv_last_error(&out.e);
+        for (size_t i = sizeof(size_t); i < sizeof out; i++)
+            REQUIRE_EQ(((unsigned char *)&out)[i], 0x77);
+    }
+    culv_last_error(NULL);
+}
+
+/* NULLs ---------------------------------------------------------------------------------------------------
+ */
+
+static void refuses_null(culv_result result, const char *call)
+{
+    if (strstr(call, "culv_vk_semaphore_import") != NULL) return; /* whose NULLs mark a forgotten error */
+    lib_require_error(__FILE__, __LINE__, call, result, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+}
+#define NULLS(call) (lib_forget_error(), refuses_null((call), #call))
+
+/* What can be NULL without a device; library-device has the rest. */
+static void nulls(void)
+{
+    culv_uuid uuid = {{1}};
+    culv_device *device = POISON(culv_device);
+    NULLS(culv_device_open_by_uuid(NULL, NULL, &device));
+    NULLS(culv_device_open_by_uuid(&uuid, NULL, NULL));
+    NULLS(culv_device_open_by_ordinal(0, NULL, NULL));
+    culv_device_caps caps = culv_device_caps_init();
+    NULLS(culv_device_get_caps(NULL, &caps));
+    culv_device_counts counts = culv_device_counts_init();
+    NULLS(culv_device_get_counts(NULL, &counts));
+    REQUIRE_EQ(culv_device_is_software(NULL), 0);
+    REQUIRE(culv_device_context(NULL) == NULL);
+    REQUIRE_EQ(culv_device_ordinal(NULL), -1);
+    REQUIRE(culv_device_cuda_proc(NULL, "cuInit", 2000) == NULL);
+
+    culv_memory *memory = POISON(culv_memory);
+    culv_memory_desc memory_desc = culv_memory_desc_init();
+    NULLS(culv_memory_import_take(NULL, &memory_desc, &memory));
+    NULLS(culv_memory_import_borrow(NULL, &memory_desc, &memory));
+    REQUIRE_EQ(culv_memory_size(NULL), 0);
+    culv_buffer *buffer = POISON(culv_buffer);
+    NULLS(culv_buffer_map(NULL, NULL, &buffer));
+    REQUIRE_EQ(culv_buffer_pointer(NULL), 0);
+    REQUIRE_EQ(culv_buffer_size(NULL), 0);
+
+    culv_semaphore *semaphore = POISON(culv_semaphore);
+    culv_semaphore_desc semaphore_desc = culv_semaphore_desc_init();
+    NULLS(culv_semaphore_import_take(NULL, &semaphore_desc, &semaphore));
+    NULLS(culv_semaphore_import_borrow(NULL, &semaphore_desc, &semaphore));
+    NULLS(culv_semaphore_signal(NULL, NULL, 1));
+    NULLS(culv_semaphore_wait(NULL, NULL, 1));
+    culv_semaphore_note_value(NULL, 1);
+    REQUIRE_EQ(culv_semaphore_last_value(NULL), 0);
+
+    culv_vk *vk = POISON(culv_vk);
+    culv_vk_desc vk_desc = culv_vk_desc_init();
+    culv_vk_memory_desc vk_memory_desc = culv_vk_memory_desc_init();
+    culv_vk_semaphore_desc vk_semaphore_desc = culv_vk_semaphore_desc_init();
+    uint32_t count = 7;
+    NULLS(culv_vk_rank_physical_devices(NULL, NULL, NULL, &count, NULL));
+    NULLS(culv_vk_rank_physical_devices(lib_lying_loader, NULL, NULL, &count, NULL));
+    NULLS(culv_vk_device_open(NULL, NULL, NULL, NULL, &device));
+    NULLS(culv_vk_device_open(lib_lying_loader, NULL, NULL, NULL, &device));
+    NULLS(culv_vk_attach(NULL, &vk_desc, &vk));
+    NULLS(culv_vk_memory_import(NULL, &vk_memory_desc, &memory));
+    LIB_ERROR(culv_vk_semaphore_import(NULL, &vk_semaphore_desc, &semaphore), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(count, 7);
+    REQUIRE(device == POISON(culv_device) && memory == POISON(culv_memory) && buffer == POISON(culv_buffer));
+    REQUIRE(semaphore == POISON(culv_semaphore) && vk == POISON(culv_vk));
+
+    culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
+    VkBufferMemoryBarrier2 b2;
+    culv_vk_buffer_barrier b;
+    NULLS(culv_vk_buffer_release_barrier2(NULL, &b2));
+    NULLS(culv_vk_buffer_acquire_barrier2(NULL, &b2));
+    NULLS(culv_vk_buffer_release_barrier(NULL, &b));
+    NULLS(culv_vk_buffer_acquire_barrier(NULL, &b));
+    NULLS(culv_vk_buffer_release_barrier2(&transfer, NULL));
+    NULLS(culv_vk_buffer_acquire_barrier2(&transfer, NULL));
+    NULLS(culv_vk_buffer_release_barrier(&transfer, NULL));
+    NULLS(culv_vk_buffer_acquire_barrier(&transfer, NULL));
+    NULLS(culv_vk_buffer_release_barrier2(&transfer, &b2)); /* its buffer is VK_NULL_HANDLE */
+
+    REQUIRE_EQ(culv_vk_instance_extensions(VK_API_VERSION_1_3, 8, NULL), 0);
+    REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_3, 8, NULL), 2);
+    REQUIRE_EQ(culv_vk_instance_layers(NULL, 0, NULL), 0);
+}
+
+static void nulls_to_destroy(void)
+{
+    culv_device *device = NULL;
+    culv_memory *memory = NULL;
+    culv_buffer *buffer = NULL;
+    culv_semaphore *semaphore = NULL;
+    culv_vk *vk = NULL;
+    culv_device_close(NULL);
+    culv_device_close(&device);
+    culv_memory_destroy(NULL);
+    culv_memory_destroy(&memory);
+    culv_buffer_unmap(NULL);
+    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap_after(NULL, NULL);
+    culv_buffer_unmap_after(&buffer, NULL);
+    culv_semaphore_destroy(NULL);
+    culv_semaphore_destroy(&semaphore);
+    culv_semaphore_destroy_after(NULL, NULL);
+    culv_semaphore_destroy_after(&semaphore, NULL);
+    culv_vk_detach(NULL);
+    culv_vk_detach(&vk);
+}
+
+/* What a caller must enable, and barriers ------------------------------------------------------------------
+ */
+
+static void extension_lists(void)
+{
+    const char *names[4] = {"poison", "poison", "poison", "poison"};
+    REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_1, 0, names), 3);
+    REQUIRE_EQ_STR(names[0], "poison");
+    REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_1, 1, names), 3);
+    REQUIRE_EQ_STR(names[0], VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+    REQUIRE_EQ_STR(names[1], "poison");
+    REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_1, 4, names), 3);
+    REQUIRE_EQ_STR(names[1], VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
+    REQUIRE_EQ_STR(names[2], VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME);
+    REQUIRE_EQ_STR(names[3], "poison");
+    REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_2, 4, names), 2);
+    REQUIRE_EQ(culv_vk_instance_extensions(VK_API_VERSION_1_1, 4, names), 0);
+}
+
+static void barrier_forms(void)
+{
+    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
+    VkBufferMemoryBarrier2 two;
+    culv_vk_buffer_barrier one;
+    memset(&t.buffer, 0x11, sizeof t.buffer);
+    t.queue_family = 3;
+    LIB_OK(culv_vk_buffer_release_barrier2(&t, &two));
+    REQUIRE_EQ(two.sType, VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2);
+    REQUIRE(two.pNext == NULL && memcmp(&two.buffer, &t.buffer, sizeof t.buffer) == 0);
+    REQUIRE_EQ(two.srcQueueFamilyIndex, 3);
+    REQUIRE_EQ(two.dstQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
+    REQUIRE(two.offset == 0 && two.size == VK_WHOLE_SIZE);
+    REQUIRE_EQ(two.srcStageMask, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    REQUIRE_EQ(two.srcAccessMask, VK_ACCESS_2_MEMORY_WRITE_BIT);
+    LIB_OK(culv_vk_buffer_acquire_barrier2(&t, &two));
+    REQUIRE_EQ(two.srcQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
+    REQUIRE_EQ(two.dstQueueFamilyIndex, 3);
+    REQUIRE_EQ(two.dstAccessMask, VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT);
+
+    t.offset = 256;
+    t.size = 512;
+    t.stage = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT;
+    t.access = VK_ACCESS_2_SHADER_READ_BIT;
+    LIB_OK(culv_vk_buffer_acquire_barrier(&t, &one));
+    REQUIRE_EQ(one.dst_stage, VK_PIPELINE_STAGE_VERTEX_SHADER_BIT);
+    REQUIRE_EQ(one.barrier.sType, VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
+    REQUIRE_EQ(one.barrier.dstAccessMask, VK_ACCESS_SHADER_READ_BIT);
+    REQUIRE(one.barrier.offset == 256 && one.barrier.size == 512);
+    REQUIRE_EQ(one.barrier.srcQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
+    LIB_OK(culv_vk_buffer_release_barrier(&t, &one));
+    REQUIRE_EQ(one.src_stage, VK_PIPELINE_STAGE_VERTEX_SHADER_BIT);
+    REQUIRE_EQ(one.barrier.dstQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
+
+    culv_vk_buffer_barrier before = one;
+    t.stage = VK_PIPELINE_STAGE_2_COPY_BIT; /* only in synchronization2 */
+    LIB_ERROR(culv_vk_buffer_release_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_buffer_acquire_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_OK(culv_vk_buffer_release_barrier2(&t, &two));
+    t.stage = 0;
+    t.access = VK_ACCESS_2_SHADER_STORAGE_READ_BIT;
+    LIB_ERROR(culv_vk_buffer_acquire_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    t.access = 0;
+    static const uint32_t special[] = {VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_EXTERNAL,
+                                       VK_QUEUE_FAMILY_FOREIGN_EXT};
+    for (size_t i = 0; i < 3; i++) {
+        t.queue_family = special[i];
+        LIB_ERROR(culv_vk_buffer_release_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_buffer_acquire_barrier2(&t, &two), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    }
+    REQUIRE_EQ_BYTES(&one, &before, sizeof one);
+}
+
+static const test_case cases[] = {
+    {.name = "versions", .run = versions},
+    {.name = "names.results", .run = result_names},
+    {.name = "names.reasons", .run = reason_names},
+    {.name = "last_error.is_the_threads_own", .run = last_error_is_the_threads_own},
+    {.name = "last_error.stays_after_success", .run = last_error_stays_after_success},
+    {.name = "last_error.copies_as_far_as_it_fits", .run = last_error_copies_as_far_as_it_fits},
+    {.name = "nulls.arguments", .run = nulls},
+    {.name = "nulls.destroy", .run = nulls_to_destroy},
+    {.name = "vulkan.extension_lists", .run = extension_lists},
+    {.name = "vulkan.barrier_forms", .run = barrier_forms},
+    {.name = NULL},
+};
+extern const test_case log_cases[], struct_cases[];
+const test_case *const test_suite_tables[] = {cases, log_cases, struct_cases, NULL};

@@ -1,0 +1,335 @@
+/* Descriptors of older and newer programs: struct_size in every one of them. SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const test_case struct_cases[];
+
+/* A call that takes a descriptor of `size` bytes and undoes what it did; oldest: bytes of the shortest
+ * descriptor that still means the same. */
+typedef struct described {
+    const char *name;
+    const void *desc;
+    size_t size, oldest;
+    culv_result (*call)(lib_world *w, const void *desc);
+} described;
+
+static void check(lib_world *w, const described *d)
+{
+    unsigned char *copy = malloc(1 << 17);
+    REQUIRE(copy != NULL);
+    static const size_t wrong[] = {0, 1, 4, sizeof(size_t), 65537, 100000, SIZE_MAX};
+    printf("%s\n", d->name);
+    memset(copy, 0, 1 << 17);
+    memcpy(copy, d->desc, d->size);
+    LIB_OK(d->call(w, copy));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        memcpy(copy, &wrong[i], sizeof(size_t));
+        LIB_ERROR(d->call(w, copy), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        LIB_SAYS(d->name);
+    }
+    free(copy);
+    /* Just as long as it says, so that a sanitizer sees a read beyond. */
+    for (size_t size = d->oldest; size <= d->size + 24; size += size < d->size ? d->size - size : 8) {
+        copy = calloc(1, size);
+        REQUIRE(copy != NULL);
+        memcpy(copy, d->desc, size < d->size ? size : d->size);
+        memcpy(copy, &size, sizeof size);
+        LIB_OK(d->call(w, copy));
+        if (size > d->size) {
+            copy[size - 1] = 1; /* a newer program uses what this library does not know */
+            LIB_ERROR(d->call(w, copy), CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE);
+            LIB_SAYS(d->name);
+        }
+        free(copy);
+    }
+}
+
+static culv_result open_device(lib_world *w, const void *desc)
+{
+    culv_device *device = POISON(culv_device);
+    culv_result r = culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, desc, &device);
+    if (r == CULV_OK)
+        culv_device_close(&device);
+    else
+        REQUIRE(device == POISON(culv_device));
+    return r;
+}
+
+static culv_result open_ordinal(lib_world *w, const void *desc)
+{
+    culv_device *device = POISON(culv_device);
+    (void)w;
+    culv_result r = culv_device_open_by_ordinal(0, desc, &device);
+    if (r == CULV_OK)
+        culv_device_close(&device);
+    else
+        REQUIRE(device == POISON(culv_device));
+    return r;
+}
+
+static culv_result rank(lib_world *w, const void *desc)
+{
+    uint32_t count = 77;
+    culv_result r = culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, desc, &count, NULL);
+    REQUIRE((count == 77) == (r != CULV_OK));
+    return r;
+}
+
+static culv_result attach(lib_world *w, const void *desc)
+{
+    culv_vk *vk = POISON(culv_vk);
+    culv_result r = culv_vk_attach(w->device, desc, &vk);
+    if (r == CULV_OK)
+        culv_vk_detach(&vk);
+    else
+        REQUIRE(vk == POISON(culv_vk));
+    return r;
+}
+
+static culv_result import_memory(lib_world *w, const void *desc)
+{
+    culv_memory *memory = POISON(culv_memory);
+    culv_result r = culv_memory_import_borrow(w->device, desc, &memory);
+    if (r == CULV_OK)
+        culv_memory_destroy(&memory);
+    else
+        REQUIRE(memory == POISON(culv_memory));
+    return r;
+}
+
+static culv_result import_vk_memory(lib_world *w, const void *desc)
+{
+    culv_memory *memory = POISON(culv_memory);
+    culv_result r = culv_vk_memory_import(w->attachment, desc, &memory);
+    if (r == CULV_OK)
+        culv_memory_destroy(&memory);
+    else
+        REQUIRE(memory == POISON(culv_memory));
+    return r;
+}
+
+static culv_memory *shared_memory;
+
+static culv_result map(lib_world *w, const void *desc)
+{
+    culv_buffer *buffer = POISON(culv_buffer);
+    (void)w;
+    culv_result r = culv_buffer_map(shared_memory, desc, &buffer);
+    if (r == CULV_OK)
+        culv_buffer_unmap(&buffer);
+    else
+        REQUIRE(buffer == POISON(culv_buffer));
+    return r;
+}
+
+static culv_result import_semaphore(lib_world *w, const void *desc)
+{
+    culv_semaphore *semaphore = POISON(culv_semaphore);
+    culv_result r = culv_semaphore_import_borrow(w->device, desc, &semaphore);
+    if (r == CULV_OK)
+        culv_semaphore_destroy(&semaphore);
+    else
+        REQUIRE(semaphore == POISON(culv_semaphore));
+    return r;
+}
+
+static culv_result import_vk_semaphore(lib_world *w, const void *desc)
+{
+    culv_semaphore *semaphore = POISON(culv_semaphore);
+    culv_result r = culv_vk_semaphore_import(w->attachment, desc, &semaphore);
+    if (r == CULV_OK)
+        culv_semaphore_destroy(&semaphore);
+    else
+        REQUIRE(semaphore == POISON(culv_semaphore));
+    return r;
+}
+
+static culv_result barriers(lib_world *w, const void *desc)
+{
+    culv_vk_buffer_barrier one;
+    VkBufferMemoryBarrier2 two;
+    (void)w;
+    culv_result r = culv_vk_buffer_release_barrier(desc, &one);
+    REQUIRE_EQ(culv_vk_buffer_acquire_barrier(desc, &one), r);
+    REQUIRE_EQ(culv_vk_buffer_release_barrier2(desc, &two), r);
+    REQUIRE_EQ(culv_vk_buffer_acquire_barrier2(desc, &two), r);
+    return r;
+}
+
+static void descriptors(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer buffer;
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 3, true);
+    int fd = raw_vk_buffer_fd(&w.vk, &buffer);
+    int timeline_fd = raw_vk_timeline_fd(&w.vk, timeline);
+    shared_memory = lib_import(&w, &buffer);
+
+    culv_device_desc device = culv_device_desc_init();
+    culv_vk_desc vk = lib_vk_desc(&w);
+    culv_memory_desc memory = lib_memory_desc(&w, &buffer, fd);
+    culv_buffer_desc range = culv_buffer_desc_init();
+    culv_semaphore_desc semaphore = culv_semaphore_desc_init();
+    semaphore.handle = culv_handle_opaque_fd(timeline_fd);
+    semaphore.type = CULV_SEMAPHORE_TIMELINE;
+    culv_vk_memory_desc vk_memory = culv_vk_memory_desc_init();
+    vk_memory.memory = buffer.memory;
+    vk_memory.allocation_size = buffer.allocation_size;
+    culv_vk_semaphore_desc vk_semaphore = culv_vk_semaphore_desc_init();
+    vk_semaphore.semaphore = timeline;
+    vk_semaphore.type = CULV_SEMAPHORE_TIMELINE;
+    culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
+    transfer.buffer = buffer.buffer;
+
+    const described rows[] = {
+        {"culv_device_desc", &device, sizeof device, 16, open_device},
+        {"culv_device_desc", &device, sizeof device, 16, open_ordinal},
+        {"culv_device_desc", &device, sizeof device, 16, rank},
+        {"culv_vk_desc", &vk, sizeof vk, offsetof(culv_vk_desc, api_version), attach},
+        {"culv_memory_desc", &memory, sizeof memory, offsetof(culv_memory_desc, dedicated), import_memory},
+        {"culv_buffer_desc", &range, sizeof range, 16, map},
+        {"culv_semaphore_desc", &semaphore, sizeof semaphore, offsetof(culv_semaphore_desc, value),
+         import_semaphore},
+        {"culv_vk_memory_desc", &vk_memory, sizeof vk_memory, offsetof(culv_vk_memory_desc, dedicated),
+         import_vk_memory},
+        {"culv_vk_semaphore_desc", &vk_semaphore, sizeof vk_semaphore,
+         offsetof(culv_vk_semaphore_desc, label), import_vk_semaphore},
+        {"culv_vk_buffer_transfer", &transfer, sizeof transfer, offsetof(culv_vk_buffer_transfer, stage),
+         barriers},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        check(&w, &rows[i]);
+
+    culv_memory_destroy(&shared_memory);
+    close(fd);
+    close(timeline_fd);
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    raw_vk_buffer_destroy(&w.vk, &buffer);
+    lib_close(&w);
+}
+
+/* An error in an old, short descriptor is reported without looking beyond it. */
+static void short_transfer_with_an_error(void)
+{
+    size_t size = offsetof(culv_vk_buffer_transfer, access);
+    culv_vk_buffer_transfer *t = calloc(1, size);
+    culv_vk_buffer_barrier out;
+    VkPipelineStageFlags2 stage = VK_PIPELINE_STAGE_2_COPY_BIT;
+    REQUIRE(t != NULL);
+    memcpy(t, &size, sizeof size);
+    memset((char *)t + offsetof(culv_vk_buffer_transfer, buffer), 1, sizeof(VkBuffer));
+    memcpy((char *)t + offsetof(culv_vk_buffer_transfer, stage), &stage, sizeof stage);
+    LIB_ERROR(culv_vk_buffer_release_barrier(t, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    free(t);
+}
+
+/* Structs that Culvert fills. */
+static void outputs(void)
+{
+    struct {
+        culv_device_caps caps;
+        unsigned char beyond[32];
+    } out;
+    struct {
+        culv_device_counts counts;
+        unsigned char beyond[32];
+    } numbers;
+    culv_device *device = NULL;
+    (void)lib_driver();
+    LIB_OK(culv_device_open_by_ordinal(0, NULL, &device));
+
+    memset(&out, 0x77, sizeof out);
+    out.caps.struct_size = offsetof(culv_device_caps, uuid);
+    LIB_OK(culv_device_get_caps(device, &out.caps));
+    REQUIRE(out.caps.name[0] != 0x77);
+    for (size_t i = offsetof(culv_device_caps, uuid); i < sizeof out; i++)
+        REQUIRE_EQ(((unsigned char *)&out)[i], 0x77);
+    memset(&out, 0x77, sizeof out);
+    out.caps.struct_size = sizeof out.caps + 16;
+    LIB_OK(culv_device_get_caps(device, &out.caps));
+    REQUIRE_EQ(out.caps.struct_size, sizeof out.caps + 16);
+    for (size_t i = 0; i < sizeof out.beyond; i++)
+        REQUIRE_EQ(out.beyond[i], i < 16 ? 0 : 0x77);
+
+    memset(&numbers, 0x77, sizeof numbers);
+    numbers.counts.struct_size = offsetof(culv_device_counts, mappings);
+    LIB_OK(culv_device_get_counts(device, &numbers.counts));
+    REQUIRE_EQ(numbers.counts.memories, 0);
+    for (size_t i = offsetof(culv_device_counts, mappings); i < sizeof numbers; i++)
+        REQUIRE_EQ(((unsigned char *)&numbers)[i], 0x77);
+
+    /* A struct that was not initialized is refused, not half filled or overrun. */
+    static const size_t wrong[] = {0, sizeof(size_t), 65537, SIZE_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        memset(&out, 0x77, sizeof out);
+        out.caps.struct_size = wrong[i];
+        LIB_ERROR(culv_device_get_caps(device, &out.caps), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        memset(&numbers, 0x77, sizeof numbers);
+        numbers.counts.struct_size = wrong[i];
+        LIB_ERROR(culv_device_get_counts(device, &numbers.counts), CULV_ERROR_INVALID,
+                  CULV_REASON_STRUCT_SIZE);
+    }
+    culv_device_close(&device);
+}
+
+/* The array of culv_vk_rank_physical_devices() has the caller's stride. */
+static void candidates(void)
+{
+    lib_world w;
+    lib_open_vulkan(&w);
+    uint32_t count = 0;
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, NULL));
+    REQUIRE(count >= 1 && count < 64);
+    uint32_t total = count;
+    culv_vk_candidate *now = calloc(count, sizeof *now);
+    size_t stride = sizeof(culv_vk_candidate) + 64;
+    char *newer = malloc((total + 1) * stride);
+    REQUIRE(now != NULL && newer != NULL);
+    for (uint32_t i = 0; i < total; i++)
+        now[i] = culv_vk_candidate_init();
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, now));
+    REQUIRE_EQ(count, total);
+    memset(newer, 0x77, (total + 1) * stride);
+    for (uint32_t i = 0; i < total; i++)
+        memcpy(newer + i * stride, &stride, sizeof stride);
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count,
+                                         (culv_vk_candidate *)(void *)newer));
+    for (uint32_t i = 0; i < total; i++) {
+        REQUIRE_EQ_BYTES(newer + i * stride + sizeof(size_t), (char *)&now[i] + sizeof(size_t),
+                         sizeof(culv_vk_candidate) - sizeof(size_t));
+        for (size_t k = sizeof(culv_vk_candidate); k < stride; k++)
+            REQUIRE_EQ(newer[i * stride + k], 0);
+    }
+    REQUIRE_EQ(newer[total * stride], 0x77); /* no more elements than there are */
+
+    count = 0; /* room for none */
+    memset(newer, 0x77, stride);
+    memcpy(newer, &stride, sizeof stride);
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count,
+                                         (culv_vk_candidate *)(void *)newer));
+    REQUIRE_EQ(count, total);
+    REQUIRE_EQ(newer[sizeof(size_t)], 0x77);
+
+    count = total;
+    now[0].struct_size = 0;
+    LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, now),
+              CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REQUIRE_EQ(count, total);
+    free(newer);
+    free(now);
+    lib_close(&w);
+}
+
+const test_case struct_cases[] = {
+    {.name = "structs.descriptors", .run = descriptors},
+    {.name = "structs.short_transfer_with_an_error", .run = short_transfer_with_an_error},
+    {.name = "structs.outputs", .run = outputs},
+    {.name = "structs.candidates", .run = candidates},
+    {.name = NULL},
+};

@@ -1,0 +1,320 @@
+/* Objects given up while the GPU still works with them: deferred behind a stream, or waited for.
+ * SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+extern const test_case deferred_cases[];
+
+/* A stream that waits for a timeline's value 1, and then writes the buffer: whoever releases the mapping
+ * before makes that a fault. */
+typedef struct busy {
+    raw_vk_buffer vk;
+    VkSemaphore gate;
+    culv_memory *memory;
+    culv_buffer *buffer;
+    culv_semaphore *semaphore;
+    CUstream stream;
+} busy;
+
+static void busy_begin(lib_world *w, busy *b)
+{
+    lib_open(w);
+    const raw_cuda *cu = w->cu;
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &b->vk);
+    b->gate = raw_vk_timeline(&w->vk, 0, true);
+    b->memory = lib_import(w, &b->vk);
+    LIB_OK(culv_buffer_map(b->memory, NULL, &b->buffer));
+    b->semaphore = lib_import_timeline(w, b->gate);
+    b->stream = lib_stream(w);
+    LIB_OK(culv_semaphore_wait(b->semaphore, b->stream, 1));
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(b->buffer), 0xfeedbeef, 65536 / 4, b->stream));
+    CU_IS(cu->StreamQuery(b->stream), CUDA_ERROR_NOT_READY);
+    lib_leave(w, before);
+}
+
+/* Once the gate is open. */
+static void finish(const lib_world *w, const busy *b)
+{
+    const raw_cuda *cu = w->cu;
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->StreamSynchronize(b->stream));
+    lib_leave(w, before);
+}
+
+static void busy_end(lib_world *w, busy *b)
+{
+    static uint32_t words[65536 / 4];
+    raw_vk_read(&w->vk, &b->vk, 0, words, sizeof words);
+    for (size_t i = 0; i < sizeof words / 4; i++)
+        REQUIRE_EQ(words[i], 0xfeedbeef);
+    if (b->stream != NULL) lib_stream_destroy(w, b->stream);
+    raw_vk_timeline_destroy(&w->vk, b->gate);
+    raw_vk_buffer_destroy(&w->vk, &b->vk);
+    lib_close(w);
+}
+
+/* Opens the gate a while after it was started. */
+typedef struct opener {
+    lib_world *w;
+    VkSemaphore gate;
+    long after_ms;
+    atomic_bool opened;
+    pthread_t thread;
+} opener;
+
+static void *open_later(void *user)
+{
+    opener *o = user;
+    lib_sleep_ms(o->after_ms);
+    atomic_store(&o->opened, true);
+    raw_vk_timeline_signal(&o->w->vk, o->gate, 1);
+    return NULL;
+}
+
+static void opener_start(opener *o, lib_world *w, const busy *b, long after_ms)
+{
+    o->w = w;
+    o->gate = b->gate;
+    o->after_ms = after_ms;
+    atomic_init(&o->opened, false);
+    REQUIRE_EQ(pthread_create(&o->thread, NULL, open_later, o), 0);
+}
+
+/* With a stream of last use nothing waits, and nothing is released before that stream has got there. */
+static void after_a_stream(void)
+{
+    lib_world w;
+    busy b;
+    opener o;
+    busy_begin(&w, &b);
+    opener_start(&o, &w, &b, 2000);
+    culv_buffer_unmap_after(&b.buffer, b.stream);
+    culv_semaphore_destroy_after(&b.semaphore, b.stream);
+    culv_memory_destroy(&b.memory);
+    REQUIRE(b.buffer == NULL && b.semaphore == NULL && b.memory == NULL);
+    for (int i = 0; i < 20; i++) {
+        culv_device_counts c = lib_counts(&w);
+        REQUIRE_EQ(c.buffers, 0);  /* the caller's is gone, */
+        REQUIRE_EQ(c.mappings, 1); /* the driver's is not */
+        REQUIRE_EQ(c.memories, 1);
+        REQUIRE_EQ(c.semaphores, 1);
+        REQUIRE_EQ(c.deferred, 2);
+        lib_require_driver_counts(&w, 1, 1, 1);
+        lib_sleep_ms(5);
+    }
+    REQUIRE(!atomic_load(&o.opened)); /* all this while the gate was closed */
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    finish(&w, &b);
+    lib_settle(&w);
+    lib_require_driver_counts(&w, 0, 0, 0);
+    busy_end(&w, &b);
+}
+
+/* Without one, the driver waits: the call returns when the work is done, not before. */
+static void plain_unmap_waits(void)
+{
+    lib_world w;
+    busy b;
+    opener o;
+    culv_buffer *second = NULL;
+    busy_begin(&w, &b);
+    opener_start(&o, &w, &b, 300);
+    LIB_OK(culv_buffer_map(b.memory, NULL, &second));
+    culv_buffer_unmap(&second); /* not the last range: nothing to release */
+    REQUIRE(!atomic_load(&o.opened));
+    culv_buffer_unmap(&b.buffer);
+    REQUIRE(atomic_load(&o.opened));
+    REQUIRE_EQ(lib_counts(&w).mappings, 0);
+    REQUIRE_EQ(lib_counts(&w).deferred, 0);
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    finish(&w, &b);
+    culv_semaphore_destroy(&b.semaphore);
+    culv_memory_destroy(&b.memory);
+    busy_end(&w, &b);
+}
+
+static void plain_semaphore_destroy_waits(void)
+{
+    lib_world w;
+    busy b;
+    opener o;
+    busy_begin(&w, &b);
+    opener_start(&o, &w, &b, 300);
+    culv_semaphore_destroy(&b.semaphore);
+    REQUIRE(atomic_load(&o.opened));
+    REQUIRE_EQ(lib_counts(&w).semaphores, 0);
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    finish(&w, &b);
+    culv_buffer_unmap(&b.buffer);
+    culv_memory_destroy(&b.memory);
+    busy_end(&w, &b);
+}
+
+/* Another stream's last use is over: giving that up does not wait for the busy one, neither there nor in a
+ * later call. */
+static void idle_stream_does_not_wait(void)
+{
+    lib_world w;
+    busy b;
+    opener o;
+    busy_begin(&w, &b);
+    raw_vk_buffer other;
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &other);
+    culv_memory *memory = lib_import(&w, &other);
+    culv_buffer *buffer = NULL;
+    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    CUstream idle = lib_stream(&w);
+    opener_start(&o, &w, &b, 3000);
+    culv_buffer_unmap_after(&buffer, idle);
+    REQUIRE(!atomic_load(&o.opened));
+    culv_memory_destroy(&memory);
+    REQUIRE(!atomic_load(&o.opened));
+    lib_sleep_ms(100); /* the idle stream has got there by now */
+    (void)lib_counts(&w);
+    REQUIRE(!atomic_load(&o.opened));
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    finish(&w, &b);
+    lib_settle(&w);
+    lib_stream_destroy(&w, idle);
+    raw_vk_buffer_destroy(&w.vk, &other);
+    culv_buffer_unmap(&b.buffer);
+    culv_semaphore_destroy(&b.semaphore);
+    culv_memory_destroy(&b.memory);
+    busy_end(&w, &b);
+}
+
+/* A range of the same import that others still use keeps the mapping, also past a deferred one. */
+static void deferred_range_keeps_the_mapping(void)
+{
+    lib_world w;
+    busy b;
+    busy_begin(&w, &b);
+    culv_buffer *second = NULL;
+    culv_buffer_unmap_after(&b.buffer, b.stream);
+    LIB_OK(culv_buffer_map(b.memory, NULL, &second)); /* mapped anew while the first is deferred */
+    REQUIRE_EQ(lib_counts(&w).mappings, 1);
+    REQUIRE_EQ(lib_counts(&w).deferred, 1);
+    raw_vk_timeline_signal(&w.vk, b.gate, 1);
+    finish(&w, &b);
+    lib_settle(&w);
+    REQUIRE_EQ(lib_counts(&w).mappings, 1);
+    const raw_cuda *cu = w.cu;
+    uint32_t word = 0;
+    CUcontext before = lib_enter(&w);
+    CU_OK(cu->MemcpyDtoH(&word, culv_buffer_pointer(second), 4));
+    lib_leave(&w, before);
+    REQUIRE_EQ(word, 0xfeedbeef);
+    culv_buffer_unmap(&second);
+    culv_semaphore_destroy(&b.semaphore);
+    culv_memory_destroy(&b.memory);
+    busy_end(&w, &b);
+}
+
+/* The last call on a device waits for what is deferred; here the device itself is closed first. */
+static void device_is_closed_first(void)
+{
+    lib_world w;
+    busy b;
+    opener o;
+    busy_begin(&w, &b);
+    CUcontext held = NULL; /* so that the stream outlives the device */
+    const raw_cuda *cu = w.cu;
+    CU_OK(cu->DevicePrimaryCtxRetain(&held, culv_device_ordinal(w.device)));
+    opener_start(&o, &w, &b, 500);
+    culv_device_close(&w.device);
+    culv_vk_detach(&w.attachment);
+    culv_memory_destroy(&b.memory);
+    culv_buffer_unmap_after(&b.buffer, b.stream);
+    REQUIRE(!atomic_load(&o.opened));
+    culv_semaphore_destroy_after(&b.semaphore, b.stream); /* the last object */
+    REQUIRE(atomic_load(&o.opened));
+    lib_require_driver_counts(&w, 0, 0, 0);
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    lib_stream_destroy(&w, b.stream);
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    b.stream = NULL;
+    busy_end(&w, &b);
+}
+
+/* A last use that cannot be told (the stream is gone) is no reason to release early. */
+static void last_use_on_a_destroyed_stream(void)
+{
+    lib_world w;
+    busy b;
+    opener o;
+    busy_begin(&w, &b);
+    if (!w.cu->software) SKIP("a destroyed stream's handle is undefined on NVIDIA's driver");
+    CUstream gone = lib_stream(&w);
+    lib_stream_destroy(&w, gone);
+    opener_start(&o, &w, &b, 300);
+    culv_buffer_unmap_after(&b.buffer, gone);
+    REQUIRE(atomic_load(&o.opened) || lib_counts(&w).mappings == 1);
+    culv_semaphore_destroy_after(&b.semaphore, gone);
+    culv_memory_destroy(&b.memory);
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    finish(&w, &b);
+    lib_settle(&w);
+    REQUIRE_EQ(lib_counts(&w).mappings, 0);
+    busy_end(&w, &b);
+}
+
+typedef struct unmapper {
+    culv_buffer **buffer;
+    atomic_bool entered, left;
+} unmapper;
+
+static void *unmap_in_a_thread(void *user)
+{
+    unmapper *u = user;
+    atomic_store(&u->entered, true);
+    culv_buffer_unmap(u->buffer);
+    atomic_store(&u->left, true);
+    return NULL;
+}
+
+/* While one thread waits in culv_buffer_unmap(), another goes on using the device: it may be the one that is
+ * to submit what the first waits for. */
+static void waiting_unmap_stops_no_other_thread(void)
+{
+    lib_world w;
+    busy b;
+    opener o;
+    pthread_t thread;
+    busy_begin(&w, &b);
+    unmapper u = {.buffer = &b.buffer};
+    atomic_init(&u.entered, false);
+    atomic_init(&u.left, false);
+    opener_start(&o, &w, &b, 3000);
+    REQUIRE_EQ(pthread_create(&thread, NULL, unmap_in_a_thread, &u), 0);
+    while (!atomic_load(&u.entered))
+        lib_sleep_ms(1);
+    lib_sleep_ms(200);
+    REQUIRE(!atomic_load(&u.left));
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
+    bool stopped = atomic_load(&o.opened);
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    REQUIRE(!stopped);
+    finish(&w, &b);
+    culv_semaphore_destroy(&semaphore);
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    culv_semaphore_destroy(&b.semaphore);
+    culv_memory_destroy(&b.memory);
+    busy_end(&w, &b);
+}
+
+const test_case deferred_cases[] = {
+    {.name = "deferred.after_a_stream", .run = after_a_stream},
+    {.name = "deferred.idle_stream_does_not_wait", .run = idle_stream_does_not_wait},
+    {.name = "deferred.range_keeps_the_mapping", .run = deferred_range_keeps_the_mapping},
+    {.name = "deferred.device_is_closed_first", .run = device_is_closed_first},
+    {.name = "deferred.last_use_on_a_destroyed_stream", .run = last_use_on_a_destroyed_stream},
+    {.name = "plain.unmap_waits", .run = plain_unmap_waits},
+    {.name = "plain.semaphore_destroy_waits", .run = plain_semaphore_destroy_waits},
+    {.name = "plain.waiting_unmap_stops_no_other_thread", .run = waiting_unmap_stops_no_other_thread},
+    {.name = NULL},
+};

@@ -1,0 +1,393 @@
+/* Opening devices, contexts, capabilities. SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static culv_device_caps caps_of(const culv_device *device)
+{
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(device, &caps));
+    return caps;
+}
+
+static void uuid_text(char out[40], const uint8_t uuid[16])
+{
+    size_t n = 0;
+    for (int i = 0; i < 16; i++)
+        n += (size_t)snprintf(out + n, 40 - n, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                              uuid[i]);
+}
+
+/* All three ways find the same device. */
+static void ways_to_open(void)
+{
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    culv_device_caps one = caps_of(w.device);
+    REQUIRE_EQ_BYTES(one.uuid.bytes, w.vk.id.deviceUUID, VK_UUID_SIZE);
+    REQUIRE_EQ(one.is_software, cu->software);
+    REQUIRE_EQ(culv_device_is_software(w.device), cu->software);
+
+    culv_device *device = NULL;
+    LIB_OK(culv_device_open_by_uuid(&one.uuid, NULL, &device));
+    culv_device_caps two = caps_of(device);
+    REQUIRE_EQ_BYTES(&two, &one, sizeof one);
+    REQUIRE(culv_device_context(device) == culv_device_context(w.device)); /* one primary context */
+    culv_device_close(&device);
+
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    for (int i = 0; i < cu->device_count; i++) {
+        CUuuid uuid;
+        CU_OK(cu->DeviceGetUuid(&uuid, i));
+        LIB_OK(culv_device_open_by_ordinal(i, i == 0 ? NULL : &d, &device));
+        two = caps_of(device);
+        REQUIRE_EQ_BYTES(two.uuid.bytes, uuid.bytes, 16);
+        REQUIRE_EQ(two.ordinal, i);
+        REQUIRE_EQ(culv_device_ordinal(device), i);
+        culv_device_close(&device);
+    }
+    lib_close(&w);
+}
+
+static void caps_are_the_drivers(void)
+{
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    culv_device_caps caps = caps_of(w.device);
+    char name[256];
+    CU_OK(cu->DeviceGetName(name, (int)sizeof name, caps.ordinal));
+    REQUIRE_EQ_STR(caps.name, name);
+    REQUIRE_EQ(caps.driver_version, cu->driver_version);
+    const struct {
+        uint32_t value;
+        CUdevice_attribute attribute;
+    } rows[] = {{caps.compute_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
+                {caps.compute_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
+                {caps.timeline_semaphores, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED},
+                {caps.vmm, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
+                {caps.vmm_posix_fd, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED},
+                {caps.vmm_fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED},
+                {caps.dma_buf_export, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED},
+                {caps.gpudirect_rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED},
+                {caps.sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
+                {caps.multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int value = 0;
+        CU_OK(cu->DeviceGetAttribute(&value, rows[i].attribute, caps.ordinal));
+        REQUIRE_EQ(rows[i].value, value);
+    }
+    REQUIRE(caps.total_memory > UINT64_C(1) << 20);
+    REQUIRE(strlen(caps.pci_bus_id) >= 12);
+    REQUIRE_EQ(caps.memory_handle_types, 1u << CULV_HANDLE_OPAQUE_FD);
+    REQUIRE_EQ(caps.semaphore_handle_types, caps.timeline_semaphores ? 1u << CULV_HANDLE_OPAQUE_FD : 0);
+    REQUIRE_EQ(caps.mig_slice, 0);
+    lib_close(&w);
+}
+
+static void cuda_proc(void)
+{
+    lib_world w;
+    lib_open(&w);
+    CUresult(CUDAAPI * version)(int *) = NULL;
+    void (*found)(void) = culv_device_cuda_proc(w.device, "cuDriverGetVersion", 2020);
+    REQUIRE(found != NULL);
+    memcpy(&version, &found, sizeof found);
+    int value = 0;
+    REQUIRE_EQ(version(&value), CUDA_SUCCESS);
+    REQUIRE_EQ(value, w.cu->driver_version);
+    REQUIRE(culv_device_cuda_proc(w.device, "cuNoSuchThing", 2020) == NULL);
+    REQUIRE(culv_device_cuda_proc(w.device, NULL, 2020) == NULL);
+    lib_close(&w);
+}
+
+/* Refusals ------------------------------------------------------------------------------------------------
+ */
+
+static void unknown_uuid(void)
+{
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    culv_device *device = NULL;
+    culv_uuid uuid = caps_of(w.device).uuid;
+    char text[40];
+    uuid.bytes[7] ^= 0x55;
+    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device), CULV_ERROR_NO_DEVICE,
+                CULV_REASON_DEVICE_UNKNOWN);
+    uuid_text(text, uuid.bytes);
+    LIB_SAYS(text);
+    for (int i = 0; i < cu->device_count; i++) { /* every one that CUDA has, by name and UUID */
+        char name[256];
+        CUuuid theirs;
+        CU_OK(cu->DeviceGetName(name, (int)sizeof name, i));
+        CU_OK(cu->DeviceGetUuid(&theirs, i));
+        uuid_text(text, (const uint8_t *)theirs.bytes);
+        LIB_SAYS(name);
+        LIB_SAYS(text);
+    }
+    memset(&uuid, 0, sizeof uuid);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device), CULV_ERROR_NO_DEVICE,
+                CULV_REASON_DEVICE_UNKNOWN);
+    lib_close(&w);
+}
+
+static void unknown_ordinal(void)
+{
+    static const int32_t ordinals[] = {-1, -2, 64, 12345, INT32_MAX, INT32_MIN};
+    const raw_cuda *cu = lib_driver();
+    culv_device *device = NULL;
+    for (size_t i = 0; i < sizeof ordinals / sizeof ordinals[0]; i++) {
+        char text[32];
+        LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(ordinals[i], NULL, &device),
+                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+        snprintf(text, sizeof text, "%d", (int)ordinals[i]);
+        LIB_SAYS(text);
+    }
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(cu->device_count, NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    raw_cuda_require_empty(cu);
+}
+
+/* The Vulkan road knows both sides and names them. A Vulkan device that is nobody's is had by spoiling its
+ * UUID. */
+static void vulkan_device_without_a_match(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_device *device = NULL;
+    char text[40];
+    uint8_t uuid[16];
+    memcpy(uuid, w.vk.id.deviceUUID, 16);
+    uuid[3] ^= 0x40;
+    lib_lying = (lib_lies){.uuid_xor = 0x40};
+    LIB_REFUSES(culv_device, device,
+                culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_SAYS(w.vk.properties.deviceName);
+    uuid_text(text, uuid);
+    LIB_SAYS(text);
+    LIB_SAYS(caps_of(w.device).name);
+    uuid_text(text, w.vk.id.deviceUUID);
+    LIB_SAYS(text);
+    LIB_SAYS(w.cu->software ? "software Vulkan device" : "CUDA_VISIBLE_DEVICES"); /* the likely cause */
+
+    lib_lying.says_type = true; /* another vendor's: only where the name does not say NVIDIA */
+    lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
+    if (strstr(w.vk.properties.deviceName, "NVIDIA") == NULL) {
+        LIB_REFUSES(culv_device, device,
+                    culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+        LIB_SAYS("not an NVIDIA GPU");
+    }
+    lib_close(&w);
+}
+
+static void driver_kinds(void)
+{
+    const raw_cuda *cu = lib_driver();
+    culv_device *device = NULL;
+    culv_device_desc d = culv_device_desc_init();
+    static const int wrong[] = {-1, 3, 0x7fffffff};
+    for (size_t i = 0; i < 3; i++) {
+        d.driver = (culv_driver)wrong[i];
+        LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device), CULV_ERROR_INVALID,
+                    CULV_REASON_VALUE);
+    }
+    if (test_driver() != TEST_DRIVER_NVIDIA && cu->software) {
+        /* Asked for by name, the twin needs no leave. */
+        unsetenv("CULVERT_SOFT");
+        d.driver = CULV_DRIVER_SOFT;
+        LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
+        REQUIRE(culv_device_is_software(device));
+        culv_device_close(&device);
+        REQUIRE_EQ(culv_soft_enabled(), 0);
+        LIB_OK(culv_soft_enable());
+        REQUIRE(culv_soft_enabled());
+        LIB_OK(culv_soft_enable());
+    }
+    raw_cuda_require_empty(cu);
+}
+
+/* Contexts ------------------------------------------------------------------------------------------------
+ */
+
+static CUcontext create_context(const raw_cuda *cu, CUdevice device)
+{
+    CUcontext context = NULL, popped = NULL;
+    if (cu->CtxCreate == NULL || cu->CtxDestroy == NULL)
+        SKIP("the driver has no cuCtxCreate of version 3020");
+    CU_OK(cu->CtxCreate(&context, 0, device));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    REQUIRE(popped == context);
+    return context;
+}
+
+static void callers_context(void)
+{
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    CUcontext context = create_context(cu, culv_device_ordinal(w.device)), now = NULL;
+    culv_device_desc d = culv_device_desc_init();
+    culv_device *device = NULL;
+    d.context = context;
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d, &device));
+    REQUIRE(culv_device_context(device) == context);
+    REQUIRE(culv_device_context(device) != culv_device_context(w.device));
+    CU_OK(cu->CtxGetCurrent(&now));
+    REQUIRE(now == NULL);
+    culv_device_close(&device);
+    CU_OK(cu->CtxPushCurrent(context)); /* borrowed: still there */
+    CU_OK(cu->CtxSynchronize());
+    CU_OK(cu->CtxPopCurrent(&now));
+    CU_OK(cu->CtxDestroy(context));
+    if (cu->software) { /* on NVIDIA's driver a destroyed context's handle is undefined */
+        LIB_REFUSES(culv_device, device,
+                    culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d, &device),
+                    CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
+    }
+    lib_close(&w);
+}
+
+/* What the caller's thread must be found with after every call: its context, and its capture mode. */
+typedef struct watched {
+    const raw_cuda *cu;
+    CUcontext expected;
+    const char *state;
+} watched;
+
+static void require_current(const watched *s, int line, const char *call)
+{
+    CUcontext now = NULL;
+    REQUIRE_EQ(s->cu->CtxGetCurrent(&now), CUDA_SUCCESS);
+    if (now != s->expected)
+        test_fail(__FILE__, line, "with %s current, %s leaves %p, not %p", s->state, call, (void *)now,
+                  (void *)s->expected);
+    if (s->cu->ThreadExchangeStreamCaptureMode == NULL) return;
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL; /* what every thread begins with (R8) */
+    REQUIRE_EQ(s->cu->ThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
+    if (mode != CU_STREAM_CAPTURE_MODE_GLOBAL)
+        test_fail(__FILE__, line, "%s leaves the thread's capture mode at %d", call, (int)mode);
+}
+#define STEP(call)                                                                                           \
+    do {                                                                                                     \
+        (void)(call);                                                                                        \
+        require_current(s, __LINE__, #call);                                                                 \
+    } while (0)
+
+/* Every call once that succeeds and once that fails. */
+static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, VkSemaphore timeline,
+                 CUstream stream, uint64_t *value)
+{
+    culv_device *device = NULL;
+    culv_vk *vk = NULL;
+    culv_memory *memory = NULL;
+    culv_buffer *b = NULL, *b2 = NULL;
+    culv_semaphore *sem = NULL, *sem2 = NULL;
+    culv_uuid uuid = {{9}};
+    culv_device_caps caps = culv_device_caps_init();
+    culv_device_counts counts = culv_device_counts_init();
+    uint32_t n = 0;
+    STEP(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, &n, NULL));
+    STEP(culv_device_open_by_uuid(&uuid, NULL, &device));
+    STEP(culv_device_open_by_ordinal(99, NULL, &device));
+    STEP(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &device));
+    REQUIRE(device != NULL);
+    culv_vk_desc vd = lib_vk_desc(w);
+    STEP(culv_vk_attach(device, &vd, &vk));
+    REQUIRE(vk != NULL);
+    vd.device = NULL;
+    STEP(culv_vk_attach(device, &vd, &vk));
+    STEP(culv_device_get_caps(device, &caps));
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
+    md.memory = buffer->memory;
+    STEP(culv_vk_memory_import(vk, &md, &memory));
+    md.allocation_size = buffer->allocation_size;
+    STEP(culv_vk_memory_import(vk, &md, &memory));
+    REQUIRE(memory != NULL);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    culv_memory *none = NULL;
+    culv_memory_desc wrong = lib_memory_desc(w, buffer, null);
+    STEP(culv_memory_import_borrow(device, &wrong, &none));
+    REQUIRE(none == NULL);
+    close(null);
+    STEP(culv_buffer_map(memory, NULL, &b));
+    REQUIRE(b != NULL);
+    culv_buffer_desc bd = culv_buffer_desc_init();
+    STEP(culv_buffer_map(memory, &bd, &b2));
+    bd.offset = UINT64_MAX;
+    STEP(culv_buffer_map(memory, &bd, &b2));
+    culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
+    sd.semaphore = timeline;
+    STEP(culv_vk_semaphore_import(vk, &sd, &sem));
+    sd.type = CULV_SEMAPHORE_TIMELINE;
+    STEP(culv_vk_semaphore_import(vk, &sd, &sem));
+    STEP(culv_vk_semaphore_import(vk, &sd, &sem2));
+    REQUIRE(sem != NULL && sem2 != NULL);
+    STEP(culv_semaphore_signal(sem, stream, ++*value));
+    STEP(culv_semaphore_signal(sem, stream, *value));
+    STEP(culv_semaphore_signal(sem, NULL, ++*value));
+    STEP(culv_semaphore_wait(sem, stream, *value));
+    STEP(culv_semaphore_note_value(sem, *value));
+    STEP(culv_device_get_counts(device, &counts));
+    STEP(culv_buffer_unmap(&b));
+    STEP(culv_buffer_unmap_after(&b2, stream));
+    STEP(culv_semaphore_destroy(&sem));
+    STEP(culv_semaphore_destroy_after(&sem2, stream));
+    STEP(culv_memory_destroy(&memory));
+    STEP(culv_vk_detach(&vk));
+    STEP(culv_device_close(&device));
+}
+
+static void current_context_is_left_alone(void)
+{
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    raw_vk_buffer buffer;
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    CUstream stream = lib_stream(&w);
+    CUcontext other = create_context(cu, culv_device_ordinal(w.device));
+    uint64_t value = 0;
+    const watched states[] = {{cu, NULL, "nothing"}, {cu, w.context, "the device's"}, {cu, other, "another"}};
+    for (size_t i = 0; i < 3; i++) {
+        CUcontext popped = NULL;
+        if (states[i].expected != NULL) CU_OK(cu->CtxPushCurrent(states[i].expected));
+        walk(&w, &states[i], &buffer, timeline, stream, &value);
+        if (states[i].expected != NULL) {
+            CU_OK(cu->CtxPopCurrent(&popped));
+            REQUIRE(popped == states[i].expected);
+        }
+        /* And nothing was left below it on the stack. */
+        CU_OK(cu->CtxGetCurrent(&popped));
+        REQUIRE(popped == NULL);
+    }
+    CU_OK(cu->CtxDestroy(other));
+    lib_stream_destroy(&w, stream);
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    raw_vk_buffer_destroy(&w.vk, &buffer);
+    lib_close(&w);
+}
+
+static const test_case cases[] = {
+    {.name = "open.three_ways", .run = ways_to_open},
+    {.name = "open.unknown_uuid", .run = unknown_uuid},
+    {.name = "open.unknown_ordinal", .run = unknown_ordinal},
+    {.name = "open.vulkan_device_without_a_match", .run = vulkan_device_without_a_match},
+    {.name = "open.driver_kinds", .run = driver_kinds},
+    {.name = "caps.are_the_drivers", .run = caps_are_the_drivers},
+    {.name = "cuda_proc", .run = cuda_proc},
+    {.name = "context.callers", .run = callers_context},
+    {.name = "context.current_is_left_alone", .run = current_context_is_left_alone},
+    {.name = NULL},
+};
+extern const test_case attach_cases[], identity_cases[];
+const test_case *const test_suite_tables[] = {cases, attach_cases, identity_cases, NULL};

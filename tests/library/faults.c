@@ -1,0 +1,271 @@
+/* A context that a kernel's fault has broken (R2), and one that is gone (R3): all can be destroyed, nothing
+ * is left. SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct heard {
+    unsigned errors, warnings;
+} heard;
+
+static void hear(void *user, culv_log_level level, const char *message)
+{
+    heard *h = user;
+    if (level == CULV_LOG_ERROR) h->errors++;
+    if (level == CULV_LOG_WARNING) h->warnings++;
+    printf("  log %d: %s\n", (int)level, message);
+}
+
+typedef struct scene {
+    lib_world w;
+    heard heard;
+    raw_vk_buffer vk, vk2;
+    VkSemaphore timeline;
+    culv_memory *memory;
+    culv_buffer *buffer, *second;
+    culv_semaphore *semaphore;
+    CUstream stream;
+    size_t fds;
+} scene;
+
+static void scene_open(scene *s)
+{
+    lib_world *w = &s->w;
+    memset(s, 0, sizeof *s);
+    lib_open_vulkan(w);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &s->vk);
+    raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &s->vk2);
+    s->timeline = raw_vk_timeline(&w->vk, 0, true);
+    close(raw_vk_timeline_fd(&w->vk, s->timeline)); /* from its first export on, Vulkan's side keeps an fd */
+    s->fds = test_open_fds();
+    culv_device_desc dd = culv_device_desc_init();
+    dd.log = (culv_log){hear, &s->heard, CULV_LOG_WARNING};
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd, &w->device));
+    culv_vk_desc vd = lib_vk_desc(w);
+    LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
+    w->context = culv_device_context(w->device);
+    s->memory = lib_import(w, &s->vk);
+    LIB_OK(culv_buffer_map(s->memory, NULL, &s->buffer));
+    LIB_OK(culv_buffer_map(s->memory, NULL, &s->second));
+    s->semaphore = lib_import_timeline(w, s->timeline);
+    s->stream = lib_stream(w);
+    LIB_OK(culv_semaphore_signal(s->semaphore, s->stream, 1));
+    REQUIRE(raw_vk_timeline_wait(&w->vk, s->timeline, 1, 10000));
+}
+
+static void scene_close(scene *s)
+{
+    if (s->w.cu->software) REQUIRE_EQ(test_open_fds(), s->fds);
+    raw_vk_timeline_destroy(&s->w.vk, s->timeline);
+    raw_vk_buffer_destroy(&s->w.vk, &s->vk);
+    raw_vk_buffer_destroy(&s->w.vk, &s->vk2);
+    raw_vk_close(&s->w.vk);
+}
+
+/* Runs a kernel that writes where nothing is, and waits until the context knows. */
+static void fault(scene *s)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUdeviceptr nowhere = 0x1000;
+    uint32_t value = 1;
+    void *params[] = {&nowhere, &value};
+    CUcontext before = lib_enter(&s->w);
+    CUmodule module = raw_cuda_load(cu, "library_kernels");
+    CUfunction poke = raw_cuda_function(cu, module, "library_poke");
+    CU_OK(cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, s->stream, params, NULL));
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; i < 5000 && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+        r = cu->StreamQuery(s->stream);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+    (void)cu->CtxSetCurrent(before);
+}
+
+static void require_earlier_failure(void)
+{
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    REQUIRE_EQ(e.native_api, CULV_API_CUDA);
+    REQUIRE_EQ(e.native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
+    REQUIRE(e.native_call[0] != '\0');
+    LIB_SAYS("not its cause");
+}
+
+#define BROKEN(call)                                                                                         \
+    do {                                                                                                     \
+        LIB_ERROR(call, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);                                      \
+        require_earlier_failure();                                                                           \
+    } while (0)
+
+static void sticky_fault(void)
+{
+    scene s;
+    scene_open(&s);
+    culv_memory *memory = POISON(culv_memory);
+    culv_semaphore *semaphore = POISON(culv_semaphore);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
+    lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&s.w.vk, s.timeline));
+    culv_buffer *buffer = POISON(culv_buffer);
+    culv_memory *unmapped = lib_import(&s.w, &s.vk2);
+    fault(&s);
+
+    BROKEN(culv_semaphore_signal(s.semaphore, s.stream, 2));
+    REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
+    BROKEN(culv_semaphore_wait(s.semaphore, s.stream, 1));
+    culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
+    BROKEN(culv_memory_import_take(s.w.device, &d, &memory));
+    lib_fd_require_untouched(&fd);
+    BROKEN(culv_memory_import_borrow(s.w.device, &d, &memory));
+    lib_fd_require_untouched(&fd);
+    culv_semaphore_desc sd = culv_semaphore_desc_init();
+    sd.type = CULV_SEMAPHORE_TIMELINE;
+    sd.handle = culv_handle_opaque_fd(fd2.fd);
+    BROKEN(culv_semaphore_import_take(s.w.device, &sd, &semaphore));
+    lib_fd_require_untouched(&fd2);
+    BROKEN(culv_buffer_map(unmapped, NULL, &buffer));
+    REQUIRE(memory == POISON(culv_memory) && semaphore == POISON(culv_semaphore) &&
+            buffer == POISON(culv_buffer));
+    lib_fd_done(&fd, true);
+    lib_fd_done(&fd2, true);
+
+    /* What the driver need not be asked for is still right. */
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(s.w.device, &caps));
+    buffer = NULL;
+    LIB_OK(culv_buffer_map(s.memory, NULL, &buffer)); /* a range of the mapping that is there */
+    REQUIRE_EQ(culv_buffer_pointer(buffer), culv_buffer_pointer(s.buffer));
+
+    s.heard = (heard){0};
+    culv_buffer_unmap(&buffer);
+    culv_buffer_unmap(&s.buffer);
+    culv_buffer_unmap_after(&s.second, s.stream);
+    culv_semaphore_destroy_after(&s.semaphore, s.stream);
+    culv_memory_destroy(&s.memory);
+    culv_memory_destroy(&unmapped);
+    culv_vk_detach(&s.w.attachment);
+    lib_require_no_objects(&s.w);
+    REQUIRE_EQ(s.heard.errors, 0); /* destroying is no error */
+    culv_device_close(&s.w.device);
+    REQUIRE_EQ(s.heard.errors, 0);
+    if (s.w.cu->software) { /* all went with the context */
+        scene_close(&s);
+        raw_cuda_require_empty(s.w.cu);
+        return;
+    }
+    scene_close(&s);
+}
+
+/* R3: a library beside ours resets the primary context (cudaDeviceReset). */
+static void primary_context_is_reset(void)
+{
+    scene s;
+    scene_open(&s);
+    CUresult(CUDAAPI * reset)(CUdevice) = NULL;
+    void (*found)(void) = culv_device_cuda_proc(s.w.device, "cuDevicePrimaryCtxReset", 11000);
+    REQUIRE(found != NULL);
+    memcpy(&reset, &found, sizeof found);
+    REQUIRE_EQ(reset(culv_device_ordinal(s.w.device)), CUDA_SUCCESS);
+
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
+    culv_memory *memory = NULL;
+    culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(s.w.device, &d, &memory), CULV_ERROR_DRIVER,
+                CULV_REASON_DEVICE_LOST);
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
+    LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
+    REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
+
+    /* Quiet: neither an error of this thread's nor a log line; counted. */
+    s.heard = (heard){0};
+    lib_forget_error();
+    culv_buffer_unmap(&s.buffer);
+    culv_buffer_unmap_after(&s.second, s.stream);
+    culv_semaphore_destroy(&s.semaphore);
+    culv_memory_destroy(&s.memory);
+    culv_vk_detach(&s.w.attachment);
+    LIB_SAYS("culv_vk_semaphore_import: vk is NULL");
+    REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
+    culv_device_counts c = lib_counts(&s.w);
+    REQUIRE(c.late_destroys >= 3); /* mapping, import, semaphore */
+    lib_require_no_objects(&s.w);
+    culv_device_close(&s.w.device);
+    REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
+    scene_close(&s);
+    raw_cuda_require_empty(s.w.cu);
+}
+
+/* The same when the device goes first and the objects are the last to know. */
+static void reset_and_closed_first(void)
+{
+    scene s;
+    scene_open(&s);
+    CUresult(CUDAAPI * reset)(CUdevice) = NULL;
+    void (*found)(void) = culv_device_cuda_proc(s.w.device, "cuDevicePrimaryCtxReset", 11000);
+    memcpy(&reset, &found, sizeof found);
+    REQUIRE_EQ(reset(culv_device_ordinal(s.w.device)), CUDA_SUCCESS);
+    s.heard = (heard){0};
+    culv_vk_detach(&s.w.attachment);
+    culv_device_close(&s.w.device);
+    culv_memory_destroy(&s.memory);
+    culv_buffer_unmap(&s.buffer);
+    culv_semaphore_destroy_after(&s.semaphore, NULL);
+    culv_buffer_unmap(&s.second);
+    REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
+    scene_close(&s);
+    raw_cuda_require_empty(s.w.cu);
+}
+
+/* The caller's own context is destroyed before what was made in it: a mistake, but not a crash. */
+static void callers_context_is_destroyed_first(void)
+{
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    if (!cu->software) SKIP("a destroyed context's handle is undefined on NVIDIA's driver");
+    CUcontext context = NULL;
+    CU_OK(cu->CtxCreate(&context, 0, 0));
+    CU_OK(cu->CtxSetCurrent(NULL));
+    raw_vk_buffer vk;
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    culv_device_desc dd = culv_device_desc_init();
+    culv_device *device = NULL;
+    culv_memory *memory = NULL;
+    culv_buffer *buffer = NULL;
+    heard h = {0};
+    dd.context = context;
+    dd.log = (culv_log){hear, &h, CULV_LOG_WARNING};
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    culv_memory_desc d = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
+    LIB_OK(culv_memory_import_take(device, &d, &memory));
+    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    CU_OK(cu->CtxDestroy(context));
+    lib_forget_error();
+    culv_buffer_unmap(&buffer);
+    culv_memory_destroy(&memory);
+    LIB_SAYS("culv_vk_semaphore_import: vk is NULL"); /* quiet: no error of this thread's */
+    REQUIRE_EQ(h.errors + h.warnings, 0);
+    culv_device_counts c = culv_device_counts_init();
+    LIB_OK(culv_device_get_counts(device, &c));
+    REQUIRE_EQ(c.memories, 0);
+    REQUIRE_EQ(c.mappings, 0);
+    REQUIRE_EQ(c.deferred, 0);
+    REQUIRE_EQ(c.late_destroys, 2);
+    culv_device_close(&device);
+    REQUIRE_EQ(h.errors + h.warnings, 0);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
+static const test_case cases[] = {
+    {.name = "sticky_fault", .run = sticky_fault},
+    {.name = "reset.primary_context", .run = primary_context_is_reset},
+    {.name = "reset.device_closed_first", .run = reset_and_closed_first},
+    {.name = "reset.callers_context_destroyed_first", .run = callers_context_is_destroyed_first},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

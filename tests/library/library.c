@@ -1,0 +1,301 @@
+/* Worlds, checks and small helpers of the library's suite. SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Errors --------------------------------------------------------------------------------------------------
+ */
+
+void lib_require_ok(const char *file, int line, const char *text, culv_result result)
+{
+    if (result == CULV_OK) return;
+    test_fail(file, line, "%s is %s: %s", text, culv_result_name(result), culv_last_error_message());
+}
+
+static const char forgotten[] = "culv_vk_semaphore_import: vk is NULL";
+
+void lib_forget_error(void)
+{
+    (void)culv_vk_semaphore_import(NULL, NULL, NULL);
+    if (strcmp(culv_last_error_message(), forgotten) != 0)
+        FAIL("the message that tells an old error is \"%s\"", culv_last_error_message());
+}
+
+void lib_require_error(const char *file, int line, const char *text, culv_result result, culv_result expected,
+                       culv_reason reason)
+{
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    if (result != expected)
+        test_fail(file, line, "%s is %s, not %s: %s", text, culv_result_name(result),
+                  culv_result_name(expected), e.message);
+    if (e.result != expected)
+        test_fail(file, line, "%s: the last error's class is %s, not %s", text, culv_result_name(e.result),
+                  culv_result_name(expected));
+    if (e.reason != reason)
+        test_fail(file, line, "%s: the reason is %s, not %s: %s", text, culv_reason_name(e.reason),
+                  culv_reason_name(reason), e.message);
+    if (strcmp(e.message, forgotten) == 0 && strstr(text, "culv_vk_semaphore_import") == NULL)
+        test_fail(file, line, "%s failed without an error of its own", text);
+    if (strlen(e.message) < 15 || strchr(e.message, '\n') != NULL)
+        test_fail(file, line, "%s: the message is no paragraph: \"%s\"", text, e.message);
+    if ((e.native_api == CULV_API_NONE) != (e.native_call[0] == '\0'))
+        test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text, (int)e.native_api,
+                  e.native_call);
+    /* Only for reading in the log: what users get to see. */
+    printf("  %s: %s\n", culv_reason_name(e.reason), e.message);
+}
+
+void lib_require_says(const char *file, int line, const char *text)
+{
+    if (strstr(culv_last_error_message(), text) == NULL)
+        test_fail(file, line, "the message does not say \"%s\": %s", text, culv_last_error_message());
+}
+
+/* Worlds --------------------------------------------------------------------------------------------------
+ */
+
+const raw_cuda *lib_driver(void)
+{
+    char path[TEST_PATH_MAX];
+    /* A program that holds the static library looks for the twin beside itself. */
+    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
+    const raw_cuda *cu = raw_cuda_open();
+    if (test_driver() == TEST_DRIVER_NVIDIA)
+        REQUIRE(unsetenv("CULVERT_SOFT") == 0);
+    else if (cu->software)
+        REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
+    return cu;
+}
+
+culv_vk_desc lib_vk_desc(const lib_world *w)
+{
+    culv_vk_desc d = culv_vk_desc_init();
+    d.get_instance_proc_addr = vkGetInstanceProcAddr;
+    d.instance = w->vk.instance;
+    d.physical_device = w->vk.physical;
+    d.device = w->vk.device;
+    d.api_version = VK_API_VERSION_1_3;
+    return d;
+}
+
+void lib_open_vulkan(lib_world *w)
+{
+    CUuuid uuid;
+    memset(w, 0, sizeof *w);
+    w->cu = lib_driver();
+    CUresult r = w->cu->DeviceGetUuid(&uuid, 0);
+    REQUIRE_EQ(r, CUDA_SUCCESS);
+    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = w->cu->software});
+    w->fds = test_open_fds();
+}
+
+void lib_open_culvert(lib_world *w)
+{
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &w->device));
+    culv_vk_desc d = lib_vk_desc(w);
+    LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
+    w->context = culv_device_context(w->device);
+}
+
+void lib_open(lib_world *w)
+{
+    lib_open_vulkan(w);
+    if (!w->cu->software) {
+        /* NVIDIA's driver opens files of its own with the first context and keeps them. */
+        lib_open_culvert(w);
+        raw_vk_buffer warm;
+        raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &warm);
+        culv_memory *memory = lib_import(w, &warm);
+        culv_buffer *buffer = NULL;
+        LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+        culv_buffer_unmap(&buffer);
+        culv_memory_destroy(&memory);
+        raw_vk_buffer_destroy(&w->vk, &warm);
+        lib_settle(w);
+        culv_vk_detach(&w->attachment);
+        culv_device *first = w->device; /* stays open, and with it the primary context */
+        lib_open_culvert(w);
+        culv_device_close(&first);
+        w->fds = test_open_fds();
+        return;
+    }
+    lib_open_culvert(w);
+}
+
+/* NVIDIA's driver opens files of its own with the first context, stream, module or semaphore and keeps them;
+ * they are counted while the device is open. That none is leaked turn by turn is shown by library-endurance.
+ */
+enum { NVIDIA_FDS = 16 };
+
+static void close_culvert(lib_world *w, bool count_fds)
+{
+    if (w->device == NULL) return;
+    lib_settle(w);
+    culv_vk_detach(&w->attachment);
+    lib_require_no_objects(w);
+    if (count_fds && !w->cu->software) REQUIRE(test_open_fds() <= w->fds + NVIDIA_FDS);
+    culv_device_close(&w->device);
+    if (count_fds && w->cu->software) REQUIRE_EQ(test_open_fds(), w->fds);
+    REQUIRE(w->attachment == NULL && w->device == NULL);
+}
+
+void lib_close_culvert(lib_world *w)
+{
+    close_culvert(w, false);
+}
+
+void lib_close(lib_world *w)
+{
+    lib_layer layer;
+    close_culvert(w, true);
+    bool has_layer = lib_layer_find(&layer);
+    raw_vk_close(&w->vk);
+    if (has_layer) {
+        culv_soft_vk_counts counts = {.struct_size = sizeof counts};
+        layer.counts(&counts);
+        REQUIRE_EQ(counts.instances, 0);
+        REQUIRE_EQ(counts.devices, 0);
+        REQUIRE_EQ(counts.semaphores, 0);
+        REQUIRE_EQ(counts.memories, 0);
+        REQUIRE_EQ(counts.fds, 0);
+        REQUIRE_EQ(counts.threads, 0);
+    }
+    raw_cuda_require_empty(w->cu);
+}
+
+culv_device_counts lib_counts(const lib_world *w)
+{
+    culv_device_counts c = culv_device_counts_init();
+    LIB_OK(culv_device_get_counts(w->device, &c));
+    return c;
+}
+
+void lib_settle(const lib_world *w)
+{
+    for (int i = 0; lib_counts(w).deferred > 0; i++) {
+        if (i == 5000) FAIL("%" PRIu64 " releases are still deferred after 5 s", lib_counts(w).deferred);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+void lib_require_no_objects(const lib_world *w)
+{
+    culv_device_counts c = lib_counts(w);
+    REQUIRE_EQ(c.memories, 0);
+    REQUIRE_EQ(c.mappings, 0);
+    REQUIRE_EQ(c.buffers, 0);
+    REQUIRE_EQ(c.semaphores, 0);
+    REQUIRE_EQ(c.attachments, 0);
+    REQUIRE_EQ(c.deferred, 0);
+}
+
+void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings, uint64_t semaphores)
+{
+    if (w->cu->SoftCounts == NULL) return;
+    culv_soft_counts s = {.struct_size = sizeof s};
+    w->cu->SoftCounts(&s);
+    REQUIRE_EQ(s.external_memories, memories);
+    REQUIRE_EQ(s.external_mappings, mappings);
+    REQUIRE_EQ(s.external_semaphores, semaphores);
+}
+
+CUcontext lib_enter(const lib_world *w)
+{
+    const raw_cuda *cu = w->cu;
+    CUcontext before = NULL;
+    CU_OK(cu->CtxGetCurrent(&before));
+    CU_OK(cu->CtxSetCurrent(w->context));
+    return before;
+}
+
+void lib_leave(const lib_world *w, CUcontext before)
+{
+    const raw_cuda *cu = w->cu;
+    CU_OK(cu->CtxSetCurrent(before));
+}
+
+CUstream lib_stream(const lib_world *w)
+{
+    const raw_cuda *cu = w->cu;
+    CUstream stream = NULL;
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    lib_leave(w, before);
+    return stream;
+}
+
+void lib_stream_destroy(const lib_world *w, CUstream stream)
+{
+    const raw_cuda *cu = w->cu;
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->StreamDestroy(stream));
+    lib_leave(w, before);
+}
+
+culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer)
+{
+    culv_vk_memory_desc d = culv_vk_memory_desc_init();
+    d.memory = buffer->memory;
+    d.allocation_size = buffer->allocation_size;
+    d.dedicated = (buffer->flags & RAW_VK_DEDICATED) != 0;
+    d.buffer = buffer->buffer;
+    d.buffer_offset = buffer->offset;
+    culv_memory *memory = NULL;
+    LIB_OK(culv_vk_memory_import(w->attachment, &d, &memory));
+    return memory;
+}
+
+culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer, int fd)
+{
+    culv_memory_desc d = culv_memory_desc_init();
+    d.handle = culv_handle_opaque_fd(fd);
+    d.size = buffer->allocation_size;
+    d.dedicated = (buffer->flags & RAW_VK_DEDICATED) != 0;
+    memcpy(d.exporter.bytes, w->vk.id.deviceUUID, VK_UUID_SIZE);
+    return d;
+}
+
+culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline)
+{
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    d.semaphore = timeline;
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    culv_semaphore *semaphore = NULL;
+    LIB_OK(culv_vk_semaphore_import(w->attachment, &d, &semaphore));
+    return semaphore;
+}
+
+uint32_t lib_word(uint32_t i, uint32_t seed)
+{
+    return i * 2654435761u + seed;
+}
+
+void lib_require_words(const char *file, int line, const uint32_t *words, size_t count, uint32_t seed)
+{
+    for (size_t i = 0; i < count; i++)
+        if (words[i] != lib_word((uint32_t)i, seed))
+            test_fail(file, line, "word %zu is 0x%08" PRIx32 ", not 0x%08" PRIx32, i, words[i],
+                      lib_word((uint32_t)i, seed));
+}
+
+bool lib_layer_find(lib_layer *out)
+{
+    char path[TEST_PATH_MAX];
+    memset(out, 0, sizeof *out);
+    /* Held from here on, so that its counts can still be asked when the instance is gone. */
+    void *layer = dlopen(test_path(path, "lib/libVkLayer_culvert_soft.so"), RTLD_NOW | RTLD_NOLOAD);
+    if (layer == NULL) return false;
+    void *symbols[] = {dlsym(layer, "culvSoftVkCounts"), dlsym(layer, "culvSoftVkFailAt"),
+                       dlsym(layer, "culvSoftVkFailedCall")};
+    REQUIRE(symbols[0] != NULL && symbols[1] != NULL && symbols[2] != NULL);
+    memcpy(&out->counts, &symbols[0], sizeof symbols[0]);
+    memcpy(&out->fail_at, &symbols[1], sizeof symbols[1]);
+    memcpy(&out->failed_call, &symbols[2], sizeof symbols[2]);
+    return true;
+}

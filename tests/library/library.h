@@ -1,0 +1,148 @@
+/* What the programs of the library's suite share: a device with its Vulkan partner, checks of errors, file
+ * descriptors and counts, and a Vulkan loader that can be made to lie. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_LIBRARY_H_
+#define CULVERT_TESTS_LIBRARY_H_
+
+#include "control.h"
+#include "harness.h"
+#include "raw_cuda.h"
+#include "raw_vulkan.h"
+
+#include <culvert/culvert.h>
+#include <culvert/vulkan.h>
+
+/* An out pointer that no call returns: still there after an error, or the call wrote where it must not. */
+#define POISON(type) ((type *)(uintptr_t)0x5a5a5a50u)
+
+/* Both evaluate `call` once. LIB_ERROR also holds the thread's last error against class and reason. */
+#define LIB_OK(call) lib_require_ok(__FILE__, __LINE__, #call, (call))
+#define LIB_ERROR(call, class, why)                                                                          \
+    lib_require_error(__FILE__, __LINE__, #call, (lib_forget_error(), (call)), (class), (why))
+/* The same for a call that would write *(out); it must not. */
+#define LIB_REFUSES(type, out, call, class, why)                                                             \
+    do {                                                                                                     \
+        (out) = POISON(type);                                                                                \
+        LIB_ERROR(call, class, why);                                                                         \
+        REQUIRE((out) == POISON(type));                                                                      \
+        (out) = NULL;                                                                                        \
+    } while (0)
+
+void lib_require_ok(const char *file, int line, const char *text, culv_result result);
+void lib_require_error(const char *file, int line, const char *text, culv_result result, culv_result expected,
+                       culv_reason reason);
+/* Makes the last error one that no test expects. */
+void lib_forget_error(void);
+/* The last error's message has this text in it. */
+#define LIB_SAYS(text) lib_require_says(__FILE__, __LINE__, (text))
+void lib_require_says(const char *file, int line, const char *text);
+
+/* The driver under test, with Culvert allowed to use the same one. */
+const raw_cuda *lib_driver(void);
+
+typedef struct lib_world {
+    const raw_cuda *cu;
+    raw_vk vk;
+    culv_device *device;
+    culv_vk *attachment;
+    CUcontext context; /* culv_device_context(), not current */
+    size_t fds;        /* open when the device was opened */
+} lib_world;
+
+/* Opens Vulkan, then the device that is the same GPU, and attaches. No CUDA context is current. */
+void lib_open(lib_world *w);
+/* The Vulkan half alone. */
+void lib_open_vulkan(lib_world *w);
+void lib_open_culvert(lib_world *w);
+/* Closes all that is open and requires that nothing is left: fds, driver's and layer's objects, validation
+ * messages. */
+void lib_close(lib_world *w);
+/* The attachment and the device alone, while Vulkan's objects (and the fds they hold) are still there. */
+void lib_close_culvert(lib_world *w);
+culv_vk_desc lib_vk_desc(const lib_world *w);
+
+culv_device_counts lib_counts(const lib_world *w);
+/* Of counts: all zero but late_destroys. */
+void lib_require_no_objects(const lib_world *w);
+/* What the driver itself has, where it tells (the twin). */
+void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings, uint64_t semaphores);
+/* Waits (5 s at most) until no release is deferred any more. */
+void lib_settle(const lib_world *w);
+
+/* A CUDA stream of the device's context; the current context is left as it was. */
+CUstream lib_stream(const lib_world *w);
+void lib_stream_destroy(const lib_world *w, CUstream stream);
+/* Makes the device's context current and gives back the one to return to. */
+CUcontext lib_enter(const lib_world *w);
+void lib_leave(const lib_world *w, CUcontext before);
+
+/* A plain import: memory of `buffer`, by the Vulkan road. */
+culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer);
+culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer, int fd);
+culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline);
+/* Word i of the pattern that tests write: its index and a seed mixed. */
+uint32_t lib_word(uint32_t i, uint32_t seed);
+void lib_require_words(const char *file, int line, const uint32_t *words, size_t count, uint32_t seed);
+#define REQUIRE_WORDS(words, count, seed) lib_require_words(__FILE__, __LINE__, (words), (count), (seed))
+
+/* File descriptors ----------------------------------------------------------------------------------------
+ */
+
+/* A descriptor that is being watched: `twin` is a duplicate that tells whether fd is still the same file. */
+typedef struct lib_fd {
+    int fd, twin;
+    int64_t offset;
+} lib_fd;
+
+lib_fd lib_fd_watch(int fd);
+/* Still open, the same open file, its offset where it was. */
+void lib_fd_require_untouched(const lib_fd *watched);
+/* The number is closed, or another file's by now. */
+void lib_fd_require_gone(const lib_fd *watched);
+void lib_fd_done(lib_fd *watched, bool close_fd);
+
+/* Processes -----------------------------------------------------------------------------------------------
+ */
+
+/* Starts this case anew in an environment where name is value (NULL: unset); returns once it is so. */
+void lib_with_environment(const char *name, const char *value);
+/* Starts this case anew with another option, "--validation=off", on its command line. */
+void lib_with_option(const char *option);
+/* A directory of the build tree is searched before the others for libcuda.so.1. */
+void lib_with_libcuda_of(const char *directory);
+long lib_status_kib(const char *field); /* of /proc/self/status, such as "VmRSS:" */
+size_t lib_map_lines(void);             /* of /proc/self/maps */
+size_t lib_threads(void);
+void lib_sleep_ms(long ms);
+
+/* The layer's controls; false when it is not loaded. */
+typedef struct lib_layer {
+    void (*counts)(culv_soft_vk_counts *out);
+    void (*fail_at)(uint64_t n, int error);
+    const char *(*failed_call)(void);
+} lib_layer;
+bool lib_layer_find(lib_layer *out);
+
+/* A loader that lies ----------------------------------------------------------------------------------------
+ */
+
+typedef struct lib_lies {
+    const char *missing;  /* a function that it does not know */
+    uint32_t group_size;  /* each device is in a group of so many */
+    uint32_t api_version; /* each device's apiVersion */
+    uint8_t uuid_xor;     /* spoils each device's UUID */
+    VkPhysicalDevice
+        stranger_like;       /* lists a first device that is this one, but for a UUID that is nobody's */
+    bool requires_dedicated; /* of every buffer */
+    bool memory_fd_fails;    /* vkGetMemoryFdKHR answers memory_fd_result and fd -1 */
+    VkResult memory_fd_result;
+    bool semaphore_fd_fails;
+    VkResult semaphore_fd_result;
+    VkPhysicalDeviceType type; /* with says_type */
+    bool says_type;
+} lib_lies;
+
+extern lib_lies lib_lying;
+VkPhysicalDevice lib_stranger(void);
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, const char *name);
+
+#endif

@@ -1,0 +1,164 @@
+/* A Vulkan loader that lies as lib_lying says, for what no machine at hand has: linked GPUs, Vulkan 1.0,
+ * buffers that must be dedicated, exports that fail. Everything else goes to the real one.
+ * SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <string.h>
+
+lib_lies lib_lying;
+
+static VKAPI_ATTR VkResult VKAPI_CALL lying_groups(VkInstance instance, uint32_t *count,
+                                                   VkPhysicalDeviceGroupProperties *groups)
+{
+    VkResult r = vkEnumeratePhysicalDeviceGroups(instance, count, groups);
+    if (r != VK_SUCCESS || groups == NULL) return r;
+    for (uint32_t i = 0; i < *count; i++) {
+        /* A handle that is nobody's: it is compared, never used. */
+        uintptr_t other = 0x10;
+        for (uint32_t j = groups[i].physicalDeviceCount; j < lib_lying.group_size; j++, other += 0x10)
+            memcpy(&groups[i].physicalDevices[j], &other, sizeof other);
+        groups[i].physicalDeviceCount = lib_lying.group_size;
+    }
+    return r;
+}
+
+/* A handle that no driver made; every function that Culvert calls on it is below. */
+VkPhysicalDevice lib_stranger(void)
+{
+    static char stranger;
+    void *address = &stranger;
+    VkPhysicalDevice handle;
+    memcpy(&handle, &address, sizeof handle);
+    return handle;
+}
+
+static VkPhysicalDevice real(VkPhysicalDevice device)
+{
+    return device == lib_stranger() ? lib_lying.stranger_like : device;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL lying_devices(VkInstance instance, uint32_t *count,
+                                                    VkPhysicalDevice *devices)
+{
+    if (devices == NULL || *count == 0) {
+        VkResult r = vkEnumeratePhysicalDevices(instance, count, NULL);
+        ++*count;
+        return r;
+    }
+    uint32_t rest = *count - 1;
+    VkResult r = vkEnumeratePhysicalDevices(instance, &rest, devices + 1);
+    devices[0] = lib_stranger();
+    *count = rest + 1;
+    return r;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL lying_extensions(VkPhysicalDevice device, const char *layer,
+                                                       uint32_t *count, VkExtensionProperties *out)
+{
+    return vkEnumerateDeviceExtensionProperties(real(device), layer, count, out);
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
+{
+    vkGetPhysicalDeviceFeatures2(real(device), out);
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_buffer(VkPhysicalDevice device,
+                                               const VkPhysicalDeviceExternalBufferInfo *info,
+                                               VkExternalBufferProperties *out)
+{
+    vkGetPhysicalDeviceExternalBufferProperties(real(device), info, out);
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_semaphore(VkPhysicalDevice device,
+                                                  const VkPhysicalDeviceExternalSemaphoreInfo *info,
+                                                  VkExternalSemaphoreProperties *out)
+{
+    vkGetPhysicalDeviceExternalSemaphoreProperties(real(device), info, out);
+}
+
+static void spoil(VkPhysicalDeviceProperties *properties)
+{
+    if (lib_lying.api_version != 0) properties->apiVersion = lib_lying.api_version;
+    if (lib_lying.says_type) properties->deviceType = lib_lying.type;
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties *out)
+{
+    vkGetPhysicalDeviceProperties(real(device), out);
+    spoil(out);
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out)
+{
+    vkGetPhysicalDeviceProperties2(real(device), out);
+    spoil(&out->properties);
+    uint8_t change = device == lib_stranger() ? 0xff : lib_lying.uuid_xor;
+    for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext) {
+        VkPhysicalDeviceIDProperties *id = (VkPhysicalDeviceIDProperties *)(void *)s;
+        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES) id->deviceUUID[3] ^= change;
+    }
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_requirements(VkDevice device,
+                                                     const VkBufferMemoryRequirementsInfo2 *info,
+                                                     VkMemoryRequirements2 *out)
+{
+    vkGetBufferMemoryRequirements2(device, info, out);
+    for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext) {
+        VkMemoryDedicatedRequirements *dedicated = (VkMemoryDedicatedRequirements *)(void *)s;
+        if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS)
+            dedicated->requiresDedicatedAllocation = VK_TRUE;
+    }
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL lying_memory_fd(VkDevice device, const VkMemoryGetFdInfoKHR *info,
+                                                      int *fd)
+{
+    (void)device;
+    (void)info;
+    *fd = -1;
+    return lib_lying.memory_fd_result;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL lying_semaphore_fd(VkDevice device, const VkSemaphoreGetFdInfoKHR *info,
+                                                         int *fd)
+{
+    (void)device;
+    (void)info;
+    *fd = -1;
+    return lib_lying.semaphore_fd_result;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lying_device_proc(VkDevice device, const char *name)
+{
+    if (lib_lying.missing != NULL && strcmp(name, lib_lying.missing) == 0) return NULL;
+    if (lib_lying.requires_dedicated && strcmp(name, "vkGetBufferMemoryRequirements2") == 0)
+        return (PFN_vkVoidFunction)lying_requirements;
+    if (lib_lying.memory_fd_fails && strcmp(name, "vkGetMemoryFdKHR") == 0)
+        return (PFN_vkVoidFunction)lying_memory_fd;
+    if (lib_lying.semaphore_fd_fails && strcmp(name, "vkGetSemaphoreFdKHR") == 0)
+        return (PFN_vkVoidFunction)lying_semaphore_fd;
+    return vkGetDeviceProcAddr(device, name);
+}
+
+VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, const char *name)
+{
+    if (lib_lying.missing != NULL && strcmp(name, lib_lying.missing) == 0) return NULL;
+    if (lib_lying.group_size != 0 && strcmp(name, "vkEnumeratePhysicalDeviceGroups") == 0)
+        return (PFN_vkVoidFunction)lying_groups;
+    if (lib_lying.stranger_like != VK_NULL_HANDLE) {
+        if (strcmp(name, "vkEnumeratePhysicalDevices") == 0) return (PFN_vkVoidFunction)lying_devices;
+        if (strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0)
+            return (PFN_vkVoidFunction)lying_extensions;
+        if (strcmp(name, "vkGetPhysicalDeviceFeatures2") == 0) return (PFN_vkVoidFunction)lying_features;
+        if (strcmp(name, "vkGetPhysicalDeviceExternalBufferProperties") == 0)
+            return (PFN_vkVoidFunction)lying_buffer;
+        if (strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
+            return (PFN_vkVoidFunction)lying_semaphore;
+    }
+    if (strcmp(name, "vkGetPhysicalDeviceProperties") == 0) return (PFN_vkVoidFunction)lying_properties;
+    if (strcmp(name, "vkGetPhysicalDeviceProperties2") == 0) return (PFN_vkVoidFunction)lying_properties2;
+    if (strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction)lying_device_proc;
+    return vkGetInstanceProcAddr(instance, name);
+}

@@ -1,0 +1,360 @@
+/* Imports and mappings that are wrong: each its class and reason, nothing consumed. SPDX-License-Identifier:
+ * MIT */
+#include "bad_handles.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+extern const test_case memory_error_cases[];
+
+typedef culv_result (*import_fn)(culv_device *, const culv_memory_desc *, culv_memory **);
+static const import_fn imports[] = {culv_memory_import_take, culv_memory_import_borrow};
+
+static void wrong_fds(void)
+{
+    lib_world w;
+    lib_open(&w);
+    bad_handle handles[BAD_HANDLES];
+    bad_handles_open(handles, 65536);
+    size_t fds = test_open_fds();
+    for (int i = 0; i < BAD_HANDLES; i++) {
+        for (int k = 0; k < 2; k++) {
+            culv_memory *memory = NULL;
+            culv_memory_desc d = culv_memory_desc_init();
+            lib_fd fd = {0};
+            printf("%s\n", handles[i].name);
+            d.handle = culv_handle_opaque_fd(handles[i].fd);
+            d.size = 32768;
+            if (i >= 2) fd = lib_fd_watch(handles[i].fd);
+            LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), handles[i].result,
+                        handles[i].reason);
+            if (i < 2) continue;
+            lib_fd_require_untouched(&fd);
+            lib_fd_done(&fd, false);
+        }
+    }
+    REQUIRE_EQ(test_open_fds(), fds);
+    bad_handles_close(handles);
+    lib_close(&w);
+}
+
+/* A descriptor that is taken is gone: using it again says so. */
+static void fd_is_used_twice(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer vk;
+    culv_memory *memory = NULL, *again = NULL;
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    culv_memory_desc d = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
+    LIB_OK(culv_memory_import_take(w.device, &d, &memory));
+    if (fcntl(d.handle.value.fd, F_GETFD) < 0) /* else the driver has the number by now */
+        LIB_REFUSES(culv_memory, again, culv_memory_import_take(w.device, &d, &again), CULV_ERROR_INVALID,
+                    CULV_REASON_HANDLE_BAD);
+    culv_memory_destroy(&memory);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
+static void wrong_descriptors(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer vk;
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
+    const culv_memory_desc right = lib_memory_desc(&w, &vk, fd.fd);
+    for (int k = 0; k < 2; k++) {
+        culv_memory *memory = NULL;
+        culv_memory_desc d = right;
+        d.size = 0;
+        LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_INVALID,
+                    CULV_REASON_SIZE);
+        static const culv_handle_type types[] = {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT,
+                                                 CULV_HANDLE_DMA_BUF_FD};
+        for (int i = 0; i < 3; i++) { /* real ones, not supported yet */
+            d = right;
+            d.handle.type = types[i];
+            LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_UNSUPPORTED,
+                        CULV_REASON_HANDLE_TYPE);
+        }
+        static const int none[] = {CULV_HANDLE_NONE, 99, -1};
+        for (int i = 0; i < 3; i++) { /* no types at all: the descriptor is wrong */
+            d = right;
+            d.handle.type = (culv_handle_type)none[i];
+            LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_INVALID,
+                        CULV_REASON_HANDLE_TYPE);
+        }
+        d = right;
+        d.exporter.bytes[5] ^= 1; /* another device's */
+        d.label = "heights";
+        LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_INVALID,
+                    CULV_REASON_DEVICE_MISMATCH);
+        LIB_SAYS("'heights'");
+        LIB_REFUSES(culv_memory, memory, imports[k](w.device, NULL, &memory), CULV_ERROR_INVALID,
+                    CULV_REASON_NULL_ARGUMENT);
+        LIB_ERROR(imports[k](w.device, &right, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        lib_fd_require_untouched(&fd);
+    }
+    lib_fd_done(&fd, true);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
+/* A size beyond the allocation's. Where the handle tells its size (a memfd), the import is refused; NVIDIA's
+ * driver takes it (measured), and then the mapping must be refused. */
+static void size_is_too_big(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer vk;
+    raw_vk_buffer_create(&w.vk, 1 << 20, RAW_VK_EXPORT, &vk);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
+    static const uint64_t sizes[] = {UINT64_C(2) << 20, UINT64_C(1) << 45, UINT64_MAX};
+    for (int i = 0; i < 3; i++) {
+        culv_memory *memory = POISON(culv_memory);
+        culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
+        d.size = sizes[i];
+        culv_result r = culv_memory_import_borrow(w.device, &d, &memory);
+        printf("%s\n", r == CULV_OK ? "imported" : culv_last_error_message());
+        if (r == CULV_OK) {
+            culv_buffer *buffer = NULL;
+            REQUIRE(!w.cu->software);
+            LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, NULL, &buffer), CULV_ERROR_DRIVER,
+                        CULV_REASON_SIZE);
+            REQUIRE_EQ(lib_counts(&w).mappings, 0);
+            culv_memory_destroy(&memory);
+        } else if (w.cu->software) {
+            REQUIRE_EQ(r, CULV_ERROR_INVALID);
+            culv_error e = culv_error_init();
+            culv_last_error(&e);
+            REQUIRE_EQ(e.reason, CULV_REASON_SIZE);
+            REQUIRE(memory == POISON(culv_memory));
+        } else {
+            REQUIRE(r == CULV_ERROR_INVALID || r == CULV_ERROR_DRIVER || r == CULV_ERROR_OUT_OF_MEMORY);
+            REQUIRE(memory == POISON(culv_memory));
+        }
+        lib_fd_require_untouched(&fd);
+    }
+    lib_fd_done(&fd, true);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
+static void ranges(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer vk;
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    culv_memory *memory = lib_import(&w, &vk);
+    uint64_t end = vk.allocation_size;
+    const struct {
+        uint64_t offset, size;
+    } bad[] = {{end, 0},
+               {end, 1},
+               {end + 1, 0},
+               {0, end + 1},
+               {1, end},
+               {end - 1, 2},
+               {UINT64_MAX, 0},
+               {UINT64_MAX, 1},
+               {0, UINT64_MAX},
+               {1, UINT64_MAX},
+               {end / 2, UINT64_MAX - end / 2 + 1},
+               {4096, UINT64_MAX - 4095},
+               {UINT64_MAX, UINT64_MAX}};
+    culv_buffer *buffer = NULL;
+    culv_buffer_desc d = culv_buffer_desc_init();
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        d.offset = bad[i].offset;
+        d.size = bad[i].size;
+        LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, &d, &buffer), CULV_ERROR_INVALID,
+                    CULV_REASON_RANGE);
+    }
+    LIB_ERROR(culv_buffer_map(memory, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(lib_counts(&w).buffers, 0);
+    REQUIRE_EQ(lib_counts(&w).mappings, 0);
+    d.offset = end - 1; /* the last byte is in */
+    d.size = 1;
+    LIB_OK(culv_buffer_map(memory, &d, &buffer));
+    culv_buffer_unmap(&buffer);
+    culv_memory_destroy(&memory);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
+/* The Vulkan road: what Vulkan says of the buffer is held against what the caller says. */
+static void vulkan_contradicts(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer vk, dedicated;
+    raw_vk_buffer_create_at(&w.vk, 65536, 1 << 20, RAW_VK_EXPORT, &vk);
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT | RAW_VK_DEDICATED, &dedicated);
+    culv_memory *memory = NULL;
+    culv_vk_memory_desc right = culv_vk_memory_desc_init();
+    right.memory = vk.memory;
+    right.allocation_size = vk.allocation_size;
+    right.buffer = vk.buffer;
+    right.buffer_offset = vk.offset;
+    const struct {
+        VkDeviceMemory memory;
+        VkDeviceSize allocation_size, offset;
+        VkBool32 dedicated;
+        culv_reason reason;
+    } rows[] = {
+        {VK_NULL_HANDLE, vk.allocation_size, vk.offset, VK_FALSE, CULV_REASON_NULL_ARGUMENT},
+        {vk.memory, 0, vk.offset, VK_FALSE, CULV_REASON_SIZE},
+        {vk.memory, vk.size - 1, 0, VK_FALSE, CULV_REASON_SIZE},
+        {vk.memory, vk.allocation_size - 1, vk.offset, VK_FALSE, CULV_REASON_RANGE},
+        {vk.memory, vk.allocation_size, vk.allocation_size, VK_FALSE, CULV_REASON_RANGE},
+        {vk.memory, vk.allocation_size, UINT64_MAX, VK_FALSE, CULV_REASON_RANGE},
+        {vk.memory, vk.allocation_size, UINT64_MAX - 65535, VK_FALSE, CULV_REASON_RANGE},
+        {vk.memory, vk.allocation_size, vk.offset - 1, VK_FALSE, CULV_REASON_RANGE}, /* not aligned */
+        {vk.memory, vk.allocation_size, vk.offset, VK_TRUE, CULV_REASON_DEDICATED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vk_memory_desc d = right;
+        d.memory = rows[i].memory;
+        d.allocation_size = rows[i].allocation_size;
+        d.buffer_offset = rows[i].offset;
+        d.dedicated = rows[i].dedicated;
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, &d, &memory), CULV_ERROR_INVALID,
+                    rows[i].reason);
+    }
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, NULL, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_memory_import(w.attachment, &right, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+
+    /* A buffer that Vulkan wants dedicated, said not to be. */
+    culv_vk *lying = NULL;
+    culv_vk_desc vd = lib_vk_desc(&w);
+    lib_lying = (lib_lies){.requires_dedicated = true};
+    vd.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(lying, &right, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEDICATED);
+    culv_vk_memory_desc d = culv_vk_memory_desc_init();
+    d.memory = dedicated.memory;
+    d.allocation_size = dedicated.allocation_size;
+    d.buffer = dedicated.buffer;
+    d.dedicated = VK_TRUE;
+    LIB_OK(culv_vk_memory_import(lying, &d, &memory));
+    culv_memory_destroy(&memory);
+    culv_vk_detach(&lying);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    raw_vk_buffer_destroy(&w.vk, &dedicated);
+    lib_close(&w);
+}
+
+/* vkGetMemoryFdKHR that gives nothing: Mesa says success and -1 for what was not made for export. */
+static void export_fails(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer vk;
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    static const struct {
+        VkResult vulkan;
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {{VK_SUCCESS, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE},
+                {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
+                {VK_ERROR_OUT_OF_DEVICE_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY},
+                {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vk *lying = NULL;
+        culv_memory *memory = NULL;
+        culv_error e = culv_error_init();
+        culv_vk_desc vd = lib_vk_desc(&w);
+        lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = rows[i].vulkan};
+        vd.get_instance_proc_addr = lib_lying_loader;
+        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+        culv_vk_memory_desc d = culv_vk_memory_desc_init();
+        d.memory = vk.memory;
+        d.allocation_size = vk.allocation_size;
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(lying, &d, &memory), rows[i].result,
+                    rows[i].reason);
+        culv_last_error(&e);
+        REQUIRE_EQ(e.native_api, CULV_API_VULKAN);
+        REQUIRE_EQ(e.native_code, rows[i].vulkan);
+        REQUIRE_EQ_STR(e.native_call, "vkGetMemoryFdKHR");
+        culv_vk_detach(&lying);
+    }
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
+/* The real thing. Asking for it is against the specification, so validation stays off; what a driver does is
+ * its own affair, but Culvert answers for what it hands out. */
+static void memory_was_not_made_for_export(void)
+{
+    lib_with_option("--validation=off");
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer vk;
+    culv_memory *memory = POISON(culv_memory);
+    raw_vk_buffer_create(&w.vk, 65536, 0, &vk);
+    culv_vk_memory_desc d = culv_vk_memory_desc_init();
+    d.memory = vk.memory;
+    d.allocation_size = vk.allocation_size;
+    culv_result r = culv_vk_memory_import(w.attachment, &d, &memory);
+    printf("%s\n", r == CULV_OK ? "the driver exported it" : culv_last_error_message());
+    if (w.cu->software) REQUIRE_EQ(r, CULV_ERROR_INVALID);
+    if (r == CULV_OK) {
+        culv_memory_destroy(&memory);
+    } else {
+        culv_error e = culv_error_init();
+        culv_last_error(&e);
+        REQUIRE(e.reason == CULV_REASON_NOT_EXPORTABLE || e.reason == CULV_REASON_HANDLE_REFUSED);
+        REQUIRE(memory == POISON(culv_memory));
+    }
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
+/* The process may open no more files: the caller's descriptor stays what it was. */
+static void out_of_file_descriptors(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer vk;
+    struct rlimit before;
+    culv_memory *memory = POISON(culv_memory);
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
+    culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    culv_result r = culv_memory_import_take(w.device, &d, &memory);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    REQUIRE(r != CULV_OK);
+    REQUIRE_EQ(e.reason, CULV_REASON_OS);
+    REQUIRE_EQ(e.native_api, CULV_API_OS);
+    REQUIRE(memory == POISON(culv_memory));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
+}
+
+const test_case memory_error_cases[] = {
+    {.name = "errors.wrong_fds", .run = wrong_fds},
+    {.name = "errors.fd_is_used_twice", .run = fd_is_used_twice},
+    {.name = "errors.wrong_descriptors", .run = wrong_descriptors},
+    {.name = "errors.size_is_too_big", .run = size_is_too_big},
+    {.name = "errors.ranges", .run = ranges},
+    {.name = "errors.vulkan_contradicts", .run = vulkan_contradicts},
+    {.name = "errors.export_fails", .run = export_fails},
+    {.name = "errors.memory_was_not_made_for_export", .run = memory_was_not_made_for_export},
+    {.name = "errors.out_of_file_descriptors", .run = out_of_file_descriptors},
+    {.name = NULL},
+};

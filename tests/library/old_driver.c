@@ -1,0 +1,9 @@
+/* A libcuda.so.1 from before cuGetProcAddress_v2: loads, starts, and is too old. SPDX-License-Identifier: MIT
+ */
+__attribute__((visibility("default"))) int cuInit(unsigned flags);
+
+int cuInit(unsigned flags)
+{
+    (void)flags;
+    return 0;
+}

@@ -1,0 +1,149 @@
+/* File descriptors, processes and /proc of the library's suite. SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The same open file description; where kcmp is barred, at least the same file. */
+static bool same_file(int a, int b)
+{
+    struct stat one, two;
+    enum { KCMP_FILE_ = 0 };
+    if (fstat(a, &one) != 0 || fstat(b, &two) != 0) return false;
+    long order = syscall(SYS_kcmp, (long)getpid(), (long)getpid(), (long)KCMP_FILE_, (long)a, (long)b);
+    if (order >= 0) return order == 0;
+    return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+lib_fd lib_fd_watch(int fd)
+{
+    lib_fd watched = {.fd = fd, .twin = fcntl(fd, F_DUPFD_CLOEXEC, 0), .offset = lseek(fd, 0, SEEK_CUR)};
+    REQUIRE(watched.twin >= 0);
+    return watched;
+}
+
+void lib_fd_require_untouched(const lib_fd *watched)
+{
+    if (!same_file(watched->fd, watched->twin)) FAIL("fd %d was closed or replaced", watched->fd);
+    REQUIRE_EQ(lseek(watched->fd, 0, SEEK_CUR), watched->offset);
+}
+
+void lib_fd_require_gone(const lib_fd *watched)
+{
+    if (same_file(watched->fd, watched->twin)) FAIL("fd %d is still open", watched->fd);
+}
+
+void lib_fd_done(lib_fd *watched, bool close_fd)
+{
+    REQUIRE(close(watched->twin) == 0);
+    if (close_fd) REQUIRE(close(watched->fd) == 0);
+    watched->fd = watched->twin = -1;
+}
+
+/* The words of this process's command line, and room for one more. */
+static char **command_line(size_t *count)
+{
+    static char text[65536];
+    FILE *file = fopen("/proc/self/cmdline", "r");
+    REQUIRE(file != NULL);
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    char **words = calloc(size + 2, sizeof *words);
+    REQUIRE(words != NULL);
+    *count = 0;
+    for (size_t at = 0; at < size; at += strlen(text + at) + 1)
+        words[(*count)++] = text + at;
+    return words;
+}
+
+static _Noreturn void start_anew(char **words)
+{
+    fflush(NULL);
+    execv("/proc/self/exe", words);
+    FAIL("execv: %s", strerror(errno));
+}
+
+void lib_with_environment(const char *name, const char *value)
+{
+    const char *now = getenv(name);
+    if (value == NULL ? now == NULL : now != NULL && strcmp(now, value) == 0) return;
+    REQUIRE((value != NULL ? setenv(name, value, 1) : unsetenv(name)) == 0);
+    size_t count;
+    start_anew(command_line(&count));
+}
+
+void lib_with_option(const char *option)
+{
+    size_t count;
+    char **words = command_line(&count);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(words[i], option) == 0) {
+            free(words);
+            return;
+        }
+    }
+    /* The first of two options of one name counts. */
+    char copy[256];
+    snprintf(copy, sizeof copy, "%s", option);
+    memmove(words + 2, words + 1, (count - 1) * sizeof *words);
+    words[1] = copy;
+    start_anew(words);
+}
+
+void lib_with_libcuda_of(const char *directory)
+{
+    char path[TEST_PATH_MAX], joined[2 * TEST_PATH_MAX];
+    test_path(path, directory);
+    const char *before = getenv("LD_LIBRARY_PATH");
+    if (before != NULL && strncmp(before, path, strlen(path)) == 0) return;
+    snprintf(joined, sizeof joined, "%s%s%s", path, before != NULL ? ":" : "", before != NULL ? before : "");
+    lib_with_environment("LD_LIBRARY_PATH", joined);
+}
+
+long lib_status_kib(const char *field)
+{
+    char line[256];
+    long value = -1;
+    FILE *file = fopen("/proc/self/status", "r");
+    REQUIRE(file != NULL);
+    while (value < 0 && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, field, strlen(field)) == 0) value = strtol(line + strlen(field), NULL, 10);
+    fclose(file);
+    REQUIRE(value >= 0);
+    return value;
+}
+
+size_t lib_map_lines(void)
+{
+    size_t lines = 0;
+    FILE *file = fopen("/proc/self/maps", "r");
+    REQUIRE(file != NULL);
+    for (int c = fgetc(file); c != EOF; c = fgetc(file))
+        lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+size_t lib_threads(void)
+{
+    size_t count = 0;
+    DIR *dir = opendir("/proc/self/task");
+    REQUIRE(dir != NULL);
+    for (const struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir))
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+void lib_sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
+}
