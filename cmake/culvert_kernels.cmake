@@ -29,7 +29,7 @@ function(culvert_add_kernels target source)
     set_source_files_properties(${source} PROPERTIES LANGUAGE CXX)
     target_include_directories(${target}_soft PRIVATE ${culvert_kernel_include})
     target_include_directories(${target}_soft SYSTEM PRIVATE ${CULVERT_CUDA_INCLUDE_DIR})
-    # No contraction: every x86-64 computes the same bits. The next three let loops vectorize and change no result.
+    # No contraction, here and by nvcc: host and GPU compute the same bits. The next three let loops vectorize and change no result.
     target_compile_options(${target}_soft PRIVATE -O3 -ffp-contract=off -fno-math-errno -fno-trapping-math
       -fopenmp-simd ${sanitize} -Wall -Wextra $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed> $<$<BOOL:${CULVERT_WERROR}>:-Werror>)
     set_target_properties(${target}_soft PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
@@ -48,7 +48,7 @@ function(culvert_add_kernels target source)
     list(GET CULVERT_CUDA_ARCHITECTURES 0 oldest)
     file(MAKE_DIRECTORY ${directory})
     add_custom_command(OUTPUT ${directory}/${name}.fatbin
-      COMMAND ${CULVERT_NVCC} -fatbin -std=c++17 -O3 ${codes} -gencode arch=compute_${oldest},code=compute_${oldest}
+      COMMAND ${CULVERT_NVCC} -fatbin -std=c++17 -O3 -fmad=false ${codes} -gencode arch=compute_${oldest},code=compute_${oldest}
         -I${culvert_kernel_include} -MD -MF ${CMAKE_CURRENT_BINARY_DIR}/${name}.fatbin.d
         -MT ${directory}/${name}.fatbin -o ${directory}/${name}.fatbin ${source}
       DEPENDS ${source} ${culvert_kernel_include}/culvert_kernel.h

@@ -123,7 +123,6 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
     culvi_leave(device, &scope);
     if (result != CULV_OK) goto unlock;
     device->counts.memories++;
-    culvi_reap(device);
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
     if (take) culvi_handle_close(&d.handle);
@@ -161,7 +160,6 @@ void culv_memory_destroy(culv_memory **memory)
         settle_or_wait(mine, entered, false);
         if (entered) culvi_leave(device, &scope);
     }
-    culvi_reap(device);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
@@ -218,7 +216,6 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
         return culvi_fail(&device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
                           "out of host memory");
     culvi_mutex_lock(&device->lock);
-    culvi_reap(device);
     result = map_whole(memory);
     if (result != CULV_OK) {
         culvi_mutex_unlock(&device->lock);

@@ -113,7 +113,11 @@ void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use,
     CUresult entered = culvi_enter_quietly(device, &scope);
     if (entered == CUDA_SUCCESS && has_last_use) mark(device, object, last_use);
     culvi_keep(device, object);
-    sweep_now(device, &scope, entered);
+    if (entered == CUDA_SUCCESS && object->event != NULL)
+        culvi_leave(device,
+                    &scope); /* deferred: what else is due may wait at the driver, and this must not */
+    else
+        sweep_now(device, &scope, entered);
 }
 
 void culvi_drain(culv_device *device)

@@ -78,7 +78,6 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
     culvi_leave(device, &scope);
     if (result != CULV_OK) goto unlock;
     device->counts.semaphores++;
-    culvi_reap(device);
     culvi_mutex_unlock(&device->lock);
     culvi_device_ref(device);
     if (take) culvi_handle_close(&d.handle);
@@ -149,28 +148,26 @@ static culv_result check_stream(culv_semaphore *semaphore, CUstream stream)
     CUcontext context = NULL;
     const char *call = "cuStreamGetCtx";
     CUresult r = CULVI_CU(device, cuStreamGetCtx, (stream, &context));
-    if (r == CUDA_SUCCESS && context == device->context) {
-        actual = device->ordinal;
-    } else if (r == CUDA_SUCCESS && device->cuda->cuStreamGetDevice != NULL) {
-        call = "cuStreamGetDevice";
-        r = CULVI_CU(device, cuStreamGetDevice, (stream, &actual));
-    } else if (r == CUDA_SUCCESS) {
+    if (r == CUDA_SUCCESS && context != device->context) {
+        CUcontext popped = NULL;
         call = "cuCtxPushCurrent";
         r = CULVI_CU(device, cuCtxPushCurrent, (context));
         if (r == CUDA_SUCCESS) {
             call = "cuCtxGetDevice";
             r = CULVI_CU(device, cuCtxGetDevice, (&actual));
-            culvi_leave_frame(device, true);
+            if (CULVI_CU(device, cuCtxPopCurrent, (&popped)) != CUDA_SUCCESS)
+                (void)CULVI_CU(device, cuCtxPopCurrent, (&popped));
         }
     }
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_STREAM_DEVICE,
                                "the stream %p could not be examined; was it destroyed?", (void *)stream);
-    if (actual != device->ordinal)
+    if (context != device->context)
         return culvi_fail(
             &device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE,
-            "the stream %p belongs to CUDA device %d, the semaphore to device %d '%s'; use a stream "
-            "made with that device's context current",
+            "the stream %p belongs to a context of CUDA device %d, the semaphore to the context "
+            "culv_device_context() of device %d '%s', which the driver does not mix; use a stream made "
+            "with that context current",
             (void *)stream, (int)actual, (int)device->ordinal, device->caps.name);
     atomic_store_explicit(slot, key, memory_order_relaxed);
     return CULV_OK;

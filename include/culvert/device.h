@@ -108,30 +108,34 @@ static inline culv_device_counts culv_device_counts_init(void)
 }
 
 /** Opens the CUDA device with this UUID. desc may be NULL. A Vulkan program calls culv_vk_device_open()
- * instead, whose error texts know the graphics side too. Errors: INVALID; NO_DEVICE with every CUDA device
- * named; UNSUPPORTED without a usable driver; DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: *out is yours, for
- * culv_device_close().  Threads: any.  Since: 0.1 Source: CUDA programming guide, "Matching device UUIDs";
- * cuDeviceGetUuid_v2, which names a MIG slice by its own. */
+ *  instead, whose error texts know the graphics side too.
+ *  Errors: INVALID; NO_DEVICE with every CUDA device named; UNSUPPORTED without a usable driver; DRIVER;
+ *  ASYNC; OUT_OF_MEMORY.  Ownership: *out is yours, for culv_device_close().  Threads: any.  Since: 0.1
+ *  Source: CUDA programming guide, "Matching device UUIDs"; cuDeviceGetUuid_v2, which names a MIG slice by
+ *  its own. */
 CULV_API culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc,
                                               culv_device **out);
 
 /** Opens the CUDA device with this ordinal: NVIDIA's numbering (CUDA_VISIBLE_DEVICES applies), or the
- * software twin's when desc->driver is CULV_DRIVER_SOFT, or AUTO finds no NVIDIA driver and the twin is
- * allowed. desc may be NULL. Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().  Threads: any.  Since: 0.1 */
+ *  software twin's when desc->driver is CULV_DRIVER_SOFT, or AUTO finds no NVIDIA driver and the twin is
+ *  allowed. desc may be NULL.
+ *  Errors: INVALID; NO_DEVICE; UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: *out is yours, for
+ *  culv_device_close().  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
                                                  culv_device **out);
 
-/** Gives the device up and sets *device to NULL; NULL, or a pointer to NULL, is a no-op. Objects made from it
- * live on and keep what they need. The last of them to go waits for GPU work that objects destroyed before
- * were deferred for. Errors: none.  Ownership: *device is Culvert's again.  Threads: any.  Since: 0.1 */
+/** Gives the device up and sets *device to NULL; NULL, or a pointer to NULL, is a no-op. Objects made from
+ *  it live on and keep what they need. The last of them to go waits for GPU work that objects destroyed
+ *  before were deferred for.
+ *  Errors: none.  Ownership: *device is Culvert's again.  Threads: any.  Since: 0.1 */
 CULV_API void culv_device_close(culv_device **device);
 
 /** Fills out with what the device can do, as far as out->struct_size reaches.
  *  Errors: INVALID.  Ownership: a copy, yours.  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
 
-/** Fills out with what the device has alive. Releases what was deferred and is due first.
+/** Fills out with what the device has alive. Releases what was deferred and is due first, in which the
+ *  driver waits for other CUDA work of the context.
  *  Errors: INVALID.  Ownership: a copy, yours.  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
@@ -139,8 +143,9 @@ CULV_API culv_result culv_device_get_counts(culv_device *device, culv_device_cou
  *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
 CULV_API int culv_device_is_software(const culv_device *device);
 
-/** The CUDA context that Culvert works in. Make it current (cuCtxSetCurrent) before launching kernels on its
- * streams; Culvert's own calls need no current context and leave the caller's as it was. NULL for NULL.
+/** The CUDA context that Culvert works in. Make it current (cuCtxSetCurrent) before launching kernels on
+ *  its streams; Culvert's own calls need no current context and leave the caller's as it was. NULL for
+ *  NULL.
  *  Errors: none.  Ownership: Culvert's, or whose culv_device_desc::context was.  Threads: any.  Since: 0.1 */
 CULV_API CUcontext culv_device_context(const culv_device *device);
 
@@ -148,10 +153,11 @@ CULV_API CUcontext culv_device_context(const culv_device *device);
  *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
 CULV_API int32_t culv_device_ordinal(const culv_device *device);
 
-/** A driver function of the SAME driver that serves the device (NVIDIA's or the twin's), by its name without
- * suffix and the CUDA version whose form is wanted, as in cuGetProcAddress: ("cuMemAlloc", 3020). Cast the
- * result to the matching PFN_ type of cudaTypedefs.h. NULL when the driver lacks it. Errors: none, NULL
- * tells.  Ownership: a function of the driver, valid while the device is.  Threads: any. Since: 0.1 */
+/** A driver function of the SAME driver that serves the device (NVIDIA's or the twin's), by its name
+ *  without suffix and the CUDA version whose form is wanted, as in cuGetProcAddress: ("cuMemAlloc", 3020).
+ *  Cast the result to the matching PFN_ type of cudaTypedefs.h. NULL when the driver lacks it.
+ *  Errors: none, NULL tells.  Ownership: a function of the driver, valid while the device is.  Threads:
+ *  any.  Since: 0.1 */
 CULV_API void (*culv_device_cuda_proc(const culv_device *device, const char *name, int version))(void);
 
 CULV_EXTERN_C_END

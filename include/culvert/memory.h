@@ -65,9 +65,9 @@ static inline culv_buffer_desc culv_buffer_desc_init(void)
 
 /** Imports an allocation and TAKES its handle: Culvert's after CULV_OK, still yours, open, after an error.
  *  Errors: INVALID (HANDLE_BAD, HANDLE_KIND, SIZE, DEVICE_MISMATCH ...), UNSUPPORTED, DRIVER
- * (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.  Ownership: the handle as said; *out is yours, for
- * culv_memory_destroy().  Threads: any. Since: 0.1.  Source: cuda.h, cuImportExternalMemory; the driver is
- * handed a duplicate, since drivers differ in what they close on failure. */
+ *  (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.  Ownership: the handle as said; *out is yours, for
+ *  culv_memory_destroy().  Threads: any.  Since: 0.1.  Source: cuda.h, cuImportExternalMemory; the driver
+ *  is handed a duplicate, since drivers differ in what they close on failure. */
 CULV_API culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
                                              culv_memory **out);
 
@@ -77,11 +77,11 @@ CULV_API culv_result culv_memory_import_take(culv_device *device, const culv_mem
 CULV_API culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
                                                culv_memory **out);
 
-/** Gives the import up and sets *memory to NULL; NULL, or a pointer to NULL, is a no-op. Buffers mapped on it
- * live on: the driver sees the unmapping first and the import's release after it, in whatever order they are
- * destroyed here. Errors: none.  Ownership: *memory is Culvert's again.  Threads: any, ordered with other
- * calls on this object. Since: 0.1.  Source: CUDA guide 3.2.16: freeing a memory object does not free
- * mappings to it. */
+/** Gives the import up and sets *memory to NULL; NULL, or a pointer to NULL, is a no-op. Buffers mapped on
+ *  it live on: the driver sees the unmapping first and the import's release after it, in whatever order
+ *  they are destroyed here.
+ *  Errors: none.  Ownership: *memory is Culvert's again.  Threads: any, ordered with other calls on this
+ *  object.  Since: 0.1.  Source: CUDA guide 3.2.16: freeing a memory object does not free mappings to it. */
 CULV_API void culv_memory_destroy(culv_memory **memory);
 
 /** Bytes of the whole allocation, as the import stated them; 0 for NULL.
@@ -90,28 +90,30 @@ CULV_API uint64_t culv_memory_size(const culv_memory *memory);
 
 /** Maps a range of the import as a buffer. desc may be NULL for all of it.
  *  Errors: INVALID (RANGE), DRIVER (SIZE when the driver finds the allocation smaller than the import
- * stated), ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_buffer_unmap(); it keeps the import
- * alive.  Threads: any. Since: 0.1.  Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
+ *  stated), ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_buffer_unmap(); it keeps the import
+ *  alive.  Threads: any.  Since: 0.1.  Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_API culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out);
 
 /** Gives the buffer up and sets *buffer to NULL; NULL, or a pointer to NULL, is a no-op. The work that uses
- * it should be done, as before vkFreeMemory. If CUDA work is not, and this was the import's last buffer, the
- * driver WAITS for it in here: for ever, if that work waits for a signal that you have yet to submit.
- * culv_buffer_unmap_after() does not wait. Errors: none.  Ownership: *buffer is Culvert's again.  Threads:
- * any, ordered with other calls on this object. Since: 0.1.  Source: measured, docs/nvidia-measured.md:
- * cuMemFree of a mapping waits for the work that uses it. */
+ *  it should be done, as before vkFreeMemory. If this was the import's last buffer, the driver WAITS in
+ *  here for all CUDA work of the context, and keeps other threads from submitting any: for ever, if that
+ *  work waits for a signal that is yet to be submitted. culv_buffer_unmap_after() does not wait.
+ *  Errors: none.  Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on this
+ *  object.  Since: 0.1.  Source: measured, docs/nvidia-measured.md: cuMemFree of a mapping waits for the
+ *  context. */
 CULV_API void culv_buffer_unmap(culv_buffer **buffer);
 
 /** As culv_buffer_unmap(), but DEFERS and never waits: the driver's mapping is released once `last_use` has
- * done what was submitted to it so far, at the next Culvert call on the device that is no signal or wait. The
- * stream must be of the device's context, and not be in capture (then it is not deferred). Errors: none.
- * Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on this object. Since: 0.1
- */
+ *  done what was submitted to it so far, at a later culv_buffer_unmap(), culv_semaphore_destroy(),
+ *  culv_device_get_counts(), or with the device: those may wait at the driver. The stream must be of the device's context, and not be in
+ *  capture (then it is not deferred).
+ *  Errors: none.  Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on this
+ *  object.  Since: 0.1 */
 CULV_API void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
 /** The buffer's first byte as a device pointer, valid until the buffer is given up; 0 for NULL. It is the
- * driver's pointer: pass it to kernels and copies, never to cuMemFree. Errors: none.  Ownership: Culvert's.
- * Threads: any.  Since: 0.1 */
+ *  driver's pointer: pass it to kernels and copies, never to cuMemFree.
+ *  Errors: none.  Ownership: Culvert's.  Threads: any.  Since: 0.1 */
 CULV_API CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
 /** The buffer's size in bytes; 0 for NULL.

@@ -54,7 +54,7 @@ typedef enum culv_result {
     X(DEDICATED, "the dedicated flag contradicts what Vulkan says of the resource")                          \
     X(NOT_EXPORTABLE, "the memory or semaphore was not created for export")                                  \
     X(TIMELINE_BACKWARDS, "a timeline value does not exceed one signalled before")                           \
-    X(STREAM_DEVICE, "the stream belongs to another device")                                                 \
+    X(STREAM_DEVICE, "the stream belongs to another device or context")                                      \
     X(CONTEXT_DEVICE, "the context belongs to another device")                                               \
     X(NOT_BUILT, "this build of Culvert leaves that API out")                                                \
     X(HOST_MEMORY, "host memory is exhausted")                                                               \
@@ -101,29 +101,30 @@ static inline culv_error culv_error_init(void)
     return e;
 }
 
-/** Copies the calling thread's last error into out, as far as out->struct_size reaches. A call that succeeds
- * does not clear it: never use it to find out whether a call failed. Errors: none; NULL or a struct_size of
- * zero is ignored.  Ownership: a copy, yours.  Threads: any; each has its own. Since: 0.1 */
+/** Copies the calling thread's last error into out, as far as out->struct_size reaches. A call that
+ *  succeeds does not clear it: never use it to find out whether a call failed.
+ *  Errors: none; NULL or a struct_size of zero is ignored.  Ownership: a copy, yours.  Threads: any; each
+ *  has its own.  Since: 0.1 */
 CULV_API void culv_last_error(culv_error *out);
 
 /** The message of the calling thread's last error, "" when there was none.
- *  Errors: none.  Ownership: Culvert's; valid until this thread's next Culvert call.  Threads: any; each has
- * its own. Since: 0.1 */
+ *  Errors: none.  Ownership: Culvert's; valid until this thread's next Culvert call.  Threads: any; each
+ *  has its own.  Since: 0.1 */
 CULV_API const char *culv_last_error_message(void);
 
 /** The name of a result, "CULV_ERROR_INVALID".
- *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.  Since:
- * 0.1 */
+ *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.
+ *  Since: 0.1 */
 CULV_API const char *culv_result_name(culv_result result);
 
 /** The name of a reason, "TIMELINE_BACKWARDS".
- *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.  Since:
- * 0.1 */
+ *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.
+ *  Since: 0.1 */
 CULV_API const char *culv_reason_name(culv_reason reason);
 
 /** What a reason means, in one sentence without values.
- *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.  Since:
- * 0.1 */
+ *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.
+ *  Since: 0.1 */
 CULV_API const char *culv_reason_text(culv_reason reason);
 
 CULV_EXTERN_C_END

@@ -9,10 +9,11 @@
 CULV_EXTERN_C_BEGIN
 
 /** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does, and makes its Vulkan
- * layer findable in a build tree or bundle (the twin's own library adds it to VK_ADD_LAYER_PATH). Call it at
- * the start of main, before vkCreateInstance and before there are other threads. A second call does nothing
- * more. Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is not found beside Culvert's or in
- * CULVERT_SOFT_PATH. Ownership: none.  Threads: one, as said.  Since: 0.1 */
+ *  layer findable in a build tree or bundle (the twin's own library adds it to VK_ADD_LAYER_PATH). Call it
+ *  at the start of main, before vkCreateInstance and before there are other threads. A second call does
+ *  nothing more.
+ *  Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is not found beside Culvert's or in
+ *  CULVERT_SOFT_PATH.  Ownership: none.  Threads: one, as said.  Since: 0.1 */
 CULV_API culv_result culv_soft_enable(void);
 
 /** Nonzero when the twin may be used: CULVERT_SOFT=1, or culv_soft_enable() succeeded.

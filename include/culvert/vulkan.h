@@ -161,91 +161,98 @@ typedef struct culv_vk_buffer_barrier {
 } culv_vk_buffer_barrier;
 
 /** The instance extensions that Culvert needs for an instance of this apiVersion: writes up to `capacity`
- * names and returns how many there are. (Vulkan 1.1 has them in core: today there are none.) Errors: none.
- * Ownership: static strings.  Threads: any.  Since: 0.1 */
+ *  names and returns how many there are. (Vulkan 1.1 has them in core: today there are none.)
+ *  Errors: none.  Ownership: static strings.  Threads: any.  Since: 0.1 */
 CULV_API uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
                                               const char **out_names);
 
 /** The instance layers that Culvert needs, to be listed AFTER validation layers: the software twin's where
- * the twin is allowed (culvert/soft.h) and its layer is found by the loader, else none. It passes devices
- * through that are not the twin's. Writes up to `capacity` names and returns how many there are.
- * get_instance_proc_addr is the loader's. Errors: none.  Ownership: static strings.  Threads: any.  Since:
- * 0.1 */
+ *  the twin is allowed (culvert/soft.h) and its layer is found by the loader, else none. It passes devices
+ *  through that are not the twin's. Writes up to `capacity` names and returns how many there are.
+ *  get_instance_proc_addr is the loader's.
+ *  Errors: none.  Ownership: static strings.  Threads: any.  Since: 0.1 */
 CULV_API uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t capacity,
                                           const char **out_names);
 
-/** The device extensions that Culvert needs on a device whose usable version is api_version (the lower one of
- *  VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion): writes up to `capacity` names
- * and returns how many there are. Enable the timelineSemaphore feature besides. Errors: none.  Ownership:
- * static strings.  Threads: any.  Since: 0.1 */
+/** The device extensions that Culvert needs on a device whose usable version is api_version (the lower one
+ *  of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion): writes up to `capacity`
+ *  names and returns how many there are. Enable the timelineSemaphore feature besides.
+ *  Errors: none.  Ownership: static strings.  Threads: any.  Since: 0.1 */
 CULV_API uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names);
 
 /** Ranks the physical devices of an instance: those that CUDA can reach first (NVIDIA's before the twin's,
- * discrete before others), the rest after them with the reason. desc, which may be NULL, limits the CUDA
- * driver as it does for culv_device_open_by_uuid(). *count says how many elements `out` has and is set to how
- * many there are; out may be NULL to ask for that alone. Each element's struct_size must be set. Opens no
- * context. Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is no error:
- * no device is reachable then.  Ownership: copies, yours.  Threads: any.  Since: 0.1 */
+ *  discrete before others), the rest after them with the reason. desc, which may be NULL, limits the CUDA
+ *  driver as it does for culv_device_open_by_uuid(). *count says how many elements `out` has and is set to
+ *  how many there are; out may be NULL to ask for that alone. Each element's struct_size must be set. Opens
+ *  no context.
+ *  Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is no error: no
+ *  device is reachable then.  Ownership: copies, yours.  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                                    VkInstance instance, const culv_device_desc *desc,
                                                    uint32_t *count, culv_vk_candidate *out);
 
 /** Opens the CUDA device that is this physical device, by UUID. desc may be NULL.
  *  Errors: INVALID; NO_DEVICE with every device of both sides named and the likely cause; UNSUPPORTED;
- * DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: *out is yours, for culv_device_close().  Threads: any.  Since:
- * 0.1 */
+ *  DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: *out is yours, for culv_device_close().  Threads: any.  Since:
+ *  0.1 */
 CULV_API culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                          VkInstance instance, VkPhysicalDevice physical_device,
                                          const culv_device_desc *desc, culv_device **out);
 
 /** Attaches the caller's VkDevice to the device that is the same GPU.
  *  Errors: INVALID (DEVICE_MISMATCH, DEVICE_GROUP, EXTENSION_MISSING, LAYER_MISSING, VULKAN_VERSION ...),
- * DRIVER, OUT_OF_MEMORY.  Ownership: the Vulkan handles stay yours and must outlive *out, which is yours, for
- *  culv_vk_detach().  Threads: any.  Since: 0.1 */
+ *  DRIVER, OUT_OF_MEMORY.  Ownership: the Vulkan handles stay yours and must outlive *out, which is yours,
+ *  for culv_vk_detach().  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_vk **out);
 
-/** Gives the attachment up and sets *vk to NULL; NULL, or a pointer to NULL, is a no-op. Imports live on. No
- * Vulkan call is made through it afterwards. Errors: none.  Ownership: *vk is Culvert's again.  Threads: any,
- * ordered with other calls on this object. Since: 0.1 */
+/** Gives the attachment up and sets *vk to NULL; NULL, or a pointer to NULL, is a no-op. Imports live on.
+ *  No Vulkan call is made through it afterwards.
+ *  Errors: none.  Ownership: *vk is Culvert's again.  Threads: any, ordered with other calls on this
+ *  object.  Since: 0.1 */
 CULV_API void culv_vk_detach(culv_vk **vk);
 
 /** Imports exported memory of the caller's: exports a new fd, and imports it as culv_memory_import_take()
- * does. The VkDeviceMemory may be freed while the import lives; the driver keeps the pages. Errors: INVALID
- * (SIZE, RANGE, DEDICATED, NOT_EXPORTABLE ...), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: the VkDeviceMemory
- * stays yours; *out is yours, for culv_memory_destroy().  Threads: any; vkGetMemoryFdKHR needs no external
- * synchronization.  Since: 0.1.  Source: VK_KHR_external_memory_fd; VkMemoryDedicatedRequirements. */
+ *  does. The VkDeviceMemory may be freed while the import lives; the driver keeps the pages.
+ *  Errors: INVALID (SIZE, RANGE, DEDICATED, NOT_EXPORTABLE ...), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership:
+ *  the VkDeviceMemory stays yours; *out is yours, for culv_memory_destroy().  Threads: any;
+ *  vkGetMemoryFdKHR needs no external synchronization.  Since: 0.1.  Source: VK_KHR_external_memory_fd;
+ *  VkMemoryDedicatedRequirements. */
 CULV_API culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out);
 
 /** Imports a timeline semaphore of the caller's; its present counter becomes the value that signals must
- * exceed. Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: the
- * VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().  Threads: any.  Since: 0.1 Source:
- * VK_KHR_external_semaphore_fd. */
+ *  exceed.
+ *  Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: the
+ *  VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().  Threads: any.  Since: 0.1
+ *  Source: VK_KHR_external_semaphore_fd. */
 CULV_API culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *desc,
                                               culv_semaphore **out);
 
 /** The queue-family release that hands a buffer from a Vulkan queue to CUDA: record it after Vulkan's last
- * use, in a submission that signals the timeline which CUDA waits for. Errors: INVALID.  Ownership: *out is
- * yours.  Threads: any.  Since: 0.1 Source: Vulkan specification, "Queue Family Ownership Transfer",
- * VK_QUEUE_FAMILY_EXTERNAL. */
+ *  use, in a submission that signals the timeline which CUDA waits for.
+ *  Errors: INVALID.  Ownership: *out is yours.  Threads: any.  Since: 0.1  Source: Vulkan specification,
+ *  "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_API culv_result culv_vk_buffer_release_barrier2(const culv_vk_buffer_transfer *transfer,
                                                      VkBufferMemoryBarrier2 *out);
 
 /** The queue-family acquire that takes a buffer back from CUDA: record it before Vulkan's first use, in a
- * submission that waits for the timeline which CUDA signalled. Also needed before the first use of what CUDA
- * wrote first. Errors: INVALID.  Ownership: *out is yours.  Threads: any.  Since: 0.1 Source: Vulkan
- * specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
+ *  submission that waits for the timeline which CUDA signalled. Also needed before the first use of what
+ *  CUDA wrote first.
+ *  Errors: INVALID.  Ownership: *out is yours.  Threads: any.  Since: 0.1  Source: Vulkan specification,
+ *  "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
 CULV_API culv_result culv_vk_buffer_acquire_barrier2(const culv_vk_buffer_transfer *transfer,
                                                      VkBufferMemoryBarrier2 *out);
 
 /** culv_vk_buffer_release_barrier2() in the form of Vulkan 1.0. Only stages and accesses of that form are
- * taken. Errors: INVALID (VALUE: a stage or access that only synchronization2 has).  Ownership: *out is
- * yours. Threads: any.  Since: 0.1 */
+ *  taken.
+ *  Errors: INVALID (VALUE: a stage or access that only synchronization2 has).  Ownership: *out is yours.
+ *  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_vk_buffer_release_barrier(const culv_vk_buffer_transfer *transfer,
                                                     culv_vk_buffer_barrier *out);
 
 /** culv_vk_buffer_acquire_barrier2() in the form of Vulkan 1.0. Only stages and accesses of that form are
- * taken. Errors: INVALID (VALUE: a stage or access that only synchronization2 has).  Ownership: *out is
- * yours. Threads: any.  Since: 0.1 */
+ *  taken.
+ *  Errors: INVALID (VALUE: a stage or access that only synchronization2 has).  Ownership: *out is yours.
+ *  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfer *transfer,
                                                     culv_vk_buffer_barrier *out);
 

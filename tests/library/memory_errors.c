@@ -114,6 +114,7 @@ static void size_is_too_big(void)
     raw_vk_buffer_create(&w.vk, 1 << 20, RAW_VK_EXPORT, &vk);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
     static const uint64_t sizes[] = {UINT64_C(2) << 20, UINT64_C(1) << 45, UINT64_MAX};
+    static const culv_reason reasons[] = {CULV_REASON_SIZE, CULV_REASON_SIZE, CULV_REASON_DEVICE_MEMORY};
     for (int i = 0; i < 3; i++) {
         culv_memory *memory = POISON(culv_memory);
         culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
@@ -123,8 +124,8 @@ static void size_is_too_big(void)
         if (r == CULV_OK) {
             culv_buffer *buffer = NULL;
             REQUIRE(!w.cu->software);
-            LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, NULL, &buffer), CULV_ERROR_DRIVER,
-                        CULV_REASON_SIZE);
+            LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, NULL, &buffer),
+                        reasons[i] == CULV_REASON_SIZE ? CULV_ERROR_DRIVER : CULV_ERROR_OUT_OF_MEMORY, reasons[i]);
             REQUIRE_EQ(lib_counts(&w).mappings, 0);
             culv_memory_destroy(&memory);
         } else if (w.cu->software) {
