@@ -112,9 +112,9 @@ list=$here/share/culvert/tests.list
 
 suites() { grep -v '^#' "$list" | cut -f1; }
 
-# Suites of the twin itself say nothing about an NVIDIA driver.
+# Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin has.
 default_suites() {
-    if [ "$1" = soft ]; then suites; else suites | grep -v -E '^(twin|layer)'; fi
+    if [ "$1" = soft ]; then suites; else suites | grep -v -E '^(twin|layer|library-torture)'; fi
 }
 
 has_nvidia_device() { # by the driver's own files, since nothing else is sure to be there

@@ -63,10 +63,28 @@ culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *obj
                            "the device's context could not be made current");
 }
 
+/* Whether the context is still the one that the device was opened with (R3). */
+static bool is_lost(const culv_device *device)
+{
+    unsigned long long id = 0;
+    unsigned flags = 0;
+    int active = 1;
+    CUresult r = device->cuda->cuCtxGetId(device->context, &id);
+    if (culvi_cuda_gone(r) || (r == CUDA_SUCCESS && id != device->context_id)) return true;
+    if (!device->retained) return false;
+    r = device->cuda->cuDevicePrimaryCtxGetState(device->ordinal, &flags, &active);
+    return culvi_cuda_gone(r) || (r == CUDA_SUCCESS && active == 0);
+}
+
 CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope)
 {
     const char *call = NULL;
-    return enter(device, scope, &call);
+    scope->pushed = scope->relaxed = false;
+    if (!device->lost) device->lost = is_lost(device);
+    if (device->lost) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult r = enter(device, scope, &call);
+    if (culvi_cuda_gone(r)) device->lost = true;
+    return r;
 }
 
 void culvi_leave(culv_device *device, culvi_scope *scope)

@@ -216,6 +216,14 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culv
     result = read_caps(device, found);
     if (result == CULV_OK) result = take_context(device, d.context);
     if (result != CULV_OK) goto destroy_lock;
+    unsigned long long id = 0;
+    CUresult r = CULVI_CU(device, cuCtxGetId, (device->context, &id));
+    if (r != CUDA_SUCCESS) {
+        result = culvi_fail_cuda(device, NULL, r, "cuCtxGetId", CULV_REASON_DRIVER_REFUSED,
+                                 "the context of '%s' cannot be used", device->caps.name);
+        goto release_context;
+    }
+    device->context_id = id;
     register_driver_log(device);
     culvi_log(&device->voice, CULV_LOG_INFO, "opened %s device %d '%s'",
               culvi_driver_name(device->cuda->kind), (int)device->ordinal, device->caps.name);
@@ -223,6 +231,9 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culv
     *out = device;
     return CULV_OK;
 
+release_context:
+    if (device->retained && CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal)) != CUDA_SUCCESS)
+        (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
 destroy_lock:
     culvi_mutex_destroy(&device->lock);
 free_device:

@@ -11,13 +11,13 @@ static bool settle(culv_memory *memory, bool last_try)
 {
     culv_device *device = memory->device;
     if (memory->buffers == 0 && memory->base != 0) {
-        CUresult r = CULVI_CU(device, cuMemFree, (memory->base));
+        CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
         if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
         memory->base = 0;
         device->counts.mappings--;
     }
     if (memory->refs > 0) return true;
-    CUresult r = CULVI_CU(device, cuDestroyExternalMemory, (memory->external));
+    CUresult r = CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
     if (!culvi_release_done(device, "cuDestroyExternalMemory", r, last_try)) return false;
     device->counts.memories--;
     culvi_free(memory);
@@ -157,7 +157,7 @@ void culv_memory_destroy(culv_memory **memory)
     /* With buffers alive there is nothing to do yet; without, no mapping is left that GPU work could use. */
     if (mine->refs == 0) {
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-        settle_or_wait(mine, entered, false);
+        settle_or_wait(mine, entered || device->lost, false);
         if (entered) culvi_leave(device, &scope);
     }
     culvi_mutex_unlock(&device->lock);

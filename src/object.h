@@ -27,7 +27,9 @@ struct culv_device {
     culvi_cuda *cuda;
     CUdevice ordinal;
     CUcontext context;
-    bool retained; /* the primary context, to be released */
+    bool retained;       /* the primary context, to be released */
+    uint64_t context_id; /* tells a context from the next one behind the same handle */
+    bool lost;           /* the context was reset or destroyed, and all in it; guarded by the lock */
     culv_device_caps caps;
     culvi_mutex
         lock; /* guards what follows, and the graph of memories and buffers; never taken in the frame path */
@@ -72,6 +74,11 @@ void culvi_leave_frame(const culv_device *device, bool pushed);
 #define CULVI_CU(device, function, arguments)                                                                \
     (culvi_log(&(device)->voice, CULV_LOG_DEBUG, "%s%s", #function, #arguments),                             \
      (device)->cuda->function arguments)
+
+/* The same for what a context takes with it: handles of a lost one must not reach the driver, which would crash on them
+ * (measured). */
+#define CULVI_RELEASE(device, function, arguments)                                                           \
+    ((device)->lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CULVI_CU(device, function, arguments))
 
 /* Records the failure of a driver call: `refused` is the reason unless the code itself tells a better one. */
 culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUresult code, const char *call,

@@ -10,10 +10,7 @@
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try)
 {
     if (code == CUDA_SUCCESS) return true;
-    /* The handles of a context that was reset are nobody's; the context itself tells. */
-    CUdevice unused;
-    if (culvi_cuda_gone(code) ||
-        (code == CUDA_ERROR_INVALID_HANDLE && culvi_cuda_gone(CULVI_CU(device, cuCtxGetDevice, (&unused))))) {
+    if (culvi_cuda_gone(code)) {
         device->counts.late_destroys++;
         return true;
     }
@@ -28,9 +25,9 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
 
 static void destroy_event(culv_device *device, culvi_retired *object)
 {
-    CUresult r = CULVI_CU(device, cuEventDestroy, (object->event));
+    CUresult r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
     if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-        (void)CULVI_CU(device, cuEventDestroy, (object->event));
+        (void)CULVI_RELEASE(device, cuEventDestroy, (object->event));
     object->event = NULL;
 }
 

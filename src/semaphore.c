@@ -105,7 +105,7 @@ culv_result culv_semaphore_import_borrow(culv_device *device, const culv_semapho
 static bool release_semaphore(culv_device *device, culvi_retired *self, bool last_try)
 {
     culv_semaphore *semaphore = CULVI_CONTAINER(self, culv_semaphore, retired);
-    CUresult r = CULVI_CU(device, cuDestroyExternalSemaphore, (semaphore->external));
+    CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
     if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) return false;
     device->counts.semaphores--;
     culvi_free(semaphore);

@@ -125,7 +125,8 @@ static void size_is_too_big(void)
             culv_buffer *buffer = NULL;
             REQUIRE(!w.cu->software);
             LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, NULL, &buffer),
-                        reasons[i] == CULV_REASON_SIZE ? CULV_ERROR_DRIVER : CULV_ERROR_OUT_OF_MEMORY, reasons[i]);
+                        reasons[i] == CULV_REASON_SIZE ? CULV_ERROR_DRIVER : CULV_ERROR_OUT_OF_MEMORY,
+                        reasons[i]);
             REQUIRE_EQ(lib_counts(&w).mappings, 0);
             culv_memory_destroy(&memory);
         } else if (w.cu->software) {
