@@ -114,7 +114,11 @@ suites() { grep -v '^#' "$list" | cut -f1; }
 
 # Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin has.
 default_suites() {
-    if [ "$1" = soft ]; then suites; else suites | grep -v -E '^(twin|layer|library-torture)'; fi
+    if [ "$1" = soft ]; then suites; return; fi
+    # The samples first: after suites that fault kernels on purpose, Vulkan devices of later processes were seen lost.
+    suites | grep '^samples'
+    suites | grep -v -E '^(samples|twin|layer|library-torture|library-faults)'
+    suites | grep '^library-faults'
 }
 
 has_nvidia_device() { # by the driver's own files, since nothing else is sure to be there
