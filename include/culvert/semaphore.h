@@ -62,7 +62,8 @@ CULV_API culv_result culv_semaphore_import_borrow(culv_device *device, const cul
 CULV_API void culv_semaphore_destroy(culv_semaphore **semaphore);
 
 /** As culv_semaphore_destroy(), but DEFERS and never waits: the driver's import is released once `last_use`
- *  has done what was submitted to it so far, at a later plain unmap or destroy, culv_device_get_counts(),
+ *  has done what was submitted to it so far, at a later culv_buffer_unmap(),
+ *  culv_semaphore_destroy(), culv_device_get_counts(),
  *  or with the device: those may wait at the driver. The stream must be of the device's context, and not be
  *  in capture (then it is not deferred).
  *  Errors: none.  Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on this
