@@ -4,7 +4,7 @@
 #define CULVI_OBJECT_H_
 
 #include "cuda_driver.h"
-#include "culvert/memory.h"
+#include "culvert/image.h"
 #include "culvert/semaphore.h"
 #include "platform.h"
 
@@ -98,6 +98,23 @@ void culvi_drain(culv_device *device);
 /* Tells whether a release that the driver answered with `code` is over, and notes what was odd about it. */
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
 
+/* An import of a handle; `what` is "memory" or "semaphore". */
+typedef struct culvi_import {
+    const char *what;
+    const char *call; /* the driver's function */
+    const culv_handle *handle;
+    const char *label;
+    uint64_t *count; /* of the device's, counted up by a success */
+    bool take;       /* close the caller's handle after a success */
+    CUresult (*give)(culv_device *device, const culv_handle *duplicate, void *object);
+    void (*describe)(const void *object, culvi_text *text); /* what the handle should have been */
+} culvi_import;
+
+culv_result culvi_import_check(const culv_device *device, const culvi_import *import,
+                               const culv_uuid *exporter);
+/* On success the device has one reference more, the object's. */
+culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object);
+
 struct culv_memory {
     culv_device *device;
     char label[64];
@@ -105,39 +122,81 @@ struct culv_memory {
     uint64_t size;
     bool dedicated;
     /* Guarded by the device's lock. */
-    uint32_t refs;    /* the caller's handle and each buffer */
+    uint32_t refs;    /* the caller's handle, each buffer, each image */
     uint32_t buffers; /* mapped ranges alive, deferred ones included */
     CUdeviceptr base; /* the one mapping of all of it; 0 when not mapped */
     bool waiting;     /* on the retired list after a refused release */
     culvi_retired retired;
 };
 
+/* Releases at the driver what nobody needs any more, or leaves it to a later call. The caller holds the lock.
+ */
+void culvi_memory_settle(culv_memory *memory, bool entered, bool last_try);
+
 struct culv_buffer {
     culv_memory *memory;
     uint64_t offset;
     uint64_t size;
     CUdeviceptr pointer;
+    bool owned; /* by an object of Culvert's, which unmaps it */
     char label[64];
     culvi_retired retired;
+};
+
+typedef struct culvi_level {
+    _Atomic(CUarray) array; /* NULL until asked for */
+    _Atomic CUsurfObject surface;
+} culvi_level;
+
+struct culv_image {
+    culv_memory *memory;
+    CUmipmappedArray array;
+    culv_format format;
+    uint32_t width, height;
+    uint32_t mip_levels;
+    bool surfaces;
+    bool owned;
+    char label[64];
+    culvi_retired retired;
+    culvi_level levels[]; /* one each */
 };
 
 struct culv_semaphore {
     culv_device *device;
     CUexternalSemaphore external;
     culv_semaphore_type type;
-    _Atomic uint64_t last;
+    bool untracked;
+    bool owned;
+    _Atomic uint64_t value; /* timeline: the highest known; binary: a culvi_binary_state */
     char label[64];
     culvi_retired retired;
 };
 
-#define CULVI_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+/* Who has signalled a binary semaphore without a wait since. */
+enum { CULVI_UNSIGNALLED = 0, CULVI_SIGNALLED_BY_CUDA = 1, CULVI_SIGNALLED_BY_PEER = 2 };
 
-/* The class of a handle's problem: a type that exists and is not taken yet is no mistake of the caller's. */
-static inline culv_result culvi_handle_class(const culv_handle *handle, culv_reason problem)
-{
-    bool known = handle->type > CULV_HANDLE_NONE && handle->type <= CULV_HANDLE_DMA_BUF_FD;
-    return problem == CULV_REASON_HANDLE_TYPE && known ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID;
-}
+/* Giving up what an object of Culvert's owns. */
+void culvi_buffer_give_up(culv_buffer *buffer, bool has_last_use, CUstream last_use);
+void culvi_image_give_up(culv_image *image, bool has_last_use, CUstream last_use);
+void culvi_semaphore_give_up(culv_semaphore *semaphore, bool has_last_use, CUstream last_use);
+/* Refuses what only its owner may give up. */
+bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call);
+
+/* Makes the context current for one call on a stream, which must be of the device's. In the frame path. */
+culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream, bool *pushed);
+
+/* A row of the format table; NULL when there is none. */
+typedef struct culvi_format {
+    culv_format format;
+    const char *name;
+    CUarray_format cuda_format;
+    uint8_t channels;
+    uint8_t texel_bytes;
+    const char *kernel_type;
+} culvi_format;
+const culvi_format *culvi_format_find(uint32_t number);
+
+#define CULVI_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 /* Refuses an exporter that is not this device. */
 culv_result culvi_check_exporter(const culv_device *device, const char *object, const culv_uuid *exporter,

@@ -128,3 +128,13 @@ void culvi_drain(culv_device *device)
         if (entered) culvi_leave(device, &scope);
     }
 }
+
+bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call)
+{
+    if (owned)
+        (void)culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+                         "%s: it belongs to an object that Culvert made (culv_vk_..._create); destroy that "
+                         "one instead. Nothing was done",
+                         call);
+    return owned;
+}

@@ -44,7 +44,10 @@ CULV_EXTERN_C_BEGIN
  * the types of cuda.h; cudaStream_t is the same type as CUstream. */
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
+typedef struct CUarray_st *CUarray;
+typedef struct CUmipmappedArray_st *CUmipmappedArray;
 typedef unsigned long long CUdeviceptr;
+typedef unsigned long long CUsurfObject;
 
 /** A device's UUID: VkPhysicalDeviceIDProperties::deviceUUID, CUuuid and GL_DEVICE_UUID_EXT are the same 16
  * bytes. All zero means "not given". */

@@ -5,7 +5,9 @@
 
 #include "base.h"
 #include "device.h"
+#include "format.h"
 #include "handle.h"
+#include "image.h"
 #include "log.h"
 #include "memory.h"
 #include "result.h"

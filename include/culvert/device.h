@@ -89,10 +89,12 @@ static inline culv_device_caps culv_device_caps_init(void)
 typedef struct culv_device_counts {
     size_t struct_size;     /**< Set by culv_device_counts_init(). */
     uint64_t memories;      /**< Imports held at the driver. */
-    uint64_t mappings;      /**< Buffer mappings held at the driver. */
+    uint64_t mappings;      /**< Mappings held at the driver: one an import that has buffers, one an image. */
     uint64_t buffers;       /**< culv_buffer alive. */
+    uint64_t images;        /**< culv_image alive. */
     uint64_t semaphores;    /**< Semaphores held at the driver. */
-    uint64_t attachments;   /**< culv_vk alive. */
+    uint64_t attachments;   /**< culv_vk alive, those included that only what was made with them keeps. */
+    uint64_t created;       /**< Buffers, images and semaphores made by Culvert alive in a graphics API. */
     uint64_t deferred;      /**< Destroyed by the caller, waiting for the GPU to be done with them. */
     uint64_t late_destroys; /**< Releases that found the context or the driver gone already; harmless. */
 } culv_device_counts;

@@ -61,7 +61,17 @@ typedef enum culv_result {
     X(DEVICE_MEMORY, "device memory is exhausted")                                                           \
     X(EARLIER_FAILURE, "an earlier asynchronous failure")                                                    \
     X(DEVICE_LOST, "the device is lost")                                                                     \
-    X(OS, "the operating system refused a call")
+    X(OS, "the operating system refused a call")                                                             \
+    X(FORMAT, "no CUDA array has that format")                                                               \
+    X(EXTENT, "an extent, level count or layer count is not one that can be shared")                         \
+    X(TILING, "an image that is not OPTIMAL reads wrong through a CUDA array")                               \
+    X(USAGE, "the resource was created with a usage, flag or sample count that cannot be shared")            \
+    X(LEVEL, "the image has no such mip level")                                                              \
+    X(MEMORY_TYPE, "no memory type has the properties asked for")                                            \
+    X(DOUBLE_SIGNAL, "a binary semaphore is signalled that nobody has waited for since its last signal")     \
+    X(WAIT_BEFORE_SIGNAL, "a binary semaphore is waited for before its signal was submitted")                \
+    X(SAME_SIDE, "a binary semaphore is waited for on the side that signalled it")                           \
+    X(OWNED, "the object belongs to another one of Culvert's, which destroys it")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,

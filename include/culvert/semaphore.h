@@ -14,6 +14,8 @@ typedef struct culv_semaphore culv_semaphore;
 typedef enum culv_semaphore_type {
     CULV_SEMAPHORE_NONE = 0,
     CULV_SEMAPHORE_TIMELINE = 1, /**< VK_SEMAPHORE_TYPE_TIMELINE: a 64-bit counter that only grows. */
+    CULV_SEMAPHORE_BINARY = 2,   /**< VK_SEMAPHORE_TYPE_BINARY: signalled or not; one wait a signal, and the
+                                      partner in the other API. Use one semaphore for each direction. */
     CULV_SEMAPHORE_FORCE32 = 0x7fffffff
 } culv_semaphore_type;
 
@@ -22,7 +24,10 @@ typedef struct culv_semaphore_desc {
     size_t struct_size;       /**< Set by culv_semaphore_desc_init(). */
     culv_handle handle;       /**< Required. CULV_HANDLE_OPAQUE_FD. */
     culv_semaphore_type type; /**< Required. */
-    uint64_t value; /**< A value already reached or promised by others; the next signal must exceed it. */
+    uint64_t value;     /**< Timeline: a value already reached or promised by others; the next signal must
+                             exceed it. Binary: nonzero when a signal of the other side is pending already. */
+    uint32_t untracked; /**< Binary: nonzero to leave the order of signals and waits to you; see
+                             culv_semaphore_note_signal(). */
     culv_uuid
         exporter; /**< UUID of the device that it was exported from; another device's is refused, which the
                        driver would accept and never signal. All zero: you vouch that it is this one's. */
@@ -52,6 +57,10 @@ CULV_API culv_result culv_semaphore_import_take(culv_device *device, const culv_
 CULV_API culv_result culv_semaphore_import_borrow(culv_device *device, const culv_semaphore_desc *desc,
                                                   culv_semaphore **out);
 
+/** The semaphore's type; CULV_SEMAPHORE_NONE for NULL.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore);
+
 /** Gives the semaphore up and sets *semaphore to NULL; NULL, or a pointer to NULL, is a no-op. Its signals
  *  and waits should be done. The driver WAITS in here for all CUDA work of the context, and keeps other
  *  threads from submitting any: for ever, if a stream waits for a value that is yet to be submitted.
@@ -70,28 +79,73 @@ CULV_API void culv_semaphore_destroy(culv_semaphore **semaphore);
  *  object.  Since: 0.1 */
 CULV_API void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
 
-/** Makes `stream` set the timeline to `value` when it gets there. What the stream did before is then
- *  visible to who waits for it. A NULL stream is CUDA's legacy default stream, also in code built with
- *  per-thread default streams. Allocates nothing and takes no lock.
+/** Makes `stream` signal the semaphore when it gets there: sets a timeline to `value`, or a binary one to
+ *  signalled, for which `value` is 0. What the stream did before is then visible to who waits for it. A NULL
+ *  stream is CUDA's legacy default stream, also in code built with per-thread default streams. Allocates
+ *  nothing and takes no lock.
  *  Errors: INVALID (TIMELINE_BACKWARDS: the value must exceed every one signalled through this object or
- *  told by culv_semaphore_note_value(), since NVIDIA's driver steps back without a word; STREAM_DEVICE),
- *  DRIVER, ASYNC.  Ownership: none.  Threads: any, one at a time for one semaphore.  Since: 0.1 */
+ *  told by culv_semaphore_note_value(), since NVIDIA's driver steps back without a word; DOUBLE_SIGNAL;
+ *  STREAM_DEVICE), DRIVER, ASYNC.  Ownership: none.  Threads: any, one at a time for one semaphore.
+ *  Since: 0.1.  Source: cuda.h, cuSignalExternalSemaphoresAsync. */
 CULV_API culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstream stream, uint64_t value);
 
-/** Makes `stream` wait until the timeline has reached `value`; the host does not wait. The signal may be
- *  submitted later than the wait (Vulkan's timelines allow it, though the CUDA guide does not say so;
- *  measured on an H200).
- *  Errors: INVALID (STREAM_DEVICE), DRIVER, ASYNC.  Ownership: none.  Threads: any, one at a time for one
- *  semaphore.  Since: 0.1 */
+/** Makes `stream` wait until the timeline has reached `value`, or the binary semaphore is signalled, which
+ *  resets it (`value` is 0); the host does not wait. A timeline's signal may be submitted later than the
+ *  wait (Vulkan's timelines allow it, though the CUDA guide does not say so; measured on an H200); a binary
+ *  one's must have been submitted before.
+ *  Errors: INVALID (WAIT_BEFORE_SIGNAL, SAME_SIDE, STREAM_DEVICE), DRIVER, ASYNC.  Ownership: none.
+ *  Threads: any, one at a time for one semaphore.  Since: 0.1.  Source: cuda.h,
+ *  cuWaitExternalSemaphoresAsync: for every signal there can only be one wait. */
 CULV_API culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream stream, uint64_t value);
 
-/** Tells that others (a vkQueueSubmit, vkSignalSemaphore) have signalled or promised `value`, so that a
+/** One semaphore of a batch, and its value as culv_semaphore_signal() and _wait() take it. */
+typedef struct culv_semaphore_point {
+    culv_semaphore *semaphore; /**< Required. */
+    uint64_t value;            /**< Timeline: the value. Binary: 0. */
+} culv_semaphore_point;
+
+/** The most semaphores that one batch may have. */
+#define CULV_SEMAPHORE_BATCH_MAX 32
+
+/** Signals several semaphores of one device by one driver call; see culv_semaphore_signal(). All or nothing:
+ *  after an error none is signalled. count may be 0. Allocates nothing and takes no lock.
+ *  Errors: as culv_semaphore_signal(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX, or one semaphore
+ *  twice; DEVICE_MISMATCH: semaphores of different devices).  Ownership: none; `points` is read during the
+ *  call.  Threads: any, one at a time for one semaphore.  Since: 0.1 */
+CULV_API culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points, uint32_t count,
+                                                 CUstream stream);
+
+/** Waits for several semaphores of one device by one driver call; see culv_semaphore_wait(). All or nothing:
+ *  after an error none is waited for. count may be 0. Allocates nothing and takes no lock.
+ *  Errors: as culv_semaphore_wait(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX, or one semaphore
+ *  twice; DEVICE_MISMATCH: semaphores of different devices).  Ownership: none; `points` is read during the
+ *  call.  Threads: any, one at a time for one semaphore.  Since: 0.1 */
+CULV_API culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points, uint32_t count,
+                                               CUstream stream);
+
+/** Tells that the other API's SIGNAL of a binary semaphore was submitted (vkQueueSubmit): call it after the
+ *  submission and before CUDA's wait. Culvert sees CUDA's half of a binary semaphore's life only. With this
+ *  and culv_semaphore_note_wait() it knows both, and refuses what would hang or leave the semaphore
+ *  undefined: a second signal before the wait, a second wait, a wait before the signal, a wait on the side
+ *  that signalled. culv_semaphore_desc::untracked turns that off, and these two calls into no-ops.
+ *  Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline).  Ownership: none.  Threads: any.
+ *  Since: 0.1.  Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide 3.2.16. */
+CULV_API culv_result culv_semaphore_note_signal(culv_semaphore *semaphore);
+
+/** Tells that the other API's WAIT for a binary semaphore was submitted: call it after the submission and
+ *  before CUDA's next signal. See culv_semaphore_note_signal().
+ *  Errors: INVALID (WAIT_BEFORE_SIGNAL; VALUE: the semaphore is a timeline).  Ownership: none.  Threads:
+ *  any.  Since: 0.1.  Source: Vulkan specification, VUID-vkQueueSubmit-pWaitSemaphores-00068. */
+CULV_API culv_result culv_semaphore_note_wait(culv_semaphore *semaphore);
+
+/** Timelines: tells that others (a vkQueueSubmit, vkSignalSemaphore) have signalled or promised `value`, so that a
  *  later culv_semaphore_signal() that would step back behind it is refused. Lower values than known ones
- *  are ignored, and so is NULL.
+ *  are ignored, and so are binary semaphores and NULL.
  *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
 CULV_API void culv_semaphore_note_value(culv_semaphore *semaphore, uint64_t value);
 
-/** The highest value signalled through this object, imported with it or told of; 0 for NULL. Not the
+/** The highest value signalled through this object, imported with it or told of; 0 for NULL and for binary
+ *  semaphores. Not the
  *  timeline's counter: work that signals it may not have run yet.
  *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
 CULV_API uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore);

@@ -108,6 +108,7 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
     if (result == CULV_OK) result = load_device(vk, voice);
     if (result == CULV_OK) result = check_extensions(vk, voice, &candidate);
     if (result != CULV_OK) goto free_vk;
+    atomic_init(&vk->refs, 1);
     culvi_device_ref(device);
     culvi_mutex_lock(&device->lock);
     device->counts.attachments++;
@@ -121,15 +122,37 @@ free_vk:
     return result;
 }
 
+void culvi_vk_ref(culv_vk *vk)
+{
+    atomic_fetch_add_explicit(&vk->refs, 1, memory_order_relaxed);
+}
+
+void culvi_vk_unref(culv_vk *vk)
+{
+    culv_device *device = vk->device;
+    if (atomic_fetch_sub_explicit(&vk->refs, 1, memory_order_acq_rel) != 1) return;
+    culvi_mutex_lock(&device->lock);
+    device->counts.attachments--;
+    culvi_mutex_unlock(&device->lock);
+    culvi_free(vk);
+    culvi_device_unref(device);
+}
+
+void culvi_vk_count_created(culv_vk *vk, bool more)
+{
+    culv_device *device = vk->device;
+    culvi_mutex_lock(&device->lock);
+    if (more)
+        device->counts.created++;
+    else
+        device->counts.created--;
+    culvi_mutex_unlock(&device->lock);
+}
+
 void culv_vk_detach(culv_vk **vk)
 {
     if (vk == NULL || *vk == NULL) return;
     culv_vk *mine = *vk;
-    culv_device *device = mine->device;
     *vk = NULL;
-    culvi_mutex_lock(&device->lock);
-    device->counts.attachments--;
-    culvi_mutex_unlock(&device->lock);
-    culvi_free(mine);
-    culvi_device_unref(device);
+    culvi_vk_unref(mine);
 }

@@ -1,5 +1,64 @@
-/* Importing a caller's VkSemaphore. SPDX-License-Identifier: MIT */
+/* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. SPDX-License-Identifier: MIT */
 #include "vk.h"
+
+#include <inttypes.h>
+
+struct culv_vk_semaphore {
+    culv_vk *vk;
+    VkSemaphore semaphore;
+    culv_semaphore *cuda;
+};
+
+static culv_result check_type(const culv_vk *vk, const char *label, const char *desc,
+                              culv_semaphore_type type, uint32_t untracked)
+{
+    if (type != CULV_SEMAPHORE_TIMELINE && type != CULV_SEMAPHORE_BINARY)
+        return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)",
+                          desc, (int)type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
+    if (type == CULV_SEMAPHORE_TIMELINE && untracked)
+        return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.untracked is for binary semaphores", desc);
+    return CULV_OK;
+}
+
+static culv_result read_counter(const culv_vk *vk, const char *label, VkSemaphore semaphore, uint64_t *out)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    PFN_vkGetSemaphoreCounterValue get_counter = vk->table.vkGetSemaphoreCounterValue != NULL
+                                                     ? vk->table.vkGetSemaphoreCounterValue
+                                                     : vk->table.vkGetSemaphoreCounterValueKHR;
+    if (get_counter == NULL)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+                          "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
+                          "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
+    VkResult r = get_counter(vk->vk_device, semaphore, out);
+    if (r == VK_SUCCESS) return CULV_OK;
+    return culvi_fail_vk(voice, label, r, "vkGetSemaphoreCounterValue", CULV_REASON_DRIVER_REFUSED,
+                         "the timeline's counter could not be read");
+}
+
+/* Exports the semaphore and imports it. */
+static culv_result share(culv_vk *vk, VkSemaphore semaphore, culv_semaphore_desc *import,
+                         culv_semaphore **out)
+{
+    VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
+                                    .semaphore = semaphore,
+                                    .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    int fd = -1;
+    VkResult r = vk->table.vkGetSemaphoreFdKHR(vk->vk_device, &info, &fd);
+    if (r != VK_SUCCESS || fd < 0)
+        return culvi_fail_vk(&vk->device->voice, import->label, r, "vkGetSemaphoreFdKHR",
+                             CULV_REASON_NOT_EXPORTABLE,
+                             "the semaphore could not be exported (fd %d); create it with "
+                             "VkExportSemaphoreCreateInfo, handleTypes OPAQUE_FD",
+                             fd);
+    import->handle = culv_handle_opaque_fd(fd);
+    import->exporter = vk->uuid;
+    culv_result result = culv_semaphore_import_take(vk->device, import, out);
+    if (result != CULV_OK) culvi_handle_close(&import->handle);
+    return result;
+}
 
 culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *desc, culv_semaphore **out)
 {
@@ -16,40 +75,136 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
     if (d.semaphore == VK_NULL_HANDLE)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
-    if (d.type != CULV_SEMAPHORE_TIMELINE)
-        return culvi_fail(
-            voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_semaphore_desc.type is %d; this version takes CULV_SEMAPHORE_TIMELINE (%d)", (int)d.type,
-            (int)CULV_SEMAPHORE_TIMELINE);
-    PFN_vkGetSemaphoreCounterValue get_counter = vk->table.vkGetSemaphoreCounterValue != NULL
-                                                     ? vk->table.vkGetSemaphoreCounterValue
-                                                     : vk->table.vkGetSemaphoreCounterValueKHR;
-    if (get_counter == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
-                          "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
-                          "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
-    uint64_t counter = 0;
-    VkResult r = get_counter(vk->vk_device, d.semaphore, &counter);
-    if (r != VK_SUCCESS)
-        return culvi_fail_vk(voice, d.label, r, "vkGetSemaphoreCounterValue", CULV_REASON_DRIVER_REFUSED,
-                             "the timeline's counter could not be read");
-    VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
-                                    .semaphore = d.semaphore,
-                                    .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    int fd = -1;
-    r = vk->table.vkGetSemaphoreFdKHR(vk->vk_device, &info, &fd);
-    if (r != VK_SUCCESS || fd < 0)
-        return culvi_fail_vk(voice, d.label, r, "vkGetSemaphoreFdKHR", CULV_REASON_NOT_EXPORTABLE,
-                             "the semaphore could not be exported (fd %d); create it with "
-                             "VkExportSemaphoreCreateInfo, handleTypes OPAQUE_FD",
-                             fd);
+    result = check_type(vk, d.label, "culv_vk_semaphore_desc", d.type, d.untracked);
+    if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE && d.signal_pending)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_semaphore_desc.signal_pending is for binary semaphores; tell of promised "
+                          "values by culv_semaphore_note_value()");
     culv_semaphore_desc import = culv_semaphore_desc_init();
-    import.handle = culv_handle_opaque_fd(fd);
     import.type = d.type;
-    import.value = counter;
-    import.exporter = vk->uuid;
+    import.value = d.signal_pending;
+    import.untracked = d.untracked;
     import.label = d.label;
-    result = culv_semaphore_import_take(vk->device, &import, out);
-    if (result != CULV_OK) culvi_handle_close(&import.handle);
+    if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE)
+        result = read_counter(vk, d.label, d.semaphore, &import.value);
+    if (result != CULV_OK) return result;
+    return share(vk, d.semaphore, &import, out);
+}
+
+static culv_result check_exportable(const culv_vk *vk, const char *label, VkSemaphoreType type)
+{
+    VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = type};
+    VkPhysicalDeviceExternalSemaphoreInfo query = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
+        .pNext = &kind,
+        .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalSemaphoreProperties answer = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    vk->instance.vkGetPhysicalDeviceExternalSemaphoreProperties(vk->physical_device, &query, &answer);
+    if (answer.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) return CULV_OK;
+    return culvi_fail(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+                      "'%s' exports no %s semaphores as OPAQUE_FD "
+                      "(vkGetPhysicalDeviceExternalSemaphoreProperties)%s",
+                      vk->name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
+                      type == VK_SEMAPHORE_TYPE_TIMELINE ? "" : "; use a timeline");
+}
+
+static culv_result create(culv_vk_semaphore *s, const culv_vk_semaphore_create_desc *d)
+{
+    culv_vk *vk = s->vk;
+    VkSemaphoreType type =
+        d->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE;
+    culv_result result = check_exportable(vk, d->label, type);
+    if (result != CULV_OK) return result;
+    VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = type,
+                                      .initialValue = d->initial_value};
+    VkExportSemaphoreCreateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+                                               .pNext = type == VK_SEMAPHORE_TYPE_TIMELINE ? &kind : NULL,
+                                               .handleTypes =
+                                                   VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &export_info};
+    VkResult r = vk->table.vkCreateSemaphore(vk->vk_device, &info, NULL, &s->semaphore);
+    if (r != VK_SUCCESS) {
+        s->semaphore = VK_NULL_HANDLE;
+        return culvi_fail_vk(&vk->device->voice, d->label, r, "vkCreateSemaphore", CULV_REASON_DRIVER_REFUSED,
+                             "an exportable semaphore could not be made");
+    }
+    culv_semaphore_desc import = culv_semaphore_desc_init();
+    import.type = d->type;
+    import.value = d->initial_value;
+    import.untracked = d->untracked;
+    import.label = d->label;
+    result = share(vk, s->semaphore, &import, &s->cuda);
+    if (result == CULV_OK) s->cuda->owned = true;
     return result;
+}
+
+culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create_desc *desc,
+                                     culv_vk_semaphore **out)
+{
+    culv_vk_semaphore_create_desc d;
+    if (vk == NULL || out == NULL)
+        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vk_semaphore_create: %s is NULL",
+                          vk == NULL ? "vk" : "out");
+    const culvi_voice *voice = &vk->device->voice;
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
+    if (result != CULV_OK) return result;
+    if (d.type == CULV_SEMAPHORE_NONE) d.type = CULV_SEMAPHORE_TIMELINE;
+    result = check_type(vk, d.label, "culv_vk_semaphore_create_desc", d.type, d.untracked);
+    if (result != CULV_OK) return result;
+    if (d.type == CULV_SEMAPHORE_BINARY && d.initial_value != 0)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_semaphore_create_desc.initial_value is %" PRIu64
+                          "; a binary semaphore begins unsignalled",
+                          d.initial_value);
+    culv_vk_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    if (semaphore == NULL)
+        return culvi_fail(voice, d.label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
+                          "out of host memory");
+    semaphore->vk = vk;
+    result = create(semaphore, &d);
+    if (result != CULV_OK) {
+        vk->table.vkDestroySemaphore(vk->vk_device, semaphore->semaphore, NULL);
+        culvi_free(semaphore);
+        return result;
+    }
+    culvi_vk_ref(vk);
+    culvi_vk_count_created(vk, true);
+    *out = semaphore;
+    return CULV_OK;
+}
+
+static void destroy(culv_vk_semaphore **semaphore, bool has_last_use, CUstream last_use)
+{
+    if (semaphore == NULL || *semaphore == NULL) return;
+    culv_vk_semaphore *mine = *semaphore;
+    culv_vk *vk = mine->vk;
+    *semaphore = NULL;
+    culvi_semaphore_give_up(mine->cuda, has_last_use, last_use);
+    vk->table.vkDestroySemaphore(vk->vk_device, mine->semaphore, NULL);
+    culvi_vk_count_created(vk, false);
+    culvi_free(mine);
+    culvi_vk_unref(vk);
+}
+
+void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore)
+{
+    destroy(semaphore, false, NULL);
+}
+
+void culv_vk_semaphore_destroy_after(culv_vk_semaphore **semaphore, CUstream last_use)
+{
+    destroy(semaphore, true, last_use);
+}
+
+VkSemaphore culv_vk_semaphore_handle(const culv_vk_semaphore *semaphore)
+{
+    return semaphore != NULL ? semaphore->semaphore : VK_NULL_HANDLE;
+}
+
+culv_semaphore *culv_vk_semaphore_cuda(const culv_vk_semaphore *semaphore)
+{
+    return semaphore != NULL ? semaphore->cuda : NULL;
 }

@@ -20,6 +20,13 @@
         (void)a, (void)b, (void)c;                                                                           \
         REFUSE(name);                                                                                        \
     }
+#define STUB4(name)                                                                                          \
+    CULV_API culv_result name(WORD a, WORD b, WORD c, WORD d);                                               \
+    culv_result name(WORD a, WORD b, WORD c, WORD d)                                                         \
+    {                                                                                                        \
+        (void)a, (void)b, (void)c, (void)d;                                                                  \
+        REFUSE(name);                                                                                        \
+    }
 #define STUB5(name)                                                                                          \
     CULV_API culv_result name(WORD a, WORD b, WORD c, WORD d, WORD e);                                       \
     culv_result name(WORD a, WORD b, WORD c, WORD d, WORD e)                                                 \
@@ -28,6 +35,20 @@
         REFUSE(name);                                                                                        \
     }
 #define WORD const void *
+/* Nothing can have been made, so there is nothing to destroy or to ask. */
+#define STUB_DESTROY(name)                                                                                   \
+    CULV_API void name(WORD a, WORD b);                                                                      \
+    void name(WORD a, WORD b)                                                                                \
+    {                                                                                                        \
+        (void)a, (void)b;                                                                                    \
+    }
+#define STUB_GET(name)                                                                                       \
+    CULV_API WORD name(WORD a, WORD b);                                                                      \
+    WORD name(WORD a, WORD b)                                                                                \
+    {                                                                                                        \
+        (void)a, (void)b;                                                                                    \
+        return NULL;                                                                                         \
+    }
 
 CULV_API uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
                                               const char **out_names);
@@ -63,7 +84,29 @@ STUB5(culv_vk_device_open)
 STUB3(culv_vk_attach)
 STUB3(culv_vk_memory_import)
 STUB3(culv_vk_semaphore_import)
+STUB4(culv_vk_image_map)
+STUB3(culv_vk_buffer_create)
+STUB3(culv_vk_image_create)
+STUB3(culv_vk_semaphore_create)
+STUB_DESTROY(culv_vk_buffer_destroy)
+STUB_DESTROY(culv_vk_buffer_destroy_after)
+STUB_DESTROY(culv_vk_image_destroy)
+STUB_DESTROY(culv_vk_image_destroy_after)
+STUB_DESTROY(culv_vk_semaphore_destroy)
+STUB_DESTROY(culv_vk_semaphore_destroy_after)
+STUB_GET(culv_vk_buffer_handle)
+STUB_GET(culv_vk_buffer_memory)
+STUB_GET(culv_vk_buffer_cuda)
+STUB_GET(culv_vk_image_handle)
+STUB_GET(culv_vk_image_memory)
+STUB_GET(culv_vk_image_cuda)
+STUB_GET(culv_vk_semaphore_handle)
+STUB_GET(culv_vk_semaphore_cuda)
 STUB2(culv_vk_buffer_release_barrier2)
 STUB2(culv_vk_buffer_acquire_barrier2)
 STUB2(culv_vk_buffer_release_barrier)
 STUB2(culv_vk_buffer_acquire_barrier)
+STUB2(culv_vk_image_release_barrier2)
+STUB2(culv_vk_image_acquire_barrier2)
+STUB2(culv_vk_image_release_barrier)
+STUB2(culv_vk_image_acquire_barrier)

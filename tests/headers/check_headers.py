@@ -22,7 +22,7 @@ PARTS = ["Errors", "Ownership", "Threads", "Since"]
 NEEDED = re.compile(r"(libc|libm|libdl|libpthread|ld-linux[\w-]*|libgcc_s|libasan|libubsan|libtsan)\.so\.\d+$")
 # Included by the other headers alone; nothing else may be pulled into the core ones.
 FOREIGN = re.compile(r'#\s*include\s*[<"](cuda|vulkan/|GL/|windows\.h|d3d)')
-OPT_IN = {"vulkan.h", "gl.h", "d3d11.h", "d3d12.h"}
+OPT_IN = re.compile(r"(vulkan|gl|d3d11|d3d12|cudart)(_\w+)?\.h")
 
 
 def blank_comments(text):
@@ -116,7 +116,7 @@ def check_names(header):
     for m in re.finditer(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", header.text, re.M):
         if not m.group(1).startswith("CULV_"):
             bad.append(f"{header.where(m.start())}: macro {m.group(1)} does not begin with CULV_")
-    if header.path.name not in OPT_IN:
+    if not OPT_IN.fullmatch(header.path.name):
         for m in FOREIGN.finditer(blank_comments(header.text)):
             bad.append(f"{header.where(m.start())}: a core header includes {m.group(1)}")
     return bad

@@ -1,0 +1,95 @@
+/* Culvert: images in imported memory, as CUDA mipmapped arrays with a surface object for each level.
+ *
+ * An image's texels lie in the graphics driver's own order (OPTIMAL tiling), so CUDA reaches them through
+ * arrays and surface objects only, never through pointers. Kernels write with surf2Dwrite(), whose x is in
+ * BYTES. CUDA uses an image while Vulkan has it in VK_IMAGE_LAYOUT_GENERAL, owned by
+ * VK_QUEUE_FAMILY_EXTERNAL: vulkan_barrier.h.
+ *
+ * This version maps 2D images of one layer, with any number of mip levels.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULV_IMAGE_H_
+#define CULV_IMAGE_H_
+
+#include "format.h"
+#include "memory.h"
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: an image of an imported allocation, as a CUDA mipmapped array. */
+typedef struct culv_image culv_image;
+
+/** Which image to map: what the graphics API created, not a view of it. The driver believes all of it;
+ *  culv_vk_image_map() takes it from Vulkan's own structs and checks it. Zero means the default. */
+typedef struct culv_image_desc {
+    size_t struct_size;   /**< Set by culv_image_desc_init(). */
+    uint64_t offset;      /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
+    culv_format format;   /**< Required. */
+    uint32_t width;       /**< Required: texels of level 0. */
+    uint32_t height;      /**< Required: texels of level 0. */
+    uint32_t mip_levels;  /**< All that the image was created with. 0: 1. */
+    uint32_t attachment;  /**< Nonzero when the graphics API draws into it (a color attachment). */
+    uint32_t no_surfaces; /**< Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. */
+    const char *label;    /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
+} culv_image_desc;
+
+/** A default descriptor.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_image_desc culv_image_desc_init(void)
+{
+    culv_image_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** Maps an image of the import. The image must have OPTIMAL tiling: a LINEAR one maps without an error and
+ *  reads wrong (measured on an H200).
+ *  Errors: INVALID (RANGE, EXTENT, LEVEL, DEDICATED: a dedicated allocation's image lies at offset 0 ...),
+ *  UNSUPPORTED (FORMAT), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_image_unmap(); it
+ *  keeps the import alive.  Threads: any.  Since: 0.1.  Source: cuda.h,
+ *  cuExternalMemoryGetMappedMipmappedArray. */
+CULV_API culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out);
+
+/** Gives the image, its level arrays and its surfaces up and sets *image to NULL; NULL, or a pointer to NULL,
+ *  is a no-op. The work that uses it should be done, as before vkFreeMemory; the driver may wait in here as
+ *  culv_buffer_unmap() tells. culv_image_unmap_after() does not wait.
+ *  Errors: none.  Ownership: *image is Culvert's again.  Threads: any, ordered with other calls on this
+ *  object.  Since: 0.1 */
+CULV_API void culv_image_unmap(culv_image **image);
+
+/** As culv_image_unmap(), but DEFERS and never waits: see culv_buffer_unmap_after().
+ *  Errors: none.  Ownership: *image is Culvert's again.  Threads: any, ordered with other calls on this
+ *  object.  Since: 0.1 */
+CULV_API void culv_image_unmap_after(culv_image **image, CUstream last_use);
+
+/** The mipmapped array, valid until the image is given up; NULL for NULL. Never destroy it.
+ *  Errors: none.  Ownership: Culvert's.  Threads: any.  Since: 0.1 */
+CULV_API CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
+
+/** The CUDA array of a mip level, for copies (cuMemcpy2D, cuMemcpy3D). Asked of the driver once, then kept.
+ *  Errors: INVALID (LEVEL), DRIVER, ASYNC.  Ownership: Culvert's, valid until the image is given up; never
+ *  destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMipmappedArrayGetLevel. */
+CULV_API culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out);
+
+/** The surface object of a mip level, which kernels read and write. Made at the first call, then kept.
+ *  Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces), DRIVER, ASYNC.  Ownership:
+ *  Culvert's, valid until the image is given up; never destroy it.  Threads: any.  Since: 0.1.  Source:
+ *  cuda.h, cuSurfObjectCreate. */
+CULV_API culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out);
+
+/** The extent of a mip level in texels: max(1, size >> level). Both outputs may be NULL.
+ *  Errors: INVALID (LEVEL).  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t *width,
+                                       uint32_t *height);
+
+/** The number of mip levels; 0 for NULL.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API uint32_t culv_image_mip_levels(const culv_image *image);
+
+/** The format; CULV_FORMAT_NONE for NULL.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API culv_format culv_image_format(const culv_image *image);
+
+CULV_EXTERN_C_END
+
+#endif

@@ -1,0 +1,155 @@
+/* Culvert: the barriers that hand buffers and images from a Vulkan queue to CUDA and back, as plain structs for
+ * the caller's own command buffers. Each way is half of a queue-family ownership transfer with
+ * VK_QUEUE_FAMILY_EXTERNAL; the semaphore between the two submissions is the other half.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULV_VULKAN_BARRIER_H_
+#define CULV_VULKAN_BARRIER_H_
+
+#include "result.h"
+
+#include <vulkan/vulkan_core.h>
+
+CULV_EXTERN_C_BEGIN
+
+/** What Vulkan does with a shared resource: gives the stage, the access and the image layout of a barrier.
+ *  Stages of shader uses are ALL_COMMANDS, right on every queue; set `stage` (FRAGMENT_SHADER, say) to
+ *  narrow them. */
+typedef enum culv_vk_use {
+    CULV_VK_USE_ANY = 0, /**< ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE, layout GENERAL. Always right. */
+    CULV_VK_USE_VERTEX_BUFFER = 1,
+    CULV_VK_USE_INDEX_BUFFER = 2,
+    CULV_VK_USE_INDIRECT_BUFFER = 3,
+    CULV_VK_USE_UNIFORM = 4,          /**< A uniform buffer. */
+    CULV_VK_USE_STORAGE_READ = 5,     /**< Storage buffer or image, read; layout GENERAL. */
+    CULV_VK_USE_STORAGE = 6,          /**< Storage buffer or image, read and written; layout GENERAL. */
+    CULV_VK_USE_SAMPLED = 7,          /**< Sampled image or texel buffer; layout SHADER_READ_ONLY_OPTIMAL. */
+    CULV_VK_USE_COLOR_ATTACHMENT = 8, /**< Drawn into; layout COLOR_ATTACHMENT_OPTIMAL. */
+    CULV_VK_USE_TRANSFER_SRC = 9,     /**< Copied or blitted from; layout TRANSFER_SRC_OPTIMAL. */
+    CULV_VK_USE_TRANSFER_DST = 10,    /**< Copied, blitted or cleared to; layout TRANSFER_DST_OPTIMAL. */
+    CULV_VK_USE_FORCE32 = 0x7fffffff
+} culv_vk_use;
+
+/** A range of a buffer that changes hands between a Vulkan queue and CUDA. */
+typedef struct culv_vk_buffer_transfer {
+    size_t struct_size;          /**< Set by culv_vk_buffer_transfer_init(). */
+    VkBuffer buffer;             /**< Required. */
+    VkDeviceSize offset;         /**< Bytes into the buffer. */
+    VkDeviceSize size;           /**< Bytes; 0: VK_WHOLE_SIZE. */
+    uint32_t queue_family;       /**< Required: the family of the queue that the barrier is submitted to, or
+                                VK_QUEUE_FAMILY_IGNORED for a buffer of VK_SHARING_MODE_CONCURRENT. */
+    culv_vk_use use;             /**< Vulkan's last use (release) or first use (acquire). */
+    VkPipelineStageFlags2 stage; /**< Where that use is. 0: by `use`. */
+    VkAccessFlags2 access;       /**< Release: how it wrote. Acquire: how it will access. 0: by `use`. */
+} culv_vk_buffer_transfer;
+
+/** A default transfer: the whole buffer, any stage.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_vk_buffer_transfer culv_vk_buffer_transfer_init(void)
+{
+    culv_vk_buffer_transfer t;
+    memset(&t, 0, sizeof t);
+    t.struct_size = sizeof t;
+    return t;
+}
+
+/** A barrier in the form of vkCmdPipelineBarrier, for devices without synchronization2. */
+typedef struct culv_vk_buffer_barrier {
+    VkPipelineStageFlags src_stage;
+    VkPipelineStageFlags dst_stage;
+    VkBufferMemoryBarrier barrier;
+} culv_vk_buffer_barrier;
+
+/** An image, or some of its mip levels, that changes hands between a Vulkan queue and CUDA. CUDA's layout is
+ *  GENERAL. */
+typedef struct culv_vk_image_transfer {
+    size_t struct_size;          /**< Set by culv_vk_image_transfer_init(). */
+    VkImage image;               /**< Required. */
+    uint32_t base_mip_level;     /**< The first level. */
+    uint32_t level_count;        /**< 0: all from there on (VK_REMAINING_MIP_LEVELS). */
+    uint32_t queue_family;       /**< Required: as culv_vk_buffer_transfer::queue_family. */
+    culv_vk_use use;             /**< Vulkan's last use (release) or first use (acquire). */
+    VkPipelineStageFlags2 stage; /**< Where that use is. 0: by `use`. */
+    VkAccessFlags2 access;       /**< Release: how it wrote. Acquire: how it will access. 0: by `use`. */
+    VkImageLayout layout;        /**< Vulkan's layout before the release, or after the acquire. 0
+                                      (UNDEFINED): by `use`. */
+    VkBool32 discard; /**< The contents are not needed: the old layout is UNDEFINED. Release with it
+                                      before CUDA's first use of a new image. */
+} culv_vk_image_transfer;
+
+/** A default transfer: the whole image, any use.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_vk_image_transfer culv_vk_image_transfer_init(void)
+{
+    culv_vk_image_transfer t;
+    memset(&t, 0, sizeof t);
+    t.struct_size = sizeof t;
+    return t;
+}
+
+/** A barrier in the form of vkCmdPipelineBarrier, for devices without synchronization2. */
+typedef struct culv_vk_image_barrier {
+    VkPipelineStageFlags src_stage;
+    VkPipelineStageFlags dst_stage;
+    VkImageMemoryBarrier barrier;
+} culv_vk_image_barrier;
+
+/** The queue-family release that hands a buffer from a Vulkan queue to CUDA: record it after Vulkan's last
+ *  use, in a submission that signals the timeline which CUDA waits for.
+ *  Errors: INVALID.  Ownership: *out is yours.  Threads: any.  Since: 0.1  Source: Vulkan specification,
+ *  "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
+CULV_API culv_result culv_vk_buffer_release_barrier2(const culv_vk_buffer_transfer *transfer,
+                                                     VkBufferMemoryBarrier2 *out);
+
+/** The queue-family acquire that takes a buffer back from CUDA: record it before Vulkan's first use, in a
+ *  submission that waits for the timeline which CUDA signalled. Also needed before the first use of what
+ *  CUDA wrote first.
+ *  Errors: INVALID.  Ownership: *out is yours.  Threads: any.  Since: 0.1  Source: Vulkan specification,
+ *  "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
+CULV_API culv_result culv_vk_buffer_acquire_barrier2(const culv_vk_buffer_transfer *transfer,
+                                                     VkBufferMemoryBarrier2 *out);
+
+/** culv_vk_buffer_release_barrier2() in the form of Vulkan 1.0. Only stages and accesses of that form are
+ *  taken.
+ *  Errors: INVALID (VALUE: a stage or access that only synchronization2 has).  Ownership: *out is yours.
+ *  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_vk_buffer_release_barrier(const culv_vk_buffer_transfer *transfer,
+                                                    culv_vk_buffer_barrier *out);
+
+/** culv_vk_buffer_acquire_barrier2() in the form of Vulkan 1.0. Only stages and accesses of that form are
+ *  taken.
+ *  Errors: INVALID (VALUE: a stage or access that only synchronization2 has).  Ownership: *out is yours.
+ *  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfer *transfer,
+                                                    culv_vk_buffer_barrier *out);
+
+/** The queue-family release and layout transition that hand an image from a Vulkan queue to CUDA: record it
+ *  after Vulkan's last use, in a submission that signals the semaphore which CUDA waits for.
+ *  Errors: INVALID.  Ownership: *out is yours.  Threads: any.  Since: 0.1  Source: Vulkan specification,
+ *  "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
+CULV_API culv_result culv_vk_image_release_barrier2(const culv_vk_image_transfer *transfer,
+                                                    VkImageMemoryBarrier2 *out);
+
+/** The queue-family acquire and layout transition that take an image back from CUDA: record it before
+ *  Vulkan's first use, in a submission that waits for the semaphore which CUDA signalled.
+ *  Errors: INVALID.  Ownership: *out is yours.  Threads: any.  Since: 0.1  Source: Vulkan specification,
+ *  "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
+CULV_API culv_result culv_vk_image_acquire_barrier2(const culv_vk_image_transfer *transfer,
+                                                    VkImageMemoryBarrier2 *out);
+
+/** culv_vk_image_release_barrier2() in the form of Vulkan 1.0. Only stages, accesses and layouts of that form
+ *  are taken.
+ *  Errors: INVALID (VALUE: a stage or access that only synchronization2 has).  Ownership: *out is yours.
+ *  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_vk_image_release_barrier(const culv_vk_image_transfer *transfer,
+                                                   culv_vk_image_barrier *out);
+
+/** culv_vk_image_acquire_barrier2() in the form of Vulkan 1.0. Only stages, accesses and layouts of that form
+ *  are taken.
+ *  Errors: INVALID (VALUE: a stage or access that only synchronization2 has).  Ownership: *out is yours.
+ *  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_vk_image_acquire_barrier(const culv_vk_image_transfer *transfer,
+                                                   culv_vk_image_barrier *out);
+
+CULV_EXTERN_C_END
+
+#endif

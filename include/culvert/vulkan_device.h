@@ -1,0 +1,134 @@
+/* Culvert: the caller's Vulkan device: finding the one that CUDA can reach, and attaching it. Include
+ * culvert/vulkan.h, which has the whole road. SPDX-License-Identifier: MIT */
+#ifndef CULV_VULKAN_DEVICE_H_
+#define CULV_VULKAN_DEVICE_H_
+
+#include "device.h"
+
+#include <vulkan/vulkan_core.h>
+
+CULV_EXTERN_C_BEGIN
+
+/** Opaque: the caller's VkDevice, attached to a culv_device. Any thread. */
+typedef struct culv_vk culv_vk;
+
+/** The caller's device. */
+typedef struct culv_vk_desc {
+    size_t struct_size; /**< Set by culv_vk_desc_init(). */
+    PFN_vkGetInstanceProcAddr
+        get_instance_proc_addr;       /**< Required: the loader's, or volk's vkGetInstanceProcAddr. */
+    VkInstance instance;              /**< Required. */
+    VkPhysicalDevice physical_device; /**< Required. */
+    VkDevice device;                  /**< Required. */
+    uint32_t api_version;             /**< VkApplicationInfo::apiVersion of the instance. 0: Vulkan 1.1. */
+    uint32_t num_physical_devices;    /**< VkDeviceGroupDeviceCreateInfo::physicalDeviceCount. More than 1
+                                           is refused; 0 (not said) is refused where the machine has
+                                           linked GPUs, so say 1 there. */
+    const char *label;                /**< Copied (up to 63 bytes). Default: none. */
+} culv_vk_desc;
+
+/** A default descriptor.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_vk_desc culv_vk_desc_init(void)
+{
+    culv_vk_desc d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
+/** One physical device of an instance and what CUDA makes of it. Flags are 0 or 1. */
+typedef struct culv_vk_candidate {
+    size_t struct_size; /**< Set by culv_vk_candidate_init(). */
+    VkPhysicalDevice physical_device;
+    char name[256];        /**< VkPhysicalDeviceProperties::deviceName */
+    char driver_name[256]; /**< VkPhysicalDeviceDriverProperties, "" before Vulkan 1.2 */
+    char driver_info[256];
+    uint32_t api_version;
+    VkPhysicalDeviceType type;
+    uint32_t vendor_id;   /**< PCI vendor: 0x10de is NVIDIA. */
+    VkDriverId driver_id; /**< VkPhysicalDeviceDriverProperties, 0 before Vulkan 1.2 */
+    culv_uuid uuid;
+    uint32_t group_size;  /**< Physical devices in its device group. */
+    uint32_t reachable;   /**< A CUDA device was found, and buffers and timelines can be exported to it. */
+    culv_driver driver;   /**< Whose CUDA device it is; AUTO when there is none. */
+    int32_t cuda_ordinal; /**< -1 when there is none. */
+    char cuda_name[256];
+    uint32_t has_external_memory_fd; /**< VK_KHR_external_memory_fd is offered. */
+    uint32_t has_external_semaphore_fd;
+    uint32_t has_timeline_semaphore;  /**< The feature, by Vulkan 1.2 or the extension. */
+    uint32_t buffer_opaque_fd_export; /**< vkGetPhysicalDeviceExternalBufferProperties, storage+transfer
+                                         buffers. */
+    uint32_t buffer_opaque_fd_dedicated_only;
+    uint32_t buffer_dma_buf_export;
+    uint32_t timeline_opaque_fd_export;
+    uint32_t binary_opaque_fd_export;
+    culv_reason reason; /**< Why it is not reachable. */
+    char why[1024];     /**< The same with names and what to do; "" when reachable. */
+} culv_vk_candidate;
+
+/** An empty culv_vk_candidate with its struct_size set.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+static inline culv_vk_candidate culv_vk_candidate_init(void)
+{
+    culv_vk_candidate c;
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c;
+    return c;
+}
+
+/** The instance extensions that Culvert needs for an instance of this apiVersion: writes up to `capacity`
+ *  names and returns how many there are. (Vulkan 1.1 has them in core: today there are none.)
+ *  Errors: none.  Ownership: static strings.  Threads: any.  Since: 0.1 */
+CULV_API uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
+                                              const char **out_names);
+
+/** The instance layers that Culvert needs, to be listed AFTER validation layers: the software twin's where
+ *  the twin is allowed (culvert/soft.h) and its layer is found by the loader, else none. It passes devices
+ *  through that are not the twin's. Writes up to `capacity` names and returns how many there are.
+ *  get_instance_proc_addr is the loader's.
+ *  Errors: none.  Ownership: static strings.  Threads: any.  Since: 0.1 */
+CULV_API uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t capacity,
+                                          const char **out_names);
+
+/** The device extensions that Culvert needs on a device whose usable version is api_version (the lower one
+ *  of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion): writes up to `capacity`
+ *  names and returns how many there are. Enable the timelineSemaphore feature besides.
+ *  Errors: none.  Ownership: static strings.  Threads: any.  Since: 0.1 */
+CULV_API uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names);
+
+/** Ranks the physical devices of an instance: those that CUDA can reach first (NVIDIA's before the twin's,
+ *  discrete before others), the rest after them with the reason. desc, which may be NULL, limits the CUDA
+ *  driver as it does for culv_device_open_by_uuid(). *count says how many elements `out` has and is set to
+ *  how many there are; out may be NULL to ask for that alone. Each element's struct_size must be set. Opens
+ *  no context.
+ *  Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is no error: no
+ *  device is reachable then.  Ownership: copies, yours.  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                                   VkInstance instance, const culv_device_desc *desc,
+                                                   uint32_t *count, culv_vk_candidate *out);
+
+/** Opens the CUDA device that is this physical device, by UUID. desc may be NULL.
+ *  Errors: INVALID; NO_DEVICE with every device of both sides named and the likely cause; UNSUPPORTED;
+ *  DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: *out is yours, for culv_device_close().  Threads: any.  Since:
+ *  0.1 */
+CULV_API culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                         VkInstance instance, VkPhysicalDevice physical_device,
+                                         const culv_device_desc *desc, culv_device **out);
+
+/** Attaches the caller's VkDevice to the device that is the same GPU.
+ *  Errors: INVALID (DEVICE_MISMATCH, DEVICE_GROUP, EXTENSION_MISSING, LAYER_MISSING, VULKAN_VERSION ...),
+ *  DRIVER, OUT_OF_MEMORY.  Ownership: the Vulkan handles stay yours and must outlive *out, which is yours,
+ *  for culv_vk_detach().  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_vk **out);
+
+/** Gives the attachment up and sets *vk to NULL; NULL, or a pointer to NULL, is a no-op. Imports live on.
+ *  Only what was made through it (culv_vk_buffer_create() and its like) still makes Vulkan calls, when it is
+ *  destroyed.
+ *  Errors: none.  Ownership: *vk is Culvert's again.  Threads: any, ordered with other calls on this
+ *  object.  Since: 0.1 */
+CULV_API void culv_vk_detach(culv_vk **vk);
+
+CULV_EXTERN_C_END
+
+#endif

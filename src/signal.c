@@ -1,0 +1,192 @@
+/* Signals and waits on streams: the frame path. Nothing is allocated here and no lock is taken.
+ * SPDX-License-Identifier: MIT */
+#include "culvert/semaphore.h"
+
+#include "object.h"
+
+#include <inttypes.h>
+
+typedef enum direction { SIGNAL, WAIT } direction;
+
+/* The driver takes an array of the one or of the other. */
+typedef union params {
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
+} params;
+_Static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS) == sizeof(params) &&
+                   sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS) == sizeof(params),
+               "an array of params is an array of either");
+
+static culv_result refuse_value(const culv_semaphore *semaphore, uint64_t value, uint64_t last)
+{
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS,
+        "value %" PRIu64 " does not exceed %" PRIu64 ", which was signalled or promised before; a "
+        "timeline only grows, and the driver would step it back without a word",
+        value, last);
+}
+
+static culv_result refuse_state(const culv_semaphore *semaphore, direction way, uint64_t state)
+{
+    const culvi_voice *voice = &semaphore->device->voice;
+    if (way == SIGNAL)
+        return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
+                          "the binary semaphore is signalled already (by %s) and nobody has waited for it "
+                          "since; submit the wait and tell of it by culv_semaphore_note_wait(), or use one "
+                          "semaphore for each direction",
+                          state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "the other API");
+    if (state == CULVI_SIGNALLED_BY_CUDA)
+        return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_SAME_SIDE,
+                          "the binary semaphore was signalled by CUDA, so the other API must wait for it; "
+                          "between CUDA streams use an event");
+    return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
+                      "nobody has signalled the binary semaphore since its last wait; submit the other API's "
+                      "signal first and tell of it by culv_semaphore_note_signal()");
+}
+
+/* Holds one point against what is known, and marks a binary semaphore. */
+static culv_result reserve(const culv_semaphore_point *point, direction way)
+{
+    culv_semaphore *semaphore = point->semaphore;
+    if (semaphore->type == CULV_SEMAPHORE_TIMELINE) {
+        uint64_t last = atomic_load_explicit(&semaphore->value, memory_order_relaxed);
+        return way == WAIT || point->value > last ? CULV_OK : refuse_value(semaphore, point->value, last);
+    }
+    if (point->value != 0)
+        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "value %" PRIu64 " is for timelines; a binary semaphore's is 0", point->value);
+    if (semaphore->untracked) return CULV_OK;
+    uint64_t state = way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER;
+    uint64_t next = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
+    if (atomic_compare_exchange_strong(&semaphore->value, &state, next)) return CULV_OK;
+    return refuse_state(semaphore, way, state);
+}
+
+static void take_back(const culv_semaphore_point *points, uint32_t count, direction way)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (points[i].semaphore->type == CULV_SEMAPHORE_BINARY && !points[i].semaphore->untracked)
+            atomic_store(&points[i].semaphore->value,
+                         way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER);
+}
+
+static culv_result fail_call(const culv_semaphore_point *points, uint32_t count, direction way, CUresult r,
+                             CUstream stream)
+{
+    const culv_semaphore *first = points[0].semaphore;
+    const char *call = way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
+    const char *verb = way == SIGNAL ? "signal" : "wait for";
+    if (count > 1)
+        return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "stream %p could not %s a batch of %" PRIu32 " semaphores", (void *)stream,
+                               verb, count);
+    return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "stream %p could not %s value %" PRIu64, (void *)stream, verb, points[0].value);
+}
+
+/* `externals` and `array` have room for `count`; `array` is zero. */
+static culv_result submit(const culv_semaphore_point *points, uint32_t count, direction way, CUstream stream,
+                          CUexternalSemaphore *externals, params *array)
+{
+    culv_device *device = points[0].semaphore->device;
+    culv_result result = CULV_OK;
+    uint32_t reserved = 0;
+    bool pushed;
+    for (; reserved < count; reserved++) {
+        result = reserve(&points[reserved], way);
+        if (result != CULV_OK) goto take_back;
+        externals[reserved] = points[reserved].semaphore->external;
+        if (way == SIGNAL)
+            array[reserved].signal.params.fence.value = points[reserved].value;
+        else
+            array[reserved].wait.params.fence.value = points[reserved].value;
+    }
+    result = culvi_enter_stream(device, points[0].semaphore->label, stream, &pushed);
+    if (result != CULV_OK) goto take_back;
+    CUresult r = way == SIGNAL
+                     ? device->cuda->cuSignalExternalSemaphoresAsync(externals, &array->signal, count, stream)
+                     : device->cuda->cuWaitExternalSemaphoresAsync(externals, &array->wait, count, stream);
+    if (r != CUDA_SUCCESS) result = fail_call(points, count, way, r, stream);
+    culvi_leave_frame(device, pushed);
+    if (result != CULV_OK) goto take_back;
+    for (uint32_t i = 0; way == SIGNAL && i < count; i++)
+        culv_semaphore_note_value(points[i].semaphore, points[i].value);
+    return CULV_OK;
+
+take_back:
+    take_back(points, reserved, way);
+    return result;
+}
+
+static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64_t value, direction way)
+{
+    CUexternalSemaphore external;
+    params one = {0};
+    if (semaphore == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: semaphore is NULL",
+                          way == SIGNAL ? "culv_semaphore_signal" : "culv_semaphore_wait");
+    culv_semaphore_point point = {semaphore, value};
+    return submit(&point, 1, way, stream, &external, &one);
+}
+
+static culv_result check_batch(const culv_semaphore_point *points, uint32_t count, const char *call)
+{
+    if (points == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: points is NULL",
+                          call);
+    if (count > CULV_SEMAPHORE_BATCH_MAX)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: a batch of %" PRIu32 "; it has at most %d", call, count,
+                          CULV_SEMAPHORE_BATCH_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        const culv_semaphore *semaphore = points[i].semaphore;
+        if (semaphore == NULL)
+            return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                              "%s: points[%" PRIu32 "].semaphore is NULL", call, i);
+        if (semaphore->device != points[0].semaphore->device)
+            return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+                              CULV_REASON_DEVICE_MISMATCH,
+                              "%s: points[%" PRIu32 "] is of device '%s', points[0] of '%s'; a batch is of "
+                              "one culv_device",
+                              call, i, semaphore->device->caps.name, points[0].semaphore->device->caps.name);
+        for (uint32_t k = 0; k < i; k++)
+            if (points[k].semaphore == semaphore)
+                return culvi_fail(
+                    &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                    "%s: points[%" PRIu32 "] and points[%" PRIu32 "] are the same semaphore", call, k, i);
+    }
+    return CULV_OK;
+}
+
+static culv_result submit_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream,
+                                direction way)
+{
+    CUexternalSemaphore externals[CULV_SEMAPHORE_BATCH_MAX];
+    params array[CULV_SEMAPHORE_BATCH_MAX];
+    if (count == 0) return CULV_OK;
+    culv_result result = check_batch(
+        points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch");
+    if (result != CULV_OK) return result;
+    memset(array, 0, count * sizeof array[0]);
+    return submit(points, count, way, stream, externals, array);
+}
+
+culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    return submit_one(semaphore, stream, value, SIGNAL);
+}
+
+culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    return submit_one(semaphore, stream, value, WAIT);
+}
+
+culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream)
+{
+    return submit_batch(points, count, stream, SIGNAL);
+}
+
+culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream)
+{
+    return submit_batch(points, count, stream, WAIT);
+}
