@@ -63,6 +63,23 @@ void culv_last_error(culv_error *out)
     culvi_struct_write(out, &culvi_thread_state()->error, sizeof *out);
 }
 
+culv_result culv_last_error_set(const culv_error *error)
+{
+    culv_error e;
+    if (error == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_last_error_set: error is NULL");
+    culv_result result = culvi_desc_read(NULL, &e, sizeof e, error, "culv_error");
+    if (result != CULV_OK) return result;
+    if (e.result >= 0)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_last_error_set: result is %d, which is no error", (int)e.result);
+    e.native_call[sizeof e.native_call - 1] = '\0';
+    e.message[sizeof e.message - 1] = '\0';
+    culvi_thread_state()->error = e;
+    return e.result;
+}
+
 const char *culv_last_error_message(void)
 {
     return culvi_thread_state()->error.message;

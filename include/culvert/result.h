@@ -71,7 +71,8 @@ typedef enum culv_result {
     X(DOUBLE_SIGNAL, "a binary semaphore is signalled that nobody has waited for since its last signal")     \
     X(WAIT_BEFORE_SIGNAL, "a binary semaphore is waited for before its signal was submitted")                \
     X(SAME_SIDE, "a binary semaphore is waited for on the side that signalled it")                           \
-    X(OWNED, "the object belongs to another one of Culvert's, which destroys it")
+    X(OWNED, "the object belongs to another one of Culvert's, which destroys it")                            \
+    X(RUNTIME, "the CUDA runtime API cannot serve that device")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,
@@ -84,9 +85,10 @@ typedef enum culv_reason {
 /** Whose code culv_error::native_code is. */
 typedef enum culv_api {
     CULV_API_NONE = 0,
-    CULV_API_CUDA = 1,   /**< CUresult */
-    CULV_API_VULKAN = 2, /**< VkResult */
-    CULV_API_OS = 3,     /**< errno, or GetLastError() on Windows */
+    CULV_API_CUDA = 1,         /**< CUresult */
+    CULV_API_VULKAN = 2,       /**< VkResult */
+    CULV_API_OS = 3,           /**< errno, or GetLastError() on Windows */
+    CULV_API_CUDA_RUNTIME = 4, /**< cudaError_t (culvert/cudart.h) */
     CULV_API_FORCE32 = 0x7fffffff
 } culv_api;
 
@@ -121,6 +123,13 @@ CULV_API void culv_last_error(culv_error *out);
  *  Errors: none.  Ownership: Culvert's; valid until this thread's next Culvert call.  Threads: any; each
  *  has its own.  Since: 0.1 */
 CULV_API const char *culv_last_error_message(void);
+
+/** Makes *error the calling thread's last error, for layers on top of Culvert (culvert/cudart.h is one) whose
+ *  callers report errors in one way. Neither logs it nor judges it.
+ *  Errors: returns error->result; INVALID, with the last error saying so, when error is NULL, its struct_size
+ *  was never set, or its result is not negative.  Ownership: a copy.  Threads: any; each has its own.
+ *  Since: 0.1 */
+CULV_API culv_result culv_last_error_set(const culv_error *error);
 
 /** The name of a result, "CULV_ERROR_INVALID".
  *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.

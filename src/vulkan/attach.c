@@ -47,6 +47,11 @@ static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const c
     if (c->api_version < VK_API_VERSION_1_1)
         return culvi_fail(voice, vk->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
                           "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", vk->name);
+    if (d->api_version != 0 && d->api_version < VK_API_VERSION_1_1)
+        return culvi_fail(voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+                          "culv_vk_desc.api_version is %u.%u; create the VkInstance with "
+                          "VkApplicationInfo::apiVersion 1.1 or later",
+                          VK_API_VERSION_MAJOR(d->api_version), VK_API_VERSION_MINOR(d->api_version));
     if (!culvi_uuid_equal(&c->uuid, &vk->device->caps.uuid)) {
         char buffer[512];
         culvi_text text = {buffer, sizeof buffer, 0};
