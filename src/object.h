@@ -184,6 +184,8 @@ bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned
 
 /* Makes the context current for one call on a stream, which must be of the device's. In the frame path. */
 culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream, bool *pushed);
+/* After a refusal: the handle may by now be another stream's than the one that was checked. */
+culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream);
 
 /* A row of the format table; NULL when there is none. */
 typedef struct culvi_format {

@@ -62,12 +62,16 @@ static culv_result reserve(const culv_semaphore_point *point, direction way)
     return refuse_state(semaphore, way, state);
 }
 
+/* Unless a note of the other side has come in between. */
 static void take_back(const culv_semaphore_point *points, uint32_t count, direction way)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (points[i].semaphore->type == CULV_SEMAPHORE_BINARY && !points[i].semaphore->untracked)
-            atomic_store(&points[i].semaphore->value,
-                         way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER);
+    for (uint32_t i = 0; i < count; i++) {
+        culv_semaphore *semaphore = points[i].semaphore;
+        uint64_t state = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
+        if (semaphore->type == CULV_SEMAPHORE_BINARY && !semaphore->untracked)
+            (void)atomic_compare_exchange_strong(&semaphore->value, &state,
+                                                 way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER);
+    }
 }
 
 static culv_result fail_call(const culv_semaphore_point *points, uint32_t count, direction way, CUresult r,
@@ -106,7 +110,11 @@ static culv_result submit(const culv_semaphore_point *points, uint32_t count, di
     CUresult r = way == SIGNAL
                      ? device->cuda->cuSignalExternalSemaphoresAsync(externals, &array->signal, count, stream)
                      : device->cuda->cuWaitExternalSemaphoresAsync(externals, &array->wait, count, stream);
-    if (r != CUDA_SUCCESS) result = fail_call(points, count, way, r, stream);
+    if (r != CUDA_SUCCESS) {
+        result =
+            culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, points[0].semaphore->label, stream);
+        if (result == CULV_OK) result = fail_call(points, count, way, r, stream);
+    }
     culvi_leave_frame(device, pushed);
     if (result != CULV_OK) goto take_back;
     for (uint32_t i = 0; way == SIGNAL && i < count; i++)

@@ -1,13 +1,18 @@
 /* Streams: each must be of the device's context (R6). SPDX-License-Identifier: MIT */
 #include "object.h"
 
+static atomic_uintptr_t *slot_of(culv_device *device, CUstream stream)
+{
+    return &device->streams[((uintptr_t)stream >> 6) % CULVI_STREAM_SLOTS];
+}
+
 /* Whether a stream is of the device. In the device's context. */
 static culv_result check_stream(culv_device *device, const char *object, CUstream stream)
 {
     uintptr_t key = (uintptr_t)stream;
     /* The three default streams are those of the context that is current now. */
     if (key == 0 || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return CULV_OK;
-    atomic_uintptr_t *slot = &device->streams[(key >> 6) % CULVI_STREAM_SLOTS];
+    atomic_uintptr_t *slot = slot_of(device, stream);
     if (atomic_load_explicit(slot, memory_order_relaxed) == key) return CULV_OK;
     CUdevice actual = -1;
     CUcontext context = NULL;
@@ -48,4 +53,10 @@ culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream
     culv_result result = check_stream(device, object, stream);
     if (result != CULV_OK) culvi_leave_frame(device, *pushed);
     return result;
+}
+
+culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream)
+{
+    atomic_store_explicit(slot_of(device, stream), 0, memory_order_relaxed);
+    return check_stream(device, object, stream);
 }

@@ -25,16 +25,15 @@
 #if defined(__CUDART_API_PER_THREAD_DEFAULT_STREAM)
 #    define CULV_CUDART_STREAM_0 cudaStreamPerThread
 #elif defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#    error                                                                                                   \
-        "CUDA_API_PER_THREAD_DEFAULT_STREAM came too late: define it before CUDA's headers, or --default-stream"
+#    error "CUDA_API_PER_THREAD_DEFAULT_STREAM came too late: define it before CUDA's headers"
 #else
 #    define CULV_CUDART_STREAM_0 cudaStreamLegacy
 #endif
 
 CULV_EXTERN_C_BEGIN
 
-/** Records an answer of CUDA as the calling thread's last error; a part of this header. The two APIs share their
- *  numbers.
+/** Records an answer of CUDA as the calling thread's last error; a part of this header. The runtime and the
+ *  driver share their numbers.
  *  Errors: returns the class.  Ownership: none.  Threads: any.  Since: 0.1 */
 static inline culv_result culv_cudart_record_(culv_api api, int answer, const char *call)
 {
@@ -55,10 +54,10 @@ static inline culv_result culv_cudart_record_(culv_api api, int answer, const ch
         e.reason = CULV_REASON_DEVICE_UNKNOWN;
         break;
     case cudaErrorInsufficientDriver:
+    case cudaErrorCallRequiresNewerDriver:
         e.result = CULV_ERROR_UNSUPPORTED;
         e.reason = CULV_REASON_DRIVER_TOO_OLD;
-        hint =
-            ". Either there is no NVIDIA driver, or it is older than the CUDA runtime of this program allows";
+        hint = ". The NVIDIA driver is missing, or older than the CUDA runtime of this program allows";
         break;
     case cudaErrorCudartUnloading:
     case cudaErrorDeviceUninitialized: /* no context, or one that is gone */
@@ -101,8 +100,8 @@ static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reas
     return culv_last_error_set(&e);
 }
 
-/** An answer of the runtime as a culv_result. Unless it is cudaSuccess, it becomes the calling thread's last error
- *  besides, so that a program has one way to report errors. `call` names the function that answered.
+/** An answer of the runtime as a culv_result. Unless it is cudaSuccess, it becomes the calling thread's last
+ *  error besides, so that a program has one way to report errors. `call` names the function that answered.
  *  Errors: by the answer OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED (DRIVER_TOO_OLD), ASYNC or DRIVER.  Ownership:
  *  none.  Threads: any.  Since: 0.1.  Source: driver_types.h, cudaError. */
 static inline culv_result culv_cudart_result(cudaError_t answer, const char *call)
@@ -120,7 +119,8 @@ static inline CUstream culv_cudart_stream_0(void)
 }
 
 /** A stream of the runtime for those functions of Culvert that take a CUstream and have no counterpart here
- *  (culv_vk_buffer_destroy_after() and its like): the same handle, but for 0, which becomes culv_cudart_stream_0().
+ *  (culv_vk_buffer_destroy_after() and its like): the same handle, but for 0, which becomes
+ *  culv_cudart_stream_0().
  *  Errors: none.  Ownership: stream stays yours.  Threads: any.  Since: 0.1.  Source: cuda_runtime_api.h,
  *  "Interactions between CUstream and cudaStream_t". */
 static inline CUstream culv_cudart_stream(cudaStream_t stream)
@@ -172,8 +172,9 @@ static inline culv_result culv_cudart_device_open(const culv_device_desc *desc, 
 /** Makes the device the runtime's on this thread: cudaSetDevice(), and then the context that Culvert works in
  *  becomes current, should culv_device_desc::context have named another one than the primary.
  *  Errors: INVALID (NULL_ARGUMENT); UNSUPPORTED (RUNTIME: the software twin serves the device;
- *  DRIVER_TOO_OLD: for this runtime); DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: none; the runtime retains the
- *  primary context for itself, so the device may be closed.  Threads: any, each for itself.  Since: 0.1
+ *  DRIVER_TOO_OLD: for this runtime); NO_DEVICE; DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: none; the runtime
+ *  retains the primary context for itself, so the device may be closed.  Threads: any, each for itself.
+ *  Since: 0.1
  *  Source: cuda_runtime_api.h, "Initialization and Tear-Down", "Context Interoperability". */
 static inline culv_result culv_cudart_device_make_current(const culv_device *device)
 {
@@ -195,8 +196,7 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
                                   : culv_cudart_record_(CULV_API_CUDA, (int)answer, "cuCtxSetCurrent");
 }
 
-/** culv_buffer_pointer() for the runtime's functions: NULL for NULL. Kernels and copies take it; cudaFree() must
- *  not.
+/** culv_buffer_pointer() as the runtime has it; NULL for NULL. For kernels and copies, never for cudaFree().
  *  Errors: none.  Ownership: Culvert's, valid until the buffer is given up.  Threads: any.  Since: 0.1 */
 static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
 {
@@ -211,14 +211,14 @@ static inline void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStre
     culv_buffer_unmap_after(buffer, culv_cudart_stream(last_use));
 }
 
-/** culv_image_mipmapped_array() for the runtime's functions: NULL for NULL. Never cudaFreeMipmappedArray() it.
+/** culv_image_mipmapped_array() as the runtime has it; NULL for NULL. Never cudaFreeMipmappedArray() it.
  *  Errors: none.  Ownership: Culvert's, valid until the image is given up.  Threads: any.  Since: 0.1 */
 static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_image *image)
 {
     return (cudaMipmappedArray_t)culv_image_mipmapped_array(image);
 }
 
-/** culv_image_array() for the runtime's functions (cudaMemcpy2DToArrayAsync). Never cudaFreeArray() it.
+/** culv_image_array() as the runtime has it, for cudaMemcpy2DToArrayAsync() say. Never cudaFreeArray() it.
  *  Errors: as culv_image_array().  Ownership: Culvert's, valid until the image is given up.  Threads: any.
  *  Since: 0.1.  Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
 static inline culv_result culv_cudart_image_array(culv_image *image, uint32_t level, cudaArray_t *out)
@@ -242,8 +242,8 @@ static inline culv_result culv_cudart_image_surface(culv_image *image, uint32_t 
 }
 
 /** culv_image_unmap_after() on a stream of the runtime.
- *  Errors: none.  Ownership: *image is Culvert's again.  Threads: any, ordered with other calls on this object.
- *  Since: 0.1 */
+ *  Errors: none.  Ownership: *image is Culvert's again.  Threads: any, ordered with other calls on this
+ *  object.  Since: 0.1 */
 static inline void culv_cudart_image_unmap_after(culv_image **image, cudaStream_t last_use)
 {
     culv_image_unmap_after(image, culv_cudart_stream(last_use));
@@ -268,8 +268,8 @@ static inline culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, 
 }
 
 /** culv_semaphore_signal_batch() on a stream of the runtime.
- *  Errors: as culv_semaphore_signal_batch().  Ownership: none; `points` is read during the call.  Threads: any,
- *  one at a time for one semaphore.  Since: 0.1 */
+ *  Errors: as culv_semaphore_signal_batch().  Ownership: none; `points` is read during the call.  Threads:
+ *  any, one at a time for one semaphore.  Since: 0.1 */
 static inline culv_result culv_cudart_semaphore_signal_batch(const culv_semaphore_point *points,
                                                              uint32_t count, cudaStream_t stream)
 {

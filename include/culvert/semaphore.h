@@ -127,7 +127,10 @@ CULV_API culv_result culv_semaphore_wait_batch(const culv_semaphore_point *point
  *  submission and before CUDA's wait. Culvert sees CUDA's half of a binary semaphore's life only. With this
  *  and culv_semaphore_note_wait() it knows both, and refuses what would hang or leave the semaphore
  *  undefined: a second signal before the wait, a second wait, a wait before the signal, a wait on the side
- *  that signalled. culv_semaphore_desc::untracked turns that off, and these two calls into no-ops.
+ *  that signalled. Each object keeps its own account, so import a semaphore once. In a stream capture, whose
+ *  graph may run many times, and wherever that account does not fit, culv_semaphore_desc::untracked turns it
+ *  off, and these two calls into no-ops. An error changes nothing: the note is to be made again once it is
+ *  true.
  *  Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline).  Ownership: none.  Threads: any.
  *  Since: 0.1.  Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide 3.2.16. */
 CULV_API culv_result culv_semaphore_note_signal(culv_semaphore *semaphore);

@@ -51,7 +51,7 @@ static inline culv_vk_semaphore_create_desc culv_vk_semaphore_create_desc_init(v
 }
 
 /** Imports a semaphore of the caller's. A timeline's present counter becomes the value that signals must
- *  exceed; a binary one is taken for unsignalled.
+ *  exceed; a binary one is taken for unsignalled, unless the descriptor's signal_pending says otherwise.
  *  Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: the
  *  VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().  Threads: any.  Since: 0.1
  *  Source: VK_KHR_external_semaphore_fd. */

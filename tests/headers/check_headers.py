@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the public headers and the shared library against each other. See CMakeLists.txt beside this file.
 
-  check_headers.py compile COMPILER STANDARD [FLAG ...]   each header compiles alone
+  check_headers.py compile COMPILER STANDARD CUDA_INCLUDE_DIR [FLAG ...]
+                                                          each header compiles alone, cudart.h with that directory
   check_headers.py text                                   comments, descriptors, names, versions
   check_headers.py exports LIBRARY                        headers = cmake/culvert.map = what LIBRARY exports
   check_headers.py needed LIBRARY                         LIBRARY links nothing but the C library's own
@@ -191,15 +192,19 @@ def check_installed(root, prefix):
     return bad + [f"{n} is not installed" for n in sorted(wanted - found)]
 
 
-def check_compile(root, compiler, standard, flags):
+def check_compile(root, compiler, standard, cuda_include, flags):
     bad = []
     suffix = ".cpp" if "++" in standard else ".c"
     for header in headers(root):
+        cuda = ["-isystem", cuda_include] if header.path.name == "cudart.h" else []
+        if cuda and not (pathlib.Path(cuda_include) / "cuda_runtime_api.h").exists():
+            print(f"cudart.h is left out: no cuda_runtime_api.h in {cuda_include}")
+            continue
         with tempfile.TemporaryDirectory() as work:
             source = pathlib.Path(work) / ("alone" + suffix)
             # Twice, for the include guard.
             source.write_text(f'#include "culvert/{header.path.name}"\n' * 2 + "int alone_;\n")
-            command = [compiler, f"-std={standard}", *WARNINGS, *flags, f"-I{root / 'include'}", "-fsyntax-only", source]
+            command = [compiler, f"-std={standard}", *WARNINGS, *flags, *cuda, f"-I{root / 'include'}", "-fsyntax-only", source]
             result = subprocess.run(command, capture_output=True, text=True)
             if result.returncode != 0:
                 bad.append(f"{header.path.name} does not compile alone by {compiler} -std={standard}:\n{result.stderr}")
@@ -215,8 +220,8 @@ def report(bad):
 
 def main(arguments):
     verb, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
-    if verb == "compile" and len(rest) >= 2:
-        return report(check_compile(ROOT, rest[0], rest[1], rest[2:]))
+    if verb == "compile" and len(rest) >= 3:
+        return report(check_compile(ROOT, rest[0], rest[1], rest[2], rest[3:]))
     if verb == "text" and not rest:
         return report(check_text(ROOT) + check_exports(ROOT, None))
     if verb == "exports" and len(rest) == 1:

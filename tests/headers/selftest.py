@@ -112,8 +112,8 @@ def run():
         root = tree(work)
         expect("good text", check.check_text(root), None)
         expect("good map", check.check_exports(root, {"culv_a"}), None)
-        expect("good C", check.check_compile(root, "gcc", "c11", []), None)
-        expect("good C++", check.check_compile(root, "g++", "c++11", []), None)
+        expect("good C", check.check_compile(root, "gcc", "c11", work, []), None)
+        expect("good C++", check.check_compile(root, "g++", "c++11", work, []), None)
         expect("not exported", check.check_exports(root, set()), "the library does not export it")
         expect("exported besides", check.check_exports(root, {"culv_a", "culvi_b"}), "the library exports culvi_b")
 
@@ -142,7 +142,7 @@ def run():
     for old, new, wanted in COMPILE_FAULTS:
         with tempfile.TemporaryDirectory() as work:
             compiler, standard = ("g++", "c++11") if "class" in new else ("gcc", "c11")
-            expect(repr(new), check.check_compile(tree(work, replaced(GOOD, old, new)), compiler, standard, []), wanted)
+            expect(repr(new), check.check_compile(tree(work, replaced(GOOD, old, new)), compiler, standard, work, []), wanted)
 
     for problem in problems:
         print(problem)
