@@ -96,13 +96,13 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
         result = attribute(device, rows[i].attribute, rows[i].field);
 #ifndef _WIN32
     caps->memory_handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    if (caps->timeline_semaphores) caps->semaphore_handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    caps->semaphore_handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
 #endif
     return result;
 }
 
 static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, const culv_uuid *uuid,
-                            int32_t ordinal, const culvi_graphics_side *side)
+                            int32_t ordinal, const culvi_graphics_side *side, culv_driver asked)
 {
     char buffer[1800];
     culvi_text text = {buffer, sizeof buffer, 0};
@@ -123,7 +123,7 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
     culvi_text_add(&text, ". CUDA has: ");
     culvi_probe_describe(probe, &text);
     if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
-    if (side == NULL && !any_driver && probe->drivers[1] == NULL && !culvi_soft_allowed())
+    if (side == NULL && !any_driver && asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
         culvi_text_add(&hint_text,
                        "Without a GPU, Culvert's software twin can take its place once it is allowed "
                        "(CULVERT_SOFT=1 or culv_soft_enable())");
@@ -192,7 +192,7 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culv
     const culvi_cuda_device *found =
         uuid != NULL ? culvi_probe_find(&probe, uuid) : find_ordinal(&probe, ordinal);
     if (found == NULL) {
-        result = no_match(&voice, &probe, uuid, ordinal, side);
+        result = no_match(&voice, &probe, uuid, ordinal, side, d.driver);
         goto close_probe;
     }
     culv_device *device = culvi_alloc(sizeof *device);
