@@ -54,6 +54,12 @@ static void close_context(struct soft_context *context)
         soft_event_free(object);
     while ((object = soft_object_any(SOFT_EXTERNAL_SEMAPHORE, context)) != NULL)
         soft_external_semaphore_free(object);
+    while ((object = soft_object_any(SOFT_SURFACE, context)) != NULL)
+        soft_surface_free(object);
+    while ((object = soft_object_any(SOFT_ARRAY, context)) != NULL)
+        soft_array_free(object);
+    while ((object = soft_object_any(SOFT_MIPMAP, context)) != NULL)
+        soft_mipmap_free(object);
     soft_ranges_free(context);
     while ((object = soft_object_any(SOFT_EXTERNAL_MEMORY, context)) != NULL)
         soft_external_memory_free(object);

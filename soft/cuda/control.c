@@ -96,9 +96,12 @@ void culvSoftCounts(culv_soft_counts *out)
     now.device_allocations = soft_range_count(SOFT_RANGE_DEVICE);
     now.host_allocations = soft_range_count(SOFT_RANGE_HOST) + soft_range_count(SOFT_RANGE_REGISTERED);
     now.external_memories = soft_object_count(SOFT_EXTERNAL_MEMORY);
-    now.external_mappings = soft_range_count(SOFT_RANGE_MAPPED);
+    now.external_mappings = soft_range_count(SOFT_RANGE_MAPPED) + soft_mipmaps_mapped();
     now.external_semaphores = soft_object_count(SOFT_EXTERNAL_SEMAPHORE);
     now.modules = soft_object_count(SOFT_MODULE);
+    now.arrays = soft_object_count(SOFT_ARRAY);
+    now.mipmapped_arrays = soft_object_count(SOFT_MIPMAP);
+    now.surfaces = soft_object_count(SOFT_SURFACE);
     now.fds = soft_external_memory_fds();
     pthread_mutex_unlock(&soft.lock);
     pthread_mutex_lock(&control_lock);

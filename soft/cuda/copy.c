@@ -5,149 +5,181 @@
  * staged before the call returns, so that a program which relies on more than it was promised is found out.
  *
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "copy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct transfer {
     struct soft_op op;
-    void *to;
-    const void *from; /* NULL: fill */
-    size_t size;
-    unsigned value; /* fills: the element, and its bytes */
-    unsigned width;
+    struct soft_side to, from;
+    struct soft_extent extent;
     void *staging;
 };
 
-static void move_bytes(void *arg)
+static void move_rows(void *arg)
 {
-    struct transfer *transfer = arg;
-    if (transfer->from != NULL) {
-        memmove(transfer->to, transfer->from, transfer->size);
-    } else if (transfer->width == 1) {
-        memset(transfer->to, (int)transfer->value, transfer->size);
-    } else if (transfer->width == 2) {
-        uint16_t *to = transfer->to;
-        for (size_t i = 0; i < transfer->size / 2; i++)
-            to[i] = (uint16_t)transfer->value;
-    } else {
-        uint32_t *to = transfer->to;
-        for (size_t i = 0; i < transfer->size / 4; i++)
-            to[i] = transfer->value;
-    }
+    const struct transfer *t = arg;
+    for (size_t z = 0; z < t->extent.depth; z++)
+        for (size_t y = 0; y < t->extent.height; y++)
+            memmove((void *)(t->to.start + z * t->to.slice + y * t->to.pitch),
+                    (const void *)(t->from.start + z * t->from.slice + y * t->from.pitch), t->extent.width);
 }
 
-static CUresult run(struct soft_op *op)
+static CUresult run_transfer(struct soft_op *op)
 {
-    return soft_guarded(move_bytes, op);
+    return soft_guarded(move_rows, op);
 }
 
-static void retire(struct soft_op *op)
+static void retire_transfer(struct soft_op *op)
 {
     free(((struct transfer *)(void *)op)->staging);
 }
 
-enum side { SIDE_DEVICE, SIDE_HOST, SIDE_ANY };
-
-/* Whether one side of a copy may be what it is; *pageable: host memory that the driver does not know. */
-static bool side_valid(enum side side, uintptr_t address, size_t size, bool *pageable)
+bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size, struct soft_side *out)
 {
-    const struct soft_range *range = soft_range_find(address);
-    *pageable = range == NULL;
-    if (range == NULL) return side != SIDE_DEVICE && address != 0;
-    return soft_range_holding(address, size) != NULL;
+    const struct soft_range *range = soft_range_find(start);
+    out->start = start;
+    out->pageable = range == NULL;
+    out->on_device = range != NULL && range->kind != SOFT_RANGE_HOST &&
+                     range->kind != SOFT_RANGE_REGISTERED && !range->sync_memops;
+    if (range == NULL) return kind != SOFT_SIDE_DEVICE && start != 0;
+    return soft_range_holding(start, size) != NULL;
 }
 
-/* Unlocks in any case. */
-static CUresult copy_and_end(struct soft_context *context, CUstream handle, bool synchronous, uintptr_t to,
-                             enum side to_side, uintptr_t from, enum side from_side, size_t size)
+/* Pageable memory is read before the call returns. */
+static CUresult stage(struct transfer *transfer)
 {
-    struct soft_stream *stream;
-    bool to_pageable, from_pageable;
-    CUresult result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    if (size == 0) return soft_end(CUDA_SUCCESS);
-    if (!side_valid(to_side, to, size, &to_pageable) || !side_valid(from_side, from, size, &from_pageable))
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct transfer *transfer = soft_op_new(sizeof(*transfer), run, retire);
-    if (transfer == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    transfer->to = (void *)to;
-    transfer->from = (const void *)from;
-    transfer->size = size;
-    const struct soft_range *target = soft_range_find(to), *source = soft_range_find(from);
-    bool on_device = target != NULL && source != NULL && target->kind != SOFT_RANGE_HOST &&
-                     target->kind != SOFT_RANGE_REGISTERED && source->kind != SOFT_RANGE_HOST &&
-                     source->kind != SOFT_RANGE_REGISTERED && !target->sync_memops && !source->sync_memops;
-    if (synchronous ? !on_device : to_pageable) return soft_end(soft_submit_and_wait(stream, transfer));
-    if (from_pageable) {
-        transfer->staging = malloc(size);
-        if (transfer->staging == NULL) {
+    const struct soft_extent *extent = &transfer->extent;
+    if (extent->height > SIZE_MAX / extent->width ||
+        extent->depth > SIZE_MAX / (extent->width * extent->height))
+        return CUDA_ERROR_INVALID_VALUE;
+    transfer->staging = malloc(extent->width * extent->height * extent->depth);
+    if (transfer->staging == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    struct transfer copy = *transfer;
+    copy.to.start = (uintptr_t)transfer->staging;
+    copy.to.pitch = extent->width;
+    copy.to.slice = extent->width * extent->height;
+    move_rows(&copy);
+    transfer->from = copy.to;
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct soft_side *to,
+                   const struct soft_side *from, struct soft_extent extent)
+{
+    struct transfer *transfer = soft_op_new(sizeof(*transfer), run_transfer, retire_transfer);
+    if (transfer == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    transfer->to = *to;
+    transfer->from = *from;
+    transfer->extent = extent;
+    bool on_device = to->on_device && from->on_device;
+    if (synchronous ? !on_device : to->pageable) return soft_submit_and_wait(stream, transfer);
+    if (from->pageable) {
+        CUresult result = stage(transfer);
+        if (result != CUDA_SUCCESS) {
             soft_op_drop(transfer);
-            return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+            return result;
         }
-        memcpy(transfer->staging, transfer->from, size);
-        transfer->from = transfer->staging;
     }
-    return soft_end(soft_submit(stream, transfer));
+    return soft_submit(stream, transfer);
 }
 
-static CUresult copy(const char *call, CUstream stream, bool synchronous, uintptr_t to, enum side to_side,
-                     uintptr_t from, enum side from_side, size_t size)
+static CUresult copy(const char *call, CUstream handle, bool synchronous, uintptr_t to,
+                     enum soft_side_kind to_kind, uintptr_t from, enum soft_side_kind from_kind, size_t size)
 {
     struct soft_context *context;
+    struct soft_stream *stream;
+    struct soft_side to_side = {.pitch = size}, from_side = {.pitch = size};
     CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    return copy_and_end(context, stream, synchronous, to, to_side, from, from_side, size);
+    result = soft_stream_get(context, handle, &stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (size == 0) return soft_end(CUDA_SUCCESS);
+    if (!soft_side_of_memory(to_kind, to, size, &to_side) ||
+        !soft_side_of_memory(from_kind, from, size, &from_side))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct soft_extent extent = {.width = size, .height = 1, .depth = 1};
+    return soft_end(soft_copy(stream, synchronous, &to_side, &from_side, extent));
 }
 
 CUresult CUDAAPI cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
 {
-    return copy(__func__, NULL, true, (uintptr_t)dst, SIDE_ANY, (uintptr_t)src, SIDE_ANY, ByteCount);
+    return copy(__func__, NULL, true, (uintptr_t)dst, SOFT_SIDE_ANY, (uintptr_t)src, SOFT_SIDE_ANY,
+                ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
 {
-    return copy(__func__, hStream, false, (uintptr_t)dst, SIDE_ANY, (uintptr_t)src, SIDE_ANY, ByteCount);
+    return copy(__func__, hStream, false, (uintptr_t)dst, SOFT_SIDE_ANY, (uintptr_t)src, SOFT_SIDE_ANY,
+                ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
 {
-    return copy(__func__, NULL, true, (uintptr_t)dstDevice, SIDE_DEVICE, (uintptr_t)srcHost, SIDE_HOST,
-                ByteCount);
+    return copy(__func__, NULL, true, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE, (uintptr_t)srcHost,
+                SOFT_SIDE_HOST, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
                                       CUstream hStream)
 {
-    return copy(__func__, hStream, false, (uintptr_t)dstDevice, SIDE_DEVICE, (uintptr_t)srcHost, SIDE_HOST,
-                ByteCount);
+    return copy(__func__, hStream, false, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE, (uintptr_t)srcHost,
+                SOFT_SIDE_HOST, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
 {
-    return copy(__func__, NULL, true, (uintptr_t)dstHost, SIDE_HOST, (uintptr_t)srcDevice, SIDE_DEVICE,
-                ByteCount);
+    return copy(__func__, NULL, true, (uintptr_t)dstHost, SOFT_SIDE_HOST, (uintptr_t)srcDevice,
+                SOFT_SIDE_DEVICE, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyDtoHAsync_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
                                       CUstream hStream)
 {
-    return copy(__func__, hStream, false, (uintptr_t)dstHost, SIDE_HOST, (uintptr_t)srcDevice, SIDE_DEVICE,
-                ByteCount);
+    return copy(__func__, hStream, false, (uintptr_t)dstHost, SOFT_SIDE_HOST, (uintptr_t)srcDevice,
+                SOFT_SIDE_DEVICE, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount)
 {
-    return copy(__func__, NULL, true, (uintptr_t)dstDevice, SIDE_DEVICE, (uintptr_t)srcDevice, SIDE_DEVICE,
-                ByteCount);
+    return copy(__func__, NULL, true, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE, (uintptr_t)srcDevice,
+                SOFT_SIDE_DEVICE, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
                                       CUstream hStream)
 {
-    return copy(__func__, hStream, false, (uintptr_t)dstDevice, SIDE_DEVICE, (uintptr_t)srcDevice,
-                SIDE_DEVICE, ByteCount);
+    return copy(__func__, hStream, false, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE, (uintptr_t)srcDevice,
+                SOFT_SIDE_DEVICE, ByteCount);
+}
+
+struct filling {
+    struct soft_op op;
+    void *to;
+    size_t size;
+    unsigned value, width; /* the element, and its bytes */
+};
+
+static void fill_bytes(void *arg)
+{
+    const struct filling *filling = arg;
+    if (filling->width == 1) {
+        memset(filling->to, (int)filling->value, filling->size);
+    } else if (filling->width == 2) {
+        uint16_t *to = filling->to;
+        for (size_t i = 0; i < filling->size / 2; i++)
+            to[i] = (uint16_t)filling->value;
+    } else {
+        uint32_t *to = filling->to;
+        for (size_t i = 0; i < filling->size / 4; i++)
+            to[i] = filling->value;
+    }
+}
+
+static CUresult run_filling(struct soft_op *op)
+{
+    return soft_guarded(fill_bytes, op);
 }
 
 static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdeviceptr to, unsigned value,
@@ -163,16 +195,16 @@ static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdevi
     if (count > SIZE_MAX / width || to % width != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_range *range = soft_range_holding((uintptr_t)to, count * width);
     if (range == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct transfer *transfer = soft_op_new(sizeof(*transfer), run, retire);
-    if (transfer == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    transfer->to = (void *)(uintptr_t)to;
-    transfer->size = count * width;
-    transfer->value = value;
-    transfer->width = width;
+    struct filling *filling = soft_op_new(sizeof(*filling), run_filling, NULL);
+    if (filling == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    filling->to = (void *)(uintptr_t)to;
+    filling->size = count * width;
+    filling->value = value;
+    filling->width = width;
     bool on_host =
         range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED || range->sync_memops;
-    return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, transfer)
-                                           : soft_submit(stream, transfer));
+    return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, filling)
+                                           : soft_submit(stream, filling));
 }
 
 CUresult CUDAAPI cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)

@@ -153,6 +153,8 @@ static inline float atomicAdd(float *address, float value)
     return before;
 }
 
+#    include "culvert_surface.h"
+
 // From a kernel to its row in the module's table.
 namespace culv_soft {
 

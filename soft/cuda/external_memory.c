@@ -79,6 +79,22 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
     return soft_end(CUDA_SUCCESS);
 }
 
+CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset, uint64_t size,
+                                  struct soft_mapping *out)
+{
+    uint64_t limit = memory->size < memory->room ? memory->size : memory->room;
+    if (size == 0 || size > limit || offset > limit - size) return CUDA_ERROR_INVALID_VALUE;
+    /* A dedicated import is one resource: a buffer cannot be mapped again elsewhere (measured), and Vulkan
+     * binds a dedicated image at 0 only. */
+    if (memory->dedicated && (memory->mappings > 0 || out->image) && offset != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    out->start = soft_map_file(memory->fd, memory->payload + offset, (size_t)size, &out->map, &out->map_size);
+    if (out->start == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    out->external = memory;
+    memory->mappings++;
+    return CUDA_SUCCESS;
+}
+
 CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternalMemory extMem,
                                                  const CUDA_EXTERNAL_MEMORY_BUFFER_DESC *bufferDesc)
 {
@@ -88,27 +104,23 @@ CUresult CUDAAPI cuExternalMemoryGetMappedBuffer(CUdeviceptr *devPtr, CUexternal
     if (devPtr == NULL || bufferDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
     if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    uint64_t offset = bufferDesc->offset, size = bufferDesc->size;
-    uint64_t limit = memory->size < memory->room ? memory->size : memory->room;
-    if (bufferDesc->flags != 0 || size == 0 || size > limit || offset > limit - size)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    /* A dedicated import is one resource (measured). */
-    if (memory->dedicated && memory->mappings > 0 && offset != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-
-    struct soft_range range = {.size = (size_t)size,
-                               .kind = SOFT_RANGE_MAPPED,
-                               .context = memory->object.context,
-                               .external = memory};
-    void *mapped =
-        soft_map_file(memory->fd, memory->payload + offset, (size_t)size, &range.map, &range.map_size);
-    if (mapped == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    range.start = (uintptr_t)mapped;
+    if (bufferDesc->flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_mapping mapping = {.image = false};
+    result = soft_external_memory_map(memory, bufferDesc->offset, bufferDesc->size, &mapping);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    const struct soft_range range = {.start = (uintptr_t)mapping.start,
+                                     .size = (size_t)bufferDesc->size,
+                                     .kind = SOFT_RANGE_MAPPED,
+                                     .context = memory->object.context,
+                                     .map = mapping.map,
+                                     .map_size = mapping.map_size,
+                                     .external = memory};
     result = soft_range_add(&range);
     if (result != CUDA_SUCCESS) {
+        soft_external_memory_unmapped(memory);
         soft_unmap(range.map, range.map_size);
         return soft_end(result);
     }
-    memory->mappings++;
     *devPtr = range.start;
     return soft_end(CUDA_SUCCESS);
 }
@@ -123,6 +135,7 @@ void soft_external_memory_free(void *handle)
     struct soft_external_memory *memory = handle;
     /* Mappings keep the pages; the driver promises no more, and no less, than that. */
     soft_ranges_forget_external(memory);
+    soft_mipmaps_forget_external(memory);
     soft_close(memory->fd);
     soft_object_remove(&memory->object);
     free(memory);

@@ -1,29 +1,28 @@
-/* The twin's CUDA driver: timeline semaphores that the twin's Vulkan layer exported (shared/timeline_page.h).
+/* The twin's CUDA driver: external semaphores. Timelines are those that the twin's Vulkan layer exported,
+ * binary ones those that a test made (shared/control.h): software Vulkan drivers export none.
  *
  * A semaphore of another device imports and signals without an error on NVIDIA and never reaches the other
  * side (measured): here it works on a private page, with the same effect.
  *
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
-
-#include "../shared/timeline_page.h"
+#include "semaphore_page.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define GIVE_UP_INTERVAL_MS 20u /* how soon a wait sees that its context ends */
-
 struct semaphore {
     struct soft_object object;
     unsigned refs; /* the handle's, and one for each operation under way */
-    culv_soft_timeline *page;
-    void *map;
+    enum soft_page_kind kind;
+    union soft_page *page;
+    void *map; /* NULL: the page is private */
     size_t map_size;
-    uint64_t last_signalled; /* through this import */
+    uint64_t last_signalled; /* a timeline's, through this import */
 };
 
 struct semaphore_op {
     struct soft_op op;
+    bool signals; /* else waits */
     unsigned count;
     struct {
         struct semaphore *semaphore;
@@ -48,53 +47,32 @@ static void retire(struct soft_op *op)
         unref(these->items[i].semaphore);
 }
 
-static CUresult run_signal(struct soft_op *op)
+static CUresult run(struct soft_op *op)
 {
     struct semaphore_op *these = (struct semaphore_op *)(void *)op;
-    for (unsigned i = 0; i < these->count; i++) {
-        culv_soft_timeline *page = these->items[i].semaphore->page;
-        uint64_t before = atomic_load(&page->value);
-        CULV_SOFT_PAGE_RELEASE();
-        while (before < these->items[i].value &&
-               !atomic_compare_exchange_weak(&page->value, &before, these->items[i].value)) {
-        }
-        /* The value first, then the word that sleepers watch: whoever sees the word changed sees the value.
-         */
-        atomic_fetch_add(&page->seq, 1);
-        soft_futex_wake(&page->seq);
+    const struct soft_context *context = soft_stream_context(op->stream);
+    CUresult result = CUDA_SUCCESS;
+    for (unsigned i = 0; result == CUDA_SUCCESS && i < these->count; i++) {
+        struct semaphore *semaphore = these->items[i].semaphore;
+        uint64_t value = these->items[i].value;
+        result = these->signals ? soft_page_signal(semaphore->page, semaphore->kind, value)
+                                : soft_page_wait(semaphore->page, semaphore->kind, value, context);
     }
-    return CUDA_SUCCESS;
+    return result;
 }
 
-static CUresult run_wait(struct soft_op *op)
+/* An fd of the other kind is refused as one of no kind is. */
+static CUresult open_page(struct semaphore *semaphore, int fd, const uint8_t *own_uuid)
 {
-    struct semaphore_op *these = (struct semaphore_op *)(void *)op;
-    struct soft_context *context = soft_stream_context(op->stream);
-    for (unsigned i = 0; i < these->count; i++) {
-        culv_soft_timeline *page = these->items[i].semaphore->page;
-        for (;;) {
-            uint32_t seen = atomic_load(&page->seq);
-            if (atomic_load(&page->value) >= these->items[i].value) {
-                CULV_SOFT_PAGE_ACQUIRE();
-                break;
-            }
-            if (context->dying) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-            if (context->error != 0) return CUDA_SUCCESS;
-            soft_futex_wait(&page->seq, seen, GIVE_UP_INTERVAL_MS);
-        }
-    }
-    return CUDA_SUCCESS;
-}
-
-/* NULL when the fd is no exported timeline. */
-static culv_soft_timeline *map_page(int fd, void **map, size_t *map_size)
-{
-    uint64_t size;
-    if (!soft_file_size(fd, &size) || size < CULV_SOFT_TIMELINE_SIZE) return NULL;
-    char magic[8];
-    if (!soft_read_at(fd, magic, sizeof(magic), 0) || memcmp(magic, CULV_SOFT_TIMELINE_MAGIC, 8) != 0)
-        return NULL;
-    return soft_map_file(fd, 0, CULV_SOFT_TIMELINE_SIZE, map, map_size);
+    semaphore->page = soft_page_map(fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
+    if (semaphore->page == NULL) return CUDA_ERROR_UNKNOWN;
+    const uint8_t *uuid = semaphore->page->timeline.device_uuid;
+    if (memcmp(uuid, own_uuid, sizeof(semaphore->page->timeline.device_uuid)) == 0) return CUDA_SUCCESS;
+    union soft_page *detached = soft_page_detached(semaphore->page, semaphore->kind);
+    soft_unmap(semaphore->map, semaphore->map_size);
+    semaphore->map = NULL;
+    semaphore->page = detached;
+    return detached == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
@@ -107,31 +85,20 @@ CUresult CUDAAPI cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
         semHandleDesc->type < CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ||
         semHandleDesc->type > CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD)
+    if (semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD &&
+        semHandleDesc->type != CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
 
     struct semaphore *semaphore = calloc(1, sizeof(*semaphore));
     if (semaphore == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    int fd = semHandleDesc->handle.fd;
-    semaphore->page = map_page(fd, &semaphore->map, &semaphore->map_size);
-    if (semaphore->page == NULL) {
+    semaphore->kind = semHandleDesc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ? SOFT_PAGE_BINARY
+                                                                                         : SOFT_PAGE_TIMELINE;
+    result = open_page(semaphore, semHandleDesc->handle.fd, soft.devices[context->device].uuid);
+    if (result != CUDA_SUCCESS) {
         free(semaphore);
-        return soft_end(CUDA_ERROR_UNKNOWN);
+        return soft_end(result);
     }
-    const uint8_t *own = soft.devices[context->device].uuid;
-    if (memcmp(semaphore->page->device_uuid, own, sizeof(semaphore->page->device_uuid)) != 0) {
-        culv_soft_timeline *detached = calloc(1, sizeof(*detached));
-        if (detached == NULL) {
-            soft_unmap(semaphore->map, semaphore->map_size);
-            free(semaphore);
-            return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-        }
-        atomic_store(&detached->value, atomic_load(&semaphore->page->value));
-        soft_unmap(semaphore->map, semaphore->map_size);
-        semaphore->map = NULL;
-        semaphore->page = detached;
-    }
-    soft_close(fd);
+    soft_close(semHandleDesc->handle.fd);
     semaphore->refs = 1;
     soft_object_add(&semaphore->object, SOFT_EXTERNAL_SEMAPHORE, context);
     *extSem_out = (CUexternalSemaphore)(void *)semaphore;
@@ -161,88 +128,106 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
     return soft_end(CUDA_SUCCESS);
 }
 
-/* An operation without its values; takes references. */
-static CUresult make_op(const CUexternalSemaphore *handles, unsigned count, CUresult (*run)(struct soft_op *),
+/* What one element of a signal's or a wait's parameters says. The value is for fence objects, which timelines
+ * are: nothing is asked of it for a binary semaphore. */
+struct request {
+    uint64_t value;
+    unsigned flags;
+};
+
+static struct request signal_request(const void *params, unsigned i)
+{
+    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *p = params;
+    return (struct request){p[i].params.fence.value, p[i].flags};
+}
+
+static struct request wait_request(const void *params, unsigned i)
+{
+    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = params;
+    return (struct request){p[i].params.fence.value, p[i].flags};
+}
+
+/* Takes a reference to each semaphore. */
+static CUresult make_op(const CUexternalSemaphore *handles, const void *params,
+                        struct request (*read)(const void *, unsigned), unsigned count,
                         struct semaphore_op **out)
 {
-    struct semaphore_op *op =
-        soft_op_new(sizeof(*op) + count * (sizeof(struct semaphore *) + sizeof(uint64_t)), run, retire);
+    struct semaphore_op *op = soft_op_new(sizeof(*op) + count * sizeof(op->items[0]), run, retire);
+    CUresult result = CUDA_SUCCESS;
     if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    op->signals = read == signal_request;
     for (unsigned i = 0; i < count; i++) {
+        struct request request = read(params, i);
         struct semaphore *semaphore = soft_object_find(handles[i], SOFT_EXTERNAL_SEMAPHORE);
-        if (semaphore == NULL) {
+        if (semaphore == NULL) result = CUDA_ERROR_INVALID_HANDLE;
+        if (semaphore != NULL && request.flags != 0) result = CUDA_ERROR_INVALID_VALUE;
+        if (result != CUDA_SUCCESS) {
             soft_op_drop(op);
-            return CUDA_ERROR_INVALID_HANDLE;
+            return result;
         }
         semaphore->refs++;
-        op->items[op->count++].semaphore = semaphore;
+        op->items[op->count].semaphore = semaphore;
+        op->items[op->count++].value = request.value;
     }
     *out = op;
     return CUDA_SUCCESS;
 }
 
-/* Stricter than NVIDIA's driver, which lets the counter go backwards silently (measured): a value must be
- * greater than the last one signalled through this import, those earlier in the same call included. */
-static bool values_rise(const struct semaphore_op *op)
+/* Stricter than NVIDIA's driver, which lets a counter go backwards silently (measured): a timeline's value must
+ * be greater than the last one signalled through this import, those earlier in the same call included. And one
+ * call cannot signal a binary semaphore twice, nor wait for it twice: no partner can come between. */
+static bool sensible(const struct semaphore_op *op)
 {
     for (unsigned i = 0; i < op->count; i++) {
-        uint64_t last = op->items[i].semaphore->last_signalled;
-        for (unsigned j = 0; j < i; j++)
-            if (op->items[j].semaphore == op->items[i].semaphore && op->items[j].value > last)
-                last = op->items[j].value;
-        if (op->items[i].value <= last) return false;
+        const struct semaphore *semaphore = op->items[i].semaphore;
+        uint64_t last = semaphore->last_signalled;
+        for (unsigned j = 0; j < i; j++) {
+            if (op->items[j].semaphore != semaphore) continue;
+            if (semaphore->kind == SOFT_PAGE_BINARY) return false;
+            if (op->items[j].value > last) last = op->items[j].value;
+        }
+        if (semaphore->kind == SOFT_PAGE_TIMELINE && op->signals && op->items[i].value <= last) return false;
     }
     return true;
+}
+
+/* The whole call is checked before any of it is queued, and is one operation of the stream. */
+static CUresult enqueue(const char *call, const CUexternalSemaphore *handles, const void *params,
+                        struct request (*read)(const void *, unsigned), unsigned count, CUstream stream)
+{
+    struct soft_context *context;
+    struct soft_stream *target;
+    struct semaphore_op *op;
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (handles == NULL || params == NULL || count == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_stream_get(context, stream, &target);
+    if (result == CUDA_SUCCESS) result = make_op(handles, params, read, count, &op);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (!sensible(op)) {
+        soft_op_drop(op);
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    }
+    const bool signals = op->signals;
+    /* The handles keep the semaphores alive; the operation is the stream's from here on. */
+    result = soft_submit(target, op);
+    for (unsigned i = 0; result == CUDA_SUCCESS && signals && i < count; i++) {
+        struct semaphore *semaphore = soft_object_find(handles[i], SOFT_EXTERNAL_SEMAPHORE);
+        semaphore->last_signalled = read(params, i).value;
+    }
+    return soft_end(result);
 }
 
 CUresult CUDAAPI cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
                                                  const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
                                                  unsigned int numExtSems, CUstream stream)
 {
-    struct soft_context *context;
-    struct soft_stream *target;
-    struct semaphore_op *op;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
-    if (extSemArray == NULL || paramsArray == NULL || numExtSems == 0)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    for (unsigned i = 0; i < numExtSems; i++)
-        if (paramsArray[i].flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_stream_get(context, stream, &target);
-    if (result == CUDA_SUCCESS) result = make_op(extSemArray, numExtSems, run_signal, &op);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    for (unsigned i = 0; i < numExtSems; i++)
-        op->items[i].value = paramsArray[i].params.fence.value;
-    if (!values_rise(op)) {
-        soft_op_drop(op);
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    }
-    /* The handles keep the semaphores alive; the operation is the stream's from here on. */
-    result = soft_submit(target, op);
-    for (unsigned i = 0; result == CUDA_SUCCESS && i < numExtSems; i++) {
-        struct semaphore *semaphore = soft_object_find(extSemArray[i], SOFT_EXTERNAL_SEMAPHORE);
-        semaphore->last_signalled = paramsArray[i].params.fence.value;
-    }
-    return soft_end(result);
+    return enqueue(__func__, extSemArray, paramsArray, signal_request, numExtSems, stream);
 }
 
 CUresult CUDAAPI cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
                                                const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
                                                unsigned int numExtSems, CUstream stream)
 {
-    struct soft_context *context;
-    struct soft_stream *target;
-    struct semaphore_op *op;
-    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
-    if (extSemArray == NULL || paramsArray == NULL || numExtSems == 0)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    for (unsigned i = 0; i < numExtSems; i++)
-        if (paramsArray[i].flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_stream_get(context, stream, &target);
-    if (result == CUDA_SUCCESS) result = make_op(extSemArray, numExtSems, run_wait, &op);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    for (unsigned i = 0; i < numExtSems; i++)
-        op->items[i].value = paramsArray[i].params.fence.value;
-    return soft_end(soft_submit(target, op));
+    return enqueue(__func__, extSemArray, paramsArray, wait_request, numExtSems, stream);
 }

@@ -75,6 +75,12 @@ CUresult soft_guarded(void (*work)(void *), void *arg)
         current = NULL;
         return CUDA_SUCCESS;
     }
+    /* Not blocked by our own handler, but by ThreadSanitizer's around it: the next fault must arrive too. */
+    sigset_t faults;
+    sigemptyset(&faults);
+    for (size_t i = 0; i < NUM_SIGNALS; i++)
+        sigaddset(&faults, signals[i]);
+    pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
     switch (guard.signal) {
     case SIGILL: return CUDA_ERROR_ILLEGAL_INSTRUCTION;
     case SIGFPE: return CUDA_ERROR_LAUNCH_FAILED;

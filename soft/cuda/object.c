@@ -47,6 +47,13 @@ void *soft_object_any(enum soft_kind kind, const struct soft_context *context)
     return NULL;
 }
 
+void soft_objects_each(enum soft_kind kind, void (*visit)(void *object, void *arg), void *arg)
+{
+    for (unsigned i = 0; i < BUCKETS && counts[kind] > 0; i++)
+        for (struct soft_object *object = buckets[i]; object != NULL; object = object->next)
+            if (object->kind == kind) visit(object, arg);
+}
+
 uint64_t soft_object_count(enum soft_kind kind)
 {
     return counts[kind];

@@ -95,6 +95,20 @@ void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *ma
     return base + skip;
 }
 
+int soft_make_file(const char *name, size_t size)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return -1;
+    /* Sealed, so that nobody who holds it can shrink it under the others' mappings. */
+    if (ftruncate(fd, (off_t)size) == 0 &&
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+        return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
 void soft_unmap(void *map, size_t map_size)
 {
     munmap(map, map_size);

@@ -82,17 +82,34 @@
     X(cuMemcpyDtoHAsync, 3020, cuMemcpyDtoHAsync_v2) \
     X(cuMemcpyDtoD, 3020, cuMemcpyDtoD_v2) \
     X(cuMemcpyDtoDAsync, 3020, cuMemcpyDtoDAsync_v2) \
+    X(cuMemcpy2D, 3020, cuMemcpy2D_v2) \
+    X(cuMemcpy2DUnaligned, 3020, cuMemcpy2DUnaligned_v2) \
+    X(cuMemcpy2DAsync, 3020, cuMemcpy2DAsync_v2) \
+    X(cuMemcpy3D, 3020, cuMemcpy3D_v2) \
+    X(cuMemcpy3DAsync, 3020, cuMemcpy3DAsync_v2) \
     X(cuMemsetD8, 3020, cuMemsetD8_v2) \
     X(cuMemsetD16, 3020, cuMemsetD16_v2) \
     X(cuMemsetD32, 3020, cuMemsetD32_v2) \
     X(cuMemsetD8Async, 3020, cuMemsetD8Async) \
     X(cuMemsetD16Async, 3020, cuMemsetD16Async) \
     X(cuMemsetD32Async, 3020, cuMemsetD32Async) \
+    X(cuArrayCreate, 3020, cuArrayCreate_v2) \
+    X(cuArray3DCreate, 3020, cuArray3DCreate_v2) \
+    X(cuArrayDestroy, 2000, cuArrayDestroy) \
+    X(cuArrayGetDescriptor, 3020, cuArrayGetDescriptor_v2) \
+    X(cuArray3DGetDescriptor, 3020, cuArray3DGetDescriptor_v2) \
+    X(cuMipmappedArrayCreate, 5000, cuMipmappedArrayCreate) \
+    X(cuMipmappedArrayGetLevel, 5000, cuMipmappedArrayGetLevel) \
+    X(cuMipmappedArrayDestroy, 5000, cuMipmappedArrayDestroy) \
+    X(cuSurfObjectCreate, 5000, cuSurfObjectCreate) \
+    X(cuSurfObjectDestroy, 5000, cuSurfObjectDestroy) \
+    X(cuSurfObjectGetResourceDesc, 5000, cuSurfObjectGetResourceDesc) \
     X(cuPointerGetAttribute, 4000, cuPointerGetAttribute) \
     X(cuPointerGetAttributes, 7000, cuPointerGetAttributes) \
     X(cuPointerSetAttribute, 6000, cuPointerSetAttribute) \
     X(cuImportExternalMemory, 10000, cuImportExternalMemory) \
     X(cuExternalMemoryGetMappedBuffer, 10000, cuExternalMemoryGetMappedBuffer) \
+    X(cuExternalMemoryGetMappedMipmappedArray, 10000, cuExternalMemoryGetMappedMipmappedArray) \
     X(cuDestroyExternalMemory, 10000, cuDestroyExternalMemory) \
     X(cuImportExternalSemaphore, 10000, cuImportExternalSemaphore) \
     X(cuDestroyExternalSemaphore, 10000, cuDestroyExternalSemaphore) \
@@ -121,7 +138,10 @@
     X(culvSoftCounts, 0, culvSoftCounts) \
     X(culvSoftFailAt, 0, culvSoftFailAt) \
     X(culvSoftFailedCall, 0, culvSoftFailedCall) \
-    X(culvSoftAddLayerPath, 0, culvSoftAddLayerPath)
+    X(culvSoftAddLayerPath, 0, culvSoftAddLayerPath) \
+    X(culvSoftBinaryCreate, 0, culvSoftBinaryCreate) \
+    X(culvSoftBinarySignal, 0, culvSoftBinarySignal) \
+    X(culvSoftBinaryWait, 0, culvSoftBinaryWait)
 // clang-format on
 
 #endif

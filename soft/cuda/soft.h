@@ -39,6 +39,10 @@ enum soft_kind {
     SOFT_EXTERNAL_SEMAPHORE,
     SOFT_MODULE,
     SOFT_FUNCTION,
+    SOFT_ARRAY,
+    SOFT_LEVEL, /* an array that belongs to a mipmapped one */
+    SOFT_MIPMAP,
+    SOFT_SURFACE,
     SOFT_KINDS
 };
 
@@ -53,6 +57,8 @@ void soft_object_remove(struct soft_object *object);
 void *soft_object_find(const void *handle, enum soft_kind kind);
 /* Any object of this kind in the context, NULL when there is none. */
 void *soft_object_any(enum soft_kind kind, const struct soft_context *context);
+/* Calls visit(object, arg) for each of this kind; visit adds and removes none. */
+void soft_objects_each(enum soft_kind kind, void (*visit)(void *object, void *arg), void *arg);
 uint64_t soft_object_count(enum soft_kind kind);
 
 /* A moment in a stream: reached once the stream has completed `seq` operations. */
@@ -184,9 +190,24 @@ void soft_ranges_free(struct soft_context *context);
 void soft_ranges_forget_external(struct soft_external_memory *external);
 uint64_t soft_range_count(enum soft_range_kind kind);
 
-/* --- external_memory.c, external_semaphore.c, module.c */
+/* --- external_memory.c, external_semaphore.c, module.c, array.c, surface.c */
+struct soft_mapping {
+    void *start;
+    void *map; /* what soft_unmap takes */
+    size_t map_size;
+    struct soft_external_memory *external; /* counted there while it lives; NULL after its destruction */
+    bool image; /* set by the caller: a dedicated import's image lies at its start */
+};
+/* Maps a range of the import and counts it; soft_external_memory_unmapped when it is unmapped. */
+CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset, uint64_t size,
+                                  struct soft_mapping *out);
 void soft_external_memory_free(void *memory);
 void soft_external_memory_unmapped(struct soft_external_memory *memory);
+void soft_mipmaps_forget_external(struct soft_external_memory *external);
+uint64_t soft_mipmaps_mapped(void); /* on external memory */
+void soft_array_free(void *array);
+void soft_mipmap_free(void *mipmap);
+void soft_surface_free(void *surface);
 uint64_t soft_external_memory_fds(void);
 void soft_external_semaphore_free(void *semaphore);
 void soft_module_free(void *module);
@@ -217,6 +238,8 @@ uint64_t soft_memory_free(void);
 void *soft_map_guarded(size_t size, void **map, size_t *map_size);
 /* `size` bytes of an open file from `offset`, any alignment, shared. */
 void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *map_size);
+/* A new nameless file of zeros whose size stays; -1 and errno on failure. */
+int soft_make_file(const char *name, size_t size);
 void soft_unmap(void *map, size_t map_size);
 void soft_close(int fd);
 /* The size of a regular file (a memfd is one); false for everything else. */

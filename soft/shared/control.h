@@ -20,11 +20,14 @@ typedef struct culv_soft_counts {
     uint64_t device_allocations;
     uint64_t host_allocations;
     uint64_t external_memories;
-    uint64_t external_mappings; /* buffers mapped on external memory */
+    uint64_t external_mappings; /* buffers and mipmapped arrays mapped on external memory */
     uint64_t external_semaphores;
     uint64_t modules;
-    uint64_t fds;   /* file descriptors that the driver holds open */
-    uint64_t calls; /* driver calls so far, failed ones included; not an object */
+    uint64_t fds;              /* file descriptors that the driver holds open */
+    uint64_t calls;            /* driver calls so far, failed ones included; not an object */
+    uint64_t arrays;           /* those made as such; the levels of mipmapped arrays are not counted */
+    uint64_t mipmapped_arrays; /* created or mapped */
+    uint64_t surfaces;
 } culv_soft_counts;
 
 void culvSoftCounts(culv_soft_counts *out);
@@ -39,7 +42,21 @@ const char *culvSoftFailedCall(void);
  * read the environment. */
 const char *culvSoftAddLayerPath(void);
 
-/* The Vulkan layer's half. Voids cannot fail and are not counted. */
+/* The other side of a binary semaphore, played: no software Vulkan driver exports one. None of these is a driver
+ * call, counted or made to fail. They return 0 or an errno.
+ *
+ * Makes one of the device with this UUID. *fd is the caller's, and stands for the VkSemaphore: what
+ * vkGetSemaphoreFdKHR would hand out is a duplicate of it. CUDA's half is strict: where CUDA signals a semaphore
+ * that is signalled, or waits for one that CUDA itself signalled, its context fails with
+ * CUDA_ERROR_ILLEGAL_STATE. */
+int culvSoftBinaryCreate(const uint8_t device_uuid[16], int *fd);
+/* The other API signals, now. EBUSY: it is signalled already, which Vulkan forbids. EINVAL: not such an fd. */
+int culvSoftBinarySignal(int fd);
+/* The other API waits for a signal, of whichever side, and takes it. ETIMEDOUT: none came. */
+int culvSoftBinaryWait(int fd, unsigned timeout_ms);
+
+/* The Vulkan layer's half: objects alive that were made through a lavapipe device of this process. Functions
+ * without a result cannot fail, and are not counted among the calls. */
 typedef struct culv_soft_vk_counts {
     size_t struct_size;
     uint64_t instances;
@@ -49,6 +66,9 @@ typedef struct culv_soft_vk_counts {
     uint64_t fds;        /* fds that the layer itself holds; those handed out are the caller's */
     uint64_t threads;
     uint64_t calls;
+    uint64_t all_semaphores; /* of every type, exportable or not */
+    uint64_t buffers;
+    uint64_t images;
 } culv_soft_vk_counts;
 
 void culvSoftVkCounts(culv_soft_vk_counts *out);

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define CULV_SOFT_MODULE_VERSION 1u
+#define CULV_SOFT_MODULE_VERSION 2u
 #define CULV_SOFT_MODULE_SYMBOL  "culv_soft_module_table"
 
 typedef struct culv_soft_dim3 {
@@ -34,6 +34,20 @@ typedef struct culv_soft_module_table {
     uint32_t num_kernels;
     const culv_soft_kernel *kernels;
 } culv_soft_module_table;
+
+/* What a surface object is to a kernel. The handle that kernels are given is its address, with its turn in
+ * the upper bits: a surface that was destroyed has another turn, one whose array was destroyed has no extent.
+ * The address stays readable in any case. */
+typedef struct culv_soft_surface {
+    unsigned char *start;
+    uint64_t pitch; /* bytes from row to row */
+    uint64_t slice; /* bytes from layer to layer, or z to z */
+    uint32_t width_bytes, height, depth;
+    uint16_t turn;
+} culv_soft_surface;
+
+#define CULV_SOFT_SURFACE_TURN_SHIFT      48
+#define CULV_SOFT_SURFACE_ADDRESS(handle) ((uintptr_t)((handle)&0xffffffffffffu))
 
 #ifdef __cplusplus
 }

@@ -15,8 +15,8 @@
     PASS(BindImageMemory, (VkDevice handle, VkImage image, VkDeviceMemory memory, VkDeviceSize offset), (handle, image, memory, offset)) \
     PASS(BindImageMemory2, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
     PASS(BindImageMemory2KHR, (VkDevice handle, uint32_t count, const VkBindImageMemoryInfo *infos), (handle, count, infos)) \
-    PASS(CreateBuffer, (VkDevice handle, const VkBufferCreateInfo *info, const VkAllocationCallbacks *callbacks, VkBuffer *out), (handle, info, callbacks, out)) \
-    PASS(CreateImage, (VkDevice handle, const VkImageCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImage *out), (handle, info, callbacks, out)) \
+    OWN(CreateBuffer, CreateBuffer, (VkDevice handle, const VkBufferCreateInfo *info, const VkAllocationCallbacks *callbacks, VkBuffer *out), (handle, info, callbacks, out)) \
+    OWN(CreateImage, CreateImage, (VkDevice handle, const VkImageCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImage *out), (handle, info, callbacks, out)) \
     PASS(CreateImageView, (VkDevice handle, const VkImageViewCreateInfo *info, const VkAllocationCallbacks *callbacks, VkImageView *out), (handle, info, callbacks, out)) \
     PASS(CreateShaderModule, (VkDevice handle, const VkShaderModuleCreateInfo *info, const VkAllocationCallbacks *callbacks, VkShaderModule *out), (handle, info, callbacks, out)) \
     PASS(CreateDescriptorSetLayout, (VkDevice handle, const VkDescriptorSetLayoutCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDescriptorSetLayout *out), (handle, info, callbacks, out)) \
@@ -65,11 +65,12 @@
 
 #define SOFT_VK_PHYSICAL_DEVICE_CALLS(PASS, OWN)                                                                      \
     OWN(CreateDevice, CreateDevice, (VkPhysicalDevice handle, const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks, VkDevice *out), (handle, info, callbacks, out)) \
+    PASS(GetPhysicalDeviceImageFormatProperties, (VkPhysicalDevice handle, VkFormat format, VkImageType type, VkImageTiling tiling, VkImageUsageFlags usage, VkImageCreateFlags flags, VkImageFormatProperties *out), (handle, format, type, tiling, usage, flags, out)) \
     PASS(GetPhysicalDeviceImageFormatProperties2, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out)) \
     PASS(GetPhysicalDeviceImageFormatProperties2KHR, (VkPhysicalDevice handle, const VkPhysicalDeviceImageFormatInfo2 *info, VkImageFormatProperties2 *out), (handle, info, out))
 
 /* Intercepted by functions of their own, or only called. */
-#define SOFT_VK_DEVICE_OTHERS(X) X(DestroyDevice) X(DestroySemaphore) X(FreeMemory)
+#define SOFT_VK_DEVICE_OTHERS(X) X(DestroyBuffer) X(DestroyDevice) X(DestroyImage) X(DestroySemaphore) X(FreeMemory)
 #define SOFT_VK_INSTANCE_OTHERS(X)                                                                                     \
     X(DestroyInstance) X(EnumerateDeviceExtensionProperties) X(GetPhysicalDeviceExternalSemaphoreProperties) X(GetPhysicalDeviceExternalSemaphorePropertiesKHR)
 #define SOFT_VK_INSTANCE_USES(X) X(GetPhysicalDeviceProperties2) X(GetPhysicalDeviceProperties2KHR)

@@ -7,7 +7,7 @@
 #include "soft_vk.h"
 
 _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories, soft_vk_fds,
-    soft_vk_threads;
+    soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images;
 
 static _Atomic uint64_t calls;
 static _Atomic uint64_t countdown; /* 0: nothing armed */
@@ -84,6 +84,9 @@ SOFT_VK_EXPORT void culvSoftVkCounts(culv_soft_vk_counts *out)
         .fds = atomic_load(&soft_vk_fds),
         .threads = atomic_load(&soft_vk_threads),
         .calls = atomic_load(&calls),
+        .all_semaphores = atomic_load(&soft_vk_all_semaphores),
+        .buffers = atomic_load(&soft_vk_buffers),
+        .images = atomic_load(&soft_vk_images),
     };
     memcpy(out, &now, now.struct_size < sizeof(now) ? now.struct_size : sizeof(now));
 }

@@ -1,4 +1,4 @@
-/* Devices, and their memory, which is only counted. SPDX-License-Identifier: MIT */
+/* Devices, and their memory, buffers and images, which are only counted. SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,18 +141,25 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
     free(device);
 }
 
-VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle, const VkMemoryAllocateInfo *info,
-                                const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
-{
-    VkResult result = device->next.AllocateMemory(handle, info, callbacks, out);
-    if (result == VK_SUCCESS) atomic_fetch_add(&soft_vk_memories, 1);
-    return result;
-}
-
-void VKAPI_CALL soft_vk_free_memory(VkDevice handle, VkDeviceMemory memory,
-                                    const VkAllocationCallbacks *callbacks)
-{
-    soft_vk_device *device = soft_vk_device_find(handle);
-    device->next.FreeMemory(handle, memory, callbacks);
-    if (device->soft && memory != VK_NULL_HANDLE) atomic_fetch_sub(&soft_vk_memories, 1);
-}
+/* Count what the application makes and destroys. */
+#define CREATE(name, info_type, handle_type, count)                                                          \
+    VkResult soft_vk_##name(soft_vk_device *device, VkDevice handle, const info_type *info,                  \
+                            const VkAllocationCallbacks *callbacks, handle_type *out)                        \
+    {                                                                                                        \
+        VkResult result = device->next.name(handle, info, callbacks, out);                                   \
+        if (result == VK_SUCCESS) atomic_fetch_add(&(count), 1);                                             \
+        return result;                                                                                       \
+    }
+#define DESTROY(function, name, handle_type, count)                                                          \
+    void VKAPI_CALL function(VkDevice handle, handle_type object, const VkAllocationCallbacks *callbacks)    \
+    {                                                                                                        \
+        soft_vk_device *device = soft_vk_device_find(handle);                                                \
+        device->next.name(handle, object, callbacks);                                                        \
+        if (device->soft && object != VK_NULL_HANDLE) atomic_fetch_sub(&(count), 1);                         \
+    }
+CREATE(AllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory, soft_vk_memories)
+DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories)
+CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers)
+DESTROY(soft_vk_destroy_buffer, DestroyBuffer, VkBuffer, soft_vk_buffers)
+CREATE(CreateImage, VkImageCreateInfo, VkImage, soft_vk_images)
+DESTROY(soft_vk_destroy_image, DestroyImage, VkImage, soft_vk_images)

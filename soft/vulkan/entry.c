@@ -88,6 +88,8 @@ static const entry instance_entries[] = {
     SOFT_VK_INSTANCE_CALLS(ENTRY) SOFT_VK_PHYSICAL_DEVICE_CALLS(ENTRY, ENTRY)};
 static const entry device_entries[] = {{"vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device_proc},
                                        {"vkDestroyDevice", (PFN_vkVoidFunction)soft_vk_destroy_device},
+                                       {"vkDestroyBuffer", (PFN_vkVoidFunction)soft_vk_destroy_buffer},
+                                       {"vkDestroyImage", (PFN_vkVoidFunction)soft_vk_destroy_image},
                                        {"vkDestroySemaphore", (PFN_vkVoidFunction)soft_vk_destroy_semaphore},
                                        {"vkFreeMemory", (PFN_vkVoidFunction)soft_vk_free_memory},
                                        SOFT_VK_DEVICE_CALLS(ENTRY, ENTRY)};

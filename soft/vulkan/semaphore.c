@@ -235,8 +235,11 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle, const 
         (const void *)in_chain(info->pNext, VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO);
     const VkExportSemaphoreCreateInfo *export =
         (const void *)in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO);
-    if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE || !device->fd_enabled)
-        return device->next.CreateSemaphore(handle, info, callbacks, out);
+    if (!type || type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE || !device->fd_enabled) {
+        VkResult plain = device->next.CreateSemaphore(handle, info, callbacks, out);
+        if (plain == VK_SUCCESS) atomic_fetch_add(&soft_vk_all_semaphores, 1);
+        return plain;
+    }
 
     VkSemaphoreCreateInfo copy = *info;
     VkSemaphoreTypeCreateInfo type_copy;
@@ -259,6 +262,7 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle, const 
     device->semaphores = semaphore;
     pthread_mutex_unlock(&device->lock);
     if (exportable) atomic_fetch_add(&soft_vk_semaphores, 1);
+    atomic_fetch_add(&soft_vk_all_semaphores, 1);
     return VK_SUCCESS;
 }
 
@@ -281,6 +285,7 @@ void VKAPI_CALL soft_vk_destroy_semaphore(VkDevice handle, VkSemaphore semaphore
         end(found);
     }
     device->next.DestroySemaphore(handle, semaphore, callbacks);
+    if (device->soft && semaphore != VK_NULL_HANDLE) atomic_fetch_sub(&soft_vk_all_semaphores, 1);
 }
 
 /* They stay in the count: the application leaked them. */

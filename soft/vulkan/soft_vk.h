@@ -68,7 +68,7 @@ typedef struct soft_vk_page {
 
 /* control.c */
 extern _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories, soft_vk_fds,
-    soft_vk_threads;
+    soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images;
 void soft_vk_control_init(void);
 /* Counts the call; true when it is the one that has to fail, with `error`. */
 bool soft_vk_must_fail(const char *name, VkResult *error);
@@ -94,6 +94,9 @@ VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysical
                                const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
                                VkDevice *out);
 void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallbacks *callbacks);
+void VKAPI_CALL soft_vk_destroy_buffer(VkDevice handle, VkBuffer buffer,
+                                       const VkAllocationCallbacks *callbacks);
+void VKAPI_CALL soft_vk_destroy_image(VkDevice handle, VkImage image, const VkAllocationCallbacks *callbacks);
 void VKAPI_CALL soft_vk_free_memory(VkDevice handle, VkDeviceMemory memory,
                                     const VkAllocationCallbacks *callbacks);
 

@@ -1,6 +1,7 @@
 /* The contract suite: rows of driver behaviour, with plain cu* and vk* calls, on NVIDIA's driver and on the
  * twin. SPDX-License-Identifier: MIT */
 #include "contract.h"
+#include "images.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +13,10 @@
 #include <unistd.h>
 
 const test_case *const test_suite_tables[] = {
-    devices_cases, memory_cases,   memory_error_cases,     timeline_cases,
-    gpu_cases,     measured_cases, measured_capture_cases, measured_lifetime_cases,
-    NULL};
+    devices_cases, memory_cases,      memory_error_cases,     timeline_cases,
+    gpu_cases,     measured_cases,    measured_capture_cases, measured_lifetime_cases,
+    binary_cases,  batch_cases,       measured_binary_cases,  measured_endurance_cases,
+    image_cases,   image_error_cases, image_measured_cases,   NULL};
 
 void pair_open(pair *p)
 {

@@ -1,7 +1,7 @@
 /* Contract rows: several GPUs, where the drivers do silent damage. On the twin the second device is an
  * invented copy of the first one: all Vulkan memory is another device's to it. SPDX-License-Identifier: MIT
  */
-#include "contract.h"
+#include "binaries.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -56,6 +56,35 @@ static void timeline_of_another_gpu(void)
     REQUIRE(!raw_vk_timeline_wait(&p.vk, t.vk, 1, 200)); /* and the other side never hears of it */
     REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 0);
     shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+/* Presumably as with timelines: reported, and of the twin required. */
+static void binary_of_another_gpu(void)
+{
+    static const char row[] = "binary_of_another_gpu";
+    pair p;
+    raw_binary binary;
+    CUexternalSemaphore semaphore = NULL;
+    open_crossed(&p);
+    raw_binary_create(&p.vk, p.cu, &binary);
+    int fd = raw_binary_fd(&p.vk, &binary), given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    CUresult result = raw_cuda_import_binary(p.cu, given, &semaphore);
+    MEASURED(row, "import %s, fd %s", raw_cuda_result_name(result),
+             fd_open(given) && same_file(given, fd) ? "open" : "closed");
+    close(fd);
+    if (p.cu->software) CU_OK(result);
+    if (result != CUDA_SUCCESS) test_pass();
+    result = raw_cuda_signal(p.cu, semaphore, 0, p.stream);
+    CUresult after = stream_result(&p, 3000);
+    bool came = raw_binary_wait(&p.vk, p.cu, &binary, 500);
+    MEASURED(row, "signal %s, the stream %s, Vulkan's wait: %s", raw_cuda_result_name(result),
+             raw_cuda_result_name(after), came ? "taken" : "not there");
+    if (!p.cu->software) test_pass(); /* Vulkan may wait for ever */
+    CU_OK(after);
+    REQUIRE(!came);
+    CU_OK(p.cu->DestroyExternalSemaphore(semaphore));
+    raw_binary_destroy(&p.vk, &binary);
     pair_close(&p);
 }
 
@@ -174,6 +203,10 @@ static void vmm_access_for_peers(void)
 const test_case gpu_cases[] = {
     {.name = "gpus.memory_of_another_gpu", .run = memory_of_another_gpu, .mark = TEST_BOTH},
     {.name = "gpus.timeline_of_another_gpu", .run = timeline_of_another_gpu, .mark = TEST_BOTH},
+    {.name = "gpus.binary_of_another_gpu",
+     .run = binary_of_another_gpu,
+     .mark = TEST_BOTH,
+     .reason = "of NVIDIA's driver presumed and reported, as its timelines behave"},
     {.name = "gpus.vmm_memory_of_another_gpu",
      .run = vmm_memory_of_another_gpu,
      .mark = TEST_NVIDIA_ONLY,

@@ -1,7 +1,7 @@
 /* Which of the library's calls break somebody's stream capture: each one during a capture in global,
  * thread-local and relaxed mode, from the capturing thread and from another one, with and without exchanging
  * the calling thread's mode for relaxed. Reported only. SPDX-License-Identifier: MIT */
-#include "contract.h"
+#include "images.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -18,6 +18,10 @@ typedef struct capture_objects {
     CUdeviceptr pointer, allocated;
     CUexternalSemaphore semaphore, imported_semaphore;
     CUevent event, created;
+    shared_image image;
+    CUmipmappedArray mapped, created_mipmap; /* more mappings of the image */
+    CUarray level;
+    CUsurfObject surface, created_surface;
 } capture_objects;
 
 static CUresult op_none(capture_objects *o)
@@ -111,6 +115,36 @@ static CUresult op_pointer_attribute(capture_objects *o)
                : CUDA_ERROR_NOT_FOUND;
 }
 
+static CUresult op_map_image(capture_objects *o)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR desc = image_cuda_desc(o->image.format, &o->image.vk);
+    return raw_cuda_map_image(o->p->cu, o->image.memory, 0, &desc, 1, &o->created_mipmap);
+}
+
+static CUresult op_get_level(capture_objects *o)
+{
+    return o->p->cu->MipmappedArrayGetLevel(&o->level, o->image.mipmap, 0);
+}
+
+static CUresult op_create_surface(capture_objects *o)
+{
+    return raw_cuda_surface(o->p->cu, o->level, &o->created_surface);
+}
+
+static CUresult op_destroy_surface(capture_objects *o)
+{
+    CUresult result = o->p->cu->SurfObjectDestroy(o->surface);
+    if (result == CUDA_SUCCESS) o->surface = 0;
+    return result;
+}
+
+static CUresult op_destroy_mipmap(capture_objects *o)
+{
+    CUresult result = o->p->cu->MipmappedArrayDestroy(o->mapped);
+    if (result == CUDA_SUCCESS) o->mapped = NULL;
+    return result;
+}
+
 static const struct {
     const char *name;
     CUresult (*run)(capture_objects *o);
@@ -129,6 +163,11 @@ static const struct {
     {"cuMemAlloc", op_mem_alloc},
     {"cuStreamQuery_legacy", op_legacy_stream_query},
     {"cuPointerGetAttribute", op_pointer_attribute},
+    {"cuExternalMemoryGetMappedMipmappedArray", op_map_image},
+    {"cuMipmappedArrayGetLevel", op_get_level},
+    {"cuSurfObjectCreate", op_create_surface},
+    {"cuSurfObjectDestroy", op_destroy_surface},
+    {"cuMipmappedArrayDestroy", op_destroy_mipmap},
 };
 
 typedef struct attempt {
@@ -169,11 +208,21 @@ static void prepare(pair *p, capture_objects *o)
     CU_OK(raw_cuda_map_buffer(p->cu, o->memory, 0, 65536, &o->pointer));
     CU_OK(raw_cuda_import_timeline(p->cu, raw_vk_timeline_fd(&p->vk, o->vk_timeline), &o->semaphore));
     CU_OK(p->cu->EventCreate(&o->event, CU_EVENT_DISABLE_TIMING));
+    shared_image_open(p, &image_formats[IMAGE_RGBA8], 64, 64, 1, 0, &o->image);
+    const CUDA_ARRAY3D_DESCRIPTOR desc = image_cuda_desc(o->image.format, &o->image.vk);
+    CU_OK(raw_cuda_map_image(p->cu, o->image.memory, 0, &desc, 1, &o->mapped));
+    o->level = image_level(p, o->image.mipmap, 0);
+    CU_OK(raw_cuda_surface(p->cu, o->level, &o->surface));
 }
 
 static void clean_up(capture_objects *o)
 {
     const raw_cuda *cu = o->p->cu;
+    if (o->created_surface != 0) CU_OK(cu->SurfObjectDestroy(o->created_surface));
+    if (o->surface != 0) CU_OK(cu->SurfObjectDestroy(o->surface));
+    if (o->created_mipmap != NULL) CU_OK(cu->MipmappedArrayDestroy(o->created_mipmap));
+    if (o->mapped != NULL) CU_OK(cu->MipmappedArrayDestroy(o->mapped));
+    shared_image_close(o->p, &o->image);
     if (o->allocated != 0) CU_OK(cu->MemFree(o->allocated));
     if (o->pointer != 0) CU_OK(cu->MemFree(o->pointer));
     if (o->imported != NULL) CU_OK(cu->DestroyExternalMemory(o->imported));

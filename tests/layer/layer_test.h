@@ -86,9 +86,13 @@ void nap(unsigned milliseconds);
 unsigned open_fds(void);
 unsigned live_threads(void);
 culv_soft_vk_counts layer_counts(void);
+void layer_counts_into(culv_soft_vk_counts *out); /* struct_size is the caller's */
 void layer_fail_at(uint64_t n, int error);
 const char *layer_failed_call(void);
 void check_all_gone(void);
+/* Lets the n-th Vulkan call of `program` fail, for each n, until none is left to fail; after each, nothing may be
+ * left behind. Returns how many failed. */
+unsigned fail_each_call(VkResult (*program)(void));
 
 /* name of the case; also run under the validation layer? */
 #define LAYER_CASES(X)                                                                                       \
@@ -110,7 +114,10 @@ void check_all_gone(void);
     X(destroy_device, 0)                                                                                     \
     X(several, 1)                                                                                            \
     X(hammer, 0)                                                                                             \
+    X(counts, 1)                                                                                             \
+    X(leaked, 0)                                                                                             \
     X(fail_at, 0)                                                                                            \
+    X(fail_resources, 0)                                                                                     \
     X(fail_environment, 0)
 #define DECLARE_CASE(name, validation) void case_##name(void);
 LAYER_CASES(DECLARE_CASE)

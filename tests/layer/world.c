@@ -382,13 +382,18 @@ static void *layer_symbol(const char *name)
     return symbol;
 }
 
-culv_soft_vk_counts layer_counts(void)
+void layer_counts_into(culv_soft_vk_counts *out)
 {
     void (*counts)(culv_soft_vk_counts *);
     void *symbol = layer_symbol("culvSoftVkCounts");
     memcpy(&counts, &symbol, sizeof(counts));
+    counts(out);
+}
+
+culv_soft_vk_counts layer_counts(void)
+{
     culv_soft_vk_counts out = {.struct_size = sizeof(out)};
-    counts(&out);
+    layer_counts_into(&out);
     return out;
 }
 
@@ -414,7 +419,10 @@ void check_all_gone(void)
     CHECK_IS(counts.instances, 0);
     CHECK_IS(counts.devices, 0);
     CHECK_IS(counts.semaphores, 0);
+    CHECK_IS(counts.all_semaphores, 0);
     CHECK_IS(counts.memories, 0);
+    CHECK_IS(counts.buffers, 0);
+    CHECK_IS(counts.images, 0);
     CHECK_IS(counts.fds, 0);
     CHECK_IS(counts.threads, 0);
 }

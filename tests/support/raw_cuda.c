@@ -76,6 +76,9 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     cu->software = symbol(library, "culvSoftCounts", &cu->SoftCounts);
     (void)symbol(library, "culvSoftFailAt", &cu->SoftFailAt);
     (void)symbol(library, "culvSoftFailedCall", &cu->SoftFailedCall);
+    (void)symbol(library, "culvSoftBinaryCreate", &cu->SoftBinaryCreate);
+    (void)symbol(library, "culvSoftBinarySignal", &cu->SoftBinarySignal);
+    (void)symbol(library, "culvSoftBinaryWait", &cu->SoftBinaryWait);
 
     CUresult result = cu->Init(0);
     if (result == CUDA_SUCCESS) result = cu->DriverGetVersion(&cu->driver_version);
@@ -184,13 +187,24 @@ CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64
     return cu->ExternalMemoryGetMappedBuffer(out, memory, &desc);
 }
 
-CUresult raw_cuda_import_timeline(const raw_cuda *cu, int fd, CUexternalSemaphore *out)
+static CUresult import_semaphore(const raw_cuda *cu, CUexternalSemaphoreHandleType type, int fd,
+                                 CUexternalSemaphore *out)
 {
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC desc;
     memset(&desc, 0, sizeof desc);
-    desc.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD;
+    desc.type = type;
     desc.handle.fd = fd;
     return cu->ImportExternalSemaphore(out, &desc);
+}
+
+CUresult raw_cuda_import_timeline(const raw_cuda *cu, int fd, CUexternalSemaphore *out)
+{
+    return import_semaphore(cu, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD, fd, out);
+}
+
+CUresult raw_cuda_import_binary(const raw_cuda *cu, int fd, CUexternalSemaphore *out)
+{
+    return import_semaphore(cu, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, fd, out);
 }
 
 CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream)
@@ -223,5 +237,8 @@ void raw_cuda_require_empty(const raw_cuda *cu)
     REQUIRE_EQ(counts.external_mappings, 0);
     REQUIRE_EQ(counts.external_semaphores, 0);
     REQUIRE_EQ(counts.modules, 0);
+    REQUIRE_EQ(counts.arrays, 0);
+    REQUIRE_EQ(counts.mipmapped_arrays, 0);
+    REQUIRE_EQ(counts.surfaces, 0);
     REQUIRE_EQ(counts.fds, 0);
 }

@@ -55,8 +55,22 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
     X(MemcpyDtoH, 3020)                                                                                      \
     X(MemcpyDtoDAsync, 3020)                                                                                 \
     X(MemsetD32Async, 3020)                                                                                  \
+    X(Memcpy2D, 3020)                                                                                        \
+    X(Memcpy2DAsync, 3020)                                                                                   \
+    X(Memcpy3D, 3020)                                                                                        \
+    X(Memcpy3DAsync, 3020)                                                                                   \
+    X(Array3DCreate, 3020)                                                                                   \
+    X(Array3DGetDescriptor, 3020)                                                                            \
+    X(ArrayDestroy, 2000)                                                                                    \
+    X(MipmappedArrayCreate, 5000)                                                                            \
+    X(MipmappedArrayGetLevel, 5000)                                                                          \
+    X(MipmappedArrayDestroy, 5000)                                                                           \
+    X(SurfObjectCreate, 5000)                                                                                \
+    X(SurfObjectDestroy, 5000)                                                                               \
+    X(SurfObjectGetResourceDesc, 5000)                                                                       \
     X(ImportExternalMemory, 10000)                                                                           \
     X(ExternalMemoryGetMappedBuffer, 10000)                                                                  \
+    X(ExternalMemoryGetMappedMipmappedArray, 10000)                                                          \
     X(DestroyExternalMemory, 10000)                                                                          \
     X(ImportExternalSemaphore, 10000)                                                                        \
     X(SignalExternalSemaphoresAsync, 10000)                                                                  \
@@ -116,6 +130,9 @@ typedef struct raw_cuda {
     void (*SoftCounts)(struct culv_soft_counts *out);
     void (*SoftFailAt)(uint64_t n, int error);
     const char *(*SoftFailedCall)(void);
+    int (*SoftBinaryCreate)(const uint8_t device_uuid[16], int *fd);
+    int (*SoftBinarySignal)(int fd);
+    int (*SoftBinaryWait)(int fd, unsigned timeout_ms);
 } raw_cuda;
 
 /* The driver that --driver asks for, initialized, with at least one device. One a process. */
@@ -134,6 +151,8 @@ CUresult raw_cuda_import_memory(const raw_cuda *cu, int fd, uint64_t size, bool 
 CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset, uint64_t size,
                              CUdeviceptr *out);
 CUresult raw_cuda_import_timeline(const raw_cuda *cu, int fd, CUexternalSemaphore *out);
+CUresult raw_cuda_import_binary(const raw_cuda *cu, int fd, CUexternalSemaphore *out);
+/* value: a timeline's; 0 for a binary semaphore. */
 CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream);
 CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream);
 

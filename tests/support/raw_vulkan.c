@@ -227,6 +227,7 @@ void raw_vk_close(raw_vk *vk)
     if (vk->device != VK_NULL_HANDLE) {
         raw_vk_idle(vk);
         REQUIRE_EQ(vk->buffers, 0);
+        REQUIRE_EQ(vk->images, 0);
         REQUIRE_EQ(vk->memories, 0);
         REQUIRE_EQ(vk->semaphores, 0);
         for (uint32_t i = 0; i < vk->queue_count; i++)
@@ -240,16 +241,16 @@ void raw_vk_close(raw_vk *vk)
     REQUIRE_EQ(vk->validation_messages, 0);
 }
 
-/* Timelines --------------------------------------------------------------------------------------------- */
+/* Semaphores -------------------------------------------------------------------------------------------- */
 
-VkSemaphore raw_vk_timeline(raw_vk *vk, uint64_t initial, bool exportable)
+static VkSemaphore make_semaphore(raw_vk *vk, VkSemaphoreType kind, uint64_t initial, bool exportable)
 {
     const VkExportSemaphoreCreateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
                                                      .handleTypes =
                                                          VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
     const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                             .pNext = exportable ? &export_info : NULL,
-                                            .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+                                            .semaphoreType = kind,
                                             .initialValue = initial};
     const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
     VkSemaphore semaphore = VK_NULL_HANDLE;
@@ -258,7 +259,17 @@ VkSemaphore raw_vk_timeline(raw_vk *vk, uint64_t initial, bool exportable)
     return semaphore;
 }
 
-int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore)
+VkSemaphore raw_vk_binary(raw_vk *vk, bool exportable)
+{
+    return make_semaphore(vk, VK_SEMAPHORE_TYPE_BINARY, 0, exportable);
+}
+
+VkSemaphore raw_vk_timeline(raw_vk *vk, uint64_t initial, bool exportable)
+{
+    return make_semaphore(vk, VK_SEMAPHORE_TYPE_TIMELINE, initial, exportable);
+}
+
+int raw_vk_semaphore_fd(raw_vk *vk, VkSemaphore semaphore)
 {
     const VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
                                           .semaphore = semaphore,
@@ -267,6 +278,11 @@ int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore)
     VK_OK(vkGetSemaphoreFdKHR(vk->device, &info, &fd));
     REQUIRE(fd >= 0);
     return fd;
+}
+
+int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore)
+{
+    return raw_vk_semaphore_fd(vk, semaphore);
 }
 
 uint64_t raw_vk_timeline_value(raw_vk *vk, VkSemaphore semaphore)
@@ -294,8 +310,13 @@ bool raw_vk_timeline_wait(raw_vk *vk, VkSemaphore semaphore, uint64_t value, uns
     return result == VK_SUCCESS;
 }
 
-void raw_vk_timeline_destroy(raw_vk *vk, VkSemaphore semaphore)
+void raw_vk_semaphore_destroy(raw_vk *vk, VkSemaphore semaphore)
 {
     vkDestroySemaphore(vk->device, semaphore, NULL);
     vk->semaphores--;
+}
+
+void raw_vk_timeline_destroy(raw_vk *vk, VkSemaphore semaphore)
+{
+    raw_vk_semaphore_destroy(vk, semaphore);
 }

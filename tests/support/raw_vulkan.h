@@ -59,7 +59,7 @@ typedef struct raw_vk {
         VkCommandBuffer commands;
     } jobs[RAW_VK_MAX_JOBS];
     /* Alive, made by the functions below. */
-    unsigned buffers, memories, semaphores;
+    unsigned buffers, images, memories, semaphores;
 } raw_vk;
 
 void raw_vk_open(raw_vk *vk, const raw_vk_options *options);
@@ -101,10 +101,15 @@ int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer);
 void raw_vk_buffer_import(raw_vk *vk, int fd, const raw_vk_buffer *like, raw_vk_buffer *out);
 void raw_vk_buffer_destroy(raw_vk *vk, raw_vk_buffer *buffer);
 
-/* Timelines --------------------------------------------------------------------------------------------- */
+/* Semaphores -------------------------------------------------------------------------------------------- */
 
+VkSemaphore raw_vk_binary(raw_vk *vk, bool exportable);
+int raw_vk_semaphore_fd(raw_vk *vk, VkSemaphore semaphore); /* a new fd; the caller owns it */
+void raw_vk_semaphore_destroy(raw_vk *vk, VkSemaphore semaphore);
+
+/* Timelines; their _fd and _destroy are those above. */
 VkSemaphore raw_vk_timeline(raw_vk *vk, uint64_t initial, bool exportable);
-int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore); /* a new fd; the caller owns it */
+int raw_vk_timeline_fd(raw_vk *vk, VkSemaphore semaphore);
 uint64_t raw_vk_timeline_value(raw_vk *vk, VkSemaphore semaphore);
 void raw_vk_timeline_signal(raw_vk *vk, VkSemaphore semaphore, uint64_t value); /* by the host */
 /* By the host; false when it took longer than timeout_ms. */
@@ -117,11 +122,11 @@ void raw_vk_timeline_destroy(raw_vk *vk, VkSemaphore semaphore);
  * the end. */
 typedef struct raw_vk_job {
     uint32_t queue;
-    VkSemaphore wait; /* a timeline */
-    uint64_t wait_value;
-    VkSemaphore signal; /* a timeline */
-    uint64_t signal_value;
-    bool pending; /* return after the submit; raw_vk_idle() or raw_vk_close() clears up */
+    VkSemaphore wait;
+    uint64_t wait_value; /* a timeline's */
+    VkSemaphore signal;
+    uint64_t signal_value; /* a timeline's */
+    bool pending;          /* return after the submit; raw_vk_idle() or raw_vk_close() clears up */
 } raw_vk_job;
 
 /* A primary command buffer of that queue's family, begun; raw_vk_submit ends it. */

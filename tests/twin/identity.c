@@ -52,6 +52,8 @@ static void attributes(void)
     REQUIRE_EQ(value, 1);
     CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
     REQUIRE_EQ(value, 0);
+    CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH, 0));
+    REQUIRE_EQ(value, 16384); /* what cuArray3DCreate takes: arrays.refusals */
     CU_IS(cu->DeviceGetAttribute(&value, (CUdevice_attribute)100000, 0), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), CUDA_ERROR_INVALID_DEVICE);
 

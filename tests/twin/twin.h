@@ -41,6 +41,7 @@ int twin_memory_fd(uint64_t size, unsigned char **payload);
 bool twin_fd_open(int fd);
 
 extern const test_case twin_identity_cases[], twin_stream_cases[], twin_kernel_cases[], twin_memory_cases[],
-    twin_timeline_cases[], twin_torture_cases[];
+    twin_timeline_cases[], twin_binary_cases[], twin_torture_cases[], twin_array_cases[],
+    twin_surface_cases[], twin_layout_cases[], twin_image_torture_cases[];
 
 #endif

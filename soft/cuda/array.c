@@ -1,0 +1,257 @@
+/* The twin's CUDA driver: arrays, mipmapped arrays, and those mapped on imported memory.
+ *
+ * A mipmapped array and its levels are one allocation or one mapping; a level is an array that goes when the
+ * mipmapped array does. Destroying waits for the context's work, as cuMemFree does.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "array.h"
+
+#include <stdlib.h>
+
+struct mipmap {
+    struct soft_object object;
+    uint8_t *start;
+    struct soft_mapping mapping;
+    unsigned num_levels;
+    struct soft_array levels[SOFT_MAX_LEVELS];
+};
+
+struct soft_array *soft_array_find(CUarray handle)
+{
+    struct soft_array *array = soft_object_find(handle, SOFT_ARRAY);
+    return array != NULL ? array : soft_object_find(handle, SOFT_LEVEL);
+}
+
+static void set_up(struct soft_array *array, const struct soft_layout *layout, unsigned level, uint8_t *start)
+{
+    array->element = layout->element;
+    array->level = layout->levels[level];
+    array->start = start + array->level.offset;
+}
+
+/* Unlocks in any case. */
+static CUresult create_and_end(struct soft_context *context, CUarray *handle,
+                               const CUDA_ARRAY3D_DESCRIPTOR *desc)
+{
+    struct soft_layout layout;
+    CUresult result = soft_layout_of(desc, 1, &layout);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    struct soft_array *array = calloc(1, sizeof(*array));
+    if (array == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    uint8_t *start = soft_map_guarded((size_t)layout.size, &array->map, &array->map_size);
+    if (start == NULL) {
+        free(array);
+        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    set_up(array, &layout, 0, start);
+    soft_object_add(&array->object, SOFT_ARRAY, context);
+    *handle = (CUarray)(void *)array;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuArrayCreate_v2(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pHandle == NULL || pAllocateArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const CUDA_ARRAY3D_DESCRIPTOR desc = {.Width = pAllocateArray->Width,
+                                          .Height = pAllocateArray->Height,
+                                          .Format = pAllocateArray->Format,
+                                          .NumChannels = pAllocateArray->NumChannels};
+    return create_and_end(context, pHandle, &desc);
+}
+
+CUresult CUDAAPI cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pHandle == NULL || pAllocateArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    return create_and_end(context, pHandle, pAllocateArray);
+}
+
+void soft_array_free(void *handle)
+{
+    struct soft_array *array = handle;
+    soft_surfaces_forget(array);
+    soft_object_remove(&array->object);
+    soft_unmap(array->map, array->map_size);
+    free(array);
+}
+
+CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_array *array = soft_object_find(hArray, SOFT_ARRAY); /* a level is its mipmapped array's */
+    if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    soft_context_wait(array->object.context);
+    array = soft_object_find(hArray, SOFT_ARRAY);
+    if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    int error = array->object.context->error; /* told, and freed all the same */
+    soft_array_free(array);
+    return soft_end((CUresult)error);
+}
+
+CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pArrayDescriptor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct soft_array *array = soft_array_find(hArray);
+    if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    *pArrayDescriptor = array->level.desc;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pArrayDescriptor == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct soft_array *array = soft_array_find(hArray);
+    if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    const CUDA_ARRAY3D_DESCRIPTOR *desc = &array->level.desc;
+    *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){.Width = desc->Width,
+                                                .Height = desc->Height,
+                                                .Format = desc->Format,
+                                                .NumChannels = desc->NumChannels};
+    return soft_end(CUDA_SUCCESS);
+}
+
+static void publish(struct mipmap *mipmap, const struct soft_layout *layout, struct soft_context *context,
+                    CUmipmappedArray *handle)
+{
+    mipmap->num_levels = layout->num_levels;
+    soft_object_add(&mipmap->object, SOFT_MIPMAP, context);
+    for (unsigned i = 0; i < layout->num_levels; i++) {
+        set_up(&mipmap->levels[i], layout, i, mipmap->start);
+        soft_object_add(&mipmap->levels[i].object, SOFT_LEVEL, context);
+    }
+    *handle = (CUmipmappedArray)(void *)mipmap;
+}
+
+CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
+                                        const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+                                        unsigned int numMipmapLevels)
+{
+    struct soft_context *context;
+    struct soft_layout layout;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pHandle == NULL || pMipmappedArrayDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    /* cuda.h: clamped to the range of 1 to the full chain. */
+    unsigned levels = soft_full_chain(pMipmappedArrayDesc);
+    if (numMipmapLevels < levels) levels = numMipmapLevels > 0 ? numMipmapLevels : 1;
+    result = soft_layout_of(pMipmappedArrayDesc, levels, &layout);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    struct mipmap *mipmap = calloc(1, sizeof(*mipmap));
+    if (mipmap == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    mipmap->start = soft_map_guarded((size_t)layout.size, &mipmap->mapping.map, &mipmap->mapping.map_size);
+    if (mipmap->start == NULL) {
+        free(mipmap);
+        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    publish(mipmap, &layout, context, pHandle);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI
+cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemory extMem,
+                                        const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *mipmapDesc)
+{
+    struct soft_context *context;
+    struct soft_layout layout;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (mipmap == NULL || mipmapDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_external_memory *memory = soft_object_find(extMem, SOFT_EXTERNAL_MEMORY);
+    if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    for (size_t i = 0; i < sizeof(mipmapDesc->reserved) / sizeof(mipmapDesc->reserved[0]); i++)
+        if (mipmapDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_layout_of(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (mipmapDesc->offset % SOFT_IMAGE_ALIGNMENT != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+
+    struct mipmap *made = calloc(1, sizeof(*made));
+    if (made == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    made->mapping.image = true;
+    result = soft_external_memory_map(memory, mipmapDesc->offset, layout.size, &made->mapping);
+    if (result != CUDA_SUCCESS) {
+        free(made);
+        return soft_end(result);
+    }
+    made->start = made->mapping.start;
+    publish(made, &layout, context, mipmap);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
+                                          unsigned int level)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pLevelArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
+    if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if (level >= mipmap->num_levels) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *pLevelArray = (CUarray)(void *)&mipmap->levels[level];
+    return soft_end(CUDA_SUCCESS);
+}
+
+void soft_mipmap_free(void *handle)
+{
+    struct mipmap *mipmap = handle;
+    for (unsigned i = 0; i < mipmap->num_levels; i++) {
+        soft_surfaces_forget(&mipmap->levels[i]);
+        soft_object_remove(&mipmap->levels[i].object);
+    }
+    soft_object_remove(&mipmap->object);
+    if (mipmap->mapping.external != NULL) soft_external_memory_unmapped(mipmap->mapping.external);
+    soft_unmap(mipmap->mapping.map, mipmap->mapping.map_size);
+    free(mipmap);
+}
+
+static void forget_external(void *handle, void *external)
+{
+    struct mipmap *mipmap = handle;
+    if (mipmap->mapping.external == external) mipmap->mapping.external = NULL;
+}
+
+void soft_mipmaps_forget_external(struct soft_external_memory *external)
+{
+    soft_objects_each(SOFT_MIPMAP, forget_external, external);
+}
+
+static void count_mapped(void *handle, void *count)
+{
+    const struct mipmap *mipmap = handle;
+    if (mipmap->mapping.image) ++*(uint64_t *)count;
+}
+
+uint64_t soft_mipmaps_mapped(void)
+{
+    uint64_t count = 0;
+    soft_objects_each(SOFT_MIPMAP, count_mapped, &count);
+    return count;
+}
+
+CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
+    if (result != CUDA_SUCCESS) return result;
+    struct mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
+    if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    soft_context_wait(mipmap->object.context);
+    mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
+    if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    int error = mipmap->object.context->error; /* told, and freed all the same */
+    soft_mipmap_free(mipmap);
+    return soft_end((CUresult)error);
+}

@@ -1,0 +1,156 @@
+/* The twin's CUDA driver: the pages behind external semaphores (shared/timeline_page.h, shared/binary_page.h),
+ * and the controls by which tests play the other side of a binary one.
+ * SPDX-License-Identifier: MIT */
+#include "semaphore_page.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIVE_UP_INTERVAL_MS 20u /* how soon a wait sees that its context ends */
+
+_Static_assert(sizeof(union soft_page) <= CULV_SOFT_TIMELINE_SIZE, "a page holds a timeline");
+_Static_assert(sizeof(union soft_page) <= CULV_SOFT_BINARY_SIZE, "a page holds a binary semaphore");
+_Static_assert(offsetof(culv_soft_timeline, device_uuid) == offsetof(culv_soft_binary, device_uuid),
+               "both kinds begin alike");
+
+static const struct {
+    const char *magic;
+    size_t size;
+} formats[] = {[SOFT_PAGE_TIMELINE] = {CULV_SOFT_TIMELINE_MAGIC, CULV_SOFT_TIMELINE_SIZE},
+               [SOFT_PAGE_BINARY] = {CULV_SOFT_BINARY_MAGIC, CULV_SOFT_BINARY_SIZE}};
+
+union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, size_t *map_size)
+{
+    uint64_t size;
+    char magic[8];
+    if (!soft_file_size(fd, &size) || size < formats[kind].size) return NULL;
+    if (!soft_read_at(fd, magic, sizeof(magic), 0) || memcmp(magic, formats[kind].magic, sizeof(magic)) != 0)
+        return NULL;
+    return soft_map_file(fd, 0, formats[kind].size, map, map_size);
+}
+
+union soft_page *soft_page_detached(const union soft_page *page, enum soft_page_kind kind)
+{
+    union soft_page *copy = calloc(1, sizeof(*copy));
+    if (copy == NULL) return NULL;
+    if (kind == SOFT_PAGE_TIMELINE)
+        atomic_store(&copy->timeline.value, atomic_load(&page->timeline.value));
+    else
+        atomic_store(&copy->binary.state, atomic_load(&page->binary.state));
+    return copy;
+}
+
+static CUresult timeline_signal(culv_soft_timeline *page, uint64_t value)
+{
+    uint64_t before = atomic_load(&page->value);
+    CULV_SOFT_PAGE_RELEASE();
+    while (before < value && !atomic_compare_exchange_weak(&page->value, &before, value)) {
+    }
+    /* The value first, then the word that sleepers watch: whoever sees the word changed sees the value. */
+    atomic_fetch_add(&page->seq, 1);
+    soft_futex_wake(&page->seq);
+    return CUDA_SUCCESS;
+}
+
+/* A semaphore that is signalled already must not be: Vulkan's rule, which this driver can enforce. */
+static CUresult binary_signal(culv_soft_binary *page, uint32_t by)
+{
+    uint32_t before = CULV_SOFT_BINARY_UNSIGNALLED;
+    CULV_SOFT_PAGE_RELEASE();
+    if (!atomic_compare_exchange_strong(&page->state, &before, by)) return CUDA_ERROR_ILLEGAL_STATE;
+    soft_futex_wake(&page->state);
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value)
+{
+    return kind == SOFT_PAGE_TIMELINE ? timeline_signal(&page->timeline, value)
+                                      : binary_signal(&page->binary, CULV_SOFT_BINARY_BY_CUDA);
+}
+
+/* CUDA_ERROR_NOT_READY: sleep on *word while it is *seen. */
+static CUresult timeline_try(culv_soft_timeline *page, uint64_t value, uint32_t *seen)
+{
+    *seen = atomic_load(&page->seq);
+    if (atomic_load(&page->value) < value) return CUDA_ERROR_NOT_READY;
+    CULV_SOFT_PAGE_ACQUIRE();
+    return CUDA_SUCCESS;
+}
+
+/* Takes the signal if there is one: of several waits one gets it. */
+static CUresult binary_try(culv_soft_binary *page, bool any_side, uint32_t *seen)
+{
+    *seen = atomic_load(&page->state);
+    while (*seen != CULV_SOFT_BINARY_UNSIGNALLED) {
+        if (*seen == CULV_SOFT_BINARY_BY_CUDA && !any_side) return CUDA_ERROR_ILLEGAL_STATE;
+        if (!atomic_compare_exchange_weak(&page->state, seen, CULV_SOFT_BINARY_UNSIGNALLED)) continue;
+        CULV_SOFT_PAGE_ACQUIRE();
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_NOT_READY;
+}
+
+CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_t value,
+                        const struct soft_context *context)
+{
+    for (;;) {
+        uint32_t seen;
+        CUresult result = kind == SOFT_PAGE_TIMELINE ? timeline_try(&page->timeline, value, &seen)
+                                                     : binary_try(&page->binary, false, &seen);
+        if (result != CUDA_ERROR_NOT_READY) return result;
+        if (context->dying) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+        if (context->error != 0) return CUDA_SUCCESS;
+        soft_futex_wait(kind == SOFT_PAGE_TIMELINE ? &page->timeline.seq : &page->binary.state, seen,
+                        GIVE_UP_INTERVAL_MS);
+    }
+}
+
+int culvSoftBinaryCreate(const uint8_t device_uuid[16], int *fd)
+{
+    if (device_uuid == NULL || fd == NULL) return EINVAL;
+    int file = soft_make_file("culvert binary semaphore", CULV_SOFT_BINARY_SIZE);
+    if (file < 0) return errno;
+    void *map;
+    size_t map_size;
+    culv_soft_binary *page = soft_map_file(file, 0, CULV_SOFT_BINARY_SIZE, &map, &map_size);
+    if (page == NULL) {
+        soft_close(file);
+        return ENOMEM;
+    }
+    memcpy(page->magic, CULV_SOFT_BINARY_MAGIC, sizeof(page->magic));
+    memcpy(page->device_uuid, device_uuid, sizeof(page->device_uuid));
+    soft_unmap(map, map_size);
+    *fd = file;
+    return 0;
+}
+
+int culvSoftBinarySignal(int fd)
+{
+    void *map;
+    size_t map_size;
+    union soft_page *page = soft_page_map(fd, SOFT_PAGE_BINARY, &map, &map_size);
+    if (page == NULL) return EINVAL;
+    CUresult result = binary_signal(&page->binary, CULV_SOFT_BINARY_BY_PEER);
+    soft_unmap(map, map_size);
+    return result == CUDA_SUCCESS ? 0 : EBUSY;
+}
+
+int culvSoftBinaryWait(int fd, unsigned timeout_ms)
+{
+    void *map;
+    size_t map_size;
+    union soft_page *page = soft_page_map(fd, SOFT_PAGE_BINARY, &map, &map_size);
+    if (page == NULL) return EINVAL;
+    const uint64_t end = soft_now_ns() + timeout_ms * UINT64_C(1000000);
+    uint32_t seen;
+    CUresult result;
+    while ((result = binary_try(&page->binary, true, &seen)) == CUDA_ERROR_NOT_READY) {
+        uint64_t now = soft_now_ns();
+        if (now >= end) break;
+        uint64_t left_ms = (end - now + 999999) / 1000000;
+        soft_futex_wait(&page->binary.state, seen, left_ms < 1000 ? (unsigned)left_ms : 1000u);
+    }
+    soft_unmap(map, map_size);
+    return result == CUDA_SUCCESS ? 0 : ETIMEDOUT;
+}

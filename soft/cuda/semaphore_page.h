@@ -1,0 +1,29 @@
+/* The twin's CUDA driver: what external semaphores do to the pages behind them.
+ * SPDX-License-Identifier: MIT */
+#ifndef SOFT_SEMAPHORE_PAGE_H_
+#define SOFT_SEMAPHORE_PAGE_H_
+
+#include "soft.h"
+
+#include "../shared/binary_page.h"
+#include "../shared/timeline_page.h"
+
+enum soft_page_kind { SOFT_PAGE_TIMELINE, SOFT_PAGE_BINARY };
+
+union soft_page {
+    culv_soft_timeline timeline;
+    culv_soft_binary binary; /* begins as a timeline does: magic, device_uuid */
+};
+
+/* NULL when the fd is no semaphore of this kind. */
+union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, size_t *map_size);
+/* A private copy, which nobody else sees; to be freed. NULL: out of memory. */
+union soft_page *soft_page_detached(const union soft_page *page, enum soft_page_kind kind);
+/* By CUDA. `value` is a timeline's. CUDA_ERROR_ILLEGAL_STATE: a second signal of a binary semaphore. */
+CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value);
+/* By CUDA; takes a binary semaphore's signal. Given up once the context ends (CUDA_ERROR_CONTEXT_IS_DESTROYED)
+ * or has failed. CUDA_ERROR_ILLEGAL_STATE: the binary semaphore was signalled by CUDA itself. */
+CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_t value,
+                        const struct soft_context *context);
+
+#endif

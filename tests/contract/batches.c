@@ -1,0 +1,394 @@
+/* Contract rows: several semaphores in one call, of either type. SPDX-License-Identifier: MIT */
+#include "binaries.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COUNT = 4, SIZE = 16384 };
+
+/* What one call takes, for up to 32 semaphores. */
+typedef struct batch {
+    unsigned count;
+    CUexternalSemaphore handles[32];
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[32];
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[32];
+} batch;
+
+static void add(batch *b, CUexternalSemaphore semaphore, uint64_t value)
+{
+    REQUIRE(b->count < 32);
+    b->handles[b->count] = semaphore;
+    b->signals[b->count].params.fence.value = value;
+    b->waits[b->count++].params.fence.value = value;
+}
+
+static CUresult signal(const pair *p, const batch *b)
+{
+    return p->cu->SignalExternalSemaphoresAsync(b->handles, b->signals, b->count, p->stream);
+}
+
+static CUresult wait(const pair *p, const batch *b)
+{
+    return p->cu->WaitExternalSemaphoresAsync(b->handles, b->waits, b->count, p->stream);
+}
+
+/* One shared buffer with what tells whose turn it is, as one element of a batch. Vulkan fills the first half,
+ * CUDA keeps a word of it and writes the second half, Vulkan keeps a word of that. */
+typedef struct lane {
+    bool binary;
+    uint32_t queue; /* one for all turns: its order is all that comes between two of a binary lane */
+    shared_timeline timeline;
+    shared_binary there, back; /* to Vulkan, to CUDA */
+    shared_buffer buffer;
+    raw_vk_buffer host;
+    CUdeviceptr history;
+} lane;
+
+enum { TURNS = 15 };
+
+static void lane_open(pair *p, bool binary, uint32_t queue, lane *l)
+{
+    memset(l, 0, sizeof *l);
+    l->binary = binary;
+    l->queue = queue;
+    if (binary) {
+        shared_binary_open(p, &l->there);
+        shared_binary_open(p, &l->back);
+    } else {
+        shared_timeline_open(p, 0, &l->timeline);
+    }
+    shared_buffer_open(p, SIZE, 0, false, &l->buffer);
+    raw_vk_buffer_create(&p->vk, TURNS * 4, RAW_VK_HOST, &l->host);
+    CU_OK(p->cu->MemAlloc(&l->history, TURNS * 4));
+}
+
+static void lane_close(pair *p, lane *l)
+{
+    CU_OK(p->cu->MemFree(l->history));
+    raw_vk_buffer_destroy(&p->vk, &l->host);
+    shared_buffer_close(p, &l->buffer);
+    if (l->binary) {
+        shared_binary_close(p, &l->there);
+        shared_binary_close(p, &l->back);
+    } else {
+        shared_timeline_close(p, &l->timeline);
+    }
+}
+
+static uint32_t vulkan_word(unsigned i, uint32_t turn)
+{
+    return 1000 * (i + 1) + turn;
+}
+
+static void vulkan_fills(pair *p, const lane *l, unsigned i, uint32_t turn)
+{
+    VkSemaphore t = l->timeline.vk;
+    raw_vk_job job = {l->queue, t, 3 * (uint64_t)turn, t, 3 * (uint64_t)turn + 1, true};
+    raw_binary_turn fill = {.queue = l->queue, .signal = &l->back.peer};
+    raw_vk_fill(&p->vk, &l->buffer.vk, 0, SIZE / 2, vulkan_word(i, turn),
+                l->binary ? raw_binary_turn_begin(p->cu, &fill) : &job);
+    if (l->binary) raw_binary_turn_end(p->cu, &fill);
+}
+
+static void vulkan_keeps(pair *p, const lane *l, uint32_t turn)
+{
+    VkSemaphore t = l->timeline.vk;
+    raw_vk_job job = {l->queue, t, 3 * (uint64_t)turn + 2, t, 3 * (uint64_t)turn + 3, true};
+    raw_binary_turn keep = {.queue = l->queue, .wait = &l->there.peer};
+    raw_vk_copy(&p->vk, &l->buffer.vk, SIZE - 4, &l->host, 4 * turn, 4,
+                l->binary ? raw_binary_turn_begin(p->cu, &keep) : &job);
+    if (l->binary) raw_binary_turn_end(p->cu, &keep);
+}
+
+/* binary: one bit for each element. */
+static void four_lanes(unsigned binary)
+{
+    pair p;
+    lane lanes[COUNT];
+    pair_open(&p);
+    for (unsigned i = 0; i < COUNT; i++)
+        lane_open(&p, binary >> i & 1u, i % p.vk.queue_count % 3, &lanes[i]);
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        batch waits = {0}, signals = {0};
+        for (unsigned i = 0; i < COUNT; i++) {
+            lane *l = &lanes[i];
+            vulkan_fills(&p, l, i, turn);
+            add(&waits, l->binary ? l->back.cu : l->timeline.cu, l->binary ? 0 : 3 * (uint64_t)turn + 1);
+            add(&signals, l->binary ? l->there.cu : l->timeline.cu, l->binary ? 0 : 3 * (uint64_t)turn + 2);
+        }
+        CU_OK(wait(&p, &waits));
+        for (unsigned i = 0; i < COUNT; i++) {
+            CUdeviceptr pointer = lanes[i].buffer.pointer;
+            CU_OK(p.cu->MemcpyDtoDAsync(lanes[i].history + 4 * turn, pointer + SIZE / 2 - 4, 4, p.stream));
+            CU_OK(p.cu->MemsetD32Async(pointer + SIZE / 2, ~vulkan_word(i, turn), SIZE / 8, p.stream));
+        }
+        CU_OK(signal(&p, &signals));
+        for (unsigned i = 0; i < COUNT; i++)
+            vulkan_keeps(&p, &lanes[i], turn);
+    }
+    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    raw_vk_idle(&p.vk);
+    for (unsigned i = 0; i < COUNT; i++) {
+        uint32_t seen[TURNS];
+        cuda_read(&p, lanes[i].history, seen, sizeof seen);
+        for (uint32_t turn = 0; turn < TURNS; turn++) {
+            REQUIRE_EQ(seen[turn], vulkan_word(i, turn));
+            REQUIRE_EQ(((const uint32_t *)lanes[i].host.mapped)[turn], ~vulkan_word(i, turn));
+        }
+        if (!lanes[i].binary) REQUIRE_EQ(raw_vk_timeline_value(&p.vk, lanes[i].timeline.vk), 3 * TURNS);
+        lane_close(&p, &lanes[i]);
+    }
+    pair_close(&p);
+}
+
+static void four_timelines(void)
+{
+    four_lanes(0x0);
+}
+
+static void two_of_each(void)
+{
+    four_lanes(0xa);
+}
+
+static void four_binaries(void)
+{
+    four_lanes(0xf);
+}
+
+/* As many as the library lets one call have. */
+static void thirty_two(void)
+{
+    enum { MANY = 32 };
+    pair p;
+    shared_timeline t[MANY];
+    batch waits = {0}, signals = {0};
+    pair_open(&p);
+    for (unsigned i = 0; i < MANY; i++) {
+        shared_timeline_open(&p, i, &t[i]);
+        add(&waits, t[i].cu, 100 + i);
+        add(&signals, t[i].cu, 200 + i);
+    }
+    CU_OK(wait(&p, &waits));
+    CU_OK(signal(&p, &signals));
+    for (unsigned i = MANY; i-- > 0;) {
+        CU_IS(p.cu->StreamQuery(p.stream), CUDA_ERROR_NOT_READY); /* until the last one is there */
+        raw_vk_timeline_signal(&p.vk, t[i].vk, 100 + i);
+    }
+    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    for (unsigned i = 0; i < MANY; i++) {
+        REQUIRE(raw_vk_timeline_wait(&p.vk, t[i].vk, 200 + i, FAR_MS));
+        shared_timeline_close(&p, &t[i]);
+    }
+    pair_close(&p);
+}
+
+static uint64_t value_of(pair *p, const shared_timeline *t)
+{
+    return raw_vk_timeline_value(&p->vk, t->vk);
+}
+
+static void same_timeline_twice(void)
+{
+    static const char row[] = "batch_same_timeline_twice";
+    pair p;
+    shared_timeline t;
+    batch rising = {0}, falling = {0}, waits = {0};
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &t);
+    add(&rising, t.cu, 1);
+    add(&rising, t.cu, 2);
+    CUresult result = signal(&p, &rising), after = stream_result(&p, FAR_MS);
+    MEASURED(row, "signals of 1 and 2: %s, the stream %s, value %llu", raw_cuda_result_name(result),
+             raw_cuda_result_name(after), (unsigned long long)value_of(&p, &t));
+    CU_OK(after);
+    if (p.cu->software) {
+        CU_OK(result);
+        REQUIRE_EQ(value_of(&p, &t), 2);
+    }
+    add(&falling, t.cu, 12);
+    add(&falling, t.cu, 11);
+    result = signal(&p, &falling);
+    CU_OK(stream_result(&p, FAR_MS));
+    MEASURED(row, "signals of 12 and 11: %s, value %llu", raw_cuda_result_name(result),
+             (unsigned long long)value_of(&p, &t));
+    if (p.cu->software) {
+        CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+        REQUIRE_EQ(value_of(&p, &t), 2);
+    }
+    raw_vk_timeline_signal(&p.vk, t.vk, 20);
+    add(&waits, t.cu, 20);
+    add(&waits, t.cu, 19);
+    result = wait(&p, &waits);
+    after = stream_result(&p, 3000);
+    MEASURED(row, "waits for 20 and 19, both reached: %s, the stream %s", raw_cuda_result_name(result),
+             raw_cuda_result_name(after));
+    if (p.cu->software) {
+        CU_OK(result);
+        CU_OK(after);
+    }
+    if (after != CUDA_SUCCESS) test_pass();
+    shared_timeline_close(&p, &t);
+    pair_close(&p);
+}
+
+static void same_binary_twice(void)
+{
+    static const char row[] = "batch_same_binary_twice";
+    pair p;
+    shared_binary s;
+    batch twice = {0};
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    add(&twice, s.cu, 0);
+    add(&twice, s.cu, 0);
+    CUresult result = signal(&p, &twice), after = stream_result(&p, 3000);
+    MEASURED(row, "two signals: %s, the stream %s", raw_cuda_result_name(result),
+             raw_cuda_result_name(after));
+    if (!p.cu->software) {
+        bool first = raw_binary_wait(&p.vk, p.cu, &s.peer, 1000);
+        MEASURED(row, "Vulkan's first wait: %s", first ? "taken" : "not there");
+        if (first)
+            MEASURED(row, "Vulkan's second wait: %s",
+                     raw_binary_wait(&p.vk, p.cu, &s.peer, 1000) ? "taken" : "not there");
+        test_pass();
+    }
+    CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(!raw_binary_wait(&p.vk, p.cu, &s.peer, 20));
+    raw_binary_signal(&p.vk, p.cu, &s.peer);
+    CU_IS(wait(&p, &twice), CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS)); /* still there */
+    shared_binary_close(&p, &s);
+    pair_close(&p);
+}
+
+/* An element that may be refused, third of four; a refused call does nothing at all. */
+static void one_bad_element(void)
+{
+    static const char row[] = "batch_one_bad_element";
+    static const char *const kinds[] = {"an unknown flag", "the NvSciBuf flag", "a reserved word",
+                                        "a reserved word of params"};
+    pair p;
+    shared_timeline t[COUNT];
+    pair_open(&p);
+    for (unsigned i = 0; i < COUNT; i++)
+        shared_timeline_open(&p, 0, &t[i]);
+    for (unsigned kind = 0; kind < 4; kind++) {
+        batch signals = {0}, waits = {0};
+        uint64_t value = 10 * (kind + 1);
+        for (unsigned i = 0; i < COUNT; i++) {
+            add(&signals, t[i].cu, value);
+            add(&waits, t[i].cu, value + 1); /* nobody has signalled that */
+        }
+        if (kind == 0) signals.signals[2].flags = waits.waits[2].flags = 0x80000000u;
+        if (kind == 1) signals.signals[2].flags = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC;
+        if (kind == 1) waits.waits[2].flags = CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC;
+        if (kind == 2) signals.signals[2].reserved[15] = waits.waits[2].reserved[15] = 1;
+        if (kind == 3) signals.signals[2].params.reserved[7] = 1;
+        if (kind == 3) waits.waits[2].params.reserved[7] = 1;
+        CUresult result = signal(&p, &signals);
+        CU_OK(stream_result(&p, FAR_MS));
+        unsigned came = 0;
+        for (unsigned i = 0; i < COUNT; i++)
+            came += value_of(&p, &t[i]) == value;
+        MEASURED(row, "signals with %s: %s, %u of %d came", kinds[kind], raw_cuda_result_name(result), came,
+                 COUNT);
+        REQUIRE_EQ(came, result == CUDA_SUCCESS ? COUNT : 0);
+        if (p.cu->software && kind < 2) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+
+        result = wait(&p, &waits);
+        CUresult after = stream_result(&p, 20);
+        MEASURED(row, "waits with %s: %s, the stream %s", kinds[kind], raw_cuda_result_name(result),
+                 raw_cuda_result_name(after));
+        CU_IS(after, result == CUDA_SUCCESS ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS);
+        if (p.cu->software && kind < 2) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+        for (unsigned i = 0; i < COUNT; i++)
+            raw_vk_timeline_signal(&p.vk, t[i].vk, value + 1);
+        CU_OK(stream_result(&p, FAR_MS));
+    }
+    batch none = {0};
+    MEASURED(row, "no element: signal %s, wait %s", raw_cuda_result_name(signal(&p, &none)),
+             raw_cuda_result_name(wait(&p, &none)));
+    CU_OK(stream_result(&p, FAR_MS));
+    for (unsigned i = 0; i < COUNT; i++)
+        shared_timeline_close(&p, &t[i]);
+    pair_close(&p);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, by_size);
+    return values[count / 2];
+}
+
+/* The host's time for one call of n and for n calls of 1, in turn. */
+static void costs(void)
+{
+    enum { ROUNDS = 301, MOST = 16 };
+    static double one_signal[ROUNDS], many_signals[ROUNDS], one_wait[ROUNDS], many_waits[ROUNDS];
+    pair p;
+    shared_timeline t[MOST];
+    uint64_t value = 0;
+    pair_open(&p);
+    for (unsigned i = 0; i < MOST; i++)
+        shared_timeline_open(&p, 0, &t[i]);
+    for (unsigned n = 2; n <= MOST; n *= 2) {
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            batch once = {0};
+            ++value;
+            for (unsigned i = 0; i < n; i++)
+                add(&once, t[i].cu, value);
+            double start = test_now_us();
+            CU_OK(signal(&p, &once));
+            one_signal[round] = test_now_us() - start;
+            start = test_now_us();
+            CU_OK(wait(&p, &once)); /* reached by the signals before it */
+            one_wait[round] = test_now_us() - start;
+            CU_OK(p.cu->StreamSynchronize(p.stream));
+            ++value;
+            start = test_now_us();
+            for (unsigned i = 0; i < n; i++)
+                CU_OK(raw_cuda_signal(p.cu, t[i].cu, value, p.stream));
+            many_signals[round] = test_now_us() - start;
+            start = test_now_us();
+            for (unsigned i = 0; i < n; i++)
+                CU_OK(raw_cuda_wait(p.cu, t[i].cu, value, p.stream));
+            many_waits[round] = test_now_us() - start;
+            CU_OK(p.cu->StreamSynchronize(p.stream));
+        }
+        MEASURED("batch_cost", "%u signals: one call %.2f us, %u calls %.2f us (medians of %d)", n,
+                 median(one_signal, ROUNDS), n, median(many_signals, ROUNDS), ROUNDS);
+        MEASURED("batch_cost", "%u waits: one call %.2f us, %u calls %.2f us (medians of %d)", n,
+                 median(one_wait, ROUNDS), n, median(many_waits, ROUNDS), ROUNDS);
+    }
+    for (unsigned i = 0; i < MOST; i++)
+        shared_timeline_close(&p, &t[i]);
+    pair_close(&p);
+}
+
+const test_case batch_cases[] = {
+    {.name = "batch.four_timelines", .run = four_timelines, .mark = TEST_BOTH},
+    {.name = "batch.two_of_each", .run = two_of_each, .mark = TEST_BOTH},
+    {.name = "batch.four_binaries", .run = four_binaries, .mark = TEST_BOTH},
+    {.name = "batch.thirty_two", .run = thirty_two, .mark = TEST_BOTH},
+    {.name = "batch.same_timeline_twice",
+     .run = same_timeline_twice,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "the twin refuses values that do not rise within a call; NVIDIA's answers are reported"},
+    {.name = "batch.same_binary_twice",
+     .run = same_binary_twice,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "no partner can come between; NVIDIA's answers are reported"},
+    {.name = "batch.one_bad_element",
+     .run = one_bad_element,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "cuda.h wants flags to be zero, which the twin checks; both do all of a call or nothing"},
+    {.name = "batch.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},
+    {.name = NULL}};

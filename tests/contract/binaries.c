@@ -1,0 +1,381 @@
+/* Contract rows: binary semaphores in CUDA streams. The other side is Vulkan, or is played by the twin where
+ * Vulkan's driver exports none (raw_binary.h). SPDX-License-Identifier: MIT */
+#include "binaries.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { SIZE = 65536 };
+
+void shared_binary_open(pair *p, shared_binary *out)
+{
+    raw_binary_create(&p->vk, p->cu, &out->peer);
+    CU_OK(raw_cuda_import_binary(p->cu, raw_binary_fd(&p->vk, &out->peer), &out->cu));
+}
+
+void shared_binary_close(pair *p, shared_binary *binary)
+{
+    CU_OK(p->cu->DestroyExternalSemaphore(binary->cu));
+    raw_binary_destroy(&p->vk, &binary->peer);
+}
+
+static void require_words(const uint32_t *words, size_t count, uint32_t expected)
+{
+    for (size_t i = 0; i < count; i++)
+        REQUIRE_EQ(words[i], expected);
+}
+
+static void vulkan_can_export(void)
+{
+    pair p;
+    pair_open(&p);
+    VkExternalSemaphoreProperties properties = raw_binary_properties(&p.vk);
+    MEASURED("binary_opaque_fd", "features 0x%x, compatible 0x%x, export from imported 0x%x",
+             (unsigned)properties.externalSemaphoreFeatures, (unsigned)properties.compatibleHandleTypes,
+             (unsigned)properties.exportFromImportedHandleTypes);
+    if (!p.cu->software)
+        REQUIRE(properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
+    pair_close(&p);
+}
+
+static void vulkan_waits_for_cuda(void)
+{
+    pair p;
+    shared_binary ready;
+    shared_buffer b;
+    raw_vk_buffer host;
+    pair_open(&p);
+    shared_binary_open(&p, &ready);
+    shared_buffer_open(&p, SIZE, 0, false, &b);
+    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_HOST, &host);
+    for (uint32_t turn = 0; turn < 10; turn++) {
+        raw_binary_turn copy = {.queue = turn % p.vk.queue_count % 3, .wait = &ready.peer};
+        CU_OK(p.cu->MemsetD32Async(b.pointer, 0xc0da0000u + turn, SIZE / 4, p.stream));
+        CU_OK(raw_cuda_signal(p.cu, ready.cu, 0, p.stream));
+        raw_vk_copy(&p.vk, &b.vk, 0, &host, 0, SIZE, raw_binary_turn_begin(p.cu, &copy));
+        raw_binary_turn_end(p.cu, &copy);
+        raw_vk_idle(&p.vk);
+        require_words(host.mapped, SIZE / 4, 0xc0da0000u + turn);
+    }
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    raw_vk_buffer_destroy(&p.vk, &host);
+    shared_buffer_close(&p, &b);
+    shared_binary_close(&p, &ready);
+    pair_close(&p);
+}
+
+static void cuda_waits_for_vulkan(void)
+{
+    pair p;
+    shared_binary done;
+    shared_buffer b;
+    CUdeviceptr copy = 0;
+    uint32_t *found = malloc(SIZE);
+    pair_open(&p);
+    REQUIRE(found != NULL);
+    shared_binary_open(&p, &done);
+    shared_buffer_open(&p, SIZE, 0, false, &b);
+    CU_OK(p.cu->MemAlloc(&copy, SIZE));
+    for (uint32_t turn = 0; turn < 10; turn++) {
+        raw_binary_turn fill = {.queue = turn % p.vk.queue_count % 3, .signal = &done.peer};
+        raw_vk_fill(&p.vk, &b.vk, 0, SIZE, 0xfeed0000u + turn, raw_binary_turn_begin(p.cu, &fill));
+        raw_binary_turn_end(p.cu, &fill);
+        CU_OK(raw_cuda_wait(p.cu, done.cu, 0, p.stream));
+        CU_OK(p.cu->MemcpyDtoDAsync(copy, b.pointer, SIZE, p.stream));
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        cuda_read(&p, copy, found, SIZE);
+        require_words(found, SIZE / 4, 0xfeed0000u + turn);
+        raw_vk_idle(&p.vk);
+    }
+    free(found);
+    CU_OK(p.cu->MemFree(copy));
+    shared_buffer_close(&p, &b);
+    shared_binary_close(&p, &done);
+    pair_close(&p);
+}
+
+/* One semaphore for each direction, and all of Vulkan's waits for one semaphore on one queue: a wait that was
+ * submitted to another queue would take a signal that is meant for an earlier one (measured: a hang on an
+ * H200; VUID-vkQueueSubmit-pWaitSemaphores-00068). CUDA keeps a word of what Vulkan wrote in the turn before and
+ * writes one; Vulkan keeps that and writes the next. */
+static void alternate(uint32_t queue)
+{
+    enum { TURNS = 1000, HALF = SIZE / 2 };
+    pair p;
+    shared_binary ready, done;
+    shared_buffer b;
+    raw_vk_buffer host;
+    CUdeviceptr history = 0;
+    uint32_t *seen = malloc(TURNS * 4);
+    pair_open(&p);
+    REQUIRE(seen != NULL);
+    shared_binary_open(&p, &ready);
+    shared_binary_open(&p, &done);
+    shared_buffer_open(&p, SIZE, 0, false, &b);
+    raw_vk_buffer_create(&p.vk, TURNS * 4, RAW_VK_HOST, &host);
+    CU_OK(p.cu->MemAlloc(&history, TURNS * 4));
+    for (uint32_t k = 0; k < TURNS; k++) {
+        raw_binary_turn keep = {.queue = queue, .wait = &ready.peer};
+        raw_binary_turn write = {.queue = queue, .signal = &done.peer};
+        CU_OK(p.cu->MemsetD32Async(b.pointer + HALF, ~k, HALF / 4, p.stream));
+        CU_OK(raw_cuda_signal(p.cu, ready.cu, 0, p.stream));
+        raw_vk_copy(&p.vk, &b.vk, SIZE - 4, &host, 4 * k, 4, raw_binary_turn_begin(p.cu, &keep));
+        raw_binary_turn_end(p.cu, &keep);
+        raw_vk_fill(&p.vk, &b.vk, 0, HALF, 1000 + k, raw_binary_turn_begin(p.cu, &write));
+        raw_binary_turn_end(p.cu, &write);
+        CU_OK(raw_cuda_wait(p.cu, done.cu, 0, p.stream));
+        CU_OK(p.cu->MemcpyDtoDAsync(history + 4 * k, b.pointer + HALF - 4, 4, p.stream));
+        if (k % 100 == 99) raw_vk_idle(&p.vk); /* gives the command buffers back */
+    }
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    raw_vk_idle(&p.vk);
+    cuda_read(&p, history, seen, TURNS * 4);
+    for (uint32_t k = 0; k < TURNS; k++) {
+        REQUIRE_EQ(seen[k], 1000 + k);
+        REQUIRE_EQ(((const uint32_t *)host.mapped)[k], ~k);
+    }
+    free(seen);
+    CU_OK(p.cu->MemFree(history));
+    raw_vk_buffer_destroy(&p.vk, &host);
+    shared_buffer_close(&p, &b);
+    shared_binary_close(&p, &ready);
+    shared_binary_close(&p, &done);
+    pair_close(&p);
+}
+
+static void alternations(void)
+{
+    alternate(0);
+}
+
+/* The copy engine's queue, where there is one. */
+static void alternations_on_another_queue(void)
+{
+    pair p;
+    pair_open(&p);
+    uint32_t queues = p.vk.queue_count;
+    pair_close(&p);
+    if (queues < 2) SKIP("one queue family only");
+    alternate(1);
+}
+
+/* The wait takes the signal away: there is nothing left for a second one. */
+static void one_wait_a_signal(void)
+{
+    pair p;
+    shared_binary s;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+    raw_binary_signal(&p.vk, p.cu, &s.peer); /* so it was reset */
+    raw_vk_idle(&p.vk);
+    CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
+    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+    shared_binary_close(&p, &s);
+    pair_close(&p);
+}
+
+/* What a library's descriptor has to be able to say: a signal may be under way already. */
+static void signalled_before_the_import(void)
+{
+    pair p;
+    shared_binary s;
+    pair_open(&p);
+    raw_binary_create(&p.vk, p.cu, &s.peer);
+    raw_binary_signal(&p.vk, p.cu, &s.peer);
+    raw_vk_idle(&p.vk);
+    CU_OK(raw_cuda_import_binary(p.cu, raw_binary_fd(&p.vk, &s.peer), &s.cu));
+    CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
+    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    shared_binary_close(&p, &s);
+    pair_close(&p);
+}
+
+static void imported_twice(void)
+{
+    pair p;
+    shared_binary s;
+    CUexternalSemaphore second = NULL;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    CU_OK(raw_cuda_import_binary(p.cu, raw_binary_fd(&p.vk, &s.peer), &second));
+    raw_binary_signal(&p.vk, p.cu, &s.peer);
+    CU_OK(raw_cuda_wait(p.cu, second, 0, p.stream));
+    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+    raw_vk_idle(&p.vk);
+    CU_OK(p.cu->DestroyExternalSemaphore(second));
+    shared_binary_close(&p, &s);
+    pair_close(&p);
+}
+
+/* cuda.h has the value for "fence objects", which binary semaphores are not. */
+static void values_are_ignored(void)
+{
+    pair p;
+    shared_binary s;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    for (uint64_t value = 7; value > 3; value--) { /* not even backwards means anything */
+        CU_OK(raw_cuda_signal(p.cu, s.cu, value, p.stream));
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+        raw_binary_signal(&p.vk, p.cu, &s.peer);
+        CU_OK(raw_cuda_wait(p.cu, s.cu, UINT64_C(1) << (8 * value), p.stream));
+        CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+        raw_vk_idle(&p.vk);
+    }
+    shared_binary_close(&p, &s);
+    pair_close(&p);
+}
+
+static void fds_return(void)
+{
+    pair p;
+    size_t before = 0;
+    pair_open(&p);
+    for (int turn = 0; turn < 20; turn++) {
+        shared_binary s;
+        raw_binary_create(&p.vk, p.cu, &s.peer);
+        int fd = raw_binary_fd(&p.vk, &s.peer), same = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        CU_OK(raw_cuda_import_binary(p.cu, fd, &s.cu));
+        REQUIRE(!fd_open(fd) || !same_file(fd, same)); /* consumed */
+        close(same);
+        CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, FAR_MS));
+        if (turn % 2 == 0) {
+            shared_binary_close(&p, &s);
+        } else { /* Vulkan's half first */
+            raw_binary_destroy(&p.vk, &s.peer);
+            CU_OK(p.cu->DestroyExternalSemaphore(s.cu));
+        }
+        if (turn == 1) before = test_open_fds();
+    }
+    REQUIRE_EQ(test_open_fds(), before);
+    pair_close(&p);
+}
+
+/* Both imports get a duplicate, so what becomes of the number can be told. Unless refused, the import is used by
+ * nobody: only its answer matters. */
+static void report_import(pair *p, const char *row, const char *what, int fd, bool as_timeline)
+{
+    CUexternalSemaphore semaphore = NULL;
+    int given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    CUresult result = as_timeline ? raw_cuda_import_timeline(p->cu, given, &semaphore)
+                                  : raw_cuda_import_binary(p->cu, given, &semaphore);
+    bool still_open = fd_open(given) && same_file(given, fd);
+    MEASURED(row, "%s: %s, fd %s", what, raw_cuda_result_name(result), still_open ? "open" : "closed");
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalSemaphore(semaphore));
+    if (p->cu->software) {
+        CU_IS(result, CUDA_ERROR_UNKNOWN);
+        REQUIRE(still_open);
+    }
+    if (still_open) close(given);
+    close(fd);
+}
+
+static void imported_as_the_other_type(void)
+{
+    pair p;
+    raw_binary binary;
+    pair_open(&p);
+    VkSemaphore timeline = raw_vk_timeline(&p.vk, 0, true);
+    raw_binary_create(&p.vk, p.cu, &binary);
+    report_import(&p, "semaphore_of_the_other_type", "binary as TIMELINE_SEMAPHORE_FD",
+                  raw_binary_fd(&p.vk, &binary), true);
+    report_import(&p, "semaphore_of_the_other_type", "timeline as OPAQUE_FD",
+                  raw_vk_semaphore_fd(&p.vk, timeline), false);
+    raw_binary_destroy(&p.vk, &binary);
+    raw_vk_semaphore_destroy(&p.vk, timeline);
+    pair_close(&p);
+}
+
+static void wrong_fds(void)
+{
+    static const char row[] = "import_wrong_binary_fd";
+    pair p;
+    raw_vk_buffer memory;
+    int ends[2];
+    pair_open(&p);
+    REQUIRE(pipe(ends) == 0);
+    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &memory);
+    report_import(&p, row, "dev_null", open("/dev/null", O_RDWR | O_CLOEXEC), false);
+    report_import(&p, row, "pipe_read", ends[0], false);
+    report_import(&p, row, "pipe_write", ends[1], false);
+    report_import(&p, row, "eventfd", eventfd(0, EFD_CLOEXEC), false);
+    report_import(&p, row, "program_file", open("/proc/self/exe", O_RDONLY | O_CLOEXEC), false);
+    report_import(&p, row, "memory", raw_vk_buffer_fd(&p.vk, &memory), false);
+    CUexternalSemaphore semaphore = NULL;
+    CUresult result = raw_cuda_import_binary(p.cu, -1, &semaphore);
+    MEASURED(row, "number -1: %s", raw_cuda_result_name(result));
+    REQUIRE(result != CUDA_SUCCESS && semaphore == NULL);
+    raw_vk_buffer_destroy(&p.vk, &memory);
+    pair_close(&p);
+}
+
+static void round_trips(void)
+{
+    enum { TURNS = 200 };
+    pair p;
+    shared_binary there, back;
+    pair_open(&p);
+    shared_binary_open(&p, &there);
+    shared_binary_open(&p, &back);
+    for (uint32_t queue = 0; queue < p.vk.queue_count && queue < 3; queue++) {
+        double start = test_now_us();
+        for (int k = 0; k < TURNS; k++) {
+            raw_binary_turn turn = {.queue = queue, .wait = &there.peer, .signal = &back.peer};
+            VkCommandBuffer nothing = raw_vk_begin(&p.vk, queue);
+            CU_OK(raw_cuda_signal(p.cu, there.cu, 0, p.stream));
+            raw_vk_submit(&p.vk, nothing, raw_binary_turn_begin(p.cu, &turn));
+            raw_binary_turn_end(p.cu, &turn);
+            CU_OK(raw_cuda_wait(p.cu, back.cu, 0, p.stream));
+        }
+        CU_OK(p.cu->StreamSynchronize(p.stream));
+        MEASURED("binary_round_trip", "queue family %u%s: %.1f us", queue,
+                 there.peer.peer >= 0 ? ", the other side played" : "", (test_now_us() - start) / TURNS);
+        raw_vk_idle(&p.vk);
+    }
+    shared_binary_close(&p, &there);
+    shared_binary_close(&p, &back);
+    pair_close(&p);
+}
+
+const test_case binary_cases[] = {
+    {.name = "binary.vulkan_can_export",
+     .run = vulkan_can_export,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "lavapipe exports none; the twin's CUDA half serves them with a partner that tests play"},
+    {.name = "binary.vulkan_waits_for_cuda", .run = vulkan_waits_for_cuda, .mark = TEST_BOTH},
+    {.name = "binary.cuda_waits_for_vulkan", .run = cuda_waits_for_vulkan, .mark = TEST_BOTH},
+    {.name = "binary.alternations", .run = alternations, .mark = TEST_BOTH},
+    {.name = "binary.alternations_on_another_queue", .run = alternations_on_another_queue, .mark = TEST_BOTH},
+    {.name = "binary.one_wait_a_signal", .run = one_wait_a_signal, .mark = TEST_BOTH},
+    {.name = "binary.signalled_before_the_import", .run = signalled_before_the_import, .mark = TEST_BOTH},
+    {.name = "binary.imported_twice", .run = imported_twice, .mark = TEST_BOTH},
+    {.name = "binary.values_are_ignored", .run = values_are_ignored, .mark = TEST_BOTH},
+    {.name = "binary.fds_return", .run = fds_return, .mark = TEST_BOTH},
+    {.name = "binary.imported_as_the_other_type",
+     .run = imported_as_the_other_type,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "the twin refuses each and leaves the fd open; NVIDIA's answers are reported"},
+    {.name = "binary.wrong_fds",
+     .run = wrong_fds,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "the twin refuses each and leaves the fd open; NVIDIA's answers are reported"},
+    {.name = "binary.round_trips",
+     .run = round_trips,
+     .mark = TEST_BOTH,
+     .reason = "reported, never asserted"},
+    {.name = NULL}};

@@ -1,0 +1,368 @@
+/* Contract rows: Vulkan images as mipmapped arrays, where they work. SPDX-License-Identifier: MIT */
+#include "images.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every level of odd and even sizes, dedicated and not. */
+static void check_format(int which)
+{
+    static const uint32_t sizes[][2] = {{253, 127}, {256, 128}};
+    const image_format *format = &image_formats[which];
+    pair p;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    for (size_t s = 0; s < 2; s++)
+        for (int dedicated = 0; dedicated < 2; dedicated++) {
+            shared_image image;
+            const uint32_t levels = image_full_chain(sizes[s][0], sizes[s][1]);
+            shared_image_open(&p, format, sizes[s][0], sizes[s][1], levels, dedicated ? RAW_VK_DEDICATED : 0,
+                              &image);
+            for (uint32_t level = 0; level < levels; level++)
+                require_same_image(&p, module, format, &image.vk, image.mipmap, level, 100 * level);
+            shared_image_close(&p, &image);
+        }
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+static void rgba8(void)
+{
+    check_format(IMAGE_RGBA8);
+}
+
+static void bgra8(void)
+{
+    check_format(IMAGE_BGRA8);
+}
+
+static void rgba16f(void)
+{
+    check_format(IMAGE_RGBA16F);
+}
+
+static void r32f(void)
+{
+    check_format(IMAGE_R32F);
+}
+
+static void rgba32f(void)
+{
+    check_format(IMAGE_RGBA32F);
+}
+
+/* A level that is written leaves the others as they were. */
+static void levels_are_apart(void)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    enum { LEVELS = 8 };
+    pair p;
+    shared_image image;
+    unsigned char *expected[LEVELS], *found = malloc(253 * 127 * 4);
+    pair_open(&p);
+    REQUIRE(found != NULL);
+    shared_image_open(&p, format, 253, 127, LEVELS, 0, &image);
+    for (uint32_t i = 0; i < LEVELS; i++) {
+        const VkExtent3D extent = raw_vk_image_extent(&image.vk, i);
+        expected[i] = image_pattern(format, extent, 40 + i);
+        CU_OK(raw_cuda_write_array(p.cu, image_level(&p, image.mipmap, i), expected[i], extent.width * 4,
+                                   extent.height));
+    }
+    CU_OK(p.cu->CtxSynchronize());
+    for (uint32_t i = 0; i < LEVELS; i++) {
+        raw_vk_image_read(&p.vk, &image.vk, i, found);
+        REQUIRE_EQ_BYTES(found, expected[i], raw_vk_image_bytes(&image.vk, i));
+        free(expected[i]);
+    }
+    free(found);
+    shared_image_close(&p, &image);
+    pair_close(&p);
+}
+
+static void at_an_offset(void)
+{
+    pair p;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    for (int f = 0; f < IMAGE_FORMATS; f++) {
+        const image_format *format = &image_formats[f];
+        raw_vk_image vk;
+        CUexternalMemory memory;
+        CUmipmappedArray mipmap;
+        raw_vk_image_desc desc = image_desc(format, 253, 127, 8, 0);
+        desc.min_offset = 70000;
+        raw_vk_image_create(&p.vk, &desc, &vk);
+        REQUIRE(vk.offset >= 70000);
+        const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_map_image(p.cu, memory, vk.offset, &array, 8, &mipmap));
+        require_same_image(&p, module, format, &vk, mipmap, 0, 1);
+        require_same_image(&p, module, format, &vk, mipmap, 7, 2);
+        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p.cu->DestroyExternalMemory(memory));
+        raw_vk_image_destroy(&p.vk, &vk);
+    }
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* One VkDeviceMemory, one import: two images and a buffer in it. */
+static void with_others_in_one_import(void)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA16F];
+    enum { BUFFER = 100000 };
+    pair p;
+    raw_vk_buffer buffer;
+    raw_vk_image vk[2];
+    CUexternalMemory memory;
+    CUmipmappedArray mipmap[2];
+    CUdeviceptr pointer;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    raw_vk_image_desc desc = image_desc(format, 200, 100, 8, 0);
+    const VkMemoryRequirements needs = raw_vk_image_needs(&p.vk, &desc);
+    const VkDeviceSize second = (needs.size + needs.alignment - 1) / needs.alignment * needs.alignment;
+    VkDeviceSize granularity = p.vk.properties.limits.bufferImageGranularity;
+    if (granularity < 65536) granularity = 65536;
+    raw_vk_buffer_create_at(&p.vk, BUFFER,
+                            (second + needs.size + granularity - 1) / granularity * granularity,
+                            RAW_VK_EXPORT, &buffer);
+    raw_vk_image_create_in(&p.vk, &desc, &buffer, &vk[0]);
+    desc.min_offset = second;
+    raw_vk_image_create_in(&p.vk, &desc, &buffer, &vk[1]);
+    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk[0]);
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &buffer), buffer.allocation_size, false,
+                                 &memory));
+    CU_OK(raw_cuda_map_buffer(p.cu, memory, buffer.offset, BUFFER, &pointer));
+    for (int i = 0; i < 2; i++)
+        CU_OK(raw_cuda_map_image(p.cu, memory, vk[i].offset, &array, 8, &mipmap[i]));
+    require_same_memory(&p, &buffer, 0, pointer, BUFFER, 8);
+    for (int i = 0; i < 2; i++) {
+        require_same_image(&p, module, format, &vk[i], mipmap[i], 0, 3);
+        require_same_image(&p, module, format, &vk[i], mipmap[i], 7, 4);
+    }
+    require_same_memory(&p, &buffer, 0, pointer, BUFFER, 9);
+    for (int i = 0; i < 2; i++)
+        CU_OK(p.cu->MipmappedArrayDestroy(mipmap[i]));
+    require_same_memory(&p, &buffer, 0, pointer, BUFFER, 10); /* the buffer's mapping goes on alone */
+    CU_OK(p.cu->MemFree(pointer));
+    CU_OK(p.cu->DestroyExternalMemory(memory));
+    for (int i = 0; i < 2; i++)
+        raw_vk_image_destroy(&p.vk, &vk[i]);
+    raw_vk_buffer_destroy(&p.vk, &buffer);
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+static void level_descriptors(void)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA16F];
+    pair p;
+    shared_image image;
+    CUDA_ARRAY3D_DESCRIPTOR desc;
+    CUDA_RESOURCE_DESC resource;
+    CUsurfObject surface;
+    pair_open(&p);
+    shared_image_open(&p, format, 253, 127, 8, 0, &image);
+    for (uint32_t i = 0; i < 8; i++) {
+        const VkExtent3D extent = raw_vk_image_extent(&image.vk, i);
+        CU_OK(p.cu->Array3DGetDescriptor(&desc, image_level(&p, image.mipmap, i)));
+        REQUIRE_EQ(desc.Width, extent.width);
+        REQUIRE_EQ(desc.Height, extent.height);
+        REQUIRE(desc.Depth <= 1);
+        REQUIRE_EQ(desc.Format, format->cu);
+        REQUIRE_EQ(desc.NumChannels, format->channels);
+    }
+    MEASURED("cuMipmappedArrayGetLevel", "asked twice: %s",
+             image_level(&p, image.mipmap, 3) == image_level(&p, image.mipmap, 3) ? "the same handle"
+                                                                                  : "another handle");
+    CUarray level = image_level(&p, image.mipmap, 2);
+    CU_OK(raw_cuda_surface(p.cu, level, &surface));
+    CU_OK(p.cu->SurfObjectGetResourceDesc(&resource, surface));
+    REQUIRE_EQ(resource.resType, CU_RESOURCE_TYPE_ARRAY);
+    MEASURED("cuSurfObjectGetResourceDesc", "gives %s",
+             resource.res.array.hArray == level ? "the level's handle" : "another handle");
+    if (p.cu->software) REQUIRE(resource.res.array.hArray == level);
+    CU_OK(p.cu->SurfObjectDestroy(surface));
+    shared_image_close(&p, &image);
+    pair_close(&p);
+}
+
+static void color_attachment(void)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    pair p;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    for (int attachment = 0; attachment < 2; attachment++)
+        for (int flag = 0; flag < 2; flag++) {
+            raw_vk_image vk;
+            CUexternalMemory memory;
+            CUmipmappedArray mipmap;
+            raw_vk_image_desc desc = image_desc(format, 253, 127, 8, RAW_VK_DEDICATED);
+            if (attachment) desc.usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
+            raw_vk_image_create(&p.vk, &desc, &vk);
+            CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
+            if (flag) array.Flags |= CUDA_ARRAY3D_COLOR_ATTACHMENT;
+            CU_OK(
+                raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, true, &memory));
+            CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap));
+            size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 3) +
+                           count_wrong_bytes(&p, format, &vk, mipmap, 7, 4);
+            MEASURED("color_attachment", "usage %s, flag %s: %zu wrong bytes", attachment ? "yes" : "no",
+                     flag ? "yes" : "no", wrong);
+            if (attachment == flag || p.cu->software) {
+                require_same_image(&p, module, format, &vk, mipmap, 0, 5);
+                require_same_image(&p, module, format, &vk, mipmap, 7, 6);
+            }
+            CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+            CU_OK(p.cu->DestroyExternalMemory(memory));
+            raw_vk_image_destroy(&p.vk, &vk);
+        }
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+static void every_queue_family(void)
+{
+    const VkQueueFlags can = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    pair p;
+    shared_image image;
+    raw_vk_buffer staging;
+    pair_open(&p);
+    shared_image_open(&p, format, 253, 127, 8, RAW_VK_DEDICATED, &image);
+    const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
+    const size_t row = extent.width * format->texel, size = row * extent.height;
+    unsigned char *found = malloc(size);
+    REQUIRE(found != NULL);
+    raw_vk_buffer_create(&p.vk, size, RAW_VK_HOST, &staging);
+    CUarray array = image_level(&p, image.mipmap, 0);
+    for (uint32_t q = 0; q < p.vk.queue_count; q++) {
+        if ((p.vk.queues[q].flags & can) == 0) continue; /* video engines and such */
+        const raw_vk_job job = {.queue = q};
+        unsigned char *expected = image_pattern(format, extent, 50 + q);
+        memcpy(staging.mapped, expected, size);
+        raw_vk_image_from_buffer(&p.vk, &image.vk, 0, &staging, 0, &job);
+        CU_OK(raw_cuda_read_array(p.cu, array, found, row, extent.height));
+        REQUIRE_EQ_BYTES(found, expected, size);
+        for (size_t i = 0; i < size; i++)
+            expected[i] = (unsigned char)~expected[i];
+        CU_OK(raw_cuda_write_array(p.cu, array, expected, row, extent.height));
+        CU_OK(p.cu->CtxSynchronize());
+        raw_vk_image_to_buffer(&p.vk, &image.vk, 0, &staging, 0, &job);
+        REQUIRE_EQ_BYTES(staging.mapped, expected, size);
+        free(expected);
+    }
+    free(found);
+    raw_vk_buffer_destroy(&p.vk, &staging);
+    shared_image_close(&p, &image);
+    pair_close(&p);
+}
+
+/* All frames are submitted ahead: a kernel paints, Vulkan copies the image away, a timeline orders them. */
+static void frames_ahead(void)
+{
+    enum { FRAMES = 24, W = 61, H = 37, SIZE = W * H * 4, STRIDE = (SIZE + 15) / 16 * 16 };
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    pair p;
+    shared_image image;
+    shared_timeline t;
+    raw_vk_buffer frames;
+    CUsurfObject surface;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    CUfunction kernel = raw_cuda_function(p.cu, module, "image_write_uchar4");
+    shared_image_open(&p, format, W, H, 1, RAW_VK_DEDICATED, &image);
+    shared_timeline_open(&p, 0, &t);
+    raw_vk_buffer_create(&p.vk, FRAMES * STRIDE, RAW_VK_HOST, &frames);
+    CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 0), &surface));
+    const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
+    for (unsigned k = 0; k < FRAMES; k++) {
+        int width = W, height = H;
+        void *args[] = {&surface, &width, &height, &k};
+        CU_OK(raw_cuda_wait(p.cu, t.cu, 2 * (uint64_t)k, p.stream));
+        CU_OK(p.cu->LaunchKernel(kernel, 2, 5, 1, 32, 8, 1, 0, p.stream, args, NULL));
+        CU_OK(raw_cuda_signal(p.cu, t.cu, 2 * (uint64_t)k + 1, p.stream));
+        raw_vk_image_to_buffer(&p.vk, &image.vk, 0, &frames, (VkDeviceSize)k * STRIDE,
+                               &(raw_vk_job){.queue = k % (p.vk.queue_count < 3 ? p.vk.queue_count : 3),
+                                             .wait = t.vk,
+                                             .wait_value = 2 * (uint64_t)k + 1,
+                                             .signal = t.vk,
+                                             .signal_value = 2 * (uint64_t)k + 2,
+                                             .pending = true});
+    }
+    REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 2 * FRAMES, 20000));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    raw_vk_idle(&p.vk);
+    for (unsigned k = 0; k < FRAMES; k++) {
+        unsigned char *expected = image_pattern(format, extent, k);
+        REQUIRE_EQ_BYTES((const unsigned char *)frames.mapped + (size_t)k * STRIDE, expected, SIZE);
+        free(expected);
+    }
+    CU_OK(p.cu->SurfObjectDestroy(surface));
+    raw_vk_buffer_destroy(&p.vk, &frames);
+    shared_timeline_close(&p, &t);
+    shared_image_close(&p, &image);
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* Two images of Vulkan on one memory, one of them imported. */
+static void second_vulkan_image(void)
+{
+    const image_format *format = &image_formats[IMAGE_R32F];
+    pair p;
+    shared_image image;
+    raw_vk_image again;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    shared_image_open(&p, format, 253, 127, 8, 0, &image);
+    raw_vk_image_import(&p.vk, raw_vk_image_fd(&p.vk, &image.vk), &image.vk, &again);
+    raw_vk_image_first_layout(&p.vk, &again, NULL); /* contents undefined from here on */
+    require_same_image(&p, module, format, &again, image.mipmap, 0, 7);
+    require_same_image(&p, module, format, &image.vk, image.mipmap, 7, 8);
+    raw_vk_image_destroy(&p.vk, &again);
+    shared_image_close(&p, &image);
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+static void fds_return(void)
+{
+    pair p;
+    size_t before = 0;
+    pair_open(&p);
+    for (int turn = 0; turn < 20; turn++) {
+        shared_image image;
+        CUsurfObject surface;
+        shared_image_open(&p, &image_formats[turn % IMAGE_FORMATS], 64, 64, 7,
+                          turn % 2 ? RAW_VK_DEDICATED : 0, &image);
+        CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 1), &surface));
+        CU_OK(p.cu->SurfObjectDestroy(surface));
+        shared_image_close(&p, &image);
+        if (turn == 1) before = test_open_fds();
+    }
+    REQUIRE_EQ(test_open_fds(), before);
+    pair_close(&p);
+}
+
+const test_case image_cases[] = {
+    {.name = "images.rgba8", .run = rgba8, .mark = TEST_BOTH},
+    {.name = "images.bgra8", .run = bgra8, .mark = TEST_BOTH},
+    {.name = "images.rgba16f", .run = rgba16f, .mark = TEST_BOTH},
+    {.name = "images.r32f", .run = r32f, .mark = TEST_BOTH},
+    {.name = "images.rgba32f", .run = rgba32f, .mark = TEST_BOTH},
+    {.name = "images.levels_are_apart", .run = levels_are_apart, .mark = TEST_BOTH},
+    {.name = "images.at_an_offset", .run = at_an_offset, .mark = TEST_BOTH},
+    {.name = "images.with_others_in_one_import", .run = with_others_in_one_import, .mark = TEST_BOTH},
+    {.name = "images.level_descriptors", .run = level_descriptors, .mark = TEST_BOTH},
+    {.name = "images.color_attachment",
+     .run = color_attachment,
+     .mark = TEST_BOTH,
+     .reason = "right where the flag says what the usage says; the rest is reported"},
+    {.name = "images.every_queue_family", .run = every_queue_family, .mark = TEST_BOTH},
+    {.name = "images.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH},
+    {.name = "images.second_vulkan_image", .run = second_vulkan_image, .mark = TEST_BOTH},
+    {.name = "images.fds_return", .run = fds_return, .mark = TEST_BOTH},
+    {.name = NULL}};

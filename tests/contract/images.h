@@ -1,0 +1,58 @@
+/* What the image rows share: the formats, an image in both APIs, and its texels compared on either side.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_IMAGES_H_
+#define CULVERT_TESTS_IMAGES_H_
+
+#include "contract.h"
+#include "raw_cuda_image.h"
+#include "raw_vulkan_image.h"
+
+typedef struct image_format {
+    const char *name;
+    VkFormat vk;
+    CUarray_format cu;
+    unsigned channels;
+    size_t texel;              /* bytes */
+    const char *kernel;        /* the type that its kernels are named after */
+    VkClearColorValue color;   /* what an image is cleared to ... */
+    unsigned char cleared[16]; /* ... and the bytes of a texel then */
+} image_format;
+
+enum { IMAGE_RGBA8, IMAGE_BGRA8, IMAGE_RGBA16F, IMAGE_R32F, IMAGE_RGBA32F, IMAGE_FORMATS };
+extern const image_format image_formats[IMAGE_FORMATS];
+
+/* A Vulkan image imported by CUDA and mapped whole. */
+typedef struct shared_image {
+    const image_format *format;
+    raw_vk_image vk;
+    CUexternalMemory memory;
+    CUmipmappedArray mipmap;
+} shared_image;
+
+raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height, uint32_t levels,
+                             unsigned vk_flags);
+/* Exportable, and dedicated on both sides where vk_flags say RAW_VK_DEDICATED. */
+void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height, uint32_t levels,
+                       unsigned vk_flags, shared_image *out);
+void shared_image_close(pair *p, shared_image *image);
+CUDA_ARRAY3D_DESCRIPTOR image_cuda_desc(const image_format *format, const raw_vk_image *image);
+uint32_t image_full_chain(uint32_t width, uint32_t height);
+
+CUarray image_level(const pair *p, CUmipmappedArray mipmap, uint32_t level);
+/* The texels that the kernels write, freed by the caller. */
+unsigned char *image_pattern(const image_format *format, VkExtent3D extent, unsigned seed);
+size_t image_wrong_bytes(const unsigned char *found, const unsigned char *expected, size_t size);
+/* A kernel over a whole level on the pair's stream, waited for. `argument` is the seed or the texels. */
+void image_launch(const pair *p, CUmodule module, const char *verb, const image_format *format,
+                  CUsurfObject surface, VkExtent3D extent, void *argument);
+/* All ways of reading and writing a level: by array copy and by kernel, from and to Vulkan. Ends the case on
+ * a wrong byte. */
+void require_same_image(pair *p, CUmodule module, const image_format *format, const raw_vk_image *image,
+                        CUmipmappedArray mipmap, uint32_t level, unsigned seed);
+/* The same by array copies only, both ways, counted: for rows that report. */
+size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
+                         CUmipmappedArray mipmap, uint32_t level, unsigned seed);
+
+extern const test_case image_cases[], image_error_cases[], image_measured_cases[];
+
+#endif

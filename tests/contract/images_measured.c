@@ -1,0 +1,383 @@
+/* Contract rows that report: LINEAR images, several mappings of one import, what destroying waits for, what is
+ * left after a sticky error and after a reset, and what mapping costs. SPDX-License-Identifier: MIT */
+#include "images.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DELAY_US    50000
+#define RESET_CHILD "CULVERT_TEST_IMAGE_RESET_CHILD" /* set for that child only */
+
+/* LINEAR images map without an error on NVIDIA's driver, and are not what the array shows. */
+static void linear(void)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    pair p;
+    raw_vk_image vk;
+    CUexternalMemory memory;
+    CUmipmappedArray mipmap = NULL;
+    pair_open(&p);
+    const raw_vk_image_desc desc = image_desc(format, 256, 128, 1, RAW_VK_LINEAR);
+    if (!raw_vk_image_supported(&p.vk, &desc)) SKIP("no LINEAR image that can be exported");
+    raw_vk_image_create(&p.vk, &desc, &vk);
+    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap);
+    MEASURED("linear_image", "mapping: %s", raw_cuda_result_name(result));
+    if (result == CUDA_SUCCESS) {
+        size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 1);
+        MEASURED("linear_image", "%zu wrong bytes of %zu, both ways", wrong, 2 * raw_vk_image_bytes(&vk, 0));
+        if (p.cu->software) REQUIRE_EQ(wrong, 0);
+        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+    }
+    CU_OK(p.cu->DestroyExternalMemory(memory));
+    raw_vk_image_destroy(&p.vk, &vk);
+    pair_close(&p);
+}
+
+static void several_mappings(void)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    pair p;
+    pair_open(&p);
+    for (int dedicated = 0; dedicated < 2; dedicated++) {
+        const char *what = dedicated ? "dedicated" : "not dedicated";
+        shared_image image;
+        CUmipmappedArray second = NULL;
+        CUdeviceptr pointer = 0;
+        shared_image_open(&p, format, 256, 128, 9, dedicated ? RAW_VK_DEDICATED : 0, &image);
+        const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &image.vk);
+        CUresult result = raw_cuda_map_image(p.cu, image.memory, image.vk.offset, &array, 9, &second);
+        MEASURED("second_mapping_of_an_image", "%s: %s", what, raw_cuda_result_name(result));
+        if (p.cu->software) REQUIRE(result == CUDA_SUCCESS);
+        if (result == CUDA_SUCCESS) {
+            size_t wrong = count_wrong_bytes(&p, format, &image.vk, second, 0, 2) +
+                           count_wrong_bytes(&p, format, &image.vk, image.mipmap, 8, 3);
+            MEASURED("second_mapping_of_an_image", "%s: %zu wrong bytes", what, wrong);
+            REQUIRE_EQ(wrong, 0);
+            CU_OK(p.cu->MipmappedArrayDestroy(second));
+            REQUIRE_EQ(count_wrong_bytes(&p, format, &image.vk, image.mipmap, 0, 4), 0);
+        }
+        /* A buffer over the same bytes: the image's own order of texels shows. */
+        result = raw_cuda_map_buffer(p.cu, image.memory, 0, image.vk.size, &pointer);
+        MEASURED("buffer_over_an_image", "%s: %s", what, raw_cuda_result_name(result));
+        if (p.cu->software) REQUIRE(result == CUDA_SUCCESS);
+        if (result == CUDA_SUCCESS) {
+            const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
+            unsigned char *expected = image_pattern(format, extent, 5), found[256 * 4];
+            CU_OK(raw_cuda_write_array(p.cu, image_level(&p, image.mipmap, 0), expected, 256 * 4, 128));
+            CU_OK(p.cu->CtxSynchronize());
+            cuda_read(&p, pointer, found, sizeof found);
+            MEASURED("buffer_over_an_image", "%s: its first row reads as %s", what,
+                     memcmp(found, expected, sizeof found) == 0 ? "the image's first row" : "something else");
+            free(expected);
+            CU_OK(p.cu->MemFree(pointer));
+        }
+        shared_image_close(&p, &image);
+    }
+    pair_close(&p);
+}
+
+/* Nothing is required of NVIDIA's driver here, nor done with it afterwards. */
+static void memory_destroyed_first(void)
+{
+    static const char name[] = "destroy_memory_before_its_image";
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    pair p;
+    shared_image image;
+    CUsurfObject surface = 0;
+    pair_open(&p);
+    shared_image_open(&p, format, 256, 128, 1, RAW_VK_DEDICATED, &image);
+    const CUarray level = image_level(&p, image.mipmap, 0);
+    unsigned char *expected = image_pattern(format, raw_vk_image_extent(&image.vk, 0), 6);
+    unsigned char *found = calloc(256 * 128, 4);
+    REQUIRE(found != NULL);
+    CUresult result = p.cu->DestroyExternalMemory(image.memory);
+    MEASURED(name, "cuDestroyExternalMemory: %s", raw_cuda_result_name(result));
+    result = raw_cuda_surface(p.cu, level, &surface);
+    MEASURED(name, "then cuSurfObjectCreate: %s", raw_cuda_result_name(result));
+    if (result == CUDA_SUCCESS)
+        MEASURED(name, "cuSurfObjectDestroy: %s", raw_cuda_result_name(p.cu->SurfObjectDestroy(surface)));
+    result = raw_cuda_write_array(p.cu, level, expected, 256 * 4, 128);
+    MEASURED(name, "then a copy to it: %s", raw_cuda_result_name(result));
+    MEASURED(name, "and its end: %s", raw_cuda_result_name(p.cu->CtxSynchronize()));
+    raw_vk_image_read(&p.vk, &image.vk, 0, found);
+    MEASURED(name, "%zu wrong bytes", image_wrong_bytes(found, expected, (size_t)256 * 128 * 4));
+    result = p.cu->MipmappedArrayDestroy(image.mipmap);
+    MEASURED(name, "then cuMipmappedArrayDestroy: %s", raw_cuda_result_name(result));
+    free(found);
+    free(expected);
+    raw_vk_image_destroy(&p.vk, &image.vk);
+    if (!p.cu->software) test_pass();
+    REQUIRE(result == CUDA_SUCCESS);
+    pair_close(&p);
+}
+
+/* A surface that outlives its mipmapped array: only given up, never used. */
+static void surface_destroyed_last(void)
+{
+    pair p;
+    shared_image image;
+    CUsurfObject surface = 0;
+    pair_open(&p);
+    shared_image_open(&p, &image_formats[IMAGE_RGBA8], 256, 128, 1, 0, &image);
+    CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 0), &surface));
+    shared_image_close(&p, &image);
+    CUresult result = p.cu->SurfObjectDestroy(surface);
+    MEASURED("destroy_image_before_its_surface", "then cuSurfObjectDestroy: %s",
+             raw_cuda_result_name(result));
+    if (!p.cu->software) test_pass();
+    REQUIRE(result == CUDA_SUCCESS);
+    pair_close(&p);
+}
+
+/* Signals a timeline from the host a little later. */
+typedef struct late_signal {
+    pthread_t thread;
+    raw_vk *vk;
+    VkSemaphore semaphore;
+    uint64_t value;
+} late_signal;
+
+static void *signal_late(void *argument)
+{
+    late_signal *late = argument;
+    usleep(DELAY_US);
+    raw_vk_timeline_signal(late->vk, late->semaphore, late->value);
+    return NULL;
+}
+
+typedef struct pending_world {
+    pair p;
+    shared_image image;
+    raw_vk_image spare;
+    CUexternalMemory spare_memory;
+    CUmipmappedArray spare_mipmap;
+    CUarray level;
+    CUsurfObject surface;
+} pending_world;
+
+static CUresult map_spare(pending_world *w)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(w->image.format, &w->spare);
+    return raw_cuda_map_image(w->p.cu, w->spare_memory, 0, &array, 1, &w->spare_mipmap);
+}
+
+static CUresult get_level(pending_world *w)
+{
+    return w->p.cu->MipmappedArrayGetLevel(&w->level, w->image.mipmap, 1);
+}
+
+static CUresult create_surface(pending_world *w)
+{
+    return raw_cuda_surface(w->p.cu, w->level, &w->surface);
+}
+
+static CUresult destroy_surface(pending_world *w)
+{
+    return w->p.cu->SurfObjectDestroy(w->surface);
+}
+
+static CUresult destroy_spare(pending_world *w)
+{
+    return w->p.cu->MipmappedArrayDestroy(w->spare_mipmap);
+}
+
+/* Whether each call waits for work on a stream that has nothing to do with it. */
+static void calls_with_pending_work(void)
+{
+    static const struct {
+        const char *name;
+        CUresult (*run)(pending_world *w);
+    } calls[] = {{"cuExternalMemoryGetMappedMipmappedArray", map_spare},
+                 {"cuMipmappedArrayGetLevel", get_level},
+                 {"cuSurfObjectCreate", create_surface},
+                 {"cuSurfObjectDestroy", destroy_surface},
+                 {"cuMipmappedArrayDestroy", destroy_spare}};
+    static pending_world w; /* holds a pointer to itself */
+    pair *p = &w.p;
+    shared_timeline t;
+    late_signal late = {.vk = &p->vk};
+    pair_open(p);
+    shared_timeline_open(p, 0, &t);
+    late.semaphore = t.vk;
+    shared_image_open(p, &image_formats[IMAGE_RGBA8], 1024, 1024, 11, RAW_VK_DEDICATED, &w.image);
+    const raw_vk_image_desc desc = image_desc(&image_formats[IMAGE_RGBA8], 1024, 1024, 1, 0);
+    raw_vk_image_create(&p->vk, &desc, &w.spare);
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &w.spare), w.spare.allocation_size, false,
+                                 &w.spare_memory));
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        late.value = i + 1;
+        CU_OK(raw_cuda_wait(p->cu, t.cu, late.value, p->stream));
+        REQUIRE(pthread_create(&late.thread, NULL, signal_late, &late) == 0);
+        double start = test_now_us();
+        CUresult result = calls[i].run(&w);
+        double took = test_now_us() - start;
+        MEASURED("image_call_with_pending_work", "%s beside a wait of %d us: %s after %.0f us", calls[i].name,
+                 DELAY_US, raw_cuda_result_name(result), took);
+        REQUIRE(pthread_join(late.thread, NULL) == 0);
+        REQUIRE(result == CUDA_SUCCESS);
+        CU_OK(p->cu->StreamSynchronize(p->stream));
+    }
+    CU_OK(p->cu->DestroyExternalMemory(w.spare_memory));
+    raw_vk_image_destroy(&p->vk, &w.spare);
+    shared_image_close(p, &w.image);
+    shared_timeline_close(p, &t);
+    pair_close(p);
+}
+
+static void report_sticky(const char *call, CUresult result)
+{
+    MEASURED("images_after_sticky_error", "%s: %s, %zu fds", call, raw_cuda_result_name(result),
+             test_open_fds());
+}
+
+static void after_a_sticky_error(void)
+{
+    pair p;
+    shared_image image;
+    CUsurfObject surface, none;
+    CUmipmappedArray second = NULL;
+    CUarray level = NULL;
+    CUdeviceptr nowhere = 0x1000; /* no program has a mapping there */
+    unsigned count = 64, seed = 0, word = 0;
+    pair_open(&p);
+    shared_image_open(&p, &image_formats[IMAGE_RGBA8], 256, 128, 9, RAW_VK_DEDICATED, &image);
+    CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 0), &surface));
+    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(image.format, &image.vk);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    void *args[] = {&nowhere, &count, &seed};
+    CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), 1, 1, 1, 64, 1, 1, 0, p.stream,
+                             args, NULL));
+    CU_IS(p.cu->StreamSynchronize(p.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    report_sticky("cuMipmappedArrayGetLevel", p.cu->MipmappedArrayGetLevel(&level, image.mipmap, 1));
+    report_sticky("cuExternalMemoryGetMappedMipmappedArray",
+                  raw_cuda_map_image(p.cu, image.memory, 0, &array, 9, &second));
+    if (level != NULL) report_sticky("cuSurfObjectCreate", raw_cuda_surface(p.cu, level, &none));
+    if (level != NULL) report_sticky("cuMemcpy2D", raw_cuda_read_array(p.cu, level, &word, 4, 1));
+    report_sticky("cuSurfObjectDestroy", p.cu->SurfObjectDestroy(surface));
+    report_sticky("cuMipmappedArrayDestroy", p.cu->MipmappedArrayDestroy(image.mipmap));
+    report_sticky("cuDestroyExternalMemory", p.cu->DestroyExternalMemory(image.memory));
+    report_sticky("cuCtxSetCurrent(NULL)", p.cu->CtxSetCurrent(NULL));
+    report_sticky("cuDevicePrimaryCtxRelease", p.cu->DevicePrimaryCtxRelease(p.device));
+    raw_vk_image_destroy(&p.vk, &image.vk);
+    if (p.cu->software) {
+        raw_cuda_require_empty(p.cu);
+        raw_vk_close(&p.vk);
+    }
+    test_pass(); /* NVIDIA's driver is not to be used any further in this process */
+}
+
+/* The handles of a context that was reset. NVIDIA's driver crashes on those of external memory (measured), so
+ * this runs in a process of its own, whose end is the parent's measurement. */
+static void reset_child(void)
+{
+    const char *what = getenv(RESET_CHILD);
+    if (what == NULL) SKIP("only as a child");
+    pair p;
+    shared_image image;
+    CUsurfObject surface;
+    CUresult(CUDAAPI * reset)(CUdevice device);
+    void *address = NULL;
+    pair_open(&p);
+    CU_OK(p.cu->GetProcAddress("cuDevicePrimaryCtxReset", &address, 11000, 0, NULL));
+    memcpy(&reset, &address, sizeof reset);
+    shared_image_open(&p, &image_formats[IMAGE_RGBA8], 256, 128, 9, 0, &image);
+    CU_OK(raw_cuda_surface(p.cu, image_level(&p, image.mipmap, 0), &surface));
+    CU_OK(reset(p.device));
+    CUcontext context = raw_cuda_context(p.cu, p.device);
+    REQUIRE(context != NULL);
+    CUresult result = strcmp(what, "surface") == 0 ? p.cu->SurfObjectDestroy(surface)
+                                                   : p.cu->MipmappedArrayDestroy(image.mipmap);
+    MEASURED("image_after_reset", "destroying the %s: %s", what, raw_cuda_result_name(result));
+    if (p.cu->software) REQUIRE(result != CUDA_SUCCESS);
+    test_pass();
+}
+
+static void after_reset(void)
+{
+    static const char *const what[] = {"surface", "mipmapped array"};
+    const raw_cuda *cu = raw_cuda_open();
+    for (size_t i = 0; i < 2; i++) {
+        REQUIRE(setenv(RESET_CHILD, what[i], 1) == 0);
+        int status = test_run_child("images.reset_child");
+        MEASURED("image_after_reset", "destroying the %s: the process %s %d", what[i],
+                 status >= 128 ? "was killed by signal" : "ended with status",
+                 status >= 128 ? status - 128 : status);
+        if (cu->software) REQUIRE_EQ(status, 0);
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void costs(void)
+{
+    enum { TURNS = 21, STEPS = 6 };
+    static const char *const steps[STEPS] = {"import", "map", "level", "surface", "surface destroy", "unmap"};
+    static const uint32_t sizes[] = {256, 1024, 4096};
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    pair p;
+    pair_open(&p);
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
+        for (int chain = 0; chain < 2; chain++) {
+            double times[STEPS][TURNS];
+            raw_vk_image vk;
+            const uint32_t levels = chain ? image_full_chain(sizes[s], sizes[s]) : 1;
+            const raw_vk_image_desc desc = image_desc(format, sizes[s], sizes[s], levels, RAW_VK_DEDICATED);
+            raw_vk_image_create(&p.vk, &desc, &vk);
+            const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
+            for (int turn = 0; turn < TURNS; turn++) {
+                CUexternalMemory memory;
+                CUmipmappedArray mipmap;
+                CUarray level;
+                CUsurfObject surface;
+                int fd = raw_vk_image_fd(&p.vk, &vk);
+                double at[STEPS + 1];
+                at[0] = test_now_us();
+                CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, true, &memory));
+                at[1] = test_now_us();
+                CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, levels, &mipmap));
+                at[2] = test_now_us();
+                CU_OK(p.cu->MipmappedArrayGetLevel(&level, mipmap, levels - 1));
+                at[3] = test_now_us();
+                CU_OK(raw_cuda_surface(p.cu, level, &surface));
+                at[4] = test_now_us();
+                CU_OK(p.cu->SurfObjectDestroy(surface));
+                at[5] = test_now_us();
+                CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+                at[6] = test_now_us();
+                CU_OK(p.cu->DestroyExternalMemory(memory));
+                for (int i = 0; i < STEPS; i++)
+                    times[i][turn] = at[i + 1] - at[i];
+            }
+            for (int i = 0; i < STEPS; i++) {
+                qsort(times[i], TURNS, sizeof times[i][0], by_time);
+                MEASURED("image_cost", "%u x %u RGBA8, %u levels: %s %.1f us", sizes[s], sizes[s], levels,
+                         steps[i], times[i][TURNS / 2]);
+            }
+            raw_vk_image_destroy(&p.vk, &vk);
+        }
+    pair_close(&p);
+}
+
+const test_case image_measured_cases[] = {
+    {.name = "images.linear",
+     .run = linear,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "NVIDIA's driver maps LINEAR images and shows something else; llvmpipe lays out both tilings "
+               "alike. The library refuses them"},
+    {.name = "images.several_mappings", .run = several_mappings, .mark = TEST_BOTH},
+    {.name = "images.memory_destroyed_first", .run = memory_destroyed_first},
+    {.name = "images.surface_destroyed_last", .run = surface_destroyed_last},
+    {.name = "images.calls_with_pending_work", .run = calls_with_pending_work},
+    {.name = "images.after_a_sticky_error", .run = after_a_sticky_error},
+    {.name = "images.reset_child", .run = reset_child},
+    {.name = "images.after_reset", .run = after_reset},
+    {.name = "images.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},
+    {.name = NULL}};

@@ -1,0 +1,211 @@
+/* See images.h. SPDX-License-Identifier: MIT */
+#include "images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const image_format image_formats[IMAGE_FORMATS] = {
+    {"rgba8",
+     VK_FORMAT_R8G8B8A8_UNORM,
+     CU_AD_FORMAT_UNSIGNED_INT8,
+     4,
+     4,
+     "uchar4",
+     {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}},
+     {255, 0, 51, 255}},
+    {"bgra8",
+     VK_FORMAT_B8G8R8A8_UNORM,
+     CU_AD_FORMAT_UNSIGNED_INT8,
+     4,
+     4,
+     "uchar4",
+     {.float32 = {1.0f, 0.0f, 0.2f, 1.0f}},
+     {51, 0, 255, 255}},
+    {"rgba16f",
+     VK_FORMAT_R16G16B16A16_SFLOAT,
+     CU_AD_FORMAT_HALF,
+     4,
+     8,
+     "ushort4",
+     {.float32 = {1.0f, -2.0f, 0.5f, 0.0f}},
+     {0x00, 0x3c, 0x00, 0xc0, 0x00, 0x38, 0, 0}},
+    {"r32f",
+     VK_FORMAT_R32_SFLOAT,
+     CU_AD_FORMAT_FLOAT,
+     1,
+     4,
+     "float",
+     {.float32 = {1.0f, 0.0f, 0.0f, 0.0f}},
+     {0, 0, 0x80, 0x3f}},
+    {"rgba32f",
+     VK_FORMAT_R32G32B32A32_SFLOAT,
+     CU_AD_FORMAT_FLOAT,
+     4,
+     16,
+     "float4",
+     {.float32 = {1.0f, -2.0f, 0.5f, 0.0f}},
+     {0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x3f, 0, 0, 0, 0}},
+};
+
+raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height, uint32_t levels,
+                             unsigned vk_flags)
+{
+    return (raw_vk_image_desc){.format = format->vk,
+                               .width = width,
+                               .height = height,
+                               .levels = levels,
+                               .flags = vk_flags | RAW_VK_EXPORT};
+}
+
+CUDA_ARRAY3D_DESCRIPTOR image_cuda_desc(const image_format *format, const raw_vk_image *image)
+{
+    return raw_cuda_array_desc(format->cu, format->channels, image->desc.width, image->desc.height);
+}
+
+uint32_t image_full_chain(uint32_t width, uint32_t height)
+{
+    uint32_t levels = 1;
+    while (width >> levels != 0 || height >> levels != 0)
+        levels++;
+    return levels;
+}
+
+void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height, uint32_t levels,
+                       unsigned vk_flags, shared_image *out)
+{
+    const raw_vk_image_desc desc = image_desc(format, width, height, levels, vk_flags);
+    memset(out, 0, sizeof *out);
+    out->format = format;
+    raw_vk_image_create(&p->vk, &desc, &out->vk);
+    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &out->vk);
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &out->vk), out->vk.allocation_size,
+                                 (vk_flags & RAW_VK_DEDICATED) != 0, &out->memory));
+    CU_OK(raw_cuda_map_image(p->cu, out->memory, out->vk.offset, &array, out->vk.desc.levels, &out->mipmap));
+}
+
+void shared_image_close(pair *p, shared_image *image)
+{
+    CU_OK(p->cu->MipmappedArrayDestroy(image->mipmap));
+    CU_OK(p->cu->DestroyExternalMemory(image->memory));
+    raw_vk_image_destroy(&p->vk, &image->vk);
+}
+
+CUarray image_level(const pair *p, CUmipmappedArray mipmap, uint32_t level)
+{
+    CUarray array = NULL;
+    CU_OK(p->cu->MipmappedArrayGetLevel(&array, mipmap, level));
+    REQUIRE(array != NULL);
+    return array;
+}
+
+unsigned char *image_pattern(const image_format *format, VkExtent3D extent, unsigned seed)
+{
+    unsigned char *texels = malloc((size_t)extent.width * extent.height * format->texel);
+    REQUIRE(texels != NULL);
+    const size_t channel = format->texel / format->channels;
+    unsigned char *at = texels;
+    for (uint32_t y = 0; y < extent.height; y++)
+        for (uint32_t x = 0; x < extent.width; x++)
+            for (uint32_t c = 0; c < format->channels; c++, at += channel) {
+                const uint32_t value = x * 7u + y * 131u + c * 29u + seed;
+                const uint16_t half = (uint16_t)(value & 0x3bffu);
+                const float single = (float)(value & 0xffffu);
+                if (channel == 1)
+                    *at = (unsigned char)value;
+                else
+                    memcpy(at, channel == 2 ? (const void *)&half : (const void *)&single, channel);
+            }
+    return texels;
+}
+
+size_t image_wrong_bytes(const unsigned char *found, const unsigned char *expected, size_t size)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < size; i++)
+        wrong += found[i] != expected[i];
+    return wrong;
+}
+
+void image_launch(const pair *p, CUmodule module, const char *verb, const image_format *format,
+                  CUsurfObject surface, VkExtent3D extent, void *argument)
+{
+    char name[64];
+    int width = (int)extent.width, height = (int)extent.height;
+    snprintf(name, sizeof name, "image_%s_%s", verb, format->kernel);
+    CUfunction kernel = raw_cuda_function(p->cu, module, name);
+    void *args[] = {&surface, &width, &height, argument};
+    CU_OK(p->cu->LaunchKernel(kernel, (extent.width + 31) / 32, (extent.height + 7) / 8, 1, 32, 8, 1, 0,
+                              p->stream, args, NULL));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+}
+
+void require_same_image(pair *p, CUmodule module, const image_format *format, const raw_vk_image *image,
+                        CUmipmappedArray mipmap, uint32_t level, unsigned seed)
+{
+    const VkExtent3D extent = raw_vk_image_extent(image, level);
+    const size_t row = extent.width * format->texel, size = row * extent.height;
+    const CUarray array = image_level(p, mipmap, level);
+    unsigned char *found = malloc(size), *expected = image_pattern(format, extent, seed);
+    CUsurfObject surface = 0;
+    CUdeviceptr texels = 0;
+    REQUIRE(found != NULL);
+    CU_OK(raw_cuda_surface(p->cu, array, &surface));
+    CU_OK(p->cu->MemAlloc(&texels, size));
+
+    /* CUDA copies, Vulkan reads. */
+    CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
+    CU_OK(p->cu->CtxSynchronize());
+    raw_vk_image_read(&p->vk, image, level, found);
+    REQUIRE_EQ_BYTES(found, expected, size);
+    /* A kernel writes, Vulkan reads. */
+    free(expected);
+    expected = image_pattern(format, extent, ++seed);
+    image_launch(p, module, "write", format, surface, extent, &seed);
+    raw_vk_image_read(&p->vk, image, level, found);
+    REQUIRE_EQ_BYTES(found, expected, size);
+    /* Vulkan copies; a kernel reads, and a copy. */
+    free(expected);
+    expected = image_pattern(format, extent, ++seed);
+    raw_vk_image_write(&p->vk, image, level, expected);
+    image_launch(p, module, "read", format, surface, extent, &texels);
+    cuda_read(p, texels, found, size);
+    REQUIRE_EQ_BYTES(found, expected, size);
+    memset(found, 0, size);
+    CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
+    REQUIRE_EQ_BYTES(found, expected, size);
+    /* Vulkan clears, a kernel reads. */
+    raw_vk_image_clear(&p->vk, image, level, format->color, NULL);
+    for (size_t i = 0; i < size; i++)
+        expected[i] = format->cleared[i % format->texel];
+    image_launch(p, module, "read", format, surface, extent, &texels);
+    cuda_read(p, texels, found, size);
+    REQUIRE_EQ_BYTES(found, expected, size);
+
+    CU_OK(p->cu->MemFree(texels));
+    CU_OK(p->cu->SurfObjectDestroy(surface));
+    free(expected);
+    free(found);
+}
+
+size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
+                         CUmipmappedArray mipmap, uint32_t level, unsigned seed)
+{
+    const VkExtent3D extent = raw_vk_image_extent(image, level);
+    const size_t row = extent.width * format->texel, size = row * extent.height;
+    const CUarray array = image_level(p, mipmap, level);
+    unsigned char *found = calloc(1, size), *expected = image_pattern(format, extent, seed);
+    REQUIRE(found != NULL);
+    CU_OK(raw_cuda_write_array(p->cu, array, expected, row, extent.height));
+    CU_OK(p->cu->CtxSynchronize());
+    raw_vk_image_read(&p->vk, image, level, found);
+    size_t wrong = image_wrong_bytes(found, expected, size);
+    for (size_t i = 0; i < size; i++)
+        expected[i] = (unsigned char)(expected[i] ^ 1);
+    raw_vk_image_write(&p->vk, image, level, expected);
+    CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
+    wrong += image_wrong_bytes(found, expected, size);
+    free(expected);
+    free(found);
+    return wrong;
+}

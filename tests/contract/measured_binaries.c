@@ -1,0 +1,210 @@
+/* What the guide forbids to do with binary semaphores (R11, R12): reported, so that the library's refusals can
+ * say what they spare. Nothing here waits without a limit, and a case that may leave work behind which never ends
+ * leaves the process without a word to the drivers. SPDX-License-Identifier: MIT */
+#include "binaries.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BOUND_MS 1000u /* what has not come by then does not come */
+
+static const char *taken(bool came)
+{
+    return came ? "taken" : "not there";
+}
+
+/* A second signal while the first has not been waited for. */
+static void double_signal(void)
+{
+    static const char row[] = "binary_double_signal";
+    pair p;
+    shared_binary s;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
+    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    CUresult second = raw_cuda_signal(p.cu, s.cu, 0, p.stream), after = stream_result(&p, BOUND_MS);
+    MEASURED(row, "the second signal %s, the stream then %s", raw_cuda_result_name(second),
+             raw_cuda_result_name(after));
+    if (p.cu->software) { /* Vulkan's rule, enforced */
+        CU_OK(second);
+        CU_IS(after, CUDA_ERROR_ILLEGAL_STATE);
+        REQUIRE(raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS)); /* the first one */
+        REQUIRE(!raw_binary_wait(&p.vk, p.cu, &s.peer, 20));
+        test_pass(); /* the context has failed */
+    }
+    bool first = raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS);
+    MEASURED(row, "Vulkan's first wait: %s", taken(first));
+    if (first)
+        MEASURED(row, "Vulkan's second wait: %s", taken(raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS)));
+    test_pass();
+}
+
+/* A wait in CUDA for a signal of CUDA: on the same stream, and on another. */
+static void cuda_to_cuda(void)
+{
+    static const char row[] = "binary_cuda_to_cuda";
+    pair p;
+    shared_binary s;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
+    CUresult wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream), after = stream_result(&p, BOUND_MS);
+    MEASURED(row, "one stream: the wait %s, the stream then %s", raw_cuda_result_name(wait),
+             raw_cuda_result_name(after));
+    if (p.cu->software) {
+        CU_OK(wait);
+        CU_IS(after, CUDA_ERROR_ILLEGAL_STATE);
+        test_pass();
+    }
+    if (after != CUDA_SUCCESS) test_pass();
+    CUstream other = NULL;
+    CU_OK(p.cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, other));
+    wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream);
+    MEASURED(row, "two streams: the wait %s, the stream then %s", raw_cuda_result_name(wait),
+             raw_cuda_result_name(stream_result(&p, BOUND_MS)));
+    test_pass();
+}
+
+/* The wait is submitted first: CUDA's for Vulkan's signal, then Vulkan's for CUDA's. */
+static void wait_before_signal(void)
+{
+    static const char row[] = "binary_wait_before_signal";
+    pair p;
+    shared_binary s;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    CUresult wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream), before = stream_result(&p, 20);
+    raw_binary_signal(&p.vk, p.cu, &s.peer);
+    CUresult after = stream_result(&p, BOUND_MS);
+    MEASURED(row, "CUDA's wait %s, its stream %s, and after Vulkan's signal %s", raw_cuda_result_name(wait),
+             raw_cuda_result_name(before), raw_cuda_result_name(after));
+    if (p.cu->software) {
+        CU_OK(wait);
+        CU_IS(before, CUDA_ERROR_NOT_READY);
+        CU_OK(after);
+    }
+    if (after != CUDA_SUCCESS || s.peer.vk == VK_NULL_HANDLE) test_pass();
+    raw_vk_idle(&p.vk);
+    VkSemaphore over = raw_vk_timeline(&p.vk, 0, false);
+    raw_vk_submit(&p.vk, raw_vk_begin(&p.vk, 0),
+                  &(raw_vk_job){.wait = s.peer.vk, .signal = over, .signal_value = 1, .pending = true});
+    bool early = raw_vk_timeline_wait(&p.vk, over, 1, 20);
+    CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
+    MEASURED(row, "Vulkan's wait: %s before CUDA's signal, %s after it", taken(early),
+             taken(raw_vk_timeline_wait(&p.vk, over, 1, BOUND_MS)));
+    test_pass();
+}
+
+/* Two waits for one signal, then a second signal. */
+static void double_wait(void)
+{
+    static const char row[] = "binary_double_wait";
+    pair p;
+    shared_binary s;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    raw_binary_signal(&p.vk, p.cu, &s.peer);
+    CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
+    CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+    CUresult second = raw_cuda_wait(p.cu, s.cu, 0, p.stream), pending = stream_result(&p, BOUND_MS);
+    MEASURED(row, "the second wait %s, its stream %s", raw_cuda_result_name(second),
+             raw_cuda_result_name(pending));
+    if (pending != CUDA_ERROR_NOT_READY) {
+        REQUIRE(!p.cu->software);
+        test_pass();
+    }
+    raw_binary_signal(&p.vk, p.cu, &s.peer);
+    CUresult after = stream_result(&p, BOUND_MS);
+    MEASURED(row, "after a second signal %s", raw_cuda_result_name(after));
+    if (p.cu->software) CU_OK(after);
+    test_pass();
+}
+
+/* One semaphore for both directions, with the host between them, so that no order is left to chance. */
+static void both_directions(void)
+{
+    pair p;
+    shared_binary s;
+    bool right = true;
+    pair_open(&p);
+    shared_binary_open(&p, &s);
+    for (int turn = 0; turn < 100 && right; turn++) {
+        CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
+        CU_IS(stream_result(&p, FAR_MS), CUDA_SUCCESS);
+        right = raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS);
+        if (!right) break;
+        raw_binary_signal(&p.vk, p.cu, &s.peer);
+        CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
+        right = stream_result(&p, BOUND_MS) == CUDA_SUCCESS;
+    }
+    MEASURED("binary_both_directions", "100 turns with the host between: %s", right ? "right" : "stuck");
+    if (p.cu->software) REQUIRE(right);
+    test_pass();
+}
+
+/* Whether CUDA's pending work goes on when Vulkan's half of its semaphore is destroyed meanwhile: a signal of it,
+ * and for a timeline a wait that a second import ends. A timeline of its own holds the stream. */
+static void destroyed_in_vulkan(bool binary)
+{
+    static const char row[] = "destroyed_in_vulkan_with_pending_cuda_work";
+    const char *type = binary ? "binary" : "timeline";
+    pair p;
+    shared_timeline gate, t = {0};
+    shared_binary b = {0};
+    pair_open(&p);
+    shared_timeline_open(&p, 0, &gate);
+    if (binary)
+        shared_binary_open(&p, &b);
+    else
+        shared_timeline_open(&p, 0, &t);
+    CUexternalSemaphore semaphore = binary ? b.cu : t.cu, second = NULL;
+    if (!binary) CU_OK(raw_cuda_import_timeline(p.cu, raw_vk_semaphore_fd(&p.vk, t.vk), &second));
+    CU_OK(raw_cuda_wait(p.cu, gate.cu, 1, p.stream));
+    CU_OK(raw_cuda_signal(p.cu, semaphore, binary ? 0 : 1, p.stream));
+    if (!binary) CU_OK(raw_cuda_wait(p.cu, second, 1, p.stream));
+    if (binary)
+        raw_binary_destroy(&p.vk, &b.peer);
+    else
+        raw_vk_semaphore_destroy(&p.vk, t.vk);
+    CU_IS(p.cu->StreamQuery(p.stream), CUDA_ERROR_NOT_READY);
+    raw_vk_timeline_signal(&p.vk, gate.vk, 1);
+    CUresult after = stream_result(&p, BOUND_MS);
+    MEASURED(row, "%s: the stream %s", type, raw_cuda_result_name(after));
+    if (p.cu->software) CU_OK(after);
+    if (after != CUDA_SUCCESS) test_pass();
+    CUresult destroyed = p.cu->DestroyExternalSemaphore(semaphore);
+    MEASURED(row, "%s: then cuDestroyExternalSemaphore %s", type, raw_cuda_result_name(destroyed));
+    CU_OK(destroyed);
+    if (second != NULL) CU_OK(p.cu->DestroyExternalSemaphore(second));
+    shared_timeline_close(&p, &gate);
+    pair_close(&p);
+}
+
+static void binary_destroyed_in_vulkan(void)
+{
+    destroyed_in_vulkan(true);
+}
+
+static void timeline_destroyed_in_vulkan(void)
+{
+    destroyed_in_vulkan(false);
+}
+
+const test_case measured_binary_cases[] = {
+    {.name = "measured.binary_double_signal",
+     .run = double_signal,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "the twin's context fails at the second signal, as Vulkan's rule is; NVIDIA's is reported"},
+    {.name = "measured.binary_cuda_to_cuda",
+     .run = cuda_to_cuda,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "the twin's context fails: the guide wants the partner in Vulkan; NVIDIA's is reported"},
+    {.name = "measured.binary_wait_before_signal", .run = wait_before_signal},
+    {.name = "measured.binary_double_wait", .run = double_wait},
+    {.name = "measured.binary_both_directions", .run = both_directions},
+    {.name = "measured.binary_destroyed_in_vulkan", .run = binary_destroyed_in_vulkan},
+    {.name = "measured.timeline_destroyed_in_vulkan", .run = timeline_destroyed_in_vulkan},
+    {.name = NULL}};

@@ -1,0 +1,60 @@
+/* See raw_cuda_image.h. SPDX-License-Identifier: MIT */
+#include "raw_cuda_image.h"
+
+#include <string.h>
+
+CUDA_ARRAY3D_DESCRIPTOR raw_cuda_array_desc(CUarray_format format, unsigned channels, size_t width,
+                                            size_t height)
+{
+    return (CUDA_ARRAY3D_DESCRIPTOR){.Width = width,
+                                     .Height = height,
+                                     .Format = format,
+                                     .NumChannels = channels,
+                                     .Flags = CUDA_ARRAY3D_SURFACE_LDST};
+}
+
+CUresult raw_cuda_map_image(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
+                            const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels, CUmipmappedArray *out)
+{
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC mapping;
+    memset(&mapping, 0, sizeof mapping);
+    mapping.offset = offset;
+    mapping.arrayDesc = *desc;
+    mapping.numLevels = levels;
+    return cu->ExternalMemoryGetMappedMipmappedArray(out, memory, &mapping);
+}
+
+CUresult raw_cuda_surface(const raw_cuda *cu, CUarray array, CUsurfObject *out)
+{
+    CUDA_RESOURCE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    desc.resType = CU_RESOURCE_TYPE_ARRAY;
+    desc.res.array.hArray = array;
+    return cu->SurfObjectCreate(out, &desc);
+}
+
+CUresult raw_cuda_write_array(const raw_cuda *cu, CUarray array, const void *texels, size_t width_bytes,
+                              size_t height)
+{
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                                .srcHost = texels,
+                                .srcPitch = width_bytes,
+                                .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                                .dstArray = array,
+                                .WidthInBytes = width_bytes,
+                                .Height = height};
+    return cu->Memcpy2D(&copy);
+}
+
+CUresult raw_cuda_read_array(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes,
+                             size_t height)
+{
+    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                                .srcArray = array,
+                                .dstMemoryType = CU_MEMORYTYPE_HOST,
+                                .dstHost = texels,
+                                .dstPitch = width_bytes,
+                                .WidthInBytes = width_bytes,
+                                .Height = height};
+    return cu->Memcpy2D(&copy);
+}
