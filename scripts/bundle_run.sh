@@ -16,8 +16,10 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
                                         the test suites; default: all that concern the driver
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample
-       run bench                        ripple at several sizes
-       run all OUTDIR                   info, tests, ripple at 4096x4096 and its picture, in OUTDIR/results.tar.gz
+       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then ripple by turns on its two
+                                        paths at two sizes; --quick and --driver=... count for both
+       run all OUTDIR                   info, tests, benchmarks, ripple at 4096x4096 and its picture, in
+                                        OUTDIR/results.tar.gz
 Set VK_DRIVER_FILES to use a Vulkan driver other than the one that is found.
 END
 }
@@ -202,10 +204,39 @@ run_tests() {
 
 # Samples -----------------------------------------------------------------------------------------------------------
 
-run_bench() {
-    for size in 512 1024 2048 4096; do
-        "$here/bin/ripple" --size "${size}x$size" --frames 300 --output "$scratch/bench.png" || return 1
+# The sample's two paths by turns, so that what the machine does besides happens to both: RESULT lines, which
+# scripts/bench-report reads.
+run_ripple_bench() { # [ARGUMENT...]: culvert-bench-calls', of which some are understood
+    device=auto quick=0
+    for argument in "$@"; do
+        case $argument in
+        --quick) quick=1 ;;
+        --driver=*) device=${argument#--driver=} ;;
+        esac
     done
+    sizes='1024x1024 4096x4096' frames=200 rounds='1 2'
+    # The twin computes on the CPU.
+    if [ "$device" = soft ] || { [ "$device" = auto ] && ! has_nvidia_device; }; then sizes=256x256 frames=20; fi
+    [ $quick -eq 0 ] || { sizes=64x48 frames=3 rounds=1; }
+    for size in $sizes; do
+        for round in $rounds; do
+            for way in shared staged; do
+                echo "ripple $size, $way, round $round:"
+                "$here/bin/ripple" --size "$size" --frames $frames --path=$way --device "$device" --quiet \
+                    --output "$scratch/bench.png" || return 1
+            done
+        done
+    done
+}
+
+run_bench() {
+    "$here/bin/culvert-bench-calls" "$@" || return
+    # One part of it, or no table, was all that was wanted.
+    for argument in "$@"; do
+        case $argument in --help | --version | --list | --json | --only=*) return 0 ;; esac
+    done
+    echo
+    run_ripple_bench "$@"
 }
 
 run_all() {
@@ -230,7 +261,8 @@ run_all() {
     step info "$here/bin/culvert-info"
     step info_json "$here/bin/culvert-info" --json
     step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
-    step bench run_bench
+    step bench "$here/bin/culvert-bench-calls" --json="$results/bench.json"
+    step bench_ripple run_ripple_bench
     [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
         step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
     step tests run_tests
@@ -255,7 +287,7 @@ info) "$here/bin/culvert-info" "$@" ;;
 test) run_tests "$@" ;;
 suites) suites ;;
 ripple) "$here/bin/ripple" "$@" ;;
-bench) run_bench ;;
+bench) run_bench "$@" ;;
 all) run_all "$@" ;;
 help | -h | --help) usage ;;
 *) usage >&2; exit 2 ;;

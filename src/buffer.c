@@ -93,23 +93,24 @@ void culvi_buffer_give_up(culv_buffer *buffer, bool has_last_use, CUstream last_
     culvi_device_unref(device);
 }
 
-static void unmap(culv_buffer **buffer, bool has_last_use, CUstream last_use)
+static void unmap(culv_buffer **buffer, const char *call, bool has_last_use, CUstream last_use)
 {
     if (buffer == NULL || *buffer == NULL) return;
     culv_buffer *mine = *buffer;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, "culv_buffer_unmap")) return;
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call, "culv_vk_buffer_destroy"))
+        return;
     *buffer = NULL;
     culvi_buffer_give_up(mine, has_last_use, last_use);
 }
 
 void culv_buffer_unmap(culv_buffer **buffer)
 {
-    unmap(buffer, false, NULL);
+    unmap(buffer, "culv_buffer_unmap", false, NULL);
 }
 
 void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use)
 {
-    unmap(buffer, true, last_use);
+    unmap(buffer, "culv_buffer_unmap_after", true, last_use);
 }
 
 CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer)

@@ -3,20 +3,12 @@
 #include "object.h"
 
 #include <stdio.h>
-
-/* From here to the end of the call, what CUDA's own log says on this thread is about this call (R5). */
-static void collect_driver_log(bool collect)
-{
-    culvi_thread *thread = culvi_thread_state();
-    thread->collecting = collect;
-    thread->driver_log[0] = '\0';
-}
+#include <string.h>
 
 CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char **call)
 {
     CUcontext current = NULL;
     *pushed = false;
-    collect_driver_log(true);
     *call = "cuCtxGetCurrent";
     CUresult r = device->cuda->cuCtxGetCurrent(&current);
     if (r != CUDA_SUCCESS || current == device->context) return r;
@@ -29,7 +21,6 @@ CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char *
 void culvi_leave_frame(const culv_device *device, bool pushed)
 {
     CUcontext popped = NULL;
-    collect_driver_log(false);
     if (!pushed) return;
     /* The caller's context must come back: one refusal is not taken for an answer. */
     if (device->cuda->cuCtxPopCurrent(&popped) != CUDA_SUCCESS &&
@@ -140,6 +131,8 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
     va_end(args);
     if (device->cuda->cuGetErrorName(code, &name) != CUDA_SUCCESS || name == NULL) name = "an unknown error";
     if (device->cuda->cuGetErrorString(code, &text) != CUDA_SUCCESS || text == NULL) text = "no description";
+    /* The driver's last words on this thread, if they are about this call and this answer (R5). */
+    if (strstr(log, call) == NULL || strstr(log, name) == NULL) log = "";
     if (culvi_cuda_sticky(code))
         return culvi_fail_native(
             &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, CULV_API_CUDA, code, call,

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #if CUDA_VERSION >= 12090
-/* Runs inside a driver call, on its thread: keeps what the driver says about the call in progress (R5). */
+/* Runs inside a driver call, on its thread: keeps what the driver says about it (R5). */
 static void CUDA_CB note_driver_log(void *data, CUlogLevel level, char *message, size_t length)
 {
     (void)data;
     (void)level;
     culvi_thread *thread = culvi_thread_state();
-    if (!thread->collecting || message == NULL) return;
+    if (message == NULL) return;
     while (length > 0 && (message[length - 1] == '\n' || message[length - 1] == '\0'))
         length--;
     snprintf(thread->driver_log, sizeof thread->driver_log, "%.*s", (int)(length > 500 ? 500 : length),

@@ -10,6 +10,14 @@ static uint32_t level_size(uint32_t size, uint32_t level)
     return size != 0 ? size : 1;
 }
 
+uint32_t culvi_image_most_levels(uint32_t width, uint32_t height)
+{
+    uint32_t most = 1;
+    while (most < 32 && (width >> most != 0 || height >> most != 0))
+        most++;
+    return most;
+}
+
 /* CUDA's limit of a 2D surface is 131,072 texels a side; it also keeps the sizes below within 64 bits. */
 enum { MAX_SIDE = 131072 };
 
@@ -35,9 +43,7 @@ static culv_result check_desc(const culv_memory *memory, const culvi_format *for
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "the image's extent is %" PRIu32 " x %" PRIu32 "; each side has 1 to %d texels",
                           d->width, d->height, (int)MAX_SIDE);
-    uint32_t most = 1;
-    while (most < 32 && (d->width >> most != 0 || d->height >> most != 0))
-        most++;
+    uint32_t most = culvi_image_most_levels(d->width, d->height);
     if (d->mip_levels > most)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " texels have %" PRIu32
@@ -169,23 +175,24 @@ void culvi_image_give_up(culv_image *image, bool has_last_use, CUstream last_use
     culvi_device_unref(device);
 }
 
-static void unmap(culv_image **image, bool has_last_use, CUstream last_use)
+static void unmap(culv_image **image, const char *call, bool has_last_use, CUstream last_use)
 {
     if (image == NULL || *image == NULL) return;
     culv_image *mine = *image;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, "culv_image_unmap")) return;
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call, "culv_vk_image_destroy"))
+        return;
     *image = NULL;
     culvi_image_give_up(mine, has_last_use, last_use);
 }
 
 void culv_image_unmap(culv_image **image)
 {
-    unmap(image, false, NULL);
+    unmap(image, "culv_image_unmap", false, NULL);
 }
 
 void culv_image_unmap_after(culv_image **image, CUstream last_use)
 {
-    unmap(image, true, last_use);
+    unmap(image, "culv_image_unmap_after", true, last_use);
 }
 
 CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)

@@ -19,7 +19,7 @@ typedef struct culvi_retired {
     bool (*release)(struct culv_device *device, struct culvi_retired *self, bool last_try);
 } culvi_retired;
 
-enum { CULVI_STREAM_SLOTS = 16 };
+enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
 
 struct culv_device {
     atomic_uint refs; /* the caller's handle and every object of the caller's made from it */
@@ -167,7 +167,11 @@ struct culv_semaphore {
     culv_semaphore_type type;
     bool untracked;
     bool owned;
-    _Atomic uint64_t value; /* timeline: the highest known; binary: a culvi_binary_state */
+    /* Timelines: the highest value told of, and the last one signalled here, which signals alone write, one at
+     * a time. */
+    _Atomic uint64_t noted;
+    _Atomic uint64_t signalled;
+    _Atomic uint32_t state; /* binary ones */
     char label[64];
     culvi_retired retired;
 };
@@ -180,8 +184,13 @@ void culvi_buffer_give_up(culv_buffer *buffer, bool has_last_use, CUstream last_
 void culvi_image_give_up(culv_image *image, bool has_last_use, CUstream last_use);
 void culvi_semaphore_give_up(culv_semaphore *semaphore, bool has_last_use, CUstream last_use);
 /* Refuses what only its owner may give up. */
-bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call);
+bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,
+                        const char *instead);
 
+/* For messages. */
+void culvi_stream_name(CUstream stream, char out[40]);
+/* Whether a stream was found to be of the device's context before. */
+bool culvi_stream_known(const culv_device *device, CUstream stream);
 /* Makes the context current for one call on a stream, which must be of the device's. In the frame path. */
 culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream, bool *pushed);
 /* After a refusal: the handle may by now be another stream's than the one that was checked. */
@@ -197,6 +206,8 @@ typedef struct culvi_format {
     const char *kernel_type;
 } culvi_format;
 const culvi_format *culvi_format_find(uint32_t number);
+/* Levels of a whole chain down to one texel. */
+uint32_t culvi_image_most_levels(uint32_t width, uint32_t height);
 
 #define CULVI_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 

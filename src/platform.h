@@ -27,8 +27,7 @@ void culvi_mutex_unlock(culvi_mutex *mutex);
 /* What each thread has of its own. */
 typedef struct culvi_thread {
     culv_error error;
-    char driver_log[512]; /* what CUDA's own log said during the call in progress (cuLogsRegisterCallback) */
-    bool collecting;      /* such a call is in progress on this thread */
+    char driver_log[512]; /* what CUDA's own log said last on this thread (cuLogsRegisterCallback) */
 } culvi_thread;
 
 /* Never NULL: where a thread's own block cannot be had, one is shared. */

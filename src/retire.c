@@ -129,12 +129,14 @@ void culvi_drain(culv_device *device)
     }
 }
 
-bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call)
+bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,
+                        const char *instead)
 {
     if (owned)
-        (void)culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-                         "%s: it belongs to an object that Culvert made (culv_vk_..._create); destroy that "
-                         "one instead. Nothing was done",
-                         call);
+        (void)culvi_fail(
+            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+            "%s: it is the CUDA half of an object that Culvert made; %s() destroys both. Nothing "
+            "was done",
+            call, instead);
     return owned;
 }

@@ -31,10 +31,16 @@ static culv_result check_desc(const culv_device *device, const culvi_import *imp
                           "culv_semaphore_desc.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or "
                           "CULV_SEMAPHORE_BINARY (%d)",
                           (int)desc->type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
-    if (desc->type == CULV_SEMAPHORE_TIMELINE && desc->untracked)
-        return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_semaphore_desc.untracked is for binary semaphores; a timeline's values are "
-                          "always held against each other");
+    if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
+        return culvi_fail(
+            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_semaphore_desc.%s is for binary semaphores; a timeline's values are always held "
+            "against each other",
+            desc->untracked ? "untracked" : "signal_pending");
+    if (desc->type == CULV_SEMAPHORE_BINARY && desc->value != 0)
+        return culvi_fail(
+            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_semaphore_desc.value is for timelines; of a binary semaphore say signal_pending");
     culv_result result = culvi_import_check(device, import, &desc->exporter);
     if (result != CULV_OK) return result;
     if (desc->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
@@ -75,8 +81,9 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
     semaphore->device = device;
     semaphore->type = d.type;
     semaphore->untracked = d.untracked != 0;
-    if (d.type == CULV_SEMAPHORE_BINARY) d.value = d.value != 0 ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED;
-    atomic_init(&semaphore->value, d.value);
+    atomic_init(&semaphore->noted, d.value);
+    atomic_init(&semaphore->signalled, 0);
+    atomic_init(&semaphore->state, d.signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
     culvi_label_set(semaphore->label, d.label);
     result = culvi_import_run(device, &import, semaphore);
     if (result != CULV_OK) {
@@ -124,39 +131,41 @@ void culvi_semaphore_give_up(culv_semaphore *semaphore, bool has_last_use, CUstr
     culvi_device_unref(device);
 }
 
-static void destroy(culv_semaphore **semaphore, bool has_last_use, CUstream last_use)
+static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_use, CUstream last_use)
 {
     if (semaphore == NULL || *semaphore == NULL) return;
     culv_semaphore *mine = *semaphore;
-    if (culvi_refuse_owned(mine->device, mine->label, mine->owned, "culv_semaphore_destroy")) return;
+    if (culvi_refuse_owned(mine->device, mine->label, mine->owned, call, "culv_vk_semaphore_destroy")) return;
     *semaphore = NULL;
     culvi_semaphore_give_up(mine, has_last_use, last_use);
 }
 
 void culv_semaphore_destroy(culv_semaphore **semaphore)
 {
-    destroy(semaphore, false, NULL);
+    destroy(semaphore, "culv_semaphore_destroy", false, NULL);
 }
 
 void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use)
 {
-    destroy(semaphore, true, last_use);
+    destroy(semaphore, "culv_semaphore_destroy_after", true, last_use);
 }
 
 void culv_semaphore_note_value(culv_semaphore *semaphore, uint64_t value)
 {
     if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE) return;
-    uint64_t last = atomic_load_explicit(&semaphore->value, memory_order_relaxed);
-    while (last < value && !atomic_compare_exchange_weak_explicit(
-                               &semaphore->value, &last, value, memory_order_relaxed, memory_order_relaxed)) {
+    uint64_t noted = atomic_load_explicit(&semaphore->noted, memory_order_relaxed);
+    while (noted < value &&
+           !atomic_compare_exchange_weak_explicit(&semaphore->noted, &noted, value, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
     }
 }
 
 uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore)
 {
-    return semaphore != NULL && semaphore->type == CULV_SEMAPHORE_TIMELINE
-               ? atomic_load_explicit(&semaphore->value, memory_order_relaxed)
-               : 0;
+    if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE) return 0;
+    uint64_t noted = atomic_load_explicit(&semaphore->noted, memory_order_relaxed);
+    uint64_t signalled = atomic_load_explicit(&semaphore->signalled, memory_order_relaxed);
+    return noted > signalled ? noted : signalled;
 }
 
 /* The semaphore a note is about; NULL with the result set otherwise. */
@@ -179,13 +188,14 @@ culv_result culv_semaphore_note_signal(culv_semaphore *semaphore)
 {
     culv_result result;
     if (!noted(semaphore, "culv_semaphore_note_signal", &result)) return result;
-    uint64_t state = CULVI_UNSIGNALLED;
-    if (atomic_compare_exchange_strong(&semaphore->value, &state, CULVI_SIGNALLED_BY_PEER)) return CULV_OK;
-    return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                      CULV_REASON_DOUBLE_SIGNAL,
-                      "the other API signalled a binary semaphore that %s had signalled already without a "
-                      "wait since; its state is undefined now",
-                      state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "it");
+    uint32_t state = CULVI_UNSIGNALLED;
+    if (atomic_compare_exchange_strong(&semaphore->state, &state, CULVI_SIGNALLED_BY_PEER)) return CULV_OK;
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
+        "the other API signalled a binary semaphore that %s had signalled already, and no wait for "
+        "it was told of since; was a culv_semaphore_note_wait() left out? If not, the "
+        "semaphore's state is undefined now",
+        state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "it");
 }
 
 culv_result culv_semaphore_note_wait(culv_semaphore *semaphore)
@@ -193,9 +203,9 @@ culv_result culv_semaphore_note_wait(culv_semaphore *semaphore)
     culv_result result;
     if (!noted(semaphore, "culv_semaphore_note_wait", &result)) return result;
     /* A wait for the other API's own signal is its own affair. */
-    if (atomic_exchange(&semaphore->value, CULVI_UNSIGNALLED) != CULVI_UNSIGNALLED) return CULV_OK;
-    return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                      CULV_REASON_WAIT_BEFORE_SIGNAL,
-                      "the other API waits for a binary semaphore that nobody has signalled since its last "
-                      "wait; submit the signal first, or that wait may never end");
+    if (atomic_exchange(&semaphore->state, CULVI_UNSIGNALLED) != CULVI_UNSIGNALLED) return CULV_OK;
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
+        "the other API waits for a binary semaphore that nobody has signalled since its last wait; "
+        "submit the signal first, or that wait may never end");
 }

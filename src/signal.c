@@ -26,7 +26,7 @@ static culv_result refuse_value(const culv_semaphore *semaphore, uint64_t value,
         value, last);
 }
 
-static culv_result refuse_state(const culv_semaphore *semaphore, direction way, uint64_t state)
+static culv_result refuse_state(const culv_semaphore *semaphore, direction way, uint32_t state)
 {
     const culvi_voice *voice = &semaphore->device->voice;
     if (way == SIGNAL)
@@ -49,16 +49,16 @@ static culv_result reserve(const culv_semaphore_point *point, direction way)
 {
     culv_semaphore *semaphore = point->semaphore;
     if (semaphore->type == CULV_SEMAPHORE_TIMELINE) {
-        uint64_t last = atomic_load_explicit(&semaphore->value, memory_order_relaxed);
+        uint64_t last = culv_semaphore_last_value(semaphore);
         return way == WAIT || point->value > last ? CULV_OK : refuse_value(semaphore, point->value, last);
     }
     if (point->value != 0)
         return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "value %" PRIu64 " is for timelines; a binary semaphore's is 0", point->value);
     if (semaphore->untracked) return CULV_OK;
-    uint64_t state = way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER;
-    uint64_t next = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
-    if (atomic_compare_exchange_strong(&semaphore->value, &state, next)) return CULV_OK;
+    uint32_t state = way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER;
+    uint32_t next = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
+    if (atomic_compare_exchange_strong(&semaphore->state, &state, next)) return CULV_OK;
     return refuse_state(semaphore, way, state);
 }
 
@@ -67,9 +67,9 @@ static void take_back(const culv_semaphore_point *points, uint32_t count, direct
 {
     for (uint32_t i = 0; i < count; i++) {
         culv_semaphore *semaphore = points[i].semaphore;
-        uint64_t state = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
+        uint32_t state = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
         if (semaphore->type == CULV_SEMAPHORE_BINARY && !semaphore->untracked)
-            (void)atomic_compare_exchange_strong(&semaphore->value, &state,
+            (void)atomic_compare_exchange_strong(&semaphore->state, &state,
                                                  way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER);
     }
 }
@@ -80,22 +80,56 @@ static culv_result fail_call(const culv_semaphore_point *points, uint32_t count,
     const culv_semaphore *first = points[0].semaphore;
     const char *call = way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
     const char *verb = way == SIGNAL ? "signal" : "wait for";
+    char name[40];
+    culvi_stream_name(stream, name);
     if (count > 1)
         return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "stream %p could not %s a batch of %" PRIu32 " semaphores", (void *)stream,
-                               verb, count);
+                               "%s could not %s a batch of %" PRIu32 " semaphores", name, verb, count);
+    if (first->type == CULV_SEMAPHORE_BINARY)
+        return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "%s could not %s the binary semaphore", name, verb);
     return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "stream %p could not %s value %" PRIu64, (void *)stream, verb, points[0].value);
+                           "%s could not %s value %" PRIu64, name, verb, points[0].value);
+}
+
+static CUresult call_driver(const culv_device *device, direction way, const CUexternalSemaphore *externals,
+                            const params *array, uint32_t count, CUstream stream)
+{
+    return way == SIGNAL
+               ? device->cuda->cuSignalExternalSemaphoresAsync(externals, &array->signal, count, stream)
+               : device->cuda->cuWaitExternalSemaphoresAsync(externals, &array->wait, count, stream);
+}
+
+/* A stream that is known brings its context along: the driver looks at no current one then (measured,
+ * docs/nvidia-measured.md: calls_by_context). A driver that does is asked again with the context current. */
+static culv_result call(const culv_semaphore_point *points, uint32_t count, direction way, CUstream stream,
+                        const CUexternalSemaphore *externals, const params *array)
+{
+    const culv_semaphore *first = points[0].semaphore;
+    culv_device *device = first->device;
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    bool pushed;
+    if (culvi_stream_known(device, stream)) r = call_driver(device, way, externals, array, count, stream);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    if (r == CUDA_ERROR_INVALID_CONTEXT) {
+        culv_result result = culvi_enter_stream(device, first->label, stream, &pushed);
+        if (result != CULV_OK) return result;
+        r = call_driver(device, way, externals, array, count, stream);
+        if (r != CUDA_SUCCESS) result = fail_call(points, count, way, r, stream);
+        culvi_leave_frame(device, pushed);
+        return result;
+    }
+    /* Its address may have become another context's stream. */
+    culv_result result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, first->label, stream);
+    return result == CULV_OK ? fail_call(points, count, way, r, stream) : result;
 }
 
 /* `externals` and `array` have room for `count`; `array` is zero. */
 static culv_result submit(const culv_semaphore_point *points, uint32_t count, direction way, CUstream stream,
                           CUexternalSemaphore *externals, params *array)
 {
-    culv_device *device = points[0].semaphore->device;
     culv_result result = CULV_OK;
     uint32_t reserved = 0;
-    bool pushed;
     for (; reserved < count; reserved++) {
         result = reserve(&points[reserved], way);
         if (result != CULV_OK) goto take_back;
@@ -105,20 +139,10 @@ static culv_result submit(const culv_semaphore_point *points, uint32_t count, di
         else
             array[reserved].wait.params.fence.value = points[reserved].value;
     }
-    result = culvi_enter_stream(device, points[0].semaphore->label, stream, &pushed);
-    if (result != CULV_OK) goto take_back;
-    CUresult r = way == SIGNAL
-                     ? device->cuda->cuSignalExternalSemaphoresAsync(externals, &array->signal, count, stream)
-                     : device->cuda->cuWaitExternalSemaphoresAsync(externals, &array->wait, count, stream);
-    if (r != CUDA_SUCCESS) {
-        result =
-            culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, points[0].semaphore->label, stream);
-        if (result == CULV_OK) result = fail_call(points, count, way, r, stream);
-    }
-    culvi_leave_frame(device, pushed);
+    result = call(points, count, way, stream, externals, array);
     if (result != CULV_OK) goto take_back;
     for (uint32_t i = 0; way == SIGNAL && i < count; i++)
-        culv_semaphore_note_value(points[i].semaphore, points[i].value);
+        atomic_store_explicit(&points[i].semaphore->signalled, points[i].value, memory_order_relaxed);
     return CULV_OK;
 
 take_back:
@@ -152,11 +176,12 @@ static culv_result check_batch(const culv_semaphore_point *points, uint32_t coun
             return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                               "%s: points[%" PRIu32 "].semaphore is NULL", call, i);
         if (semaphore->device != points[0].semaphore->device)
-            return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
-                              CULV_REASON_DEVICE_MISMATCH,
-                              "%s: points[%" PRIu32 "] is of device '%s', points[0] of '%s'; a batch is of "
-                              "one culv_device",
-                              call, i, semaphore->device->caps.name, points[0].semaphore->device->caps.name);
+            return culvi_fail(
+                &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                "%s: points[%" PRIu32 "] is of another culv_device ('%s', CUDA device %d) than "
+                "points[0] ('%s', CUDA device %d); make one call for each",
+                call, i, semaphore->device->caps.name, (int)semaphore->device->ordinal,
+                points[0].semaphore->device->caps.name, (int)points[0].semaphore->device->ordinal);
         for (uint32_t k = 0; k < i; k++)
             if (points[k].semaphore == semaphore)
                 return culvi_fail(

@@ -1,19 +1,54 @@
 /* Streams: each must be of the device's context (R6). SPDX-License-Identifier: MIT */
 #include "object.h"
 
-static atomic_uintptr_t *slot_of(culv_device *device, CUstream stream)
+#include <stdio.h>
+
+static bool is_default(CUstream stream)
 {
-    return &device->streams[((uintptr_t)stream >> 6) % CULVI_STREAM_SLOTS];
+    return stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+}
+
+void culvi_stream_name(CUstream stream, char out[40])
+{
+    if (stream == CU_STREAM_PER_THREAD)
+        snprintf(out, 40, "the per-thread default stream");
+    else if (is_default(stream))
+        snprintf(out, 40, "the legacy default stream");
+    else
+        snprintf(out, 40, "stream %p", (void *)stream);
+}
+
+/* The first of the slots that a stream may be in. Fibonacci hashing: handles are aligned addresses. */
+static size_t first_slot(CUstream stream)
+{
+    uint64_t mixed = (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15);
+    return (size_t)(mixed >> 58) & (CULVI_STREAM_SLOTS - CULVI_STREAM_WAYS);
+}
+
+bool culvi_stream_known(const culv_device *device, CUstream stream)
+{
+    const atomic_uintptr_t *slots = &device->streams[first_slot(stream)];
+    for (int i = 0; i < CULVI_STREAM_WAYS; i++)
+        if (atomic_load_explicit(&slots[i], memory_order_relaxed) == (uintptr_t)stream)
+            return !is_default(stream);
+    return false;
+}
+
+/* The oldest one gives way. Two threads may lose one another's: then it is checked again. */
+static void remember(culv_device *device, CUstream stream)
+{
+    atomic_uintptr_t *slots = &device->streams[first_slot(stream)];
+    for (int i = CULVI_STREAM_WAYS - 1; i > 0; i--)
+        atomic_store_explicit(&slots[i], atomic_load_explicit(&slots[i - 1], memory_order_relaxed),
+                              memory_order_relaxed);
+    atomic_store_explicit(&slots[0], (uintptr_t)stream, memory_order_relaxed);
 }
 
 /* Whether a stream is of the device. In the device's context. */
 static culv_result check_stream(culv_device *device, const char *object, CUstream stream)
 {
-    uintptr_t key = (uintptr_t)stream;
-    /* The three default streams are those of the context that is current now. */
-    if (key == 0 || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD) return CULV_OK;
-    atomic_uintptr_t *slot = slot_of(device, stream);
-    if (atomic_load_explicit(slot, memory_order_relaxed) == key) return CULV_OK;
+    /* The default streams are those of the context that is current now. */
+    if (is_default(stream)) return CULV_OK;
     CUdevice actual = -1;
     CUcontext context = NULL;
     const char *call = "cuStreamGetCtx";
@@ -39,7 +74,6 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
             "culv_device_context() of device %d '%s', which the driver does not mix; use a stream made "
             "with that context current",
             (void *)stream, (int)actual, (int)device->ordinal, device->caps.name);
-    atomic_store_explicit(slot, key, memory_order_relaxed);
     return CULV_OK;
 }
 
@@ -50,13 +84,22 @@ culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
                                "the device's context could not be made current");
-    culv_result result = check_stream(device, object, stream);
+    culv_result result = culvi_stream_known(device, stream) ? CULV_OK : check_stream(device, object, stream);
+    if (result == CULV_OK && !is_default(stream) && !culvi_stream_known(device, stream))
+        remember(device, stream);
     if (result != CULV_OK) culvi_leave_frame(device, *pushed);
     return result;
 }
 
 culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream)
 {
-    atomic_store_explicit(slot_of(device, stream), 0, memory_order_relaxed);
-    return check_stream(device, object, stream);
+    bool pushed;
+    atomic_uintptr_t *slots = &device->streams[first_slot(stream)];
+    for (int i = 0; i < CULVI_STREAM_WAYS; i++) {
+        uintptr_t key = (uintptr_t)stream;
+        atomic_compare_exchange_strong(&slots[i], &key, 0);
+    }
+    culv_result result = culvi_enter_stream(device, object, stream, &pushed);
+    if (result == CULV_OK) culvi_leave_frame(device, pushed);
+    return result;
 }

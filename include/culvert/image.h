@@ -44,15 +44,17 @@ static inline culv_image_desc culv_image_desc_init(void)
 
 /** Maps an image of the import. The image must have OPTIMAL tiling: a LINEAR one maps without an error and
  *  reads wrong (measured on an H200).
- *  Errors: INVALID (RANGE, EXTENT, LEVEL, DEDICATED: a dedicated allocation's image lies at offset 0 ...),
+ *  Errors: INVALID (RANGE, EXTENT, DEDICATED: a dedicated allocation's image lies at offset 0 ...),
  *  UNSUPPORTED (FORMAT), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_image_unmap(); it
  *  keeps the import alive.  Threads: any.  Since: 0.1.  Source: cuda.h,
  *  cuExternalMemoryGetMappedMipmappedArray. */
 CULV_API culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out);
 
-/** Gives the image, its level arrays and its surfaces up and sets *image to NULL; NULL, or a pointer to NULL,
- *  is a no-op. The work that uses it should be done, as before vkFreeMemory; the driver may wait in here as
- *  culv_buffer_unmap() tells. culv_image_unmap_after() does not wait.
+/** Gives the image, its level arrays and its surfaces up and sets *image to NULL; NULL, or a pointer to
+ *  NULL, is a no-op. The work that uses it should be done, as before vkFreeMemory; the driver may wait in
+ *  here as culv_buffer_unmap() tells (measured: cuMipmappedArrayDestroy waits for the context).
+ *  culv_image_unmap_after() does not wait. An image that Culvert made (culv_vk_image_cuda()) is refused: the
+ *  last error says so (OWNED), nothing is done and the pointer stays.
  *  Errors: none.  Ownership: *image is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1 */
 CULV_API void culv_image_unmap(culv_image **image);

@@ -95,9 +95,11 @@ CULV_API uint64_t culv_memory_size(const culv_memory *memory);
 CULV_API culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out);
 
 /** Gives the buffer up and sets *buffer to NULL; NULL, or a pointer to NULL, is a no-op. The work that uses
- *  it should be done, as before vkFreeMemory. If this was the import's last buffer, the driver WAITS in
- *  here for all CUDA work of the context, and keeps other threads from submitting any: for ever, if that
- *  work waits for a signal that is yet to be submitted. culv_buffer_unmap_after() does not wait.
+ *  it should be done, as before vkFreeMemory. If this was the import's last buffer, the driver WAITS in here
+ *  for all CUDA work of the context, and keeps other threads from submitting any: for ever, if that work
+ *  waits for a signal that is yet to be submitted. culv_buffer_unmap_after() does not wait. A buffer that
+ *  Culvert made (culv_vk_buffer_cuda()) is refused: the last error says so (OWNED), nothing is done and the
+ *  pointer stays.
  *  Errors: none.  Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1.  Source: measured, docs/nvidia-measured.md: cuMemFree of a mapping waits for the
  *  context. */
@@ -105,8 +107,8 @@ CULV_API void culv_buffer_unmap(culv_buffer **buffer);
 
 /** As culv_buffer_unmap(), but DEFERS and never waits: the driver's mapping is released once `last_use` has
  *  done what was submitted to it so far, at a later culv_buffer_unmap(), culv_semaphore_destroy(),
- *  culv_device_get_counts(), or with the device: those may wait at the driver. The stream must be of the device's context, and not be in
- *  capture (then it is not deferred).
+ *  culv_device_get_counts(), or with the device: those may wait at the driver. The stream must be of the
+ *  device's context, and not be in capture (then it is not deferred).
  *  Errors: none.  Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1 */
 CULV_API void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);

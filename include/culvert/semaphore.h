@@ -24,9 +24,10 @@ typedef struct culv_semaphore_desc {
     size_t struct_size;       /**< Set by culv_semaphore_desc_init(). */
     culv_handle handle;       /**< Required. CULV_HANDLE_OPAQUE_FD. */
     culv_semaphore_type type; /**< Required. */
-    uint64_t value;     /**< Timeline: a value already reached or promised by others; the next signal must
-                             exceed it. Binary: nonzero when a signal of the other side is pending already. */
-    uint32_t untracked; /**< Binary: nonzero to leave the order of signals and waits to you; see
+    uint64_t value; /**< Timeline: a value already reached or promised by others; the next signal must
+                                  exceed it. Binary: 0. */
+    uint32_t signal_pending; /**< Binary: nonzero when a signal of the other side was submitted already. */
+    uint32_t untracked;      /**< Binary: nonzero to leave the order of signals and waits to you; see
                              culv_semaphore_note_signal(). */
     culv_uuid
         exporter; /**< UUID of the device that it was exported from; another device's is refused, which the
@@ -45,9 +46,9 @@ static inline culv_semaphore_desc culv_semaphore_desc_init(void)
 }
 
 /** Imports a semaphore and TAKES its handle: Culvert's after CULV_OK, still yours, open, after an error.
- *  Errors: INVALID (HANDLE_BAD, HANDLE_KIND, DEVICE_MISMATCH ...), UNSUPPORTED, DRIVER (HANDLE_REFUSED),
- *  ASYNC, OUT_OF_MEMORY.  Ownership: the handle as said; *out is yours, for culv_semaphore_destroy().
- *  Threads: any.  Since: 0.1.  Source: cuda.h, cuImportExternalSemaphore. */
+ *  Errors: INVALID (HANDLE_BAD, HANDLE_KIND, DEVICE_MISMATCH, VALUE ...), UNSUPPORTED, DRIVER
+ *  (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.  Ownership: the handle as said; *out is yours, for
+ *  culv_semaphore_destroy().  Threads: any.  Since: 0.1.  Source: cuda.h, cuImportExternalSemaphore. */
 CULV_API culv_result culv_semaphore_import_take(culv_device *device, const culv_semaphore_desc *desc,
                                                 culv_semaphore **out);
 
@@ -64,10 +65,12 @@ CULV_API culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semap
 /** Gives the semaphore up and sets *semaphore to NULL; NULL, or a pointer to NULL, is a no-op. Its signals
  *  and waits should be done. The driver WAITS in here for all CUDA work of the context, and keeps other
  *  threads from submitting any: for ever, if a stream waits for a value that is yet to be submitted.
- *  culv_semaphore_destroy_after() does not wait.
- *  Errors: none.  Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on this
- *  object.  Since: 0.1.  Source: CUDA guide 3.2.16: all outstanding signals and waits must complete before
- *  the destruction; measured, docs/nvidia-measured.md: cuDestroyExternalSemaphore waits for the context. */
+ *  culv_semaphore_destroy_after() does not wait. One that Culvert made (culv_vk_semaphore_cuda()) is
+ *  refused: the last error says so (OWNED), nothing is done and the pointer stays.
+ *  Errors: none.  Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on
+ *  this object.  Since: 0.1.  Source: CUDA guide 3.2.16: all outstanding signals and waits must complete
+ *  before the destruction; measured, docs/nvidia-measured.md: cuDestroyExternalSemaphore waits for the
+ *  context. */
 CULV_API void culv_semaphore_destroy(culv_semaphore **semaphore);
 
 /** As culv_semaphore_destroy(), but DEFERS and never waits: the driver's import is released once `last_use`
@@ -85,15 +88,15 @@ CULV_API void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream 
  *  nothing and takes no lock.
  *  Errors: INVALID (TIMELINE_BACKWARDS: the value must exceed every one signalled through this object or
  *  told by culv_semaphore_note_value(), since NVIDIA's driver steps back without a word; DOUBLE_SIGNAL;
- *  STREAM_DEVICE), DRIVER, ASYNC.  Ownership: none.  Threads: any, one at a time for one semaphore.
- *  Since: 0.1.  Source: cuda.h, cuSignalExternalSemaphoresAsync. */
+ *  VALUE: a value for a binary semaphore; STREAM_DEVICE), DRIVER, ASYNC.  Ownership: none.  Threads: any,
+ *  one at a time for one semaphore.  Since: 0.1.  Source: cuda.h, cuSignalExternalSemaphoresAsync. */
 CULV_API culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstream stream, uint64_t value);
 
 /** Makes `stream` wait until the timeline has reached `value`, or the binary semaphore is signalled, which
  *  resets it (`value` is 0); the host does not wait. A timeline's signal may be submitted later than the
  *  wait (Vulkan's timelines allow it, though the CUDA guide does not say so; measured on an H200); a binary
  *  one's must have been submitted before.
- *  Errors: INVALID (WAIT_BEFORE_SIGNAL, SAME_SIDE, STREAM_DEVICE), DRIVER, ASYNC.  Ownership: none.
+ *  Errors: INVALID (WAIT_BEFORE_SIGNAL, SAME_SIDE, VALUE, STREAM_DEVICE), DRIVER, ASYNC.  Ownership: none.
  *  Threads: any, one at a time for one semaphore.  Since: 0.1.  Source: cuda.h,
  *  cuWaitExternalSemaphoresAsync: for every signal there can only be one wait. */
 CULV_API culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream stream, uint64_t value);
@@ -126,13 +129,14 @@ CULV_API culv_result culv_semaphore_wait_batch(const culv_semaphore_point *point
 /** Tells that the other API's SIGNAL of a binary semaphore was submitted (vkQueueSubmit): call it after the
  *  submission and before CUDA's wait. Culvert sees CUDA's half of a binary semaphore's life only. With this
  *  and culv_semaphore_note_wait() it knows both, and refuses what would hang or leave the semaphore
- *  undefined: a second signal before the wait, a second wait, a wait before the signal, a wait on the side
- *  that signalled. Each object keeps its own account, so import a semaphore once. In a stream capture, whose
- *  graph may run many times, and wherever that account does not fit, culv_semaphore_desc::untracked turns it
- *  off, and these two calls into no-ops. An error changes nothing: the note is to be made again once it is
- *  true.
+ *  undefined: a second signal before the wait, a second wait, a wait before the signal, a CUDA wait for
+ *  CUDA's signal. (The other API's waits for its own signals are its own affair.) Each object keeps its own
+ *  account, so import a semaphore once. In a stream capture, whose graph may run many times, and wherever
+ *  that account does not fit, culv_semaphore_desc::untracked turns it off, and these two calls into no-ops.
+ *  An error changes nothing: the note is to be made again once it is true.
  *  Errors: INVALID (DOUBLE_SIGNAL; VALUE: the semaphore is a timeline).  Ownership: none.  Threads: any.
- *  Since: 0.1.  Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide 3.2.16. */
+ *  Since: 0.1.  Source: Vulkan specification, VUID-vkQueueSubmit-pSignalSemaphores-00067; CUDA guide
+ *  3.2.16. */
 CULV_API culv_result culv_semaphore_note_signal(culv_semaphore *semaphore);
 
 /** Tells that the other API's WAIT for a binary semaphore was submitted: call it after the submission and
@@ -141,9 +145,9 @@ CULV_API culv_result culv_semaphore_note_signal(culv_semaphore *semaphore);
  *  any.  Since: 0.1.  Source: Vulkan specification, VUID-vkQueueSubmit-pWaitSemaphores-00068. */
 CULV_API culv_result culv_semaphore_note_wait(culv_semaphore *semaphore);
 
-/** Timelines: tells that others (a vkQueueSubmit, vkSignalSemaphore) have signalled or promised `value`, so that a
- *  later culv_semaphore_signal() that would step back behind it is refused. Lower values than known ones
- *  are ignored, and so are binary semaphores and NULL.
+/** Timelines: tells that others (a vkQueueSubmit, vkSignalSemaphore) have signalled or promised `value`, so
+ *  that a later culv_semaphore_signal() that would step back behind it is refused. Lower values than known
+ *  ones are ignored, and so are binary semaphores and NULL.
  *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
 CULV_API void culv_semaphore_note_value(culv_semaphore *semaphore, uint64_t value);
 

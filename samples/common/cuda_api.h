@@ -26,10 +26,20 @@
     X(MemFree, 3020)                                                                                         \
     X(MemcpyHtoD, 3020)                                                                                      \
     X(MemcpyDtoH, 3020)                                                                                      \
+    X(MemcpyDtoHAsync, 3020)                                                                                 \
+    X(Memcpy2DAsync, 3020)                                                                                   \
+    X(Array3DCreate, 3020)                                                                                   \
+    X(ArrayDestroy, 2000)                                                                                    \
+    X(SurfObjectCreate, 5000)                                                                                \
+    X(SurfObjectDestroy, 5000)                                                                               \
     X(MemsetD8, 3020)                                                                                        \
+    X(MemHostRegister, 6050)                                                                                 \
+    X(MemHostUnregister, 4000)                                                                               \
     X(StreamCreate, 2000)                                                                                    \
     X(StreamDestroy, 4000)                                                                                   \
     X(StreamSynchronize, 2000)                                                                               \
+    X(StreamWaitEvent, 3020)                                                                                 \
+    X(LaunchHostFunc, 10000)                                                                                 \
     X(EventCreate, 2000)                                                                                     \
     X(EventDestroy, 4000)                                                                                    \
     X(EventRecord, 2000)                                                                                     \

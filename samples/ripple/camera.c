@@ -48,29 +48,36 @@ static void look_at_projection(float m[16], vec3 eye, vec3 target, float half_fo
     }
 }
 
-void camera_view(const renderer *r, uint64_t frame, view_constants *out)
+static float clamp(float value, float low, float high)
+{
+    return fminf(fmaxf(value, low), high);
+}
+
+void camera_look(const scene *basin, VkExtent2D extent, uint64_t moment, const camera_view *view,
+                 view_constants *out)
 {
     memset(out, 0, sizeof *out);
-    float seconds = (float)frame / 30.0f;
-    float aspect = (float)r->extent.width / (float)r->extent.height;
-    float angle = 0.16f - 0.10f * sinf(0.11f * seconds);
+    float seconds = (float)moment / 30.0f;
+    float aspect = (float)extent.width / (float)extent.height;
     /* Far enough that a basin of any proportion fills the picture. */
-    float reach =
-        fmaxf(r->scene->half_x / (1.556f * fminf(aspect / 1.7778f, 1.0f)), r->scene->half_z / 1.037f);
-    float distance = 2.38f * reach, height = 1.44f * reach;
-    vec3 eye = {distance * sinf(angle), height, distance * cosf(angle)};
-    vec3 target = {0.03f, -0.10f, 0.075f * r->scene->half_z};
+    float reach = fmaxf(basin->half_x / (1.556f * fminf(aspect / 1.7778f, 1.0f)), basin->half_z / 1.037f);
+    float angle = 0.16f - 0.10f * sinf(0.11f * seconds) - view->turn;
+    float elevation = clamp(0.544f + view->lift, 0.10f, 1.50f);
+    float distance = 2.78f * reach * exp2f(-view->closer);
+    vec3 target = {0.03f, -0.10f, 0.075f * basin->half_z};
+    vec3 eye = {distance * cosf(elevation) * sinf(angle), distance * sinf(elevation),
+                distance * cosf(elevation) * cosf(angle)};
     look_at_projection(out->view_projection, eye, target, 0.318f, aspect);
     out->eye[0] = eye.x;
     out->eye[1] = eye.y;
     out->eye[2] = eye.z;
     out->eye[3] = seconds;
-    out->half_extent[0] = r->scene->half_x;
-    out->half_extent[1] = r->scene->half_z;
-    out->half_extent[2] = r->scene->cell;
+    out->half_extent[0] = basin->half_x;
+    out->half_extent[1] = basin->half_z;
+    out->half_extent[2] = basin->cell;
     out->half_extent[3] = aspect;
-    out->grid[0] = (int32_t)r->scene->width;
-    out->grid[1] = (int32_t)r->scene->height;
-    out->picture[0] = (float)r->extent.width;
-    out->picture[1] = (float)r->extent.height;
+    out->grid[0] = (int32_t)basin->width;
+    out->grid[1] = (int32_t)basin->height;
+    out->picture[0] = (float)extent.width;
+    out->picture[1] = (float)extent.height;
 }

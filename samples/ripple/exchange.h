@@ -1,59 +1,85 @@
-/* ripple's exchange: the buffers that CUDA writes and Vulkan draws from, and the two timelines that hand them
- * over on the GPU. This file and exchange.c are what to copy into a program of your own.
+/* ripple's exchange: how what CUDA computed gets to where Vulkan draws from it. There are two paths, with the
+ * same kernels before them and the same drawing behind:
  *
- *   frame f uses buffer f % num_buffers
- *   sim_done  reaches f + 1 when CUDA has filled it    (CUDA signals, Vulkan waits)
- *   draw_done reaches f + 1 when Vulkan has drawn it   (Vulkan signals, CUDA waits before filling it again)
+ *   path_shared.c  Culvert: both sides use one memory and wait for each other on the GPU. What to copy.
+ *   path_staged.c  for comparison: through pinned host memory, as it is done without interop.
+ *
+ *   frame f uses buffers[f % num_buffers]
+ *   ready reaches f + 1 when Vulkan may draw frame f      (its submission waits for that)
+ *   drawn reaches f + 1 when Vulkan has drawn frame f     (its submission signals that)
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RIPPLE_EXCHANGE_H_
 #define RIPPLE_EXCHANGE_H_
 
+#include "../common/cuda_api.h"
 #include "vulkan_setup.h"
 
 #define EXCHANGE_MAX_BUFFERS 2u
+#define EXCHANGE_TINT_FORMAT VK_FORMAT_R8G8B8A8_UNORM
+#define EXCHANGE_READING_STAGES                                                                              \
+    (VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT)
 
+typedef struct exchange exchange;
+
+/* What a path does. Functions that are NULL have nothing to do. */
+typedef struct exchange_path {
+    const char *name;
+    /* Makes buffers (without tint_view), ready and drawn. False, with a message, on failure; destroy() comes either way. */
+    bool (*create)(exchange *e);
+    void (*destroy)(exchange *e);
+    /* CUDA's side of a frame, on its stream: wait until the buffer is free, and hand it over. */
+    bool (*cuda_acquire)(exchange *e, CUstream stream, uint64_t frame);
+    bool (*cuda_release)(exchange *e, CUstream stream, uint64_t frame);
+    /* Vulkan's side: what is submitted before the drawing, and what is recorded around it. */
+    bool (*submit)(exchange *e, uint64_t frame);
+    bool (*record_acquire)(exchange *e, VkCommandBuffer commands, uint64_t frame);
+    bool (*record_release)(exchange *e, VkCommandBuffer commands, uint64_t frame);
+    /* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one would wait
+     * forever for the other. */
+    void (*unblock)(exchange *e, uint64_t end);
+} exchange_path;
+
+extern const exchange_path path_shared, path_staged;
+
+/* What is exchanged, as Vulkan draws from it and as CUDA writes it. */
 typedef struct exchange_buffer {
-    VkBuffer buffer;
-    VkDeviceMemory memory;
-    culv_memory *import; /* the VkDeviceMemory, known to CUDA */
-    culv_buffer *mapped; /* the VkBuffer in it, as a CUdeviceptr */
+    VkBuffer cells; /* a float4 a cell: height, normal, bottom */
+    CUdeviceptr cuda_cells;
+    VkImage tint; /* a texel a cell: the water's color, and foam in alpha */
+    VkImageView tint_view;
+    CUsurfObject cuda_tint;
 } exchange_buffer;
 
-typedef struct exchange {
+struct exchange {
+    const exchange_path *path;
     const vulkan_setup *vulkan;
-    culv_device *device;
-    culv_vk *attached;
+    culv_device *device; /* CUDA's side of the Vulkan device; either path finds it by Culvert */
+    cuda_api cu;
+    CUcontext callers_context;
+    VkExtent2D grid;
+    VkDeviceSize cells_size, tint_size;
     uint32_t num_buffers;
-    VkDeviceSize buffer_size;
     exchange_buffer buffers[EXCHANGE_MAX_BUFFERS];
-    VkSemaphore sim_done, draw_done;
-    culv_semaphore *cuda_sim_done, *cuda_draw_done;
-} exchange;
+    VkSemaphore ready, drawn;
+    uint64_t transfer_bytes; /* copied between device and host in a frame, both directions together */
+    void *own;               /* the path's */
+};
 
-/* Opens the CUDA device that is the Vulkan device. False, with a message, on failure; destroy it either way.
- */
-bool exchange_open(exchange *e, const vulkan_setup *vulkan);
-/* Makes the shared buffers and timelines. */
-bool exchange_share(exchange *e, VkDeviceSize buffer_size, uint32_t num_buffers);
+/* Opens the CUDA device that is the Vulkan device, makes its context current on this thread, and makes what
+ * is exchanged. False, with a message, on failure; destroy it either way. */
+bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup *vulkan, VkExtent2D grid,
+                     uint32_t num_buffers);
 /* After both sides are done, or exchange_unblock(). */
 void exchange_destroy(exchange *e);
 
-/* CUDA's side of a frame, on its stream: wait for the buffer, and hand it over. */
+exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame);
+
 bool exchange_cuda_acquire(exchange *e, CUstream stream, uint64_t frame);
 bool exchange_cuda_release(exchange *e, CUstream stream, uint64_t frame);
-CUdeviceptr exchange_cuda_pointer(const exchange *e, uint64_t frame);
-
-/* Vulkan's side of a frame: what its submission waits for and signals, and the barriers in its command
- * buffer. */
-VkBuffer exchange_vulkan_buffer(const exchange *e, uint64_t frame);
-VkSemaphoreSubmitInfo exchange_vulkan_wait(const exchange *e, uint64_t frame);
-VkSemaphoreSubmitInfo exchange_vulkan_signal(const exchange *e, uint64_t frame);
-bool exchange_record_acquire(const exchange *e, VkCommandBuffer commands, uint64_t frame);
-bool exchange_record_release(const exchange *e, VkCommandBuffer commands, uint64_t frame);
-
-/* After a failure in mid-frame: lets both sides run to their end, where one would wait forever for the other.
- */
-void exchange_unblock(const exchange *e, uint64_t frames);
+bool exchange_submit(exchange *e, uint64_t frame);
+bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame);
+bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame);
+void exchange_unblock(exchange *e, uint64_t end);
 
 #endif

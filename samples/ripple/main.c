@@ -5,71 +5,81 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../common/files.h"
-#include "../common/png_file.h"
-#include "../common/progress.h"
 #include "../common/report.h"
-#include "exchange.h"
-#include "options.h"
-#include "renderer.h"
-#include "solver.h"
+#include "program.h"
 
-typedef struct program {
-    options options;
-    scene scene;
-    vulkan_setup vulkan;
-    exchange exchange;
-    renderer renderer;
-    solver *solver;
-    char last_picture[FILES_PATH_MAX];
-    uint64_t frames_timed;
-    double sim_ms, draw_ms; /* sums; draw_ms is negative once a time was unknown */
-    double seconds;         /* wall clock of the loop */
-} program;
-
-static bool write_picture(program *p, uint64_t frame, const uint8_t *pixels)
+/* The window's part comes before and after the device is known. */
+static bool set_up_vulkan(program *p)
 {
     const options *o = &p->options;
-    return options_picture_path(o, frame, p->last_picture) && files_make_parents(p->last_picture) &&
-           png_write_rgba(p->last_picture, o->picture_width, o->picture_height, pixels);
+    VkExtent2D extent = {o->picture_width, o->picture_height};
+    vulkan_wishes wishes = {.validation = o->validation, .staging = o->staged, .swapchain = o->window};
+    if (o->window) {
+        p->window = window_open("ripple", extent);
+        if (!p->window) return false;
+        wishes.instance_extensions = window_instance_extensions(p->window, &wishes.num_instance_extensions);
+    }
+    if (!vulkan_setup_create(&p->vulkan, o->device, &wishes)) return false;
+    if (!o->quiet) fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
+    if (!o->window) return true;
+    VkSurfaceKHR surface;
+    return window_create_surface(p->window, p->vulkan.instance, &surface) &&
+           swapchain_create(&p->swapchain, &p->vulkan, surface) && swapchain_fit(&p->swapchain, extent);
 }
 
-/* Frees the slot that `frame` will use, and takes what the frame before it left there. */
-static bool reclaim(program *p, uint64_t frame)
+static bool set_up(program *p)
+{
+    const options *o = &p->options;
+    VkExtent2D grid = {o->grid_width, o->grid_height}, extent = {o->picture_width, o->picture_height};
+    VkFormat color_format = VK_FORMAT_R8G8B8A8_SRGB;
+    if (o->output && !files_make_parents(o->output)) return false;
+    if (!set_up_vulkan(p)) return false;
+    if (o->window) {
+        extent = p->swapchain.extent;
+        color_format = p->swapchain.color_format;
+        if (!overlay_create(&p->overlay, &p->vulkan, color_format)) return false;
+    }
+    scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
+    if (!exchange_create(&p->exchange, o->staged ? &path_staged : &path_shared, &p->vulkan, grid,
+                         o->buffers) ||
+        !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, color_format))
+        return false;
+    p->solver = solver_create(&p->exchange, &p->scene, o->steps, FRAMES_IN_FLIGHT);
+    return p->solver != NULL;
+}
+
+static void tear_down(program *p)
+{
+    solver_destroy(p->solver);
+    if (p->vulkan.device) {
+        renderer_destroy(&p->renderer);
+        exchange_destroy(&p->exchange);
+        overlay_destroy(&p->overlay);
+        swapchain_destroy(&p->swapchain);
+    }
+    vulkan_setup_destroy(&p->vulkan);
+    window_close(p->window);
+}
+
+bool program_reclaim(program *p, uint64_t frame, finished_frame *out)
 {
     renderer_result result;
+    float simulation = 0.0f;
     if (!renderer_reclaim(&p->renderer, frame, &result)) return false;
-    if (!result.used) return true;
-    float sim_ms = 0.0f;
-    if (!solver_frame_time(p->solver, result.frame, &sim_ms)) return false;
-    p->frames_timed++;
-    p->sim_ms += (double)sim_ms;
-    p->draw_ms = result.milliseconds < 0.0 || p->draw_ms < 0.0 ? -1.0 : p->draw_ms + result.milliseconds;
-    return !result.pixels || write_picture(p, result.frame, result.pixels);
+    if (result.used && !solver_frame_time(p->solver, result.frame, &simulation)) return false;
+    *out =
+        (finished_frame){result.used, result.frame, (double)simulation, result.milliseconds, result.pixels};
+    return true;
 }
 
-static bool run_frames(program *p)
+void program_count(program *p, const finished_frame *finished)
 {
-    const options *o = &p->options;
-    progress bar;
-    progress_begin(&bar, "ripple", o->frames, o->quiet);
-    double started = clock_seconds();
-    bool fine = true;
-    for (uint64_t frame = 0; fine && frame < o->frames; frame++) {
-        fine = reclaim(p, frame) && solver_frame(p->solver, &p->exchange, frame) &&
-               renderer_frame(&p->renderer, frame, options_wants_picture(o, frame));
-        progress_update(&bar, frame + 1);
-    }
-    for (uint64_t frame = o->frames; fine && frame < o->frames + FRAMES_IN_FLIGHT; frame++) {
-        fine = reclaim(p, frame);
-    }
-    p->seconds = clock_seconds() - started;
-    progress_end(&bar);
-    /* A side whose partner's work was never submitted would wait forever. */
-    if (!fine) exchange_unblock(&p->exchange, o->frames);
-    return fine && solver_finish(p->solver);
+    totals *t = &p->totals;
+    if (!finished->any) return;
+    t->timed++;
+    t->simulation += finished->simulation;
+    t->drawing = finished->drawing < 0.0 || t->drawing < 0.0 ? -1.0 : t->drawing + finished->drawing;
 }
 
 static bool dump_field(program *p)
@@ -88,51 +98,48 @@ static bool dump_field(program *p)
     return done;
 }
 
-static bool set_up(program *p)
+/* A JSON string; names of devices are ASCII. */
+static void print_string(const char *text)
 {
-    const options *o = &p->options;
-    if (!files_make_parents(o->output)) return false;
-    if (!vulkan_setup_create(&p->vulkan, o->device, o->validation) ||
-        !exchange_open(&p->exchange, &p->vulkan))
-        return false;
-    if (!o->quiet) {
-        fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') putchar('\\');
+        if ((unsigned char)*text >= ' ') putchar(*text);
     }
-    scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    VkDeviceSize buffer_size = (VkDeviceSize)o->grid_width * o->grid_height * 4u * sizeof(float);
-    if (!exchange_share(&p->exchange, buffer_size, o->buffers) ||
-        !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene,
-                         (VkExtent2D){o->picture_width, o->picture_height}))
-        return false;
-    p->solver = solver_create(p->exchange.device, &p->scene, o->steps, FRAMES_IN_FLIGHT);
-    return p->solver != NULL;
+    putchar('"');
 }
 
-static void tear_down(program *p)
-{
-    solver_destroy(p->solver);
-    if (p->vulkan.device) {
-        renderer_destroy(&p->renderer);
-        exchange_destroy(&p->exchange);
-    }
-    vulkan_setup_destroy(&p->vulkan);
-}
-
-static void print_summary(const program *p)
+static bool print_result(const program *p)
 {
     const options *o = &p->options;
+    const totals *t = &p->totals;
     culv_device_caps caps = culv_device_caps_init();
-    if (!culv_ok(culv_device_get_caps(p->exchange.device, &caps), "culv_device_get_caps")) return;
-    char draw[32] = "unknown";
-    double frames = p->frames_timed ? (double)p->frames_timed : 1.0;
-    if (p->draw_ms >= 0.0) snprintf(draw, sizeof draw, "%.3f", p->draw_ms / frames);
-    printf("%s | %s, CUDA %u.%u | grid %ux%u, %u steps a frame | %llu frames at %ux%u | ms a frame: "
-           "simulation %.3f, "
-           "drawing %s, whole %.3f | %s\n",
-           p->vulkan.candidate.name, caps.is_software ? "software twin" : "NVIDIA driver",
-           caps.driver_version / 1000u, caps.driver_version % 1000u / 10u, o->grid_width, o->grid_height,
-           o->steps, (unsigned long long)o->frames, o->picture_width, o->picture_height, p->sim_ms / frames,
-           draw, 1e3 * p->seconds / frames, p->last_picture);
+    if (!culv_ok(culv_device_get_caps(p->exchange.device, &caps), "culv_device_get_caps")) return false;
+    double frames = t->timed ? (double)t->timed : 1.0;
+    char drawing[2][32] = {"unknown", "null"};
+    for (int i = 0; t->drawing >= 0.0 && i < 2; i++)
+        snprintf(drawing[i], sizeof drawing[i], "%.3f", t->drawing / frames);
+    char driver[64];
+    snprintf(driver, sizeof driver, "%s, CUDA %u.%u", caps.is_software ? "software twin" : "NVIDIA driver",
+             caps.driver_version / 1000u, caps.driver_version % 1000u / 10u);
+    if (!o->quiet) {
+        printf("%s | %s | grid %ux%u, %u steps a frame, %s | %llu frames at %ux%u | ms a frame: "
+               "simulation %.3f, drawing %s, whole %.3f%s%s\n",
+               p->vulkan.candidate.name, driver, o->grid_width, o->grid_height, o->steps,
+               p->exchange.path->name, (unsigned long long)t->simulated, p->renderer.targets.extent.width,
+               p->renderer.targets.extent.height, t->simulation / frames, drawing[0], t->whole / frames,
+               p->last_picture[0] ? " | " : "", p->last_picture);
+    }
+    printf("RESULT {\"sample\": \"ripple\", \"device\": ");
+    print_string(p->vulkan.candidate.name);
+    printf(", \"driver\": ");
+    print_string(driver);
+    printf(", \"path\": \"%s\", \"width\": %u, \"height\": %u, \"frames\": %llu, \"simulation_ms\": %.3f, "
+           "\"drawing_ms\": %s, \"frame_ms\": %.3f, \"transfer_bytes_per_frame\": %llu}\n",
+           p->exchange.path->name, o->grid_width, o->grid_height, (unsigned long long)t->simulated,
+           t->simulation / frames, drawing[1], t->whole / frames,
+           (unsigned long long)p->exchange.transfer_bytes);
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -147,8 +154,8 @@ int main(int argc, char **argv)
         free(p);
         return status;
     }
-    bool fine = set_up(p) && run_frames(p) && dump_field(p);
-    if (fine && !p->options.quiet) print_summary(p);
+    bool fine = set_up(p) && (p->window ? viewer_run(p) : offscreen_run(p)) && dump_field(p);
+    if (fine) fine = print_result(p);
     tear_down(p);
     if (p->vulkan.num_messages) {
         report("validation: %u messages", p->vulkan.num_messages);

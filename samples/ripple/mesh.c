@@ -12,7 +12,7 @@
 
 static mesh choose_grid(const renderer *r, uint32_t pixels_a_quad)
 {
-    uint32_t limit = r->extent.width / pixels_a_quad;
+    uint32_t limit = r->targets.extent.width / pixels_a_quad;
     limit = limit < 32 ? 32 : limit > 1024 ? 1024 : limit;
     uint32_t longer = r->scene->width > r->scene->height ? r->scene->width : r->scene->height;
     mesh m = {.stride = (longer + limit - 1) / limit};

@@ -9,27 +9,39 @@
 #include "../common/files.h"
 #include "../common/report.h"
 
+#define DEFAULT_OUTPUT "out/ripple.png"
+#define DEFAULT_FRAMES 180u
+
 static const char help[] =
     "Usage: ripple [options]\n"
     "Simulates waves in a basin with CUDA and draws them with Vulkan from the same memory, without copies.\n"
     "\n"
     "  --size WxH          grid in cells (768x512)\n"
-    "  --resolution WxH    picture in pixels (1280x720)\n"
-    "  --frames N          frames to run (180)\n"
+    "  --resolution WxH    picture or window in pixels (1280x720)\n"
+    "  --frames N          frames to run (180; in a window until it is closed)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
-    "  --output PATH       PNG of the last frame (out/ripple.png); with %d or %04d in it, a picture of every "
-    "frame\n"
-    "  --every N           a picture of every Nth frame and of the last, numbered\n"
+    "  --path PATH         shared: CUDA and Vulkan use the same memory, by Culvert (default);\n"
+    "                      staged: the same through pinned host memory, for comparison\n"
+    "  --buffers N         of what is exchanged, 1 or 2 (2)\n"
     "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show "
     "them;\n"
     "                      a number of that list; or part of a name\n"
-    "  --buffers N         shared buffers, 1 or 2 (2)\n"
     "  --seed N            another arrangement of stones and drops (1)\n"
     "  --validation        run under Vulkan's validation and synchronization validation; fail if it says "
     "anything\n"
     "  --dump-field FILE   write the last heights as raw floats, to compare runs\n"
-    "  --quiet             no progress and no closing line\n"
-    "  --help              this text\n";
+    "  --quiet             no progress and no closing line but RESULT\n"
+    "  --help              this text\n"
+    "Without a window:\n"
+    "  --output PATH       PNG of the last frame (out/ripple.png); with %d or %04d in it, a picture of every "
+    "frame\n"
+    "  --every N           a picture of every Nth frame and of the last, numbered\n"
+    "In a window:\n"
+    "  --window            drag: orbit; wheel: zoom; space: pause; Escape: end\n"
+    "  --no-overlay        without the frame times\n"
+    "  --hold              stay open after --frames\n"
+    "  --screenshot FILE   write what was shown last as a PNG\n"
+    "The line RESULT {...} on stdout is for programs.\n";
 
 static bool parse_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out)
 {
@@ -70,6 +82,12 @@ static bool parse_value(options *o, const char *name, const char *value)
     if (strcmp(name, "--frames") == 0) return parse_number(name, value, 1, 1000000000, &o->frames);
     if (strcmp(name, "--every") == 0) return parse_number(name, value, 1, 1000000000, &o->every);
     if (strcmp(name, "--seed") == 0) return parse_number(name, value, 0, UINT64_MAX, &o->seed);
+    if (strcmp(name, "--path") == 0) {
+        o->staged = strcmp(value, "staged") == 0;
+        if (o->staged || strcmp(value, "shared") == 0) return true;
+        report("--path %s: expected shared or staged", value);
+        return false;
+    }
     if (strcmp(name, "--steps") == 0) {
         if (!parse_number(name, value, 1, 100000, &number)) return false;
         o->steps = (uint32_t)number;
@@ -80,6 +98,8 @@ static bool parse_value(options *o, const char *name, const char *value)
         o->output = value;
     } else if (strcmp(name, "--dump-field") == 0) {
         o->dump_field = value;
+    } else if (strcmp(name, "--screenshot") == 0) {
+        o->screenshot = value;
     } else {
         o->device = value;
         o->list = strcmp(value, "list") == 0;
@@ -88,35 +108,101 @@ static bool parse_value(options *o, const char *name, const char *value)
     return *value != '\0';
 }
 
-static bool takes_value(const char *name)
+static const char *const valued[] = {"--size",   "--resolution", "--frames", "--steps",
+                                     "--output", "--every",      "--device", "--buffers",
+                                     "--seed",   "--dump-field", "--path",   "--screenshot"};
+
+/* The name in `valued` that an argument is, or begins with before a "="; NULL if none. */
+static const char *valued_name(const char *argument)
 {
-    static const char *const names[] = {"--size",  "--resolution", "--frames",  "--steps", "--output",
-                                        "--every", "--device",     "--buffers", "--seed",  "--dump-field"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) == 0) return true;
+    size_t length = strcspn(argument, "=");
+    for (size_t i = 0; i < sizeof valued / sizeof valued[0]; i++) {
+        if (strlen(valued[i]) == length && strncmp(argument, valued[i], length) == 0) return valued[i];
     }
+    return NULL;
+}
+
+static bool *flag(options *o, const char *argument)
+{
+    const struct {
+        const char *name;
+        bool *value;
+    } flags[] = {{"--validation", &o->validation},
+                 {"--quiet", &o->quiet},
+                 {"--window", &o->window},
+                 {"--no-overlay", &o->no_overlay},
+                 {"--hold", &o->hold}};
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (strcmp(argument, flags[i].name) == 0) return flags[i].value;
+    }
+    return NULL;
+}
+
+static bool is_png(const char *name, const char *path)
+{
+    size_t length = strlen(path);
+    if (length >= 5 && length < FILES_PATH_MAX && strcmp(path + length - 4, ".png") == 0) return true;
+    report("%s %s: expected a path that ends in .png", name, path);
     return false;
+}
+
+static bool check_window(const options *o)
+{
+    if (o->window && (o->output || o->every != 0)) {
+        report("%s: not with --window; --screenshot writes what it shows",
+               o->output ? "--output" : "--every");
+        return false;
+    }
+    if (!o->window && (o->no_overlay || o->hold || o->screenshot)) {
+        report("%s: only with --window", o->no_overlay ? "--no-overlay"
+                                         : o->hold     ? "--hold"
+                                                       : "--screenshot");
+        return false;
+    }
+    return !o->screenshot || is_png("--screenshot", o->screenshot);
 }
 
 static bool check(options *o)
 {
-    char path[FILES_PATH_MAX];
-    bool numbered = strchr(o->output, '%') != NULL;
-    if (!files_numbered(path, o->output, o->frames)) {
-        report("--output %s: after %% only d, or a width and d, as in ripple-%%04d.png", o->output);
-        return false;
+    if (!check_window(o)) return false;
+    if (!o->window) {
+        char path[FILES_PATH_MAX];
+        if (!o->output) o->output = DEFAULT_OUTPUT;
+        if (o->frames == 0) o->frames = DEFAULT_FRAMES;
+        if (!files_numbered(path, o->output, o->frames)) {
+            report("--output %s: after %% only d, or a width and d, as in ripple-%%04d.png", o->output);
+            return false;
+        }
+        if (!is_png("--output", o->output)) return false;
+        if (strchr(o->output, '%') && o->every == 0) o->every = 1;
     }
-    size_t length = strlen(o->output);
-    if (length < 5 || strcmp(o->output + length - 4, ".png") != 0) {
-        report("--output %s: expected a path that ends in .png", o->output);
-        return false;
-    }
-    if (numbered && o->every == 0) o->every = 1;
     if (o->steps == 0) {
         uint32_t shorter = o->grid_width < o->grid_height ? o->grid_width : o->grid_height;
         o->steps = shorter < 48 ? 1 : (shorter + 24) / 48;
     }
     return true;
+}
+
+/* One argument, or two: *i is the last one's index. */
+static bool parse_argument(options *o, int argc, char **argv, int *i)
+{
+    const char *argument = argv[*i];
+    bool *set = flag(o, argument);
+    if (set) {
+        *set = true;
+        return true;
+    }
+    const char *name = valued_name(argument);
+    if (!name) {
+        report("unknown option %s; --help lists them", argument);
+        return false;
+    }
+    if (argument[strlen(name)] == '=') return parse_value(o, name, argument + strlen(name) + 1);
+    if (*i + 1 == argc) {
+        report("%s: expected something after it; --help explains", name);
+        return false;
+    }
+    return parse_value(o, name, argv[++*i]);
 }
 
 options_result options_parse(options *o, int argc, char **argv)
@@ -125,31 +211,15 @@ options_result options_parse(options *o, int argc, char **argv)
                    .grid_height = 512,
                    .picture_width = 1280,
                    .picture_height = 720,
-                   .frames = 180,
                    .buffers = 2,
                    .seed = 1,
-                   .output = "out/ripple.png",
                    .device = "auto"};
     for (int i = 1; i < argc; i++) {
-        const char *argument = argv[i];
-        if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             fputs(help, stdout);
             return OPTIONS_EXIT;
         }
-        if (strcmp(argument, "--validation") == 0) {
-            o->validation = true;
-        } else if (strcmp(argument, "--quiet") == 0) {
-            o->quiet = true;
-        } else if (takes_value(argument)) {
-            if (i + 1 == argc) {
-                report("%s: expected something after it; --help explains", argument);
-                return OPTIONS_BAD;
-            }
-            if (!parse_value(o, argument, argv[++i])) return OPTIONS_BAD;
-        } else {
-            report("unknown option %s; --help lists them", argument);
-            return OPTIONS_BAD;
-        }
+        if (!parse_argument(o, argc, argv, &i)) return OPTIONS_BAD;
     }
     return check(o) ? OPTIONS_RUN : OPTIONS_BAD;
 }

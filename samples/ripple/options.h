@@ -8,12 +8,15 @@
 typedef struct options {
     uint32_t grid_width, grid_height;       /* cells */
     uint32_t picture_width, picture_height; /* pixels */
-    uint64_t frames;
-    uint32_t steps; /* of the solver in a frame; 0: from the grid */
-    uint64_t every; /* a picture every so many frames; 0: the last only */
+    uint64_t frames;                        /* 0: until the window is closed */
+    uint32_t steps;                         /* of the solver in a frame; 0: from the grid */
+    uint64_t every;                         /* a picture every so many frames; 0: the last only */
     uint32_t buffers;
+    bool staged; /* the path of exchange.h */
     uint64_t seed;
-    const char *output;
+    bool window, no_overlay, hold;
+    const char *screenshot; /* NULL: none */
+    const char *output;     /* NULL with a window */
     const char *device;
     const char *dump_field; /* NULL: none */
     bool validation, quiet, list;

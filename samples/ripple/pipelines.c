@@ -20,12 +20,12 @@ static bool load_shader(const vulkan_setup *v, const char *name, VkShaderModule 
     return done;
 }
 
-static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const char *vertex_name,
-                            const char *fragment_name, VkPipeline *out)
+bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipeline *out)
 {
     VkShaderModule vertex = VK_NULL_HANDLE, fragment = VK_NULL_HANDLE;
     bool created = false;
-    if (load_shader(v, vertex_name, &vertex) && load_shader(v, fragment_name, &fragment)) {
+    VkBool32 has_depth = desc->depth_format != VK_FORMAT_UNDEFINED;
+    if (load_shader(v, desc->vertex, &vertex) && load_shader(v, desc->fragment, &fragment)) {
         VkPipelineShaderStageCreateInfo stages[] = {
             {.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
              .stage = VK_SHADER_STAGE_VERTEX_BIT,
@@ -35,7 +35,7 @@ static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const cha
              .stage = VK_SHADER_STAGE_FRAGMENT_BIT,
              .module = fragment,
              .pName = "main"}};
-        /* Vertices are pulled from the shared buffer by their index. */
+        /* Vertices are pulled from a buffer by their index. */
         VkPipelineVertexInputStateCreateInfo input = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
         VkPipelineInputAssemblyStateCreateInfo assembly = {
@@ -52,13 +52,18 @@ static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const cha
             .lineWidth = 1.0f};
         VkPipelineMultisampleStateCreateInfo multisample = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
-            .rasterizationSamples = p->samples};
+            .rasterizationSamples = desc->samples};
         VkPipelineDepthStencilStateCreateInfo depth = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_DEPTH_STENCIL_STATE_CREATE_INFO,
-            .depthTestEnable = VK_TRUE,
-            .depthWriteEnable = VK_TRUE,
+            .depthTestEnable = has_depth,
+            .depthWriteEnable = has_depth,
             .depthCompareOp = VK_COMPARE_OP_LESS};
         VkPipelineColorBlendAttachmentState attachment = {
+            .blendEnable = desc->blend,
+            .srcColorBlendFactor = VK_BLEND_FACTOR_SRC_ALPHA,
+            .dstColorBlendFactor = VK_BLEND_FACTOR_ONE_MINUS_SRC_ALPHA,
+            .srcAlphaBlendFactor = VK_BLEND_FACTOR_ZERO,
+            .dstAlphaBlendFactor = VK_BLEND_FACTOR_ONE,
             .colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT |
                               VK_COLOR_COMPONENT_A_BIT};
         VkPipelineColorBlendStateCreateInfo blend = {
@@ -70,11 +75,10 @@ static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const cha
                                                         VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
                                                     .dynamicStateCount = 2,
                                                     .pDynamicStates = states};
-        const VkFormat color_format = PIPELINES_COLOR_FORMAT;
         VkPipelineRenderingCreateInfo rendering = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
                                                    .colorAttachmentCount = 1,
-                                                   .pColorAttachmentFormats = &color_format,
-                                                   .depthAttachmentFormat = p->depth_format};
+                                                   .pColorAttachmentFormats = &desc->color_format,
+                                                   .depthAttachmentFormat = desc->depth_format};
         VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
                                              .pNext = &rendering,
                                              .stageCount = 2,
@@ -87,7 +91,7 @@ static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const cha
                                              .pDepthStencilState = &depth,
                                              .pColorBlendState = &blend,
                                              .pDynamicState = &dynamic,
-                                             .layout = p->layout};
+                                             .layout = desc->layout};
         created = vk_ok(vkCreateGraphicsPipelines(v->device, VK_NULL_HANDLE, 1, &info, NULL, out),
                         "vkCreateGraphicsPipelines");
     }
@@ -99,10 +103,25 @@ static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const cha
 static bool create_layout(pipelines *p, const vulkan_setup *v)
 {
     const VkShaderStageFlags stages = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT;
-    VkDescriptorSetLayoutBinding cells = {
-        .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, .descriptorCount = 1, .stageFlags = stages};
-    VkDescriptorSetLayoutCreateInfo set = {
-        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO, .bindingCount = 1, .pBindings = &cells};
+    VkSamplerCreateInfo sampler = {.sType = VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO,
+                                   .magFilter = VK_FILTER_LINEAR,
+                                   .minFilter = VK_FILTER_LINEAR,
+                                   .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                   .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
+                                   .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
+    if (!vk_ok(vkCreateSampler(v->device, &sampler, NULL, &p->sampler), "vkCreateSampler")) return false;
+    VkDescriptorSetLayoutBinding bindings[] = {{.binding = 0,
+                                                .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                                .descriptorCount = 1,
+                                                .stageFlags = stages},
+                                               {.binding = 1,
+                                                .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+                                                .descriptorCount = 1,
+                                                .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT,
+                                                .pImmutableSamplers = &p->sampler}};
+    VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+                                           .bindingCount = 2,
+                                           .pBindings = bindings};
     if (!vk_ok(vkCreateDescriptorSetLayout(v->device, &set, NULL, &p->set_layout),
                "vkCreateDescriptorSetLayout"))
         return false;
@@ -115,9 +134,17 @@ static bool create_layout(pipelines *p, const vulkan_setup *v)
     return vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &p->layout), "vkCreatePipelineLayout");
 }
 
-bool pipelines_create(pipelines *p, const vulkan_setup *v)
+static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const char *vertex,
+                            const char *fragment, VkPipeline *out)
+{
+    pipeline_desc desc = {vertex, fragment, p->layout, p->color_format, p->depth_format, p->samples, false};
+    return pipeline_create(v, &desc, out);
+}
+
+bool pipelines_create(pipelines *p, const vulkan_setup *v, VkFormat color_format)
 {
     memset(p, 0, sizeof *p);
+    p->color_format = color_format;
     const VkPhysicalDeviceLimits *limits = &v->properties.limits;
     VkSampleCountFlags counts = limits->framebufferColorSampleCounts & limits->framebufferDepthSampleCounts;
     p->samples = counts & VK_SAMPLE_COUNT_4_BIT ? VK_SAMPLE_COUNT_4_BIT : VK_SAMPLE_COUNT_1_BIT;
@@ -140,5 +167,6 @@ void pipelines_destroy(pipelines *p, const vulkan_setup *v)
     vkDestroyPipeline(v->device, p->rim, NULL);
     vkDestroyPipelineLayout(v->device, p->layout, NULL);
     vkDestroyDescriptorSetLayout(v->device, p->set_layout, NULL);
+    vkDestroySampler(v->device, p->sampler, NULL);
     memset(p, 0, sizeof *p);
 }

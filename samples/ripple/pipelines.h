@@ -4,7 +4,6 @@
 
 #include "vulkan_setup.h"
 
-#define PIPELINES_COLOR_FORMAT VK_FORMAT_R8G8B8A8_SRGB
 /* shaders/ripple/rim.vert: four sides of seven strips of two triangles. */
 #define PIPELINES_RIM_VERTICES (4u * 7u * 6u)
 
@@ -19,14 +18,26 @@ typedef struct view_constants {
 
 typedef struct pipelines {
     VkSampleCountFlagBits samples;
-    VkFormat depth_format;
-    VkDescriptorSetLayout set_layout; /* binding 0: the shared cells */
+    VkFormat color_format, depth_format;
+    VkSampler sampler;
+    VkDescriptorSetLayout set_layout; /* exchange_buffer: 0 cells, 1 tint */
     VkPipelineLayout layout;
     VkPipeline water, stone, rim;
 } pipelines;
 
 /* False, with a message, on failure; destroy it either way. */
-bool pipelines_create(pipelines *p, const vulkan_setup *v);
+bool pipelines_create(pipelines *p, const vulkan_setup *v, VkFormat color_format);
 void pipelines_destroy(pipelines *p, const vulkan_setup *v);
+
+/* One pipeline without vertex buffers, viewport and scissor dynamic. */
+typedef struct pipeline_desc {
+    const char *vertex, *fragment; /* names of files in share/culvert */
+    VkPipelineLayout layout;
+    VkFormat color_format, depth_format; /* no depth: VK_FORMAT_UNDEFINED */
+    VkSampleCountFlagBits samples;
+    bool blend; /* by alpha */
+} pipeline_desc;
+
+bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipeline *out);
 
 #endif

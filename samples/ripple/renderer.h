@@ -1,11 +1,14 @@
-/* ripple's renderer: draws the water, offscreen, from the buffer that CUDA fills. SPDX-License-Identifier:
- * MIT */
+/* ripple's renderer: draws the water from the buffers that the exchange brings. SPDX-License-Identifier: MIT */
 #ifndef RIPPLE_RENDERER_H_
 #define RIPPLE_RENDERER_H_
 
+#include "camera.h"
 #include "exchange.h"
+#include "overlay.h"
 #include "pipelines.h"
 #include "scene.h"
+#include "swapchain.h"
+#include "targets.h"
 
 /* A part of the index buffer, over a grid of vertices that takes every `stride`th cell. */
 typedef struct mesh {
@@ -19,7 +22,7 @@ typedef struct mesh {
 typedef struct renderer_slot {
     VkCommandBuffer commands;
     VkFence done;
-    vulkan_buffer picture; /* host-visible RGBA rows */
+    vulkan_buffer picture; /* host-visible rows */
     bool used;
     uint64_t frame; /* the frame that it was last used for */
     bool has_picture;
@@ -29,9 +32,8 @@ typedef struct renderer {
     const vulkan_setup *vulkan;
     exchange *exchange;
     const scene *scene;
-    VkExtent2D extent;
     pipelines pipelines;
-    vulkan_image color, resolved, depth; /* resolved: only with multisampling */
+    targets targets;
     mesh water, stones;
     vulkan_buffer indices;
     VkDescriptorPool descriptor_pool;
@@ -41,22 +43,37 @@ typedef struct renderer {
     renderer_slot slots[FRAMES_IN_FLIGHT];
 } renderer;
 
+/* What to draw, and where to. */
+typedef struct renderer_frame_desc {
+    uint64_t frame;  /* of the exchange */
+    uint64_t moment; /* of the simulation, in frames */
+    camera_view view;
+    bool picture;                  /* keep the pixels for renderer_reclaim() */
+    overlay *overlay;              /* NULL: none */
+    const swapchain *swapchain;    /* NULL: no window */
+    const swapchain_image *target; /* with a window */
+} renderer_frame_desc;
+
 /* False, with a message, on failure; destroy it either way. */
 bool renderer_create(renderer *r, const vulkan_setup *vulkan, exchange *e, const scene *basin,
-                     VkExtent2D extent);
+                     VkExtent2D extent, VkFormat color_format);
 /* Waits for the device. */
 void renderer_destroy(renderer *r);
 
-/* Submits a frame: waits (on the GPU) for sim_done, draws, signals draw_done. The slot of the frame must have
- * been reclaimed. With `picture`, the frame is copied for renderer_reclaim(). */
-bool renderer_frame(renderer *r, uint64_t frame, bool picture);
+/* Waits for the device, and draws pictures of another size from now on. Their meshes stay as they were. What
+ * frames in flight left behind is lost. */
+bool renderer_resize(renderer *r, VkExtent2D extent);
+
+/* Submits a frame: waits (on the GPU) for ready, draws, signals drawn. The slot of the frame must have been
+ * reclaimed. */
+bool renderer_frame(renderer *r, const renderer_frame_desc *desc);
 
 /* What a frame left behind. */
 typedef struct renderer_result {
     bool used; /* false: the slot was never used */
     uint64_t frame;
     double milliseconds;   /* of drawing, on the GPU; negative when unknown */
-    const uint8_t *pixels; /* RGBA rows until the slot's next frame, or NULL */
+    const uint8_t *pixels; /* rows until the slot's next frame, or NULL */
 } renderer_result;
 
 /* Makes the slot that `frame` will use free: the only wait of the host, for the frame FRAMES_IN_FLIGHT

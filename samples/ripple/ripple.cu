@@ -1,4 +1,4 @@
-/* ripple's kernels: the damped wave equation over a basin with stones, and the frame's hand-over to the
+/* ripple's kernels: the damped wave equation over a basin with stones, foam, and the frame's hand-over to the
  * renderer.
  *
  * h_tt = div(c^2 grad h) - d h_t, second order in time and space, nine-point Laplacian (Patra and Karttunen
@@ -59,7 +59,50 @@ CULV_KERNEL void ripple_drop(CULV_GRID float *previous, float *current, const fl
 /* A neighbour's height as a slope sees it: a solid one mirrors the cell itself. */
 #define RIPPLE_SEEN(n) (speed2[n] > 0.0f ? heights[n] : h)
 
-/* Writes what the renderer reads, one float4 a cell, straight into the buffer that it shares: height, the
+/* Foam, 0 to 1: steep waves make it, and any motion in the shallows, where it is washed up against stones. It
+ * fades by `keep`. Speeds are heights for a cell's length of travel, as slopes are. */
+CULV_KERNEL void ripple_foam(CULV_GRID float *foam, const float *heights, const float *previous,
+                             const float *speed2, const float *bottom, int width, int height,
+                             float cells_per_unit, float steps_per_unit, float keep)
+{
+    int x = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    int y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
+    if (x >= width || y >= height) return;
+    int i = y * width + x;
+    float h = heights[i];
+    float west = RIPPLE_SEEN(x > 0 ? i - 1 : i), east = RIPPLE_SEEN(x < width - 1 ? i + 1 : i);
+    float north = RIPPLE_SEEN(y > 0 ? i - width : i), south = RIPPLE_SEEN(y < height - 1 ? i + width : i);
+    float slope_x = 0.5f * cells_per_unit * (east - west);
+    float slope_z = 0.5f * cells_per_unit * (south - north);
+    float steep = slope_x * slope_x + slope_z * slope_z;
+    float speed = steps_per_unit * (h - previous[i]);
+    float shallow = __saturatef(1.0f + 9.0f * bottom[i]);
+    float made = __saturatef(2.4f * (steep - 0.13f)) + shallow * __saturatef(5.0f * (steep + speed * speed));
+    float kept = keep * foam[i];
+    foam[i] = __saturatef(made > kept ? made : kept);
+}
+
+/* The water's own color, brighter in the shallows and where a crest is thin enough for light to come through,
+ * and foam in alpha: into the image that the renderer samples. */
+CULV_KERNEL void ripple_tint(CULV_GRID cudaSurfaceObject_t tint, const float *heights, const float *bottom,
+                             const float *foam, int width, int height)
+{
+    int x = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+    int y = (int)(blockIdx.y * blockDim.y + threadIdx.y);
+    if (x >= width || y >= height) return;
+    int i = y * width + x;
+    float shallow = __saturatef(1.0f + 1.9f * bottom[i]);
+    float crest = __saturatef(24.0f * heights[i]);
+    float red = 0.02f + 0.14f * shallow + 0.05f * crest;
+    float green = 0.30f + 0.32f * shallow + 0.26f * crest;
+    float blue = 0.46f + 0.10f * shallow + 0.18f * crest;
+    uchar4 texel = make_uchar4((unsigned char)(255.0f * red + 0.5f), (unsigned char)(255.0f * green + 0.5f),
+                               (unsigned char)(255.0f * __saturatef(blue) + 0.5f),
+                               (unsigned char)(255.0f * foam[i] + 0.5f));
+    surf2Dwrite(texel, tint, x * (int)sizeof texel, y); /* x in bytes */
+}
+
+/* Writes what the renderer pulls, one float4 a cell, straight into the buffer that it shares: height, the
  * normal's x and z (y follows: the normal points up), and the bottom's elevation. */
 CULV_KERNEL void ripple_publish(CULV_GRID float4 *cells, const float *heights, const float *speed2,
                                 const float *bottom, int width, int height, float cells_per_unit)
@@ -77,4 +120,4 @@ CULV_KERNEL void ripple_publish(CULV_GRID float4 *cells, const float *heights, c
     cells[i] = make_float4(h, -slope_x / length, -slope_z / length, bottom[i]);
 }
 
-CULV_KERNELS(ripple_step, ripple_drop, ripple_publish)
+CULV_KERNELS(ripple_step, ripple_drop, ripple_foam, ripple_tint, ripple_publish)

@@ -15,22 +15,24 @@
 #define SPEED2 0.36f
 /* World units that a wave travels until friction has halved it. */
 #define HALVING_DISTANCE 2.6f
+/* The same of foam. */
+#define FOAM_HALVING_DISTANCE 0.35f
 
 /* The marks around a frame's two stretches of work: what lies between them is waiting for the renderer. */
 enum { MARK_STEPS_BEGIN, MARK_STEPS_END, MARK_PUBLISH_BEGIN, MARK_PUBLISH_END, NUM_MARKS };
 
 struct solver {
-    cuda_api cu;
-    CUcontext caller_context;
+    exchange *exchange;
+    const cuda_api *cu;
     scene scene;
     uint32_t steps_per_frame, frames_in_flight;
     float keep;       /* how much of its velocity a cell keeps in a step */
     float step_reach; /* world units that a wave travels in a step */
     CUstream stream;
     CUmodule module;
-    CUfunction step, drop, publish;
+    CUfunction step, drop, foam_step, tint, publish;
     CUdeviceptr heights[2]; /* [newest] is h(t), the other one h(t - 1) */
-    CUdeviceptr speed2, bottom;
+    CUdeviceptr speed2, bottom, foam;
     int newest;
     uint64_t steps_done, drops_done;
     CUevent *marks; /* frames_in_flight * NUM_MARKS */
@@ -38,7 +40,7 @@ struct solver {
 
 static bool upload_scene(solver *s)
 {
-    const cuda_api *cu = &s->cu;
+    const cuda_api *cu = s->cu;
     size_t cells = (size_t)s->scene.width * s->scene.height;
     size_t bytes = cells * sizeof(float);
     float *host = malloc(bytes);
@@ -52,8 +54,9 @@ static bool upload_scene(solver *s)
         host[i] = SPEED2 * scene_relative_speed2(host[i]);
     done = done && cuda_ok(cu, cu->MemcpyHtoD(s->speed2, host, bytes), "cuMemcpyHtoD");
     free(host);
-    for (int i = 0; i < 2; i++) {
-        done = done && cuda_ok(cu, cu->MemsetD8(s->heights[i], 0, bytes), "cuMemsetD8");
+    const CUdeviceptr empty[] = {s->heights[0], s->heights[1], s->foam};
+    for (int i = 0; i < 3; i++) {
+        done = done && cuda_ok(cu, cu->MemsetD8(empty[i], 0, bytes), "cuMemsetD8");
     }
     /* These ran on the legacy stream, perhaps still do, and the solver's own stream does not wait for that
      * one. */
@@ -62,7 +65,7 @@ static bool upload_scene(solver *s)
 
 static bool load_kernels(solver *s, bool software)
 {
-    const cuda_api *cu = &s->cu;
+    const cuda_api *cu = s->cu;
     char path[FILES_PATH_MAX];
     if (!files_share_path(path, software ? "ripple.soft.so" : "ripple.fatbin")) return false;
     CUresult result = cu->ModuleLoad(&s->module, path);
@@ -70,14 +73,16 @@ static bool load_kernels(solver *s, bool software)
     return cuda_ok(cu, result, "cuModuleLoad") &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->step, s->module, "ripple_step"), "ripple_step") &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->drop, s->module, "ripple_drop"), "ripple_drop") &&
+           cuda_ok(cu, cu->ModuleGetFunction(&s->foam_step, s->module, "ripple_foam"), "ripple_foam") &&
+           cuda_ok(cu, cu->ModuleGetFunction(&s->tint, s->module, "ripple_tint"), "ripple_tint") &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->publish, s->module, "ripple_publish"), "ripple_publish");
 }
 
 static bool make_state(solver *s)
 {
-    const cuda_api *cu = &s->cu;
+    const cuda_api *cu = s->cu;
     size_t bytes = (size_t)s->scene.width * s->scene.height * sizeof(float);
-    CUdeviceptr *arrays[] = {&s->heights[0], &s->heights[1], &s->speed2, &s->bottom};
+    CUdeviceptr *arrays[] = {&s->heights[0], &s->heights[1], &s->speed2, &s->bottom, &s->foam};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         if (!cuda_ok(cu, cu->MemAlloc(arrays[i], bytes), "cuMemAlloc")) return false;
     }
@@ -90,24 +95,18 @@ static bool make_state(solver *s)
     return true;
 }
 
-solver *solver_create(culv_device *device, const scene *basin, uint32_t steps_per_frame,
-                      uint32_t frames_in_flight)
+solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame, uint32_t frames_in_flight)
 {
     solver *s = calloc(1, sizeof *s);
     if (!s) return NULL;
+    s->exchange = e;
+    s->cu = &e->cu;
     s->scene = *basin;
     s->steps_per_frame = steps_per_frame;
     s->frames_in_flight = frames_in_flight;
     s->step_reach = sqrtf(SPEED2) * basin->cell;
     s->keep = 1.0f - 2.0f * 0.6931472f * s->step_reach / HALVING_DISTANCE;
-    if (!cuda_api_load(&s->cu, device)) {
-        free(s);
-        return NULL;
-    }
-    /* The samples work in Culvert's context from one thread: current once is current for good. */
-    if (!cuda_ok(&s->cu, s->cu.CtxGetCurrent(&s->caller_context), "cuCtxGetCurrent") ||
-        !cuda_ok(&s->cu, s->cu.CtxSetCurrent(culv_device_context(device)), "cuCtxSetCurrent") ||
-        !make_state(s) || !upload_scene(s) || !load_kernels(s, culv_device_is_software(device))) {
+    if (!make_state(s) || !upload_scene(s) || !load_kernels(s, culv_device_is_software(e->device))) {
         solver_destroy(s);
         return NULL;
     }
@@ -117,7 +116,7 @@ solver *solver_create(culv_device *device, const scene *basin, uint32_t steps_pe
 void solver_destroy(solver *s)
 {
     if (!s) return;
-    const cuda_api *cu = &s->cu;
+    const cuda_api *cu = s->cu;
     if (s->stream) (void)cu->StreamSynchronize(s->stream);
     for (uint32_t i = 0; s->marks && i < s->frames_in_flight * NUM_MARKS; i++) {
         if (s->marks[i]) (void)cu->EventDestroy(s->marks[i]);
@@ -125,20 +124,19 @@ void solver_destroy(solver *s)
     free(s->marks);
     if (s->module) (void)cu->ModuleUnload(s->module);
     if (s->stream) (void)cu->StreamDestroy(s->stream);
-    CUdeviceptr arrays[] = {s->heights[0], s->heights[1], s->speed2, s->bottom};
+    CUdeviceptr arrays[] = {s->heights[0], s->heights[1], s->speed2, s->bottom, s->foam};
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         if (arrays[i]) (void)cu->MemFree(arrays[i]);
     }
-    (void)cu->CtxSetCurrent(s->caller_context);
     free(s);
 }
 
 static bool launch(solver *s, CUfunction kernel, uint32_t width, uint32_t height, void **parameters)
 {
     CUresult result =
-        s->cu.LaunchKernel(kernel, (width + BLOCK_X - 1) / BLOCK_X, (height + BLOCK_Y - 1) / BLOCK_Y, 1,
-                           BLOCK_X, BLOCK_Y, 1, 0, s->stream, parameters, NULL);
-    return cuda_ok(&s->cu, result, "cuLaunchKernel");
+        s->cu->LaunchKernel(kernel, (width + BLOCK_X - 1) / BLOCK_X, (height + BLOCK_Y - 1) / BLOCK_Y, 1,
+                            BLOCK_X, BLOCK_Y, 1, 0, s->stream, parameters, NULL);
+    return cuda_ok(s->cu, result, "cuLaunchKernel");
 }
 
 static bool launch_drop(solver *s, const scene_drop *drop)
@@ -178,33 +176,49 @@ static bool launch_step(solver *s)
     return true;
 }
 
-static bool launch_publish(solver *s, CUdeviceptr cells)
+static bool launch_foam(solver *s)
+{
+    int width = (int)s->scene.width, height = (int)s->scene.height;
+    float cells_per_unit = 1.0f / s->scene.cell, steps_per_unit = 1.0f / s->step_reach;
+    float frame_reach = (float)s->steps_per_frame * s->step_reach;
+    float keep = fmaxf(1.0f - 0.6931472f * frame_reach / FOAM_HALVING_DISTANCE, 0.0f);
+    CUdeviceptr heights = s->heights[s->newest], previous = s->heights[1 - s->newest];
+    void *parameters[] = {&s->foam, &heights, &previous,       &s->speed2,      &s->bottom,
+                          &width,   &height,  &cells_per_unit, &steps_per_unit, &keep};
+    return launch(s, s->foam_step, s->scene.width, s->scene.height, parameters);
+}
+
+static bool launch_publish(solver *s, exchange_buffer *to)
 {
     int width = (int)s->scene.width, height = (int)s->scene.height;
     float cells_per_unit = 1.0f / s->scene.cell;
     CUdeviceptr heights = s->heights[s->newest];
-    void *parameters[] = {&cells, &heights, &s->speed2, &s->bottom, &width, &height, &cells_per_unit};
-    return launch(s, s->publish, s->scene.width, s->scene.height, parameters);
+    void *cells[] = {&to->cuda_cells, &heights, &s->speed2, &s->bottom, &width, &height, &cells_per_unit};
+    void *tint[] = {&to->cuda_tint, &heights, &s->bottom, &s->foam, &width, &height};
+    return launch(s, s->publish, s->scene.width, s->scene.height, cells) &&
+           launch(s, s->tint, s->scene.width, s->scene.height, tint);
 }
 
 static bool mark(solver *s, uint64_t frame, int which)
 {
     CUevent event = s->marks[(frame % s->frames_in_flight) * NUM_MARKS + (uint64_t)which];
-    return cuda_ok(&s->cu, s->cu.EventRecord(event, s->stream), "cuEventRecord");
+    return cuda_ok(s->cu, s->cu->EventRecord(event, s->stream), "cuEventRecord");
 }
 
-bool solver_frame(solver *s, exchange *e, uint64_t frame)
+bool solver_frame(solver *s, uint64_t frame, bool paused)
 {
+    exchange *e = s->exchange;
     if (!mark(s, frame, MARK_STEPS_BEGIN)) return false;
-    for (uint32_t i = 0; i < s->steps_per_frame; i++) {
+    for (uint32_t i = 0; !paused && i < s->steps_per_frame; i++) {
         if (!launch_due_drop(s) || !launch_step(s)) return false;
     }
+    if (!paused && !launch_foam(s)) return false;
     if (!mark(s, frame, MARK_STEPS_END)) return false;
 
-    /* Only this last kernel touches what is shared, so the steps above ran beside the previous frame's
+    /* Only these last kernels touch what is exchanged, so the steps above ran beside the previous frame's
      * drawing. */
     if (!exchange_cuda_acquire(e, s->stream, frame)) return false;
-    return mark(s, frame, MARK_PUBLISH_BEGIN) && launch_publish(s, exchange_cuda_pointer(e, frame)) &&
+    return mark(s, frame, MARK_PUBLISH_BEGIN) && launch_publish(s, exchange_buffer_of(e, frame)) &&
            mark(s, frame, MARK_PUBLISH_END) && exchange_cuda_release(e, s->stream, frame);
 }
 
@@ -212,9 +226,9 @@ bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)
 {
     const CUevent *marks = &s->marks[(frame % s->frames_in_flight) * NUM_MARKS];
     float steps = 0.0f, publish = 0.0f;
-    if (!cuda_ok(&s->cu, s->cu.EventElapsedTime(&steps, marks[MARK_STEPS_BEGIN], marks[MARK_STEPS_END]),
+    if (!cuda_ok(s->cu, s->cu->EventElapsedTime(&steps, marks[MARK_STEPS_BEGIN], marks[MARK_STEPS_END]),
                  "cuEventElapsedTime") ||
-        !cuda_ok(&s->cu, s->cu.EventElapsedTime(&publish, marks[MARK_PUBLISH_BEGIN], marks[MARK_PUBLISH_END]),
+        !cuda_ok(s->cu, s->cu->EventElapsedTime(&publish, marks[MARK_PUBLISH_BEGIN], marks[MARK_PUBLISH_END]),
                  "cuEventElapsedTime"))
         return false;
     *milliseconds = steps + publish;
@@ -223,16 +237,11 @@ bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)
 
 bool solver_finish(solver *s)
 {
-    return cuda_ok(&s->cu, s->cu.StreamSynchronize(s->stream), "cuStreamSynchronize");
+    return cuda_ok(s->cu, s->cu->StreamSynchronize(s->stream), "cuStreamSynchronize");
 }
 
 bool solver_read_heights(solver *s, float *heights)
 {
     size_t bytes = (size_t)s->scene.width * s->scene.height * sizeof(float);
-    return cuda_ok(&s->cu, s->cu.MemcpyDtoH(heights, s->heights[s->newest], bytes), "cuMemcpyDtoH");
-}
-
-CUstream solver_stream(const solver *s)
-{
-    return s->stream;
+    return cuda_ok(s->cu, s->cu->MemcpyDtoH(heights, s->heights[s->newest], bytes), "cuMemcpyDtoH");
 }

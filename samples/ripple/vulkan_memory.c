@@ -1,4 +1,4 @@
-/* ripple's Vulkan buffers and images, each with an allocation of its own. SPDX-License-Identifier: MIT */
+/* ripple's Vulkan buffers and images, each with an allocation of its own, and semaphores. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "../common/report.h"
@@ -15,6 +15,14 @@ uint32_t vulkan_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryProper
         if (found == UINT32_MAX) found = i;
     }
     return found;
+}
+
+/* Where copies have a queue of their own, either queue may use what both need; a device without has one. */
+static uint32_t sharing_families(const vulkan_setup *v, uint32_t families[2])
+{
+    families[0] = v->queue_family;
+    families[1] = v->transfer_family;
+    return families[0] == families[1] ? 0 : 2;
 }
 
 static bool allocate(const vulkan_setup *v, const VkMemoryRequirements *needs, VkMemoryPropertyFlags wanted,
@@ -35,7 +43,14 @@ bool vulkan_buffer_create(const vulkan_setup *v, VkDeviceSize size, VkBufferUsag
                           bool host_visible, vulkan_buffer *out)
 {
     memset(out, 0, sizeof *out);
-    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
+    uint32_t families[2], num_families = sharing_families(v, families); /* buffers lose nothing by it */
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = size,
+                               .usage = usage,
+                               .sharingMode =
+                                   num_families ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+                               .queueFamilyIndexCount = num_families,
+                               .pQueueFamilyIndices = families};
     if (!vk_ok(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer")) return false;
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(v->device, out->buffer, &needs);
@@ -65,6 +80,8 @@ bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D exte
                          vulkan_image *out)
 {
     memset(out, 0, sizeof *out);
+    uint32_t families[2], num_families = sharing_families(v, families);
+    if (!(usage & VK_IMAGE_USAGE_TRANSFER_DST_BIT)) num_families = 0; /* render targets stay with one queue */
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = VK_IMAGE_TYPE_2D,
                               .format = format,
@@ -73,7 +90,11 @@ bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D exte
                               .arrayLayers = 1,
                               .samples = samples,
                               .tiling = VK_IMAGE_TILING_OPTIMAL,
-                              .usage = usage};
+                              .usage = usage,
+                              .sharingMode =
+                                  num_families ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+                              .queueFamilyIndexCount = num_families,
+                              .pQueueFamilyIndices = families};
     if (!vk_ok(vkCreateImage(v->device, &info, NULL, &out->image), "vkCreateImage")) return false;
     VkMemoryRequirements needs;
     vkGetImageMemoryRequirements(v->device, out->image, &needs);
@@ -93,4 +114,81 @@ void vulkan_image_destroy(const vulkan_setup *v, vulkan_image *image)
     vkDestroyImage(v->device, image->image, NULL);
     vkFreeMemory(v->device, image->memory, NULL);
     memset(image, 0, sizeof *image);
+}
+
+void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags aspect, vulkan_use from,
+                          vulkan_use to)
+{
+    VkImageMemoryBarrier2 barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+                                     .srcStageMask = from.stage,
+                                     .srcAccessMask = from.access,
+                                     .dstStageMask = to.stage,
+                                     .dstAccessMask = to.access,
+                                     .oldLayout = from.layout,
+                                     .newLayout = to.layout,
+                                     .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                     .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                     .image = image,
+                                     .subresourceRange = {aspect, 0, 1, 0, 1}};
+    VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .imageMemoryBarrierCount = 1,
+                                   .pImageMemoryBarriers = &barrier};
+    vkCmdPipelineBarrier2(commands, &dependency);
+}
+
+bool vulkan_once_begin(const vulkan_setup *v, vulkan_once *out)
+{
+    memset(out, 0, sizeof *out);
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .queueFamilyIndex = v->queue_family};
+    if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &out->pool), "vkCreateCommandPool")) return false;
+    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                        .commandPool = out->pool,
+                                        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                        .commandBufferCount = 1};
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    return vk_ok(vkAllocateCommandBuffers(v->device, &info, &out->commands), "vkAllocateCommandBuffers") &&
+           vk_ok(vkBeginCommandBuffer(out->commands, &begin), "vkBeginCommandBuffer");
+}
+
+bool vulkan_once_end(const vulkan_setup *v, vulkan_once *once, bool fine)
+{
+    VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                          .commandBuffer = once->commands};
+    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                            .commandBufferInfoCount = 1,
+                            .pCommandBufferInfos = &commands};
+    bool done = fine && vk_ok(vkEndCommandBuffer(once->commands), "vkEndCommandBuffer") &&
+                vk_ok(vkQueueSubmit2(v->queue, 1, &submit, VK_NULL_HANDLE), "vkQueueSubmit2") &&
+                vk_ok(vkQueueWaitIdle(v->queue), "vkQueueWaitIdle");
+    vkDestroyCommandPool(v->device, once->pool, NULL);
+    return done;
+}
+
+bool vulkan_timeline_create(const vulkan_setup *v, VkSemaphore *out)
+{
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    return vk_ok(vkCreateSemaphore(v->device, &info, NULL, out), "vkCreateSemaphore");
+}
+
+void vulkan_signal_up_to(const vulkan_setup *v, VkSemaphore timeline, uint64_t value)
+{
+    uint64_t reached = 0;
+    if (!timeline || vkGetSemaphoreCounterValue(v->device, timeline, &reached) != VK_SUCCESS ||
+        reached >= value)
+        return;
+    VkSemaphoreSignalInfo signal = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = value};
+    (void)vkSignalSemaphore(v->device, &signal);
+}
+
+VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value, VkPipelineStageFlags2 stage)
+{
+    return (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                   .semaphore = semaphore,
+                                   .value = value,
+                                   .stageMask = stage};
 }

@@ -40,8 +40,9 @@ static bool has_layer(const char *name)
     return found;
 }
 
-static bool create_instance(vulkan_setup *v, bool validation)
+static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
 {
+    bool validation = wishes->validation;
     if (!vk_ok(volkInitialize(), "loading the Vulkan loader (libvulkan.so.1)")) return false;
     if (vkEnumerateInstanceVersion == NULL) {
         report("the Vulkan loader is older than Vulkan 1.1");
@@ -63,6 +64,8 @@ static bool create_instance(vulkan_setup *v, bool validation)
     num_layers += culv_vk_instance_layers(vkGetInstanceProcAddr, MAX_NAMES - num_layers, layers + num_layers);
     num_extensions +=
         culv_vk_instance_extensions(API_VERSION, MAX_NAMES - num_extensions, extensions + num_extensions);
+    for (uint32_t i = 0; i < wishes->num_instance_extensions && num_extensions < MAX_NAMES; i++)
+        extensions[num_extensions++] = wishes->instance_extensions[i];
 
     const VkValidationFeatureEnableEXT enabled[] = {
         VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
@@ -189,23 +192,68 @@ static bool choose_device(vulkan_setup *v, const char *choice)
     return true;
 }
 
-static bool create_device(vulkan_setup *v)
+static bool has_device_extension(const vulkan_setup *v, const char *name)
+{
+    uint32_t count = 0;
+    if (vkEnumerateDeviceExtensionProperties(v->physical_device, NULL, &count, NULL) != VK_SUCCESS)
+        return false;
+    VkExtensionProperties *extensions = calloc(count, sizeof *extensions);
+    bool found = false;
+    if (extensions &&
+        vkEnumerateDeviceExtensionProperties(v->physical_device, NULL, &count, extensions) >= VK_SUCCESS) {
+        for (uint32_t i = 0; i < count; i++)
+            found |= strcmp(extensions[i].extensionName, name) == 0;
+    }
+    free(extensions);
+    return found;
+}
+
+static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
 {
     VkQueueFamilyProperties families[MAX_NAMES];
     uint32_t num_families = MAX_NAMES;
     vkGetPhysicalDeviceQueueFamilyProperties(v->physical_device, &num_families, families);
-    v->queue_family = UINT32_MAX;
-    for (uint32_t i = 0; i < num_families && v->queue_family == UINT32_MAX; i++) {
-        if (families[i].queueFlags & VK_QUEUE_GRAPHICS_BIT) v->queue_family = i;
+    v->queue_family = v->transfer_family = UINT32_MAX;
+    for (uint32_t i = 0; i < num_families; i++) {
+        VkQueueFlags flags = families[i].queueFlags;
+        bool draws = flags & VK_QUEUE_GRAPHICS_BIT, computes = flags & VK_QUEUE_COMPUTE_BIT;
+        if (draws && v->queue_family == UINT32_MAX) v->queue_family = i;
+        if ((flags & VK_QUEUE_TRANSFER_BIT) && !draws && !computes && v->transfer_family == UINT32_MAX)
+            v->transfer_family = i;
     }
     if (v->queue_family == UINT32_MAX) {
         report("%s has no graphics queue", v->candidate.name);
         return false;
     }
+    if (!wishes->staging || v->transfer_family == UINT32_MAX) v->transfer_family = v->queue_family;
     v->timestamp_bits = families[v->queue_family].timestampValidBits;
+    return true;
+}
 
+static void choose_host_pointers(vulkan_setup *v, const char **extensions, uint32_t *num_extensions)
+{
+    if (!has_device_extension(v, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME)) return;
+    extensions[(*num_extensions)++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                              .pNext = &host};
+    vkGetPhysicalDeviceProperties2(v->physical_device, &properties);
+    v->host_pointer_alignment = host.minImportedHostPointerAlignment;
+}
+
+static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
+{
     const char *extensions[MAX_NAMES];
-    uint32_t num_extensions = culv_vk_device_extensions(API_VERSION, MAX_NAMES, extensions);
+    uint32_t num_extensions = culv_vk_device_extensions(API_VERSION, MAX_NAMES - 2, extensions);
+    if (wishes->staging) choose_host_pointers(v, extensions, &num_extensions);
+    if (wishes->swapchain) {
+        if (!has_device_extension(v, VK_KHR_SWAPCHAIN_EXTENSION_NAME)) {
+            report("%s cannot present to a window", v->candidate.name);
+            return false;
+        }
+        extensions[num_extensions++] = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
+    }
     VkPhysicalDeviceVulkan13Features features13 = {.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
                                                    .synchronization2 = VK_TRUE,
@@ -215,19 +263,25 @@ static bool create_device(vulkan_setup *v)
                                                    .pNext = &features13,
                                                    .timelineSemaphore = VK_TRUE};
     const float priority = 1.0f;
-    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
-                                     .queueFamilyIndex = v->queue_family,
-                                     .queueCount = 1,
-                                     .pQueuePriorities = &priority};
+    const uint32_t families[] = {v->queue_family, v->transfer_family};
+    uint32_t num_families = families[0] == families[1] ? 1 : 2;
+    VkDeviceQueueCreateInfo queues[2];
+    for (uint32_t i = 0; i < num_families; i++) {
+        queues[i] = (VkDeviceQueueCreateInfo){.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                              .queueFamilyIndex = families[i],
+                                              .queueCount = 1,
+                                              .pQueuePriorities = &priority};
+    }
     VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &features12,
-                               .queueCreateInfoCount = 1,
-                               .pQueueCreateInfos = &queue,
+                               .queueCreateInfoCount = num_families,
+                               .pQueueCreateInfos = queues,
                                .enabledExtensionCount = num_extensions,
                                .ppEnabledExtensionNames = extensions};
     if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice")) return false;
     volkLoadDevice(v->device);
     vkGetDeviceQueue(v->device, v->queue_family, 0, &v->queue);
+    vkGetDeviceQueue(v->device, v->transfer_family, 0, &v->transfer_queue);
     return true;
 }
 
@@ -240,11 +294,11 @@ static bool allow_twin(const char *choice)
     return result == CULV_OK || strcmp(choice, "soft") != 0 || culv_ok(result, "culv_soft_enable");
 }
 
-bool vulkan_setup_create(vulkan_setup *v, const char *choice, bool validation)
+bool vulkan_setup_create(vulkan_setup *v, const char *choice, const vulkan_wishes *wishes)
 {
     memset(v, 0, sizeof *v);
-    return allow_twin(choice) && create_instance(v, validation) && choose_device(v, choice) &&
-           create_device(v);
+    return allow_twin(choice) && create_instance(v, wishes) && choose_device(v, choice) &&
+           choose_queues(v, wishes) && create_device(v, wishes);
 }
 
 void vulkan_setup_destroy(vulkan_setup *v)
@@ -263,7 +317,7 @@ bool vulkan_setup_list(void)
     memset(&v, 0, sizeof v);
     culv_vk_candidate candidates[MAX_CANDIDATES];
     uint32_t count = 0;
-    bool listed = allow_twin("auto") && create_instance(&v, false) &&
+    bool listed = allow_twin("auto") && create_instance(&v, &(vulkan_wishes){.validation = false}) &&
                   rank(v.instance, CULV_DRIVER_AUTO, candidates, &count);
     for (uint32_t i = 0; listed && i < count; i++) {
         const culv_vk_candidate *c = &candidates[i];

@@ -23,11 +23,23 @@ typedef struct vulkan_setup {
     uint32_t queue_family;
     uint32_t timestamp_bits; /* 0: the queue has no timestamps */
     VkQueue queue;
+    uint32_t transfer_family; /* for copies beside drawing; the same queue where the device has no other */
+    VkQueue transfer_queue;
+    VkDeviceSize host_pointer_alignment; /* of memory that Vulkan takes from the program; 0: it takes none */
 } vulkan_setup;
+
+/* What a run needs beyond drawing from memory that Culvert shares. */
+typedef struct vulkan_wishes {
+    bool validation;
+    bool staging; /* the transfer queue and host_pointer_alignment, where there are such */
+    bool swapchain;
+    const char *const *instance_extensions; /* of a window */
+    uint32_t num_instance_extensions;
+} vulkan_wishes;
 
 /* `choice` is auto, nvidia, soft, a number of vulkan_setup_list(), or part of a device's name. False, with a
  * message, on failure; destroy it either way. */
-bool vulkan_setup_create(vulkan_setup *v, const char *choice, bool validation);
+bool vulkan_setup_create(vulkan_setup *v, const char *choice, const vulkan_wishes *wishes);
 void vulkan_setup_destroy(vulkan_setup *v);
 
 /* Prints the devices with their numbers, best first, and why one cannot be used. */
@@ -58,5 +70,32 @@ bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D exte
                          VkSampleCountFlagBits samples, VkImageUsageFlags usage, VkImageAspectFlags aspect,
                          vulkan_image *out);
 void vulkan_image_destroy(const vulkan_setup *v, vulkan_image *image);
+
+/* How an image is used before or after a barrier. */
+typedef struct vulkan_use {
+    VkPipelineStageFlags2 stage;
+    VkAccessFlags2 access;
+    VkImageLayout layout;
+} vulkan_use;
+
+void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags aspect, vulkan_use from,
+                          vulkan_use to);
+
+/* Commands for once: recorded between these, submitted and waited for. */
+typedef struct vulkan_once {
+    VkCommandPool pool;
+    VkCommandBuffer commands;
+} vulkan_once;
+
+/* vulkan_once_end() comes in any case; with `fine` false it only cleans up, and answers false. */
+bool vulkan_once_begin(const vulkan_setup *v, vulkan_once *out);
+bool vulkan_once_end(const vulkan_setup *v, vulkan_once *once, bool fine);
+
+/* A timeline semaphore at 0 that stays within Vulkan. */
+bool vulkan_timeline_create(const vulkan_setup *v, VkSemaphore *out);
+/* Signals it from the host unless it has reached the value. */
+void vulkan_signal_up_to(const vulkan_setup *v, VkSemaphore timeline, uint64_t value);
+/* A wait or signal of a submission; the value is ignored for a binary semaphore. */
+VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value, VkPipelineStageFlags2 stage);
 
 #endif

@@ -10,7 +10,14 @@ layout(location = 0) out vec4 color;
 
 const float water_index = 1.333;
 const vec3 absorption = vec3(2.15, 0.62, 0.40); /* per world unit */
-const vec3 scattering = vec3(0.010, 0.110, 0.160);
+
+/* The water's own color and foam (samples/ripple/ripple.cu, ripple_tint). */
+layout(set = 0, binding = 1) uniform sampler2D tint_image;
+
+vec4 tint_at(vec2 xz)
+{
+    return textureLod(tint_image, 0.5 + 0.5 * xz / view.half_extent.xy, 0.0);
+}
 
 vec3 normal_of(vec4 cell)
 {
@@ -77,7 +84,7 @@ vec3 bottom_light(vec3 p, vec3 wall_normal, bool is_wall)
 }
 
 /* What a ray under water meets. */
-vec3 through_water(vec3 from, vec3 d)
+vec3 through_water(vec3 from, vec3 d, vec3 scattering)
 {
     vec2 wall = (sign(d.xz) * view.half_extent.xy - from.xz) / d.xz;
     float to_wall = min(wall.x, wall.y);
@@ -126,8 +133,28 @@ vec3 mirrored(vec3 from, vec3 d)
     return light;
 }
 
+/* How much of the surface foam covers: patches with holes that grow as it fades. */
+float foam_cover(float foam)
+{
+    vec2 p = world.xz;
+    float pattern = 0.5 * noise(p * 42.0) + 0.32 * noise(p * 101.0 + 3.7) + 0.18 * noise(p * 230.0 + 9.1);
+    return smoothstep(0.42, 0.78, foam + pattern - 0.42) * smoothstep(0.02, 0.25, foam);
+}
+
+/* Foam is lit as any dry thing is, and stones shade it. */
+vec3 foam_light(vec3 p, vec3 n)
+{
+    float sun = max(dot(n, sun_direction), 0.0);
+    for (int i = 1; i <= 5; i++) {
+        vec3 q = p + sun_direction * 0.045 * float(i);
+        sun *= 1.0 - smoothstep(0.0, 0.03, bottom_at(q.xz) - q.y);
+    }
+    return vec3(0.74, 0.78, 0.80) * (0.40 * sun_color * sun + 0.85 * ambient(n));
+}
+
 void main()
 {
+    vec4 tint = tint_at(world.xz);
     vec4 cell = smooth_cell(world.xz);
     vec3 n = normal_of(cell);
     vec3 toward_eye = normalize(view.eye.xyz - world);
@@ -139,8 +166,10 @@ void main()
     up = normalize(up);
     vec3 down = refract(-toward_eye, n, 1.0 / water_index);
 
-    vec3 light = mix(through_water(vec3(world.x, cell.x, world.z), down), mirrored(world, up), fresnel);
+    vec3 light = mix(through_water(vec3(world.x, cell.x, world.z), down, 0.35 * tint.rgb), mirrored(world, up), fresnel);
     float glint = max(dot(up, sun_direction), 0.0);
     light += sun_color * fresnel * (30.0 * pow(glint, 1400.0) + 2.2 * pow(glint, 200.0));
+    float cover = 0.9 * foam_cover(tint.a);
+    if (cover > 0.0) light = mix(light, foam_light(world, n), cover);
     color = finish(light, gl_FragCoord.xy);
 }

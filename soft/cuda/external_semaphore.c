@@ -176,10 +176,11 @@ static CUresult make_op(const CUexternalSemaphore *handles, const void *params,
 /* Stricter than NVIDIA's driver, which lets a counter go backwards silently (measured): a timeline's value must
  * be greater than the last one signalled through this import, those earlier in the same call included. And one
  * call cannot signal a binary semaphore twice, nor wait for it twice: no partner can come between. */
-static bool sensible(const struct semaphore_op *op)
+static bool sensible(const struct semaphore_op *op, const struct soft_context *context)
 {
     for (unsigned i = 0; i < op->count; i++) {
         const struct semaphore *semaphore = op->items[i].semaphore;
+        if (semaphore->object.context != context) return false; /* as the real driver (measured) */
         uint64_t last = semaphore->last_signalled;
         for (unsigned j = 0; j < i; j++) {
             if (op->items[j].semaphore != semaphore) continue;
@@ -195,16 +196,18 @@ static bool sensible(const struct semaphore_op *op)
 static CUresult enqueue(const char *call, const CUexternalSemaphore *handles, const void *params,
                         struct request (*read)(const void *, unsigned), unsigned count, CUstream stream)
 {
-    struct soft_context *context;
+    struct soft_context *context = NULL;
     struct soft_stream *target;
     struct semaphore_op *op;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    /* A stream brings its context along; only the default streams are those of the current one (measured). */
+    const bool needs_current = stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+    CUresult result = soft_begin(call, needs_current ? SOFT_NEED_CONTEXT : SOFT_NEED_INIT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (handles == NULL || params == NULL || count == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, stream, &target);
     if (result == CUDA_SUCCESS) result = make_op(handles, params, read, count, &op);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    if (!sensible(op)) {
+    if (!sensible(op, soft_stream_context(target))) {
         soft_op_drop(op);
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     }

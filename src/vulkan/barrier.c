@@ -98,9 +98,14 @@ static half fill(const request *r, direction way)
     return h;
 }
 
-/* The old flags are the low 32 bits of the new ones (31: both enums' FORCE), with the same meaning. */
+/* The old flags are the low 32 bits of the new ones (31: both enums' FORCE), with the same meaning; two layouts
+ * came with the new form. */
 static culv_result check_old(const request *r, const half *h)
 {
+    if (r->layout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL || r->layout == VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL)
+        return refuse(r, CULV_REASON_VALUE,
+                      ".layout is one that came with synchronization2; use the barrier2 form, or "
+                      "SHADER_READ_ONLY_OPTIMAL or COLOR_ATTACHMENT_OPTIMAL");
     if ((h->src_stage | h->dst_stage | h->src_access | h->dst_access) >> 31 == 0) return CULV_OK;
     return culvi_fail(
         NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,

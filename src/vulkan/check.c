@@ -187,15 +187,16 @@ static culv_result ask_vulkan(const culv_vk *vk, const char *label, const VkImag
         return culvi_fail_vk(voice, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
                              CULV_REASON_DRIVER_REFUSED, "whether such images can be shared is unknown");
     const VkImageFormatProperties *most = &answer.imageFormatProperties;
+    uint32_t levels = culvi_image_most_levels(info->extent.width, info->extent.height);
+    if (levels > most->maxMipLevels) levels = most->maxMipLevels;
     if (info->extent.width == 0 || info->extent.height == 0 || info->extent.width > most->maxExtent.width ||
-        info->extent.height > most->maxExtent.height || info->mipLevels == 0 ||
-        info->mipLevels > most->maxMipLevels)
+        info->extent.height > most->maxExtent.height || info->mipLevels == 0 || info->mipLevels > levels)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "the image has %" PRIu32 " x %" PRIu32 " texels and %" PRIu32
-                          " levels; '%s' has 1 x 1 to %" PRIu32 " x %" PRIu32 " and up to %" PRIu32
-                          " levels of such images",
+                          " levels; '%s' has 1 x 1 to %" PRIu32 " x %" PRIu32
+                          " of such images, and this one 1 to %" PRIu32 " levels",
                           info->extent.width, info->extent.height, info->mipLevels, vk->name,
-                          most->maxExtent.width, most->maxExtent.height, most->maxMipLevels);
+                          most->maxExtent.width, most->maxExtent.height, levels);
     *dedicated_only = (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
     return CULV_OK;
 }

@@ -61,7 +61,10 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    culv_result result = code == VK_SUCCESS ? CULV_ERROR_INVALID : CULV_ERROR_DRIVER;
+    /* Of what was not created for export, drivers answer a success without a handle, or that it has none. */
+    bool unasked = code == VK_SUCCESS ||
+                   (reason == CULV_REASON_NOT_EXPORTABLE && code == VK_ERROR_INVALID_EXTERNAL_HANDLE);
+    culv_result result = unasked ? CULV_ERROR_INVALID : CULV_ERROR_DRIVER;
     if (code == VK_ERROR_OUT_OF_HOST_MEMORY || code == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
         result = CULV_ERROR_OUT_OF_MEMORY;
         reason = code == VK_ERROR_OUT_OF_HOST_MEMORY ? CULV_REASON_HOST_MEMORY : CULV_REASON_DEVICE_MEMORY;

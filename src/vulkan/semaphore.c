@@ -82,7 +82,7 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
                           "values by culv_semaphore_note_value()");
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = d.type;
-    import.value = d.signal_pending;
+    import.signal_pending = d.signal_pending;
     import.untracked = d.untracked;
     import.label = d.label;
     if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE)

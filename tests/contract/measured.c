@@ -54,6 +54,9 @@ static void report_calls(const pair *p, const shared_timeline *t, CUevent event,
              raw_cuda_result_name(synchronize));
     MEASURED("calls_by_context", "%s current: cuEventQuery %s", current,
              raw_cuda_result_name(p->cu->EventQuery(event)));
+    /* The library rests on these two: it makes no context current for a stream that it knows. */
+    CU_IS(signal, CUDA_SUCCESS);
+    CU_IS(wait, CUDA_SUCCESS);
 }
 
 /* With an explicit stream: does signalling need that stream's context current, or any? */

@@ -2,13 +2,16 @@
 #include "bad_handles.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-void bad_handles_open(bad_handle out[BAD_HANDLES], size_t size)
+enum { BAD_HANDLES = 9, NOT_OPEN = 2 }; /* the first ones are not open */
+
+static void open_all(bad_handle out[BAD_HANDLES], size_t size)
 {
     int ends[2], sockets[2];
     REQUIRE(pipe2(ends, O_CLOEXEC) == 0);
@@ -36,12 +39,28 @@ void bad_handles_open(bad_handle out[BAD_HANDLES], size_t size)
         {"an eventfd", eventfd(0, EFD_CLOEXEC), CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
     };
     memcpy(out, all, sizeof all);
-    for (int i = 2; i < BAD_HANDLES; i++)
+    for (int i = NOT_OPEN; i < BAD_HANDLES; i++)
         REQUIRE(out[i].fd >= 0);
 }
 
-void bad_handles_close(bad_handle handles[BAD_HANDLES])
+void bad_handles_try(const lib_world *w, size_t size,
+                     void (*refuse)(const lib_world *w, const bad_handle *handle, bool take))
 {
-    for (int i = 2; i < BAD_HANDLES; i++)
+    bad_handle handles[BAD_HANDLES];
+    open_all(handles, size);
+    size_t fds = test_open_fds();
+    for (int i = 0; i < BAD_HANDLES; i++) {
+        for (int take = 0; take < 2; take++) {
+            lib_fd fd = {0};
+            printf("%s\n", handles[i].name);
+            if (i >= NOT_OPEN) fd = lib_fd_watch(handles[i].fd);
+            refuse(w, &handles[i], take != 0);
+            if (i < NOT_OPEN) continue;
+            lib_fd_require_untouched(&fd);
+            lib_fd_done(&fd, false);
+        }
+    }
+    REQUIRE_EQ(test_open_fds(), fds);
+    for (int i = NOT_OPEN; i < BAD_HANDLES; i++)
         REQUIRE(close(handles[i].fd) == 0);
 }

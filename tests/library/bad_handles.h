@@ -11,11 +11,9 @@ typedef struct bad_handle {
     culv_reason reason;
 } bad_handle;
 
-enum { BAD_HANDLES = 9 };
-
-/* Open ones, each to be closed by bad_handles_close(), and two that are not open. `size` is that of the
- * files. */
-void bad_handles_open(bad_handle out[BAD_HANDLES], size_t size);
-void bad_handles_close(bad_handle handles[BAD_HANDLES]);
+/* Gives each to `refuse`, which imports it by take or by borrow and holds the error against the handle's, and
+ * requires that it is left as it was. `size` is that of the files. */
+void bad_handles_try(const lib_world *w, size_t size,
+                     void (*refuse)(const lib_world *w, const bad_handle *handle, bool take));
 
 #endif

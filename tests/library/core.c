@@ -223,8 +223,16 @@ static void nulls(void)
     NULLS(culv_semaphore_import_borrow(NULL, &semaphore_desc, &semaphore));
     NULLS(culv_semaphore_signal(NULL, NULL, 1));
     NULLS(culv_semaphore_wait(NULL, NULL, 1));
+    NULLS(culv_semaphore_note_signal(NULL));
+    NULLS(culv_semaphore_note_wait(NULL));
+    const culv_semaphore_point point = {NULL, 1};
+    NULLS(culv_semaphore_signal_batch(NULL, 1, NULL));
+    NULLS(culv_semaphore_wait_batch(NULL, 1, NULL));
+    NULLS(culv_semaphore_signal_batch(&point, 1, NULL));
+    NULLS(culv_semaphore_wait_batch(&point, 1, NULL));
     culv_semaphore_note_value(NULL, 1);
     REQUIRE_EQ(culv_semaphore_last_value(NULL), 0);
+    REQUIRE_EQ(culv_semaphore_get_type(NULL), CULV_SEMAPHORE_NONE);
 
     culv_vk *vk = POISON(culv_vk);
     culv_vk_desc vk_desc = culv_vk_desc_init();
@@ -239,6 +247,10 @@ static void nulls(void)
     NULLS(culv_vk_memory_import(NULL, &vk_memory_desc, &memory));
     LIB_ERROR(culv_vk_semaphore_import(NULL, &vk_semaphore_desc, &semaphore), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
+    culv_vk_semaphore *made = POISON(culv_vk_semaphore);
+    NULLS(culv_vk_semaphore_create(NULL, NULL, &made));
+    REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE && culv_vk_semaphore_cuda(NULL) == NULL);
+    REQUIRE(made == POISON(culv_vk_semaphore));
     REQUIRE_EQ(count, 7);
     REQUIRE(device == POISON(culv_device) && memory == POISON(culv_memory) && buffer == POISON(culv_buffer));
     REQUIRE(semaphore == POISON(culv_semaphore) && vk == POISON(culv_vk));
@@ -280,6 +292,11 @@ static void nulls_to_destroy(void)
     culv_semaphore_destroy(&semaphore);
     culv_semaphore_destroy_after(NULL, NULL);
     culv_semaphore_destroy_after(&semaphore, NULL);
+    culv_vk_semaphore *made = NULL;
+    culv_vk_semaphore_destroy(NULL);
+    culv_vk_semaphore_destroy(&made);
+    culv_vk_semaphore_destroy_after(NULL, NULL);
+    culv_vk_semaphore_destroy_after(&made, NULL);
     culv_vk_detach(NULL);
     culv_vk_detach(&vk);
 }
@@ -346,9 +363,8 @@ static void barrier_forms(void)
     t.access = VK_ACCESS_2_SHADER_STORAGE_READ_BIT;
     LIB_ERROR(culv_vk_buffer_acquire_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     t.access = 0;
-    static const uint32_t special[] = {VK_QUEUE_FAMILY_IGNORED, VK_QUEUE_FAMILY_EXTERNAL,
-                                       VK_QUEUE_FAMILY_FOREIGN_EXT};
-    for (size_t i = 0; i < 3; i++) {
+    static const uint32_t special[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
+    for (size_t i = 0; i < 2; i++) {
         t.queue_family = special[i];
         LIB_ERROR(culv_vk_buffer_release_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
         LIB_ERROR(culv_vk_buffer_acquire_barrier2(&t, &two), CULV_ERROR_INVALID, CULV_REASON_VALUE);

@@ -148,6 +148,17 @@ static culv_result import_vk_semaphore(lib_world *w, const void *desc)
     return r;
 }
 
+static culv_result make_vk_semaphore(lib_world *w, const void *desc)
+{
+    culv_vk_semaphore *semaphore = POISON(culv_vk_semaphore);
+    culv_result r = culv_vk_semaphore_create(w->attachment, desc, &semaphore);
+    if (r == CULV_OK)
+        culv_vk_semaphore_destroy(&semaphore);
+    else
+        REQUIRE(semaphore == POISON(culv_vk_semaphore));
+    return r;
+}
+
 static culv_result barriers(lib_world *w, const void *desc)
 {
     culv_vk_buffer_barrier one;
@@ -184,6 +195,8 @@ static void descriptors(void)
     culv_vk_semaphore_desc vk_semaphore = culv_vk_semaphore_desc_init();
     vk_semaphore.semaphore = timeline;
     vk_semaphore.type = CULV_SEMAPHORE_TIMELINE;
+    culv_vk_semaphore_create_desc made = culv_vk_semaphore_create_desc_init();
+    made.type = CULV_SEMAPHORE_TIMELINE;
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     transfer.buffer = buffer.buffer;
 
@@ -199,7 +212,9 @@ static void descriptors(void)
         {"culv_vk_memory_desc", &vk_memory, sizeof vk_memory, offsetof(culv_vk_memory_desc, dedicated),
          import_vk_memory},
         {"culv_vk_semaphore_desc", &vk_semaphore, sizeof vk_semaphore,
-         offsetof(culv_vk_semaphore_desc, label), import_vk_semaphore},
+         offsetof(culv_vk_semaphore_desc, untracked), import_vk_semaphore},
+        {"culv_vk_semaphore_create_desc", &made, sizeof made,
+         offsetof(culv_vk_semaphore_create_desc, initial_value), make_vk_semaphore},
         {"culv_vk_buffer_transfer", &transfer, sizeof transfer, offsetof(culv_vk_buffer_transfer, stage),
          barriers},
     };

@@ -35,15 +35,6 @@ static void busy_begin(lib_world *w, busy *b)
     lib_leave(w, before);
 }
 
-/* Once the gate is open. */
-static void finish(const lib_world *w, const busy *b)
-{
-    const raw_cuda *cu = w->cu;
-    CUcontext before = lib_enter(w);
-    CU_OK(cu->StreamSynchronize(b->stream));
-    lib_leave(w, before);
-}
-
 static void busy_end(lib_world *w, busy *b)
 {
     static uint32_t words[65536 / 4];
@@ -107,7 +98,7 @@ static void after_a_stream(void)
     }
     REQUIRE(!atomic_load(&o.opened)); /* all this while the gate was closed */
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    finish(&w, &b);
+    lib_finish(&w, b.stream);
     lib_settle(&w);
     lib_require_driver_counts(&w, 0, 0, 0);
     busy_end(&w, &b);
@@ -130,7 +121,7 @@ static void plain_unmap_waits(void)
     REQUIRE_EQ(lib_counts(&w).mappings, 0);
     REQUIRE_EQ(lib_counts(&w).deferred, 0);
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    finish(&w, &b);
+    lib_finish(&w, b.stream);
     culv_semaphore_destroy(&b.semaphore);
     culv_memory_destroy(&b.memory);
     busy_end(&w, &b);
@@ -147,7 +138,7 @@ static void plain_semaphore_destroy_waits(void)
     REQUIRE(atomic_load(&o.opened));
     REQUIRE_EQ(lib_counts(&w).semaphores, 0);
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    finish(&w, &b);
+    lib_finish(&w, b.stream);
     culv_buffer_unmap(&b.buffer);
     culv_memory_destroy(&b.memory);
     busy_end(&w, &b);
@@ -178,7 +169,7 @@ static void idle_stream_does_not_wait(void)
     culv_buffer_unmap_after(&buffer, idle);
     REQUIRE(!atomic_load(&o.opened));
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    finish(&w, &b);
+    lib_finish(&w, b.stream);
     culv_memory_destroy(&memory);
     lib_settle(&w);
     lib_stream_destroy(&w, idle);
@@ -201,7 +192,7 @@ static void deferred_range_keeps_the_mapping(void)
     REQUIRE_EQ(lib_counts(&w).mappings, 1);
     REQUIRE_EQ(lib_counts(&w).deferred, 1);
     raw_vk_timeline_signal(&w.vk, b.gate, 1);
-    finish(&w, &b);
+    lib_finish(&w, b.stream);
     lib_settle(&w);
     REQUIRE_EQ(lib_counts(&w).mappings, 1);
     const raw_cuda *cu = w.cu;
@@ -258,7 +249,7 @@ static void last_use_on_a_destroyed_stream(void)
     culv_semaphore_destroy_after(&b.semaphore, gone);
     culv_memory_destroy(&b.memory);
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
-    finish(&w, &b);
+    lib_finish(&w, b.stream);
     lib_settle(&w);
     REQUIRE_EQ(lib_counts(&w).mappings, 0);
     busy_end(&w, &b);

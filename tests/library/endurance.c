@@ -14,15 +14,7 @@
 #    endif
 #endif
 
-typedef struct level {
-    size_t fds, maps, threads;
-    long rss;
-} level;
-
-static level measure(void)
-{
-    return (level){test_open_fds(), lib_map_lines(), lib_threads(), lib_status_kib("VmRSS:")};
-}
+extern const test_case semaphore_endurance_cases[], image_endurance_cases[];
 
 static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUstream stream, uint64_t i)
 {
@@ -70,16 +62,16 @@ static void turns(void)
     raw_vk_buffer_create(&w.vk, 1 << 20, RAW_VK_EXPORT, &vk);
     VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
     CUstream stream = lib_stream(&w);
-    level start = {0};
+    lib_level start = {0};
     long warm = count / 5; /* caches fill; from then on nothing may grow */
     for (long i = 1; i <= count; i++) {
         turn(&w, &vk, timeline, stream, (uint64_t)i);
         if (i != warm) continue;
         lib_settle(&w);
-        start = measure();
+        start = lib_level_now();
     }
     lib_settle(&w);
-    level end = measure();
+    lib_level end = lib_level_now();
     MEASURED("library.endurance",
              "%ld turns: fds %zu to %zu, maps %zu to %zu, threads %zu to %zu, RSS %ld to %ld KiB", count,
              start.fds, end.fds, start.maps, end.maps, start.threads, end.threads, start.rss, end.rss);
@@ -102,7 +94,7 @@ static void devices(void)
     long count = strtol(test_option("turns", "500"), NULL, 10) / 5;
     lib_world w;
     lib_open(&w);
-    level start = {0};
+    lib_level start = {0};
     for (long i = 1; i <= count; i++) {
         culv_device *device = NULL;
         culv_vk *vk = NULL;
@@ -111,9 +103,9 @@ static void devices(void)
         LIB_OK(culv_vk_attach(device, &d, &vk));
         culv_device_close(&device);
         culv_vk_detach(&vk);
-        if (i == count / 5) start = measure();
+        if (i == count / 5) start = lib_level_now();
     }
-    level end = measure();
+    lib_level end = lib_level_now();
     REQUIRE_EQ(end.fds, start.fds);
     REQUIRE_EQ(end.threads, start.threads);
 #ifndef SANITIZED
@@ -128,4 +120,4 @@ static const test_case cases[] = {
     {.name = "devices", .run = devices, .time_limit = 900},
     {.name = NULL},
 };
-TEST_SUITE(cases);
+const test_case *const test_suite_tables[] = {cases, semaphore_endurance_cases, image_endurance_cases, NULL};

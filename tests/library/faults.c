@@ -27,6 +27,7 @@ typedef struct scene {
     culv_memory *memory;
     culv_buffer *buffer, *second;
     culv_semaphore *semaphore;
+    culv_vk_semaphore *made;
     CUstream stream;
     size_t fds;
 } scene;
@@ -51,6 +52,7 @@ static void scene_open(scene *s)
     LIB_OK(culv_buffer_map(s->memory, NULL, &s->buffer));
     LIB_OK(culv_buffer_map(s->memory, NULL, &s->second));
     s->semaphore = lib_import_timeline(w, s->timeline);
+    LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &s->made));
     s->stream = lib_stream(w);
     LIB_OK(culv_semaphore_signal(s->semaphore, s->stream, 1));
     REQUIRE(raw_vk_timeline_wait(&w->vk, s->timeline, 1, 10000));
@@ -116,6 +118,13 @@ static void sticky_fault(void)
     BROKEN(culv_semaphore_signal(s.semaphore, s.stream, 2));
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
     BROKEN(culv_semaphore_wait(s.semaphore, s.stream, 1));
+    const culv_semaphore_point points[] = {{s.semaphore, 2}, {culv_vk_semaphore_cuda(s.made), 1}};
+    BROKEN(culv_semaphore_signal_batch(points, 2, s.stream));
+    BROKEN(culv_semaphore_wait_batch(points, 2, s.stream));
+    REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
+    culv_vk_semaphore *made = POISON(culv_vk_semaphore);
+    BROKEN(culv_vk_semaphore_create(s.w.attachment, NULL, &made));
+    REQUIRE(made == POISON(culv_vk_semaphore));
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
     BROKEN(culv_memory_import_take(s.w.device, &d, &memory));
     lib_fd_require_untouched(&fd);
@@ -150,6 +159,7 @@ static void sticky_fault(void)
     culv_buffer_unmap(&s.buffer);
     culv_buffer_unmap_after(&s.second, s.stream);
     culv_semaphore_destroy_after(&s.semaphore, s.stream);
+    culv_vk_semaphore_destroy(&s.made);
     culv_memory_destroy(&s.memory);
     culv_memory_destroy(&unmapped);
     culv_vk_detach(&s.w.attachment);
@@ -185,6 +195,9 @@ static void primary_context_is_reset(void)
     lib_fd_done(&fd, true);
     LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
+    culv_vk_semaphore *made = NULL;
+    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(s.w.attachment, NULL, &made),
+                CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
 
     /* Quiet: neither an error of this thread's nor a log line; counted. */
     s.heard = (heard){0};
@@ -192,12 +205,13 @@ static void primary_context_is_reset(void)
     culv_buffer_unmap(&s.buffer);
     culv_buffer_unmap_after(&s.second, s.stream);
     culv_semaphore_destroy(&s.semaphore);
+    culv_vk_semaphore_destroy_after(&s.made, s.stream);
     culv_memory_destroy(&s.memory);
     culv_vk_detach(&s.w.attachment);
     LIB_SAYS("culv_vk_semaphore_import: vk is NULL");
     REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
     culv_device_counts c = lib_counts(&s.w);
-    REQUIRE(c.late_destroys >= 3); /* mapping, import, semaphore */
+    REQUIRE(c.late_destroys >= 4); /* mapping, import, semaphores */
     lib_require_no_objects(&s.w);
     culv_device_close(&s.w.device);
     REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
@@ -221,6 +235,7 @@ static void reset_and_closed_first(void)
     culv_buffer_unmap(&s.buffer);
     culv_semaphore_destroy_after(&s.semaphore, NULL);
     culv_buffer_unmap(&s.second);
+    culv_vk_semaphore_destroy(&s.made);
     REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
     scene_close(&s);
     raw_cuda_require_empty(s.w.cu);

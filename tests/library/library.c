@@ -162,6 +162,9 @@ void lib_close(lib_world *w)
         REQUIRE_EQ(counts.instances, 0);
         REQUIRE_EQ(counts.devices, 0);
         REQUIRE_EQ(counts.semaphores, 0);
+        REQUIRE_EQ(counts.all_semaphores, 0);
+        REQUIRE_EQ(counts.buffers, 0);
+        REQUIRE_EQ(counts.images, 0);
         REQUIRE_EQ(counts.memories, 0);
         REQUIRE_EQ(counts.fds, 0);
         REQUIRE_EQ(counts.threads, 0);
@@ -190,6 +193,8 @@ void lib_require_no_objects(const lib_world *w)
     REQUIRE_EQ(c.memories, 0);
     REQUIRE_EQ(c.mappings, 0);
     REQUIRE_EQ(c.buffers, 0);
+    REQUIRE_EQ(c.images, 0);
+    REQUIRE_EQ(c.created, 0);
     REQUIRE_EQ(c.semaphores, 0);
     REQUIRE_EQ(c.attachments, 0);
     REQUIRE_EQ(c.deferred, 0);
@@ -236,6 +241,22 @@ void lib_stream_destroy(const lib_world *w, CUstream stream)
     CUcontext before = lib_enter(w);
     CU_OK(cu->StreamDestroy(stream));
     lib_leave(w, before);
+}
+
+void lib_finish(const lib_world *w, CUstream stream)
+{
+    const raw_cuda *cu = w->cu;
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->StreamSynchronize(stream));
+    lib_leave(w, before);
+}
+
+CUresult lib_query(const lib_world *w, CUstream stream)
+{
+    CUcontext before = lib_enter(w);
+    CUresult r = w->cu->StreamQuery(stream);
+    lib_leave(w, before);
+    return r;
 }
 
 culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer)

@@ -71,6 +71,9 @@ void lib_settle(const lib_world *w);
 /* A CUDA stream of the device's context; the current context is left as it was. */
 CUstream lib_stream(const lib_world *w);
 void lib_stream_destroy(const lib_world *w, CUstream stream);
+/* Waits for all of a stream's work; asks whether it is done. */
+void lib_finish(const lib_world *w, CUstream stream);
+CUresult lib_query(const lib_world *w, CUstream stream);
 /* Makes the device's context current and gives back the one to return to. */
 CUcontext lib_enter(const lib_world *w);
 void lib_leave(const lib_world *w, CUcontext before);
@@ -114,6 +117,13 @@ size_t lib_map_lines(void);             /* of /proc/self/maps */
 size_t lib_threads(void);
 void lib_sleep_ms(long ms);
 
+/* What a process has now, and what a leak would make more of. */
+typedef struct lib_level {
+    size_t fds, maps, threads;
+    long rss; /* KiB */
+} lib_level;
+lib_level lib_level_now(void);
+
 /* The layer's controls; false when it is not loaded. */
 typedef struct lib_layer {
     void (*counts)(culv_soft_vk_counts *out);
@@ -131,17 +141,24 @@ typedef struct lib_lies {
     uint32_t api_version; /* each device's apiVersion */
     uint8_t uuid_xor;     /* spoils each device's UUID */
     VkPhysicalDevice
-        stranger_like;       /* lists a first device that is this one, but for a UUID that is nobody's */
-    bool requires_dedicated; /* of every buffer */
-    bool memory_fd_fails;    /* vkGetMemoryFdKHR answers memory_fd_result and fd -1 */
+        stranger_like;            /* lists a first device that is this one, but for a UUID that is nobody's */
+    bool requires_dedicated;      /* of every buffer and image */
+    bool dedicated_only;          /* the same, by what can be exported */
+    bool exports_nothing;         /* no buffer and no image */
+    VkResult image_format_result; /* of vkGetPhysicalDeviceImageFormatProperties2, when not success */
+    bool memory_fd_fails;         /* vkGetMemoryFdKHR answers memory_fd_result and fd -1 */
     VkResult memory_fd_result;
     bool semaphore_fd_fails;
     VkResult semaphore_fd_result;
     VkPhysicalDeviceType type; /* with says_type */
     bool says_type;
+    bool plays_binaries; /* every semaphore is a binary one, and exported as a duplicate of binary_fd */
+    int binary_fd;
 } lib_lies;
 
 extern lib_lies lib_lying;
+extern bool
+    lib_saw_dedicated; /* the last vkAllocateMemory by this loader had VkMemoryDedicatedAllocateInfo */
 VkPhysicalDevice lib_stranger(void);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, const char *name);
 

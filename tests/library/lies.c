@@ -3,9 +3,11 @@
  * SPDX-License-Identifier: MIT */
 #include "library.h"
 
+#include <fcntl.h>
 #include <string.h>
 
 lib_lies lib_lying;
+bool lib_saw_dedicated;
 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_groups(VkInstance instance, uint32_t *count,
                                                    VkPhysicalDeviceGroupProperties *groups)
@@ -63,11 +65,32 @@ static VKAPI_ATTR void VKAPI_CALL lying_features(VkPhysicalDevice device, VkPhys
     vkGetPhysicalDeviceFeatures2(real(device), out);
 }
 
+static void spoil_features(VkExternalMemoryProperties *properties)
+{
+    if (lib_lying.exports_nothing) properties->externalMemoryFeatures = 0;
+    if (lib_lying.dedicated_only)
+        properties->externalMemoryFeatures |= VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT;
+}
+
 static VKAPI_ATTR void VKAPI_CALL lying_buffer(VkPhysicalDevice device,
                                                const VkPhysicalDeviceExternalBufferInfo *info,
                                                VkExternalBufferProperties *out)
 {
     vkGetPhysicalDeviceExternalBufferProperties(real(device), info, out);
+    spoil_features(&out->externalMemoryProperties);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL lying_image_format(VkPhysicalDevice device,
+                                                         const VkPhysicalDeviceImageFormatInfo2 *info,
+                                                         VkImageFormatProperties2 *out)
+{
+    VkResult r = vkGetPhysicalDeviceImageFormatProperties2(device, info, out);
+    for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext) {
+        VkExternalImageFormatProperties *external = (VkExternalImageFormatProperties *)(void *)s;
+        if (s->sType == VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES)
+            spoil_features(&external->externalMemoryProperties);
+    }
+    return lib_lying.image_format_result != VK_SUCCESS ? lib_lying.image_format_result : r;
 }
 
 static VKAPI_ATTR void VKAPI_CALL lying_semaphore(VkPhysicalDevice device,
@@ -75,6 +98,20 @@ static VKAPI_ATTR void VKAPI_CALL lying_semaphore(VkPhysicalDevice device,
                                                   VkExternalSemaphoreProperties *out)
 {
     vkGetPhysicalDeviceExternalSemaphoreProperties(real(device), info, out);
+    if (!lib_lying.plays_binaries) return;
+    out->exportFromImportedHandleTypes = out->compatibleHandleTypes = info->handleType;
+    out->externalSemaphoreFeatures = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
+}
+
+/* What is said to be exportable is made as what lavapipe can make. */
+static VKAPI_ATTR VkResult VKAPI_CALL lying_create_semaphore(VkDevice device,
+                                                             const VkSemaphoreCreateInfo *info,
+                                                             const VkAllocationCallbacks *callbacks,
+                                                             VkSemaphore *out)
+{
+    VkSemaphoreCreateInfo plain = *info;
+    plain.pNext = NULL;
+    return vkCreateSemaphore(device, &plain, callbacks, out);
 }
 
 static void spoil(VkPhysicalDeviceProperties *properties)
@@ -100,16 +137,40 @@ static VKAPI_ATTR void VKAPI_CALL lying_properties2(VkPhysicalDevice device, VkP
     }
 }
 
-static VKAPI_ATTR void VKAPI_CALL lying_requirements(VkDevice device,
-                                                     const VkBufferMemoryRequirementsInfo2 *info,
-                                                     VkMemoryRequirements2 *out)
+static void require_dedicated(VkMemoryRequirements2 *out)
 {
-    vkGetBufferMemoryRequirements2(device, info, out);
     for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext) {
         VkMemoryDedicatedRequirements *dedicated = (VkMemoryDedicatedRequirements *)(void *)s;
         if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS)
             dedicated->requiresDedicatedAllocation = VK_TRUE;
     }
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_requirements(VkDevice device,
+                                                     const VkBufferMemoryRequirementsInfo2 *info,
+                                                     VkMemoryRequirements2 *out)
+{
+    vkGetBufferMemoryRequirements2(device, info, out);
+    require_dedicated(out);
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_image_requirements(VkDevice device,
+                                                           const VkImageMemoryRequirementsInfo2 *info,
+                                                           VkMemoryRequirements2 *out)
+{
+    vkGetImageMemoryRequirements2(device, info, out);
+    require_dedicated(out);
+}
+
+/* Remembers whether the allocation was a dedicated one. */
+static VKAPI_ATTR VkResult VKAPI_CALL lying_allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+                                                     const VkAllocationCallbacks *callbacks,
+                                                     VkDeviceMemory *out)
+{
+    lib_saw_dedicated = false;
+    for (const VkBaseInStructure *s = info->pNext; s != NULL; s = s->pNext)
+        if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) lib_saw_dedicated = true;
+    return vkAllocateMemory(device, info, callbacks, out);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_memory_fd(VkDevice device, const VkMemoryGetFdInfoKHR *info,
@@ -127,7 +188,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_semaphore_fd(VkDevice device, const 
     (void)device;
     (void)info;
     *fd = -1;
-    return lib_lying.semaphore_fd_result;
+    if (lib_lying.semaphore_fd_fails) return lib_lying.semaphore_fd_result;
+    *fd = fcntl(lib_lying.binary_fd, F_DUPFD_CLOEXEC, 0);
+    return *fd >= 0 ? VK_SUCCESS : VK_ERROR_TOO_MANY_OBJECTS;
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lying_device_proc(VkDevice device, const char *name)
@@ -135,10 +198,16 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lying_device_proc(VkDevice devic
     if (lib_lying.missing != NULL && strcmp(name, lib_lying.missing) == 0) return NULL;
     if (lib_lying.requires_dedicated && strcmp(name, "vkGetBufferMemoryRequirements2") == 0)
         return (PFN_vkVoidFunction)lying_requirements;
+    if (lib_lying.requires_dedicated && strcmp(name, "vkGetImageMemoryRequirements2") == 0)
+        return (PFN_vkVoidFunction)lying_image_requirements;
+    if (strcmp(name, "vkAllocateMemory") == 0) return (PFN_vkVoidFunction)lying_allocate;
     if (lib_lying.memory_fd_fails && strcmp(name, "vkGetMemoryFdKHR") == 0)
         return (PFN_vkVoidFunction)lying_memory_fd;
-    if (lib_lying.semaphore_fd_fails && strcmp(name, "vkGetSemaphoreFdKHR") == 0)
+    if ((lib_lying.semaphore_fd_fails || lib_lying.plays_binaries) &&
+        strcmp(name, "vkGetSemaphoreFdKHR") == 0)
         return (PFN_vkVoidFunction)lying_semaphore_fd;
+    if (lib_lying.plays_binaries && strcmp(name, "vkCreateSemaphore") == 0)
+        return (PFN_vkVoidFunction)lying_create_semaphore;
     return vkGetDeviceProcAddr(device, name);
 }
 
@@ -152,11 +221,15 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, c
         if (strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0)
             return (PFN_vkVoidFunction)lying_extensions;
         if (strcmp(name, "vkGetPhysicalDeviceFeatures2") == 0) return (PFN_vkVoidFunction)lying_features;
-        if (strcmp(name, "vkGetPhysicalDeviceExternalBufferProperties") == 0)
-            return (PFN_vkVoidFunction)lying_buffer;
         if (strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
             return (PFN_vkVoidFunction)lying_semaphore;
     }
+    if (lib_lying.plays_binaries && strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
+        return (PFN_vkVoidFunction)lying_semaphore;
+    if (strcmp(name, "vkGetPhysicalDeviceExternalBufferProperties") == 0)
+        return (PFN_vkVoidFunction)lying_buffer;
+    if (strcmp(name, "vkGetPhysicalDeviceImageFormatProperties2") == 0)
+        return (PFN_vkVoidFunction)lying_image_format;
     if (strcmp(name, "vkGetPhysicalDeviceProperties") == 0) return (PFN_vkVoidFunction)lying_properties;
     if (strcmp(name, "vkGetPhysicalDeviceProperties2") == 0) return (PFN_vkVoidFunction)lying_properties2;
     if (strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction)lying_device_proc;

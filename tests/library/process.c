@@ -143,6 +143,11 @@ size_t lib_threads(void)
     return count;
 }
 
+lib_level lib_level_now(void)
+{
+    return (lib_level){test_open_fds(), lib_map_lines(), lib_threads(), lib_status_kib("VmRSS:")};
+}
+
 void lib_sleep_ms(long ms)
 {
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);

@@ -8,11 +8,10 @@
 #include "files.h"
 #include "harness.h"
 #include "png_file.h"
-#include "run.h"
+#include "samples_tests.h"
 
-#define MAX_ARGUMENTS 24
-#define WIDTH         160u
-#define HEIGHT        96u
+#define WIDTH  160u
+#define HEIGHT 96u
 
 static const char *device(void)
 {
@@ -20,21 +19,27 @@ static const char *device(void)
     return choice == TEST_DRIVER_NVIDIA ? "nvidia" : choice == TEST_DRIVER_SOFT ? "soft" : "auto";
 }
 
-/* Runs ripple, small and short, with further arguments (later ones win). */
-static void ripple(run_result *out, const char *const *more)
+void ripple_arguments_make(ripple_arguments *out, const char *const *more)
 {
-    const char *arguments[MAX_ARGUMENTS + 12] = {"--device", device(),   "--size", "64x48",        "--steps",
-                                                 "6",        "--frames", "7",      "--resolution", "160x96"};
-    int count = 10;
-    for (int i = 0; more[i]; i++) {
-        REQUIRE(i < MAX_ARGUMENTS);
-        arguments[count++] = more[i];
+    const char *const first[] = {"--device", device(),   "--size", "64x48",        "--steps",
+                                 "6",        "--frames", "7",      "--resolution", "160x96"};
+    size_t count = sizeof first / sizeof first[0];
+    memcpy(out->list, first, sizeof first);
+    for (; *more; more++) {
+        REQUIRE(count < RIPPLE_MAX_ARGUMENTS);
+        out->list[count++] = *more;
     }
-    arguments[count] = NULL;
-    run_program(out, "ripple", run_scratch(), arguments);
+    out->list[count] = NULL;
 }
 
-static void ripple_fine(run_result *out, const char *const *more)
+void ripple(run_result *out, const char *const *more)
+{
+    ripple_arguments arguments;
+    ripple_arguments_make(&arguments, more);
+    run_program(out, "ripple", run_scratch(), arguments.list);
+}
+
+void ripple_fine(run_result *out, const char *const *more)
 {
     ripple(out, more);
     if (out->status != 0) FAIL("ripple: status %d:\n%s", out->status, out->text);
@@ -42,9 +47,7 @@ static void ripple_fine(run_result *out, const char *const *more)
 
 static const char *in_scratch(char out[FILES_PATH_MAX], const char *name)
 {
-    int length = snprintf(out, FILES_PATH_MAX, "%s/%s", run_scratch(), name);
-    REQUIRE(length > 0 && length < FILES_PATH_MAX);
-    return out;
+    return run_scratch_path(out, name);
 }
 
 static uint8_t *read_picture(const char *name)
@@ -110,7 +113,7 @@ static void summary_names_the_driver(void)
     REQUIRE(strstr(r.text, "7 frames"));
     REQUIRE(strstr(r.text, "ms a frame: simulation "));
     ripple_fine(&r, (const char *[]){"--output", "a.png", "--quiet", NULL});
-    REQUIRE_EQ_STR(r.text, "");
+    REQUIRE(!strstr(r.text, "ms a frame"));
 }
 
 static void same_seed_same_bytes(void)
@@ -129,6 +132,57 @@ static void one_buffer_same_bytes(void)
     ripple_fine(&r, (const char *[]){"--frames", "12", "--buffers", "1", "--output", "a.png", NULL});
     ripple_fine(&r, (const char *[]){"--frames", "12", "--buffers", "2", "--output", "b.png", NULL});
     REQUIRE(same_file("a.png", "b.png"));
+}
+
+/* Staging is another road to the same picture, every one of them. */
+static void both_paths_same_bytes(void)
+{
+    run_result r;
+    static const char *const buffers[] = {"1", "2"};
+    for (size_t i = 0; i < 2; i++) {
+        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", buffers[i],
+                                         "--output", "a/%02d.png", "--dump-field", "a.raw", NULL});
+        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=staged", "--buffers", buffers[i],
+                                         "--output", "b/%02d.png", "--dump-field", "b.raw", NULL});
+        for (int frame = 0; frame < 12; frame++) {
+            char a[16], b[16];
+            snprintf(a, sizeof a, "a/%02d.png", frame);
+            snprintf(b, sizeof b, "b/%02d.png", frame);
+            if (!same_file(a, b)) FAIL("frame %d differs with %s buffers", frame, buffers[i]);
+        }
+        REQUIRE(same_file("a.raw", "b.raw"));
+    }
+}
+
+/* One line, of which scripts take numbers. */
+static void result_is_for_programs(void)
+{
+    static const char *const keys[] = {"sample",
+                                       "device",
+                                       "driver",
+                                       "path",
+                                       "width",
+                                       "height",
+                                       "frames",
+                                       "simulation_ms",
+                                       "drawing_ms",
+                                       "frame_ms",
+                                       "transfer_bytes_per_frame"};
+    run_result r;
+    ripple_fine(&r, (const char *[]){"--quiet", "--path", "staged", "--output", "a.png", NULL});
+    static const char begin[] = "RESULT {\"sample\": \"ripple\", ";
+    REQUIRE(strncmp(r.text, begin, sizeof begin - 1) == 0);
+    const char *end = strchr(r.text, '\n');
+    REQUIRE(end && end[-1] == '}' && end[1] == '\0');
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "\"%s\": ", keys[i]);
+        if (!strstr(r.text, key)) FAIL("no key %s in %s", keys[i], r.text);
+    }
+    REQUIRE(strstr(r.text, "\"path\": \"staged\", \"width\": 64, \"height\": 48, \"frames\": 7, "));
+    REQUIRE(!strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
+    ripple_fine(&r, (const char *[]){"--quiet", "--output", "a.png", NULL});
+    REQUIRE(strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
 }
 
 static void other_seed_other_picture(void)
@@ -192,17 +246,34 @@ static void odd_sizes(void)
 #    endif
 #endif
 
-static void validation_is_silent(void)
+void ripple_needs_validation(void)
 {
-    run_result r;
 #ifdef SANITIZED
     SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
 #endif
-    /* More frames than are in flight, so that everything is used again. */
-    ripple(&r, (const char *[]){"--validation", "--frames", "12", "--output", "a.png", NULL});
+    run_result r;
+    ripple(&r, (const char *[]){"--validation", "--frames", "1", "--output", "probe.png", NULL});
     if (r.status != 0 && strstr(r.text, "is not installed")) SKIP("the validation layer is not installed");
-    if (r.status != 0) FAIL("status %d:\n%s", r.status, r.text);
+}
+
+static void validation_is_silent(const char *path)
+{
+    run_result r;
+    ripple_needs_validation();
+    /* More frames than are in flight, so that everything is used again. */
+    ripple_fine(
+        &r, (const char *[]){"--validation", "--frames", "12", "--path", path, "--output", "a.png", NULL});
     REQUIRE(strstr(r.text, "validation: no messages"));
+}
+
+static void validation_is_silent_shared(void)
+{
+    validation_is_silent("shared");
+}
+
+static void validation_is_silent_staged(void)
+{
+    validation_is_silent("staged");
 }
 
 static void refused(const char *expected, const char *const *arguments)
@@ -231,6 +302,15 @@ static void bad_options_are_refused(void)
     refused("after % only d", (const char *[]){"--output", "a-%s.png", NULL});
     refused("after % only d", (const char *[]){"--output", "a-%d-%d.png", NULL});
     refused("ends in .png", (const char *[]){"--output", "a.jpg", NULL});
+    refused("--path fast: expected shared or staged", (const char *[]){"--path=fast", NULL});
+    refused("--path : expected shared or staged", (const char *[]){"--path=", NULL});
+    refused("unknown option --window=yes", (const char *[]){"--window=yes", NULL});
+    refused("--hold: only with --window", (const char *[]){"--hold", NULL});
+    refused("--no-overlay: only with --window", (const char *[]){"--no-overlay", NULL});
+    refused("--screenshot: only with --window", (const char *[]){"--screenshot", "a.png", NULL});
+    refused("--output: not with --window", (const char *[]){"--window", "--output", "a.png", NULL});
+    refused("--every: not with --window", (const char *[]){"--window", "--every", "2", NULL});
+    refused("--screenshot a.jpg: expected a path", (const char *[]){"--window", "--screenshot=a.jpg", NULL});
     refused("--device: expected something", (const char *[]){"--device", "", NULL});
 }
 
@@ -258,6 +338,30 @@ static void output_that_cannot_be_written(void)
     REQUIRE(strstr(r.text, "/proc/no"));
 }
 
+/* A picture that cannot be written ends the run in the middle of its frames: with a message, and without one
+ * side waiting for ever for the other. */
+static void failure_in_mid_run(const char *path)
+{
+    run_result r;
+    char link[FILES_PATH_MAX];
+    ripple_fine(&r, (const char *[]){"--frames", "1", "--output", "full/000.png", NULL});
+    REQUIRE(symlink("/dev/full", in_scratch(link, "full/004.png")) == 0);
+    ripple(&r, (const char *[]){"--frames", "40", "--path", path, "--output", "full/%03d.png", NULL});
+    REQUIRE_EQ(r.status, 1);
+    REQUIRE(strstr(r.text, "full/004.png"));
+    REQUIRE(!strstr(r.text, "RESULT"));
+}
+
+static void failure_in_mid_run_shared(void)
+{
+    failure_in_mid_run("shared");
+}
+
+static void failure_in_mid_run_staged(void)
+{
+    failure_in_mid_run("staged");
+}
+
 static void help_and_list(void)
 {
     run_result r;
@@ -274,16 +378,21 @@ static const test_case cases[] = {
     {.name = "summary_names_the_driver", .run = summary_names_the_driver},
     {.name = "same_seed_same_bytes", .run = same_seed_same_bytes},
     {.name = "one_buffer_same_bytes", .run = one_buffer_same_bytes},
+    {.name = "both_paths_same_bytes", .run = both_paths_same_bytes},
+    {.name = "result_is_for_programs", .run = result_is_for_programs},
     {.name = "other_seed_other_picture", .run = other_seed_other_picture},
     {.name = "field_is_sane", .run = field_is_sane},
     {.name = "sequence_is_numbered", .run = sequence_is_numbered},
     {.name = "odd_sizes", .run = odd_sizes},
-    {.name = "validation_is_silent", .run = validation_is_silent},
+    {.name = "validation_is_silent_shared", .run = validation_is_silent_shared},
+    {.name = "validation_is_silent_staged", .run = validation_is_silent_staged},
     {.name = "bad_options_are_refused", .run = bad_options_are_refused},
     {.name = "unknown_device_is_refused", .run = unknown_device_is_refused},
     {.name = "output_that_cannot_be_written", .run = output_that_cannot_be_written},
+    {.name = "failure_in_mid_run_shared", .run = failure_in_mid_run_shared},
+    {.name = "failure_in_mid_run_staged", .run = failure_in_mid_run_staged},
     {.name = "help_and_list", .run = help_and_list},
     {.name = NULL},
 };
 
-TEST_SUITE(cases);
+const test_case *const test_suite_tables[] = {cases, window_cases, torture_cases, NULL};

@@ -2,9 +2,11 @@
 #include "run.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,6 +36,13 @@ const char *run_scratch(void)
     return scratch;
 }
 
+const char *run_scratch_path(char *out, const char *name)
+{
+    int length = snprintf(out, TEST_PATH_MAX, "%s/%s", run_scratch(), name);
+    REQUIRE(length > 0 && length < TEST_PATH_MAX);
+    return out;
+}
+
 static void collect(run_result *out, int from)
 {
     size_t used = 0;
@@ -48,40 +57,78 @@ static void collect(run_result *out, int from)
     out->text[used] = '\0';
 }
 
-void run_program(run_result *out, const char *program, const char *where, const char *const *arguments)
+/* Runs argv[0], a path or a command, in `where`. */
+static void start(run_process *out, const char *const *argv, const char *where)
 {
-    char relative[256], path[TEST_PATH_MAX];
-    snprintf(relative, sizeof relative, "bin/%s", program);
-    (void)test_path(path, relative);
-    union { /* execv takes pointers to char that it does not write through */
-        const char *given[MAX_ARGUMENTS + 2];
-        char *taken[MAX_ARGUMENTS + 2];
-    } argv;
-    int argc = 0;
-    argv.given[argc++] = path;
-    for (; *arguments; arguments++) {
-        REQUIRE(argc <= MAX_ARGUMENTS);
-        argv.given[argc++] = *arguments;
-    }
-    argv.given[argc] = NULL;
-
+    union { /* execvp takes pointers to char that it does not write through */
+        const char *const *given;
+        char *const *taken;
+    } arguments = {.given = argv};
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (chdir(where) == 0 && dup2(ends[1], STDOUT_FILENO) >= 0 && dup2(ends[1], STDERR_FILENO) >= 0) {
             close(ends[0]);
             close(ends[1]);
-            execv(path, argv.taken);
+            execvp(argv[0], arguments.taken);
         }
         _exit(127);
     }
     close(ends[1]);
-    collect(out, ends[0]);
-    close(ends[0]);
+    out->pid = child;
+    out->from = ends[0];
+}
+
+void run_start(run_process *out, const char *program, const char *where, const char *const *arguments)
+{
+    char relative[256], path[TEST_PATH_MAX];
+    snprintf(relative, sizeof relative, "bin/%s", program);
+    const char *argv[MAX_ARGUMENTS + 2];
+    int argc = 0;
+    argv[argc++] = test_path(path, relative);
+    for (; *arguments; arguments++) {
+        REQUIRE(argc <= MAX_ARGUMENTS);
+        argv[argc++] = *arguments;
+    }
+    argv[argc] = NULL;
+    start(out, argv, where);
+}
+
+void run_command_start(run_process *out, const char *const *argv)
+{
+    start(out, argv, run_scratch());
+}
+
+bool run_ended(const run_process *process)
+{
+    siginfo_t info;
+    memset(&info, 0, sizeof info);
+    return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+}
+
+void run_finish(run_process *process, run_result *out)
+{
+    collect(out, process->from);
+    close(process->from);
     int status = 0;
-    while (waitpid(child, &status, 0) < 0)
+    while (waitpid(process->pid, &status, 0) < 0)
         REQUIRE(errno == EINTR);
     out->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void run_program(run_result *out, const char *program, const char *where, const char *const *arguments)
+{
+    run_process process;
+    run_start(&process, program, where, arguments);
+    run_finish(&process, out);
+}
+
+void run_command(run_result *out, const char *const *argv)
+{
+    run_process process;
+    run_command_start(&process, argv);
+    run_finish(&process, out);
 }

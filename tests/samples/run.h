@@ -2,7 +2,9 @@
 #ifndef CULVERT_TESTS_SAMPLES_RUN_H_
 #define CULVERT_TESTS_SAMPLES_RUN_H_
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 typedef struct run_result {
     int status;       /* 128 + the signal that killed it */
@@ -13,7 +15,24 @@ typedef struct run_result {
  * `where`. */
 void run_program(run_result *out, const char *program, const char *where, const char *const *arguments);
 
+/* The same in two halves. It is killed when the test ends before run_finish(). */
+typedef struct run_process {
+    pid_t pid;
+    int from; /* what it says */
+} run_process;
+
+void run_start(run_process *out, const char *program, const char *where, const char *const *arguments);
+void run_finish(run_process *process, run_result *out);
+/* True once the process has ended, whatever for. */
+bool run_ended(const run_process *process);
+
+/* Runs a command of the machine, found by PATH; status 127 when there is none. argv ends with NULL. */
+void run_command(run_result *out, const char *const *argv);
+void run_command_start(run_process *out, const char *const *argv);
+
 /* A fresh directory, removed with everything in it when the process ends. */
 const char *run_scratch(void);
+/* A path in it; `out` has TEST_PATH_MAX bytes. */
+const char *run_scratch_path(char *out, const char *name);
 
 #endif

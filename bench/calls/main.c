@@ -1,0 +1,246 @@
+/* culvert-bench-calls: what each of Culvert's calls costs, next to the same done with the raw APIs.
+ * docs/benchmarks.md has what is measured and how, and numbers. SPDX-License-Identifier: MIT */
+#include "calls.h"
+
+#include "exits.h"
+#include "text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM "culvert-bench-calls"
+
+enum { FRAMES = 1000, QUICK_FRAMES = 64, MAX_ONLY = 16 };
+
+static const struct {
+    const char *name;
+    const char *what;
+    void (*run)(bench *b); /* NULL: frames, which are counted and not timed */
+} measurements[] = {
+    {"buffer", "import a VkDeviceMemory, map it as a buffer, unmap, release", measure_buffer},
+    {"image", "import a VkImage's memory, map it as an array, make a surface, unmap, release", measure_image},
+    {"create", "a buffer that Culvert makes, in one call", measure_create},
+    {"timeline", "signal and wait on a stream", measure_timeline},
+    {"batch", "signal and wait for four timelines by one call", measure_batch},
+    {"timeline import", "import a VkSemaphore, destroy the import", measure_timeline_import},
+    {"submit", "Vulkan's half of a frame between barriers; a whole frame's calls", measure_submit},
+    {"streams", "one CUDA stream to another, to compare with", measure_streams},
+    {"frames", "allocations by Culvert in a loop of frames", NULL},
+    {"round trip", "CUDA to Vulkan to CUDA on each queue family", measure_round_trip},
+    {"binary", "CUDA to Vulkan to CUDA by binary semaphores", measure_binary},
+};
+
+enum { NUM_MEASUREMENTS = sizeof measurements / sizeof measurements[0] };
+
+typedef struct options {
+    const char *driver;
+    const char *json; /* NULL: none; "": standard output, in place of the text */
+    const char *only[MAX_ONLY];
+    unsigned num_only;
+    int device;
+    bool quick, validation;
+    double seconds;
+    uint64_t seed;
+} options;
+
+static const char usage[] =
+    "culvert-bench-calls measures each of Culvert's calls next to the same done with the raw APIs.\n"
+    "\n"
+    "usage: culvert-bench-calls [options]\n"
+    "\n"
+    "  --driver=WHICH   auto: NVIDIA's, else the software twin (default); nvidia; soft\n"
+    "  --device=N       CUDA ordinal (0)\n"
+    "  --only=NAME      one of --list; may be given several times\n"
+    "  --list           what there is to measure\n"
+    "  --seconds=S      time for each comparison (2)\n"
+    "  --seed=N         of the order within pairs, and of the intervals (1)\n"
+    "  --quick          a few turns of everything: to see that it works, not to read times\n"
+    "  --validation     with Vulkan's validation: the same\n"
+    "  --json           print JSON (docs/benchmarks.md)\n"
+    "  --json=FILE      write JSON there besides\n"
+    "  --version        print Culvert's version\n"
+    "  --help           print this\n"
+    "\n"
+    "exit: 0 measured, 1 something failed or was not as it should be, 2 wrong usage, 3 no device that\n"
+    "CUDA and Vulkan share\n";
+
+static _Noreturn void wrong_usage(const char *text, const char *argument)
+{
+    fprintf(stderr, PROGRAM ": %s '%s'; see " PROGRAM " --help\n", text, argument);
+    exit(EXITS_USAGE);
+}
+
+/* The value of --NAME=VALUE; NULL where the argument is something else. */
+static const char *value_of(const char *argument, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
+}
+
+static uint64_t number(const char *argument, const char *text, uint64_t most)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
+        wrong_usage("not a number in range:", argument);
+    return value;
+}
+
+static double seconds(const char *argument, const char *text)
+{
+    char *end = NULL;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0.0 && value <= 3600.0))
+        wrong_usage("not a number of seconds:", argument);
+    return value;
+}
+
+static const char *one_of_them(const char *argument, const char *name)
+{
+    for (size_t i = 0; i < NUM_MEASUREMENTS; i++)
+        if (strcmp(name, measurements[i].name) == 0) return name;
+    wrong_usage("nothing is measured under that name (--list shows the names):", argument);
+}
+
+static void list(void)
+{
+    for (size_t i = 0; i < NUM_MEASUREMENTS; i++)
+        printf("%-16s %s\n", measurements[i].name, measurements[i].what);
+}
+
+static _Noreturn void leave_after_printing(void)
+{
+    exit(fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_SUCCESS : EXITS_FAILURE);
+}
+
+static options parse(int argc, char **argv)
+{
+    options o = {.driver = "auto", .seconds = 2.0, .seed = 1};
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i], *value;
+        if (strcmp(a, "--quick") == 0) {
+            o.quick = true;
+        } else if (strcmp(a, "--validation") == 0) {
+            o.validation = true;
+        } else if (strcmp(a, "--json") == 0) {
+            o.json = "";
+        } else if ((value = value_of(a, "--json")) != NULL) {
+            if (value[0] == '\0') wrong_usage("no file in", a);
+            o.json = value;
+        } else if ((value = value_of(a, "--driver")) != NULL) {
+            if (strcmp(value, "auto") != 0 && strcmp(value, "nvidia") != 0 && strcmp(value, "soft") != 0)
+                wrong_usage("auto, nvidia or soft, not", a);
+            o.driver = value;
+        } else if ((value = value_of(a, "--device")) != NULL) {
+            o.device = (int)number(a, value, 1023);
+        } else if ((value = value_of(a, "--only")) != NULL) {
+            if (o.num_only == MAX_ONLY) wrong_usage("too many of", "--only");
+            o.only[o.num_only++] = one_of_them(a, value);
+        } else if ((value = value_of(a, "--seconds")) != NULL) {
+            o.seconds = seconds(a, value);
+        } else if ((value = value_of(a, "--seed")) != NULL) {
+            o.seed = number(a, value, INT64_MAX);
+        } else if (strcmp(a, "--list") == 0) {
+            list();
+            leave_after_printing();
+        } else if (strcmp(a, "--help") == 0) {
+            fputs(usage, stdout);
+            leave_after_printing();
+        } else if (strcmp(a, "--version") == 0) {
+            printf(PROGRAM " %s\n", culv_version_string());
+            leave_after_printing();
+        } else {
+            wrong_usage(a[0] == '-' ? "unknown option" : "unknown argument", a);
+        }
+    }
+    return o;
+}
+
+static bool wanted(const options *o, const char *name)
+{
+    for (unsigned i = 0; i < o->num_only; i++)
+        if (strcmp(o->only[i], name) == 0) return true;
+    return o->num_only == 0;
+}
+
+static void print_frames(const bench *b, const report_frames *f)
+{
+    if (b->text == NULL) return;
+    if (f->counted)
+        fprintf(b->text,
+                "\nallocations by Culvert in %llu frames: %llu (by drivers and loader: %llu; the counter saw "
+                "%llu in "
+                "culv_buffer_map)\n",
+                (unsigned long long)f->frames, (unsigned long long)f->culvert, (unsigned long long)f->others,
+                (unsigned long long)f->control);
+    else
+        fprintf(b->text, "\nallocations by Culvert: not counted, a sanitizer has its own malloc\n");
+}
+
+/* Also after each measurement, so that what comes after it cannot take it away. */
+static bool write_json(const bench *b, const options *o, const report_frames *frames, bool complete)
+{
+    bool to_file = o->json[0] != '\0';
+    FILE *out = to_file ? fopen(o->json, "w") : stdout;
+    if (out != NULL) report_json(b, PROGRAM, frames, complete, out);
+    bool fine = out != NULL && fflush(out) == 0 && ferror(out) == 0;
+    if (to_file && out != NULL && fclose(out) != 0) fine = false;
+    if (!fine) fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
+    return fine;
+}
+
+/* Everything that is wanted; false when a report could not be written. */
+static bool run(bench *b, const options *o, report_frames *frames)
+{
+    size_t last = 0;
+    for (size_t i = 0; i < NUM_MEASUREMENTS; i++)
+        if (wanted(o, measurements[i].name)) last = i;
+    for (size_t i = 0; i <= last; i++) {
+        if (!wanted(o, measurements[i].name)) continue;
+        b->measurement = measurements[i].name;
+        if (measurements[i].run != NULL) {
+            measurements[i].run(b);
+        } else {
+            bench_variant(b, "%s", "");
+            *frames = count_frames(b, o->quick ? QUICK_FRAMES : FRAMES);
+            print_frames(b, frames);
+        }
+        bool due = o->json != NULL && (i == last || o->json[0] != '\0');
+        if (due && !write_json(b, o, frames->frames != 0 ? frames : NULL, i == last)) return false;
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    options o = parse(argc, argv);
+    exits_set_up(PROGRAM, o.driver, o.validation);
+    bench *b = calloc(1, sizeof *b);
+    REQUIRE(b != NULL);
+    b->quick = o.quick;
+    b->validated = o.validation;
+    b->seconds = o.seconds;
+    b->seed = b->random.state = o.seed;
+    b->text = o.json == NULL || o.json[0] != '\0' ? stdout : NULL;
+    exits_watch(60, "opening the devices");
+    rig_open(&b->rig, o.device);
+    if (b->text != NULL) text_heading(b, PROGRAM);
+
+    report_frames frames = {0};
+    bool fine = run(b, &o, &frames);
+    if (b->text != NULL && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
+        fprintf(stderr, PROGRAM ": the table could not be written\n");
+        fine = false;
+    }
+    exits_watch(60, "closing the devices");
+    rig_close(&b->rig);
+    if (frames.culvert != 0) {
+        fprintf(stderr, PROGRAM ": Culvert allocated in the frame path\n");
+        fine = false;
+    }
+    free(b->results);
+    free(b);
+    return fine ? EXIT_SUCCESS : EXITS_FAILURE;
+}

@@ -1,0 +1,51 @@
+/* ripple: the whole program, and its two ways to run. SPDX-License-Identifier: MIT */
+#ifndef RIPPLE_PROGRAM_H_
+#define RIPPLE_PROGRAM_H_
+
+#include "../common/files.h"
+#include "exchange.h"
+#include "options.h"
+#include "overlay.h"
+#include "renderer.h"
+#include "solver.h"
+#include "swapchain.h"
+#include "window.h"
+
+typedef struct totals {
+    uint64_t simulated;                /* frames that moved the water */
+    uint64_t timed;                    /* those of them whose times are in these sums, milliseconds: */
+    double simulation, drawing, whole; /* drawing is negative once a time was unknown */
+} totals;
+
+typedef struct program {
+    options options;
+    scene scene;
+    window *window; /* NULL: offscreen */
+    vulkan_setup vulkan;
+    swapchain swapchain; /* of the window */
+    overlay overlay;
+    exchange exchange;
+    renderer renderer;
+    solver *solver;
+    totals totals;
+    char last_picture[FILES_PATH_MAX];
+} program;
+
+/* A frame that both sides are done with. */
+typedef struct finished_frame {
+    bool any; /* false: there was none in the slot */
+    uint64_t frame;
+    double simulation, drawing; /* milliseconds; drawing is negative when unknown */
+    const uint8_t *pixels;      /* rows until the slot's next frame, or NULL */
+} finished_frame;
+
+/* Frees the slot that `frame` will use, and tells what the frame before it left there. */
+bool program_reclaim(program *p, uint64_t frame, finished_frame *out);
+void program_count(program *p, const finished_frame *finished);
+
+/* Renders options.frames frames to PNGs. */
+bool offscreen_run(program *p);
+/* Shows frames in the window until it is closed or options.frames are done. */
+bool viewer_run(program *p);
+
+#endif

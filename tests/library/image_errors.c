@@ -1,0 +1,344 @@
+/* Images that cannot be shared: each its class and reason, before any driver is asked to make or map it.
+ * SPDX-License-Identifier: MIT */
+#include "image_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SIDE = 64, LEVELS = 3 };
+
+static VkImageCreateInfo right_info(VkExternalMemoryImageCreateInfo *external)
+{
+    return image_info(VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, external);
+}
+
+/* Wrong VkImageCreateInfos: a field each (or a flag and what comes with it). */
+typedef struct bad_info {
+    const char *name;
+    culv_result result;
+    culv_reason reason;
+    VkImageCreateInfo info;
+} bad_info;
+
+#define BAD(class, why, ...)                                                                                 \
+    {                                                                                                        \
+        .name = #__VA_ARGS__, .result = CULV_ERROR_##class, .reason = CULV_REASON_##why, .info = {           \
+            .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,                                                    \
+            __VA_ARGS__                                                                                      \
+        }                                                                                                    \
+    }
+
+/* Fields that are not named are 0 here and become those of right_info(). NOUGHT stands for a real 0. */
+enum { NOUGHT = 0x5a5a5a };
+static const bad_info bad_infos[] = {
+    BAD(INVALID, TILING, .tiling = VK_IMAGE_TILING_LINEAR),
+    BAD(INVALID, TILING, .tiling = VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT),
+    BAD(INVALID, USAGE, .samples = VK_SAMPLE_COUNT_4_BIT),
+    BAD(INVALID, USAGE, .samples = (VkSampleCountFlagBits)NOUGHT),
+    BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT),
+    BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT),
+    BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_SPARSE_ALIASED_BIT),
+    BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_PROTECTED_BIT),
+    BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_DISJOINT_BIT),
+    BAD(INVALID, USAGE, .usage = NOUGHT),
+    BAD(INVALID, USAGE,
+        .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT),
+    BAD(UNSUPPORTED, EXTENT, .imageType = (VkImageType)NOUGHT), /* 1D */
+    BAD(UNSUPPORTED, EXTENT, .imageType = VK_IMAGE_TYPE_3D),
+    BAD(UNSUPPORTED, EXTENT, .imageType = VK_IMAGE_TYPE_3D, .extent = {SIDE, SIDE, 4}),
+    BAD(UNSUPPORTED, EXTENT, .extent = {SIDE, SIDE, 4}),
+    BAD(UNSUPPORTED, EXTENT, .arrayLayers = 2),
+    BAD(UNSUPPORTED, EXTENT, .flags = VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, .arrayLayers = 6),
+    BAD(UNSUPPORTED, FORMAT, .format = (VkFormat)NOUGHT), /* VK_FORMAT_UNDEFINED */
+    BAD(UNSUPPORTED, FORMAT, .format = VK_FORMAT_R8G8B8_UNORM),
+    BAD(UNSUPPORTED, FORMAT, .format = VK_FORMAT_R32G32B32_SFLOAT),
+    BAD(UNSUPPORTED, FORMAT, .format = VK_FORMAT_D24_UNORM_S8_UINT),
+    BAD(UNSUPPORTED, FORMAT, .format = VK_FORMAT_BC1_RGB_UNORM_BLOCK),
+    BAD(UNSUPPORTED, FORMAT, .format = VK_FORMAT_MAX_ENUM),
+    BAD(INVALID, EXTENT, .extent = {NOUGHT, SIDE, 1}),
+    BAD(INVALID, EXTENT, .extent = {SIDE, NOUGHT, 1}),
+    BAD(INVALID, EXTENT, .extent = {UINT32_MAX, SIDE, 1}),
+    BAD(INVALID, EXTENT, .extent = {SIDE, UINT32_MAX, 1}),
+    BAD(INVALID, EXTENT, .extent = {UINT32_MAX, UINT32_MAX, 1}),
+    BAD(INVALID, EXTENT, .extent = {1u << 31, 1u << 31, 1}),
+    BAD(INVALID, EXTENT, .mipLevels = NOUGHT),
+    BAD(INVALID, EXTENT, .mipLevels = 8), /* 64 texels have 7 */
+    BAD(INVALID, EXTENT, .mipLevels = 33),
+    BAD(INVALID, EXTENT, .mipLevels = UINT32_MAX),
+    BAD(UNSUPPORTED, NOT_EXPORTABLE, .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT),
+};
+enum { BAD_INFOS = sizeof bad_infos / sizeof bad_infos[0] };
+
+#define SET(to, from, otherwise) ((to) = (uint32_t)(from) == 0 ? (otherwise) : (from))
+#define SET_ENUM(to, from, otherwise)                                                                        \
+    ((to) = (uint32_t)(from) == 0 ? (otherwise) : (uint32_t)(from) == NOUGHT ? 0 : (from))
+
+/* The row's info, whole. */
+static VkImageCreateInfo spoiled(const bad_info *bad, VkExternalMemoryImageCreateInfo *external)
+{
+    VkImageCreateInfo info = right_info(external);
+    const VkImageCreateInfo *b = &bad->info;
+    info.flags = b->flags;
+    SET_ENUM(info.imageType, b->imageType, info.imageType);
+    SET_ENUM(info.format, b->format, info.format);
+    SET_ENUM(info.extent.width, b->extent.width, info.extent.width);
+    SET_ENUM(info.extent.height, b->extent.height, info.extent.height);
+    SET(info.extent.depth, b->extent.depth, info.extent.depth);
+    SET_ENUM(info.mipLevels, b->mipLevels, info.mipLevels);
+    SET(info.arrayLayers, b->arrayLayers, info.arrayLayers);
+    SET_ENUM(info.samples, b->samples, info.samples);
+    SET(info.tiling, b->tiling, info.tiling);
+    SET_ENUM(info.usage, b->usage, info.usage);
+    return info;
+}
+
+static void infos(void)
+{
+    stage s;
+    shared_image i;
+    culv_image *mapped = NULL;
+    culv_vk_image *made = NULL;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
+    for (int n = 0; n < BAD_INFOS; n++) {
+        VkExternalMemoryImageCreateInfo external;
+        VkImageCreateInfo info = spoiled(&bad_infos[n], &external);
+        culv_vk_image_desc d = culv_vk_image_desc_init();
+        d.image = i.image;
+        d.create_info = &info;
+        printf("%s\n", bad_infos[n].name);
+        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s.w.attachment, i.memory, &d, &mapped),
+                    bad_infos[n].result, bad_infos[n].reason);
+        culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
+        info.pNext = NULL;
+        c.create_info = &info;
+        LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(s.w.attachment, &c, &made), bad_infos[n].result,
+                    bad_infos[n].reason);
+    }
+    culv_device_counts counts = lib_counts(&s.w);
+    REQUIRE_EQ(counts.images, 1);
+    REQUIRE_EQ(counts.created, 0);
+    shared_image_close(&s, &i);
+    stage_close(&s);
+}
+
+/* sType, the pNext chain, NULL everywhere. */
+static void descriptors(void)
+{
+    stage s;
+    shared_image i;
+    culv_image *mapped = NULL;
+    culv_vk_image *made = NULL;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
+    culv_vk *vk = s.w.attachment;
+    VkExternalMemoryImageCreateInfo external;
+    VkImageCreateInfo info = right_info(&external);
+    culv_vk_image_desc d = culv_vk_image_desc_init();
+    culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    d.image = i.image;
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("create_info");
+    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("create_info");
+    d.create_info = c.create_info = &info;
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(NULL, i.memory, &d, &mapped), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, NULL, &d, &mapped), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, NULL, &mapped), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_map(vk, i.memory, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(NULL, &c, &made), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, NULL, &made), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_create(vk, &c, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+
+    info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+    info.pNext = NULL;
+    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+    info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+
+    /* The caller's image has to be created for export, as OPAQUE_FD; Culvert's gets that from Culvert. */
+    static const VkExternalMemoryHandleTypeFlags types[] = {0,
+                                                            VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT};
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
+                CULV_REASON_NOT_EXPORTABLE);
+    info.pNext = &external;
+    for (int n = 0; n < 2; n++) {
+        external.handleTypes = types[n];
+        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
+                    CULV_REASON_NOT_EXPORTABLE);
+    }
+    external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    const VkFormat list[] = {VK_FORMAT_R8G8B8A8_UNORM};
+    VkImageFormatListCreateInfo formats = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+                                           .pNext = &external,
+                                           .viewFormatCount = 1,
+                                           .pViewFormats = list};
+    info.pNext = &formats; /* behind others it is found as well */
+    LIB_OK(culv_vk_image_map(vk, i.memory, &d, &mapped));
+    culv_image_unmap(&mapped);
+    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+    formats.pNext = NULL;
+    LIB_OK(culv_vk_image_create(vk, &c, &made));
+    culv_vk_image_destroy(&made);
+    shared_image_close(&s, &i);
+    stage_close(&s);
+}
+
+/* What the caller says of the binding, against what Vulkan says of the image. */
+static void bindings(void)
+{
+    stage s;
+    shared_image i, at;
+    culv_image *mapped = NULL;
+    culv_memory *memory = NULL;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
+    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &at);
+    const VkDeviceSize size = at.caller.allocation_size, offset = at.caller.offset;
+    const struct {
+        VkDeviceSize size, offset;
+        VkBool32 dedicated;
+        culv_reason reason;
+    } rows[] = {
+        {at.caller.size - 1, 0, VK_FALSE, CULV_REASON_SIZE},
+        {size - 1, offset, VK_FALSE, CULV_REASON_RANGE},
+        {size, size, VK_FALSE, CULV_REASON_RANGE},
+        {size, UINT64_MAX, VK_FALSE, CULV_REASON_RANGE},
+        {size, UINT64_MAX - at.caller.size + 1, VK_FALSE, CULV_REASON_RANGE},
+        {size, offset - 1, VK_FALSE, CULV_REASON_RANGE}, /* not aligned */
+        {size, offset, VK_TRUE, CULV_REASON_DEDICATED},
+    };
+    VkExternalMemoryImageCreateInfo external;
+    const VkImageCreateInfo info = right_info(&external);
+    culv_vk_image_desc d = culv_vk_image_desc_init();
+    d.image = at.image;
+    d.create_info = &info;
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        culv_vk_memory_desc md = culv_vk_memory_desc_init();
+        md.memory = at.caller.memory;
+        md.allocation_size = rows[n].size;
+        md.dedicated = rows[n].dedicated;
+        md.image = at.image;
+        md.image_offset = rows[n].offset;
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s.w.attachment, &md, &memory),
+                    CULV_ERROR_INVALID, rows[n].reason);
+        md.image = VK_NULL_HANDLE; /* not said at the import: then it is the mapping that refuses */
+        LIB_OK(culv_vk_memory_import(s.w.attachment, &md, &memory));
+        d.offset = rows[n].offset;
+        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s.w.attachment, memory, &d, &mapped),
+                    CULV_ERROR_INVALID, rows[n].reason);
+        culv_memory_destroy(&memory);
+    }
+    /* A create_info that is not this image's, and whose texels do not fit. */
+    VkImageCreateInfo other = info;
+    other.extent.width = 4096;
+    d.create_info = &other;
+    d.offset = offset;
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(s.w.attachment, at.memory, &d, &mapped),
+                CULV_ERROR_INVALID, CULV_REASON_RANGE);
+
+    /* The same GPU, but another culv_device. */
+    culv_device *device = NULL;
+    culv_vk *vk = NULL;
+    culv_vk_desc vd = lib_vk_desc(&s.w);
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL, &device));
+    LIB_OK(culv_vk_attach(device, &vd, &vk));
+    d.create_info = &info;
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, at.memory, &d, &mapped), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    culv_vk_detach(&vk);
+    culv_device_close(&device);
+    shared_image_close(&s, &at);
+    shared_image_close(&s, &i);
+    stage_close(&s);
+}
+
+/* A Vulkan that has other needs or answers than any at hand. */
+static void vulkan_says_no(void)
+{
+    stage s;
+    shared_image at;
+    culv_image *mapped = NULL;
+    culv_vk_image *made = NULL;
+    culv_vk_buffer *buffer = NULL;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &at);
+    VkExternalMemoryImageCreateInfo external;
+    const VkImageCreateInfo info = right_info(&external), plain = right_info(NULL);
+    const VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                            .size = 65536,
+                                            .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    culv_vk_image_desc d = culv_vk_image_desc_init();
+    d.image = at.image;
+    d.create_info = &info;
+    d.offset = at.caller.offset;
+    culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
+    c.create_info = &plain;
+    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
+    b.create_info = &buffer_info;
+    const lib_lies lies[] = {{.requires_dedicated = true},
+                             {.dedicated_only = true},
+                             {.exports_nothing = true},
+                             {.image_format_result = VK_ERROR_FORMAT_NOT_SUPPORTED},
+                             {.image_format_result = VK_ERROR_OUT_OF_HOST_MEMORY},
+                             {.image_format_result = VK_ERROR_UNKNOWN}};
+    const struct {
+        culv_result result;
+        culv_reason reason;
+    } answers[] = {{CULV_ERROR_INVALID, CULV_REASON_DEDICATED},
+                   {CULV_ERROR_INVALID, CULV_REASON_DEDICATED},
+                   {CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE},
+                   {CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE},
+                   {CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
+                   {CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED}};
+    for (int n = 0; n < 6; n++) {
+        culv_vk *lying = NULL;
+        culv_vk_desc vd = lib_vk_desc(&s.w);
+        lib_lying = lies[n];
+        vd.get_instance_proc_addr = lib_lying_loader;
+        LIB_OK(culv_vk_attach(s.w.device, &vd, &lying));
+        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(lying, at.memory, &d, &mapped), answers[n].result,
+                    answers[n].reason);
+        if (n < 2) { /* Culvert allocates as Vulkan wants it */
+            lib_saw_dedicated = false;
+            LIB_OK(culv_vk_image_create(lying, &c, &made));
+            REQUIRE(lib_saw_dedicated);
+            lib_saw_dedicated = false;
+            LIB_OK(culv_vk_buffer_create(lying, &b, &buffer));
+            REQUIRE(lib_saw_dedicated);
+            culv_vk_image_destroy(&made);
+            culv_vk_buffer_destroy(&buffer);
+        } else {
+            LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(lying, &c, &made), answers[n].result,
+                        answers[n].reason);
+        }
+        if (n == 2)
+            LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer), answers[n].result,
+                        answers[n].reason);
+        culv_vk_detach(&lying);
+    }
+    shared_image_close(&s, &at);
+    stage_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "images.infos", .run = infos},
+    {.name = "images.descriptors", .run = descriptors},
+    {.name = "images.bindings", .run = bindings},
+    {.name = "images.vulkan_says_no", .run = vulkan_says_no},
+    {.name = NULL},
+};
+extern const test_case map_error_cases[], made_error_cases[];
+const test_case *const test_suite_tables[] = {cases, map_error_cases, made_error_cases, NULL};

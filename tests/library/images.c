@@ -1,0 +1,369 @@
+/* Images that CUDA and Vulkan share: every format and origin, both ways, all levels. SPDX-License-Identifier: MIT */
+#include "image_stage.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Data both ways ------------------------------------------------------------------------------------------ */
+
+/* CUDA fills a new image, by copies and by kernels; Vulkan reads it and fills it anew; kernels change that in
+ * place; Vulkan and a copy read it. */
+static void exchange(stage *s, const shared_image *i, uint32_t queue, bool old_form, uint32_t seed)
+{
+    raw_vk *vk = &s->w.vk;
+    raw_vk_buffer out, in;
+    unsigned char *texels = malloc(i->size);
+    REQUIRE(texels != NULL);
+    raw_vk_buffer_create(vk, i->size, RAW_VK_HOST, &out);
+    raw_vk_buffer_create(vk, i->size, RAW_VK_HOST, &in);
+    image_fill(i, seed, 0, texels);
+    image_fill(i, seed + 100, 0, in.mapped);
+
+    image_first_release(s, i, queue, old_form);
+    stage_cuda_begin(s);
+    for (uint32_t level = 0; level < i->levels; level++) {
+        if ((level + seed) % 2 == 0)
+            cuda_paint(s, i, level, seed);
+        else
+            cuda_copy_in(s, i, level, texels);
+    }
+    stage_cuda_end(s);
+
+    culv_vk_image_transfer read = image_transfer(i, queue, CULV_VK_USE_TRANSFER_SRC);
+    culv_vk_image_transfer write = image_transfer(i, queue, CULV_VK_USE_TRANSFER_DST);
+    VkCommandBuffer commands = raw_vk_begin(vk, queue);
+    record_barrier(commands, &read, TO_VULKAN, old_form);
+    record_copy_out(commands, i, out.buffer);
+    const VkImageMemoryBarrier2 between = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+        .srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
+        .dstStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
+        .dstAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
+        .oldLayout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+        .newLayout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = i->image,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0, 1}};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .imageMemoryBarrierCount = 1,
+                                   .pImageMemoryBarriers = &between};
+    vkCmdPipelineBarrier2(commands, &info);
+    record_copy_in(commands, i, in.buffer, 0);
+    record_barrier(commands, &write, TO_CUDA, old_form);
+    stage_submit(s, commands, queue);
+    REQUIRE_IMAGE(i, seed, 0, out.mapped);
+
+    stage_cuda_begin(s);
+    for (uint32_t level = 0; level < i->levels; level++)
+        cuda_flip(s, i, level);
+    stage_cuda_end(s);
+    commands = raw_vk_begin(vk, queue);
+    record_barrier(commands, &read, TO_VULKAN, old_form);
+    record_copy_out(commands, i, out.buffer);
+    record_barrier(commands, &read, TO_CUDA, old_form);
+    stage_submit(s, commands, queue);
+    REQUIRE_IMAGE(i, seed + 100, FLIP, out.mapped);
+
+    stage_cuda_begin(s);
+    memset(texels, 0, i->size);
+    for (uint32_t level = 0; level < i->levels; level++)
+        cuda_copy_out(s, i, level, texels);
+    stage_cuda_end(s);
+    lib_finish(&s->w, s->stream);
+    REQUIRE_IMAGE(i, seed + 100, FLIP, texels);
+    raw_vk_buffer_destroy(vk, &out);
+    raw_vk_buffer_destroy(vk, &in);
+    free(texels);
+}
+
+static void data(culv_format format)
+{
+    static const struct {
+        uint32_t width, height, levels;
+    } sizes[] = {{253, 127, 8}, {64, 64, 7}, {1, 1, 1}, {127, 1, 7}, {3, 130, 1}, {640, 361, 2}};
+    stage s;
+    stage_open(&s);
+    uint32_t seed = 1, queue = 0;
+    for (int origin = 0; origin < IMAGE_ORIGINS; origin++)
+        for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+            shared_image i;
+            shared_image_open(&s, (image_origin)origin, (VkFormat)format, sizes[k].width, sizes[k].height,
+                              sizes[k].levels, 0, &i);
+            for (int turn = 0; turn < 2; turn++, seed++) {
+                do
+                    queue = (queue + 1) % s.w.vk.queue_count;
+                while (!stage_copies(&s, queue));
+                exchange(&s, &i, queue, turn != 0, seed);
+            }
+            shared_image_close(&s, &i);
+        }
+    stage_close(&s);
+}
+
+static void data_rgba8(void)
+{
+    data(CULV_FORMAT_R8G8B8A8_UNORM);
+}
+
+static void data_bgra8(void)
+{
+    data(CULV_FORMAT_B8G8R8A8_UNORM);
+}
+
+static void data_rgba16f(void)
+{
+    data(CULV_FORMAT_R16G16B16A16_SFLOAT);
+}
+
+static void data_r32f(void)
+{
+    data(CULV_FORMAT_R32_SFLOAT);
+}
+
+static void data_rgba32f(void)
+{
+    data(CULV_FORMAT_R32G32B32A32_SFLOAT);
+}
+
+/* Each level has its own layout and owner: handed over one by one, while the others stay Vulkan's. */
+static void levels_one_by_one(void)
+{
+    stage s;
+    shared_image i;
+    raw_vk_buffer out;
+    stage_open(&s);
+    shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 67, 40, 7, 0, &i);
+    raw_vk_buffer_create(&s.w.vk, i.size, RAW_VK_HOST, &out);
+    for (uint32_t level = 0; level < i.levels; level++) {
+        culv_vk_image_transfer t = image_transfer(&i, 0, CULV_VK_USE_ANY);
+        t.base_mip_level = level;
+        t.level_count = 1;
+        t.discard = VK_TRUE;
+        VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+        record_barrier(commands, &t, TO_CUDA, level % 2 != 0);
+        stage_submit(&s, commands, 0);
+        stage_cuda_begin(&s);
+        cuda_paint(&s, &i, level, 9);
+        stage_cuda_end(&s);
+        t.discard = VK_FALSE;
+        t.use = CULV_VK_USE_TRANSFER_SRC;
+        commands = raw_vk_begin(&s.w.vk, 0);
+        record_barrier(commands, &t, TO_VULKAN, level % 2 != 0);
+        if (level + 1 == i.levels) record_copy_out(commands, &i, out.buffer);
+        stage_submit(&s, commands, 0);
+    }
+    REQUIRE_IMAGE(&i, 9, 0, out.mapped);
+    raw_vk_buffer_destroy(&s.w.vk, &out);
+    shared_image_close(&s, &i);
+    stage_close(&s);
+}
+
+/* A buffer and an image in one VkDeviceMemory: one import, a mapping of each kind, neither in the other's way. */
+static void beside_a_buffer(void)
+{
+    enum { WORDS = 4096, BYTES = WORDS * 4, FAR = 1 << 20 };
+    static uint32_t words[WORDS];
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.w.vk;
+    raw_vk_buffer buffer;
+    raw_vk_image image;
+    raw_vk_buffer_create_at(vk, BYTES, FAR, RAW_VK_EXPORT, &buffer);
+    const raw_vk_image_desc d = {.format = VK_FORMAT_R32_SFLOAT,
+                                 .width = 100,
+                                 .height = 50,
+                                 .levels = 3,
+                                 .min_offset = 5000,
+                                 .flags = RAW_VK_EXPORT};
+    raw_vk_image_create_in(vk, &d, &buffer, &image);
+    REQUIRE(image.offset >= 5000 && image.offset + image.size <= buffer.offset);
+    culv_memory *memory = lib_import(&s.w, &buffer);
+    VkExternalMemoryImageCreateInfo external;
+    const VkImageCreateInfo info = image_info(d.format, d.width, d.height, d.levels, 0, &external);
+    culv_vk_image_desc id = culv_vk_image_desc_init();
+    id.image = image.image;
+    id.create_info = &info;
+    id.offset = image.offset;
+    culv_image *mapped = NULL;
+    culv_buffer *range = NULL;
+    culv_buffer_desc bd = culv_buffer_desc_init();
+    bd.offset = buffer.offset;
+    bd.size = BYTES;
+    LIB_OK(culv_vk_image_map(s.w.attachment, memory, &id, &mapped));
+    LIB_OK(culv_buffer_map(memory, &bd, &range));
+    culv_device_counts c = lib_counts(&s.w);
+    REQUIRE_EQ(c.memories, 1);
+    REQUIRE_EQ(c.mappings, 2);
+    REQUIRE_EQ(c.images, 1);
+    REQUIRE_EQ(c.buffers, 1);
+    REQUIRE_EQ(c.created, 0);
+    lib_require_driver_counts(&s.w, 1, 2, 2);
+
+    const raw_cuda *cu = s.w.cu;
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = lib_word(i, 5);
+    raw_vk_write(vk, &buffer, 0, words, BYTES);
+    shared_image i = {.origin = CALLERS_AT_OFFSET, .width = d.width, .height = d.height, .levels = d.levels};
+    i.format = culv_format_info_init();
+    LIB_OK(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &i.format));
+    i.cuda = mapped;
+    for (uint32_t level = 0; level < i.levels; level++) {
+        i.at[level] = i.size;
+        i.size += raw_vk_image_bytes(&image, level);
+        cuda_paint(&s, &i, level, 31);
+    }
+    lib_finish(&s.w, s.stream);
+    memset(words, 0, sizeof words);
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(range), BYTES));
+    REQUIRE_WORDS(words, WORDS, 5);
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(range), 0x11111111, WORDS, s.stream));
+    lib_leave(&s.w, before);
+    lib_finish(&s.w, s.stream);
+    unsigned char *texels = malloc(i.size);
+    REQUIRE(texels != NULL);
+    for (uint32_t level = 0; level < i.levels; level++)
+        raw_vk_image_read(vk, &image, level, texels + i.at[level]);
+    REQUIRE_IMAGE(&i, 31, 0, texels);
+    free(texels);
+    culv_memory_destroy(&memory);
+    culv_buffer_unmap(&range);
+    REQUIRE_EQ(lib_counts(&s.w).memories, 1); /* the image holds it */
+    culv_image_unmap_after(&mapped, s.stream);
+    REQUIRE(mapped == NULL);
+    lib_settle(&s.w);
+    REQUIRE_EQ(lib_counts(&s.w).memories, 0);
+    raw_vk_image_destroy(vk, &image);
+    raw_vk_buffer_destroy(vk, &buffer);
+    stage_close(&s);
+}
+
+/* The VkImage and its memory may go while CUDA has them mapped: the driver keeps the pages. */
+static void outlives_vulkans_image(void)
+{
+    stage s;
+    shared_image i;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R16G16B16A16_SFLOAT, 61, 33, 3, 0, &i);
+    unsigned char *texels = malloc(i.size);
+    REQUIRE(texels != NULL);
+    raw_vk_image_destroy(&s.w.vk, &i.caller);
+    culv_memory_destroy(&i.memory);
+    for (uint32_t level = 0; level < i.levels; level++) {
+        cuda_paint(&s, &i, level, 3);
+        cuda_flip(&s, &i, level);
+        cuda_copy_out(&s, &i, level, texels);
+    }
+    lib_finish(&s.w, s.stream);
+    REQUIRE_IMAGE(&i, 3, FLIP, texels);
+    free(texels);
+    culv_image_unmap(&i.cuda);
+    culv_image_unmap(&i.cuda); /* nothing happens */
+    stage_close(&s);
+}
+
+/* Accessors ----------------------------------------------------------------------------------------------- */
+
+static void arrays_and_surfaces_are_kept(void)
+{
+    stage s;
+    shared_image i;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, 64, 32, 3, 0, &i);
+    const raw_cuda *cu = s.w.cu;
+    REQUIRE(culv_image_mipmapped_array(i.cuda) != NULL);
+    for (uint32_t level = 0; level < 3; level++) {
+        CUarray array = NULL, array2 = NULL;
+        CUsurfObject surface = 0, surface2 = 0;
+        CUDA_ARRAY3D_DESCRIPTOR d;
+        if (level != 1) LIB_OK(culv_image_array(i.cuda, level, &array));
+        LIB_OK(culv_image_surface(i.cuda, level, &surface));
+        LIB_OK(culv_image_surface(i.cuda, level, &surface2));
+        LIB_OK(culv_image_array(i.cuda, level, &array2));
+        REQUIRE(surface != 0 && surface == surface2 && array2 != NULL);
+        REQUIRE(level == 1 || array == array2);
+        CUcontext before = lib_enter(&s.w);
+        CU_OK(cu->Array3DGetDescriptor(&d, array2));
+        lib_leave(&s.w, before);
+        REQUIRE_EQ(d.Width, 64 >> level);
+        REQUIRE_EQ(d.Height, 32 >> level);
+        REQUIRE_EQ(d.Format, i.format.cuda_array_format);
+        REQUIRE_EQ(d.NumChannels, i.format.channels);
+        REQUIRE(d.Flags & CUDA_ARRAY3D_SURFACE_LDST);
+    }
+    LIB_OK(culv_image_extent(i.cuda, 2, NULL, NULL));
+    CUcontext current = NULL; /* none of these calls left a context current */
+    CU_OK(cu->CtxGetCurrent(&current));
+    REQUIRE(current == NULL);
+    REQUIRE(culv_image_mipmapped_array(NULL) == NULL);
+    REQUIRE_EQ(culv_image_mip_levels(NULL), 0);
+    REQUIRE_EQ(culv_image_format(NULL), CULV_FORMAT_NONE);
+    culv_image *none = NULL;
+    culv_image_unmap(NULL);
+    culv_image_unmap(&none);
+    culv_image_unmap_after(NULL, s.stream);
+    culv_image_unmap_after(&none, s.stream);
+    shared_image_close(&s, &i);
+    stage_close(&s);
+}
+
+enum { THREADS = 4 };
+
+typedef struct asker {
+    culv_image *image;
+    CUarray arrays[MAX_LEVELS];
+    CUsurfObject surfaces[MAX_LEVELS];
+} asker;
+
+static void *ask(void *user)
+{
+    asker *me = user;
+    for (uint32_t level = 0; level < culv_image_mip_levels(me->image); level++) {
+        LIB_OK(culv_image_surface(me->image, level, &me->surfaces[level]));
+        LIB_OK(culv_image_array(me->image, level, &me->arrays[level]));
+    }
+    return NULL;
+}
+
+/* Any thread may be the first to ask for a level. */
+static void threads_ask_for_levels(void)
+{
+    stage s;
+    shared_image i;
+    stage_open(&s);
+    for (int turn = 0; turn < 20; turn++) {
+        pthread_t threads[THREADS];
+        asker askers[THREADS] = {{0}};
+        shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 256, 256, 9, 0, &i);
+        for (int k = 0; k < THREADS; k++) {
+            askers[k].image = i.cuda;
+            REQUIRE_EQ(pthread_create(&threads[k], NULL, ask, &askers[k]), 0);
+        }
+        for (int k = 0; k < THREADS; k++)
+            REQUIRE_EQ(pthread_join(threads[k], NULL), 0);
+        for (int k = 1; k < THREADS; k++) {
+            REQUIRE_EQ_BYTES(askers[k].arrays, askers[0].arrays, sizeof askers[0].arrays);
+            REQUIRE_EQ_BYTES(askers[k].surfaces, askers[0].surfaces, sizeof askers[0].surfaces);
+        }
+        shared_image_close(&s, &i);
+    }
+    stage_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "data.rgba8", .run = data_rgba8},
+    {.name = "data.bgra8", .run = data_bgra8},
+    {.name = "data.rgba16f", .run = data_rgba16f},
+    {.name = "data.r32f", .run = data_r32f},
+    {.name = "data.rgba32f", .run = data_rgba32f},
+    {.name = "data.levels_one_by_one", .run = levels_one_by_one},
+    {.name = "data.beside_a_buffer", .run = beside_a_buffer},
+    {.name = "data.outlives_vulkans_image", .run = outlives_vulkans_image},
+    {.name = "levels.arrays_and_surfaces_are_kept", .run = arrays_and_surfaces_are_kept},
+    {.name = "levels.threads_ask", .run = threads_ask_for_levels},
+    {.name = NULL},
+};
+extern const test_case image_use_cases[], format_cases[];
+const test_case *const test_suite_tables[] = {cases, image_use_cases, format_cases, NULL};

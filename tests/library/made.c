@@ -1,0 +1,404 @@
+/* Buffers and images that Culvert makes: what they are, and every way to give them up. SPDX-License-Identifier: MIT
+ */
+#include "image_stage.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { WORDS = 4096, BYTES = WORDS * 4 };
+
+static VkBufferCreateInfo buffer_info(VkDeviceSize size)
+{
+    return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                .size = size,
+                                .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                         VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT};
+}
+
+static culv_vk_buffer *make_buffer(const lib_world *w, VkDeviceSize size)
+{
+    culv_vk_buffer *buffer = NULL;
+    const VkBufferCreateInfo info = buffer_info(size);
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    d.label = "made here";
+    LIB_OK(culv_vk_buffer_create(w->attachment, &d, &buffer));
+    return buffer;
+}
+
+static culv_vk_image *make_image(const lib_world *w)
+{
+    culv_vk_image *image = NULL;
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, 3, 0, NULL);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    LIB_OK(culv_vk_image_create(w->attachment, &d, &image));
+    return image;
+}
+
+/* The raw helpers' view of it. */
+static raw_vk_buffer as_raw(const culv_vk_buffer *buffer)
+{
+    raw_vk_buffer raw = {.buffer = culv_vk_buffer_handle(buffer),
+                         .size = culv_buffer_size(culv_vk_buffer_cuda(buffer)),
+                         .flags = RAW_VK_EXPORT};
+    raw.memory = culv_vk_buffer_memory(buffer, &raw.allocation_size);
+    return raw;
+}
+
+/* What they are ------------------------------------------------------------------------------------------- */
+
+static void buffer_both_ways(void)
+{
+    static const VkDeviceSize sizes[] = {4, 100, 4096, BYTES, 1 << 20, (1 << 20) + 4};
+    static uint32_t words[WORDS];
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        culv_vk_buffer *made = make_buffer(&w, sizes[k]);
+        culv_buffer *cuda = culv_vk_buffer_cuda(made);
+        const raw_vk_buffer raw = as_raw(made);
+        size_t bytes = sizes[k] < BYTES ? (size_t)sizes[k] : BYTES, at = (size_t)sizes[k] - bytes;
+        REQUIRE(raw.buffer != VK_NULL_HANDLE && raw.memory != VK_NULL_HANDLE && cuda != NULL);
+        REQUIRE_EQ(culv_buffer_size(cuda), sizes[k]);
+        VkMemoryRequirements needs;
+        vkGetBufferMemoryRequirements(w.vk.device, raw.buffer, &needs);
+        REQUIRE(raw.allocation_size >= needs.size && raw.allocation_size >= sizes[k]);
+        REQUIRE(culv_vk_buffer_memory(made, NULL) == raw.memory);
+        culv_device_counts c = lib_counts(&w);
+        REQUIRE_EQ(c.created, 1);
+        REQUIRE_EQ(c.buffers, 1);
+        REQUIRE_EQ(c.memories, 1);
+        REQUIRE_EQ(c.mappings, 1);
+        for (uint32_t i = 0; i < bytes / 4; i++)
+            words[i] = lib_word(i, 7);
+        raw_vk_write(&w.vk, &raw, at, words, bytes);
+        memset(words, 0, sizeof words);
+        CUcontext before = lib_enter(&w);
+        CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(cuda) + at, bytes));
+        REQUIRE_WORDS(words, bytes / 4, 7);
+        for (uint32_t i = 0; i < bytes / 4; i++)
+            words[i] = lib_word(i, 8);
+        CU_OK(cu->MemcpyHtoD(culv_buffer_pointer(cuda) + at, words, bytes));
+        lib_leave(&w, before);
+        memset(words, 0, sizeof words);
+        raw_vk_read(&w.vk, &raw, at, words, bytes);
+        REQUIRE_WORDS(words, bytes / 4, 8);
+        culv_vk_buffer_destroy(&made);
+        REQUIRE(made == NULL);
+        culv_vk_buffer_destroy(&made);
+        lib_settle(&w);
+        REQUIRE_EQ(lib_counts(&w).created, 0);
+    }
+    lib_close(&w);
+}
+
+/* The properties asked for, by vkMapMemory where that is possible (R20). */
+static void buffer_in_host_visible_memory(void)
+{
+    static const VkMemoryPropertyFlags wanted[] = {
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+            VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
+        culv_vk_buffer *made = NULL;
+        VkBufferCreateInfo info = buffer_info(BYTES);
+        culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+        d.create_info = &info;
+        d.memory_properties = wanted[k];
+        culv_result r = culv_vk_buffer_create(w.attachment, &d, &made);
+        culv_error e = culv_error_init();
+        culv_last_error(&e);
+        MEASURED("library.made_in_host_memory", "properties %#x: %s", (unsigned)wanted[k],
+                 r == CULV_OK ? "CULV_OK" : e.message);
+        if (r != CULV_OK) { /* no such memory, or none that CUDA takes */
+            REQUIRE(!w.cu->software && made == NULL);
+            REQUIRE(e.reason == CULV_REASON_MEMORY_TYPE || r == CULV_ERROR_DRIVER);
+            continue;
+        }
+        void *mapped = NULL;
+        VkDeviceMemory memory = culv_vk_buffer_memory(made, NULL);
+        const VkMappedMemoryRange range = {
+            .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = memory, .size = VK_WHOLE_SIZE};
+        VK_OK(vkMapMemory(w.vk.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped));
+        uint32_t *words = mapped, back[64];
+        for (uint32_t i = 0; i < 64; i++)
+            words[i] = lib_word(i, 3);
+        VK_OK(vkFlushMappedMemoryRanges(w.vk.device, 1, &range));
+        CUcontext before = lib_enter(&w);
+        CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(made));
+        CU_OK(cu->MemcpyDtoH(back, p, sizeof back));
+        REQUIRE_WORDS(back, 64, 3);
+        for (uint32_t i = 0; i < 64; i++)
+            back[i] = lib_word(i, 4);
+        CU_OK(cu->MemcpyHtoD(p, back, sizeof back));
+        CU_OK(cu->CtxSynchronize());
+        lib_leave(&w, before);
+        VK_OK(vkInvalidateMappedMemoryRanges(w.vk.device, 1, &range));
+        REQUIRE_WORDS(words, 64, 4);
+        vkUnmapMemory(w.vk.device, memory);
+        culv_vk_buffer_destroy(&made);
+    }
+    lib_close(&w);
+}
+
+/* Views and descriptors as of the caller's own; the sharing mode and a chain are the caller's too. */
+static void buffer_is_like_the_callers(void)
+{
+    lib_world w;
+    lib_open(&w);
+    uint32_t families[RAW_VK_MAX_QUEUES];
+    for (uint32_t i = 0; i < w.vk.queue_count; i++)
+        families[i] = i;
+    VkBufferCreateInfo info = buffer_info(BYTES);
+    if (w.vk.queue_count > 1) {
+        info.sharingMode = VK_SHARING_MODE_CONCURRENT;
+        info.queueFamilyIndexCount = w.vk.queue_count;
+        info.pQueueFamilyIndices = families;
+    }
+    const VkBufferCreateInfo before = info;
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    culv_vk_buffer *made = NULL;
+    d.create_info = &info;
+    LIB_OK(culv_vk_buffer_create(w.attachment, &d, &made));
+    REQUIRE_EQ_BYTES(&info, &before, sizeof info); /* read, not written */
+    const VkBufferViewCreateInfo view_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
+                                              .buffer = culv_vk_buffer_handle(made),
+                                              .format = VK_FORMAT_R32_SFLOAT,
+                                              .range = VK_WHOLE_SIZE};
+    VkBufferView view = VK_NULL_HANDLE;
+    VK_OK(vkCreateBufferView(w.vk.device, &view_info, NULL, &view));
+    vkDestroyBufferView(w.vk.device, view, NULL);
+    culv_vk_buffer_destroy(&made);
+
+    culv_vk_image *image = make_image(&w);
+    VkDeviceSize size = 0;
+    VkMemoryRequirements needs;
+    vkGetImageMemoryRequirements(w.vk.device, culv_vk_image_handle(image), &needs);
+    REQUIRE(culv_vk_image_memory(image, &size) != VK_NULL_HANDLE);
+    REQUIRE(size >= needs.size);
+    culv_vk_image_destroy(&image);
+    lib_close(&w);
+}
+
+static void image_without_surfaces(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_image *image = NULL;
+    CUsurfObject surface = 77;
+    CUarray array = NULL;
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R32_SFLOAT, 8, 8, 1, 0, NULL);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.no_surfaces = VK_TRUE;
+    d.label = "without surfaces";
+    LIB_OK(culv_vk_image_create(w.attachment, &d, &image));
+    LIB_ERROR(culv_image_surface(culv_vk_image_cuda(image), 0, &surface), CULV_ERROR_INVALID,
+              CULV_REASON_USAGE);
+    LIB_SAYS("without surfaces");
+    REQUIRE_EQ(surface, 77);
+    LIB_OK(culv_image_array(culv_vk_image_cuda(image), 0, &array));
+    culv_vk_image_destroy(&image);
+    lib_close(&w);
+}
+
+/* Giving up ----------------------------------------------------------------------------------------------- */
+
+static void nothing_to_give_up(void)
+{
+    culv_vk_buffer *buffer = NULL;
+    culv_vk_image *image = NULL;
+    VkDeviceSize size = 5;
+    culv_vk_buffer_destroy(NULL);
+    culv_vk_buffer_destroy(&buffer);
+    culv_vk_buffer_destroy_after(NULL, NULL);
+    culv_vk_buffer_destroy_after(&buffer, NULL);
+    culv_vk_image_destroy(NULL);
+    culv_vk_image_destroy(&image);
+    culv_vk_image_destroy_after(NULL, NULL);
+    culv_vk_image_destroy_after(&image, NULL);
+    REQUIRE(culv_vk_buffer_handle(NULL) == VK_NULL_HANDLE && culv_vk_image_handle(NULL) == VK_NULL_HANDLE);
+    REQUIRE(culv_vk_buffer_cuda(NULL) == NULL && culv_vk_image_cuda(NULL) == NULL);
+    REQUIRE(culv_vk_buffer_memory(NULL, &size) == VK_NULL_HANDLE && size == 0);
+    size = 5;
+    REQUIRE(culv_vk_image_memory(NULL, &size) == VK_NULL_HANDLE && size == 0);
+    REQUIRE(culv_vk_buffer_memory(NULL, NULL) == VK_NULL_HANDLE);
+    REQUIRE(culv_vk_image_memory(NULL, NULL) == VK_NULL_HANDLE);
+}
+
+static void require_owned(const char *call)
+{
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    REQUIRE_EQ(e.result, CULV_ERROR_INVALID);
+    REQUIRE_EQ(e.reason, CULV_REASON_OWNED);
+    LIB_SAYS(call);
+    lib_forget_error();
+}
+
+/* CUDA's side belongs to the object: giving it up apart is refused, and nothing happens. */
+static void borrowed_sides_are_refused(void)
+{
+    stage s;
+    stage_open(&s);
+    lib_world *w = &s.w;
+    culv_vk_buffer *buffer = make_buffer(w, BYTES);
+    culv_vk_image *image = make_image(w);
+    culv_buffer *b = culv_vk_buffer_cuda(buffer);
+    culv_image *i = culv_vk_image_cuda(image);
+    for (int turn = 0; turn < 2; turn++) {
+        lib_forget_error();
+        culv_buffer_unmap(&b);
+        require_owned("culv_buffer_unmap");
+        culv_buffer_unmap_after(&b, s.stream);
+        require_owned("culv_buffer_unmap");
+        culv_image_unmap(&i);
+        require_owned("culv_image_unmap");
+        culv_image_unmap_after(&i, s.stream);
+        require_owned("culv_image_unmap");
+        REQUIRE(b == culv_vk_buffer_cuda(buffer) && i == culv_vk_image_cuda(image));
+        culv_device_counts c = lib_counts(w);
+        REQUIRE_EQ(c.buffers, 1);
+        REQUIRE_EQ(c.images, 1);
+        REQUIRE_EQ(c.mappings, 2);
+        REQUIRE_EQ(c.created, 2);
+        REQUIRE_EQ(c.deferred, 0);
+    }
+    const raw_cuda *cu = w->cu;
+    CUarray array = NULL;
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(b), 5, WORDS, s.stream));
+    CU_OK(cu->StreamSynchronize(s.stream));
+    lib_leave(w, before);
+    LIB_OK(culv_image_array(i, 0, &array));
+    culv_vk_buffer_destroy(&buffer);
+    culv_vk_image_destroy(&image);
+    stage_close(&s);
+}
+
+/* In any order with the attachment and the device, which live as long as the last object. */
+static void any_order(void)
+{
+    enum { OBJECTS = 4 }; /* buffer, image, attachment, device */
+    lib_world w;
+    lib_open(&w);
+    for (unsigned n = 0; n < 2 * 24; n++) {
+        culv_device *device = NULL;
+        culv_vk *vk = NULL;
+        culv_vk_desc vd = lib_vk_desc(&w);
+        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device));
+        LIB_OK(culv_vk_attach(device, &vd, &vk));
+        lib_world other = w;
+        other.attachment = vk;
+        culv_vk_buffer *buffer = make_buffer(&other, BYTES);
+        culv_vk_image *image = make_image(&other);
+        int left[OBJECTS] = {0, 1, 2, 3};
+        unsigned code = n / 2;
+        for (int i = 0; i < OBJECTS; i++) {
+            unsigned choices = (unsigned)(OBJECTS - i), pick = code % choices;
+            int which = left[pick];
+            code /= choices;
+            left[pick] = left[choices - 1];
+            if (which == 0 && n % 2 == 0) culv_vk_buffer_destroy(&buffer);
+            if (which == 0 && n % 2 == 1) culv_vk_buffer_destroy_after(&buffer, NULL);
+            if (which == 1 && n % 2 == 0) culv_vk_image_destroy(&image);
+            if (which == 1 && n % 2 == 1) culv_vk_image_destroy_after(&image, NULL);
+            if (which == 2) culv_vk_detach(&vk);
+            if (which == 3) culv_device_close(&device);
+            if (which == 2 && device != NULL) {
+                culv_device_counts c = culv_device_counts_init();
+                LIB_OK(culv_device_get_counts(device, &c));
+                REQUIRE_EQ(c.attachments, buffer != NULL || image != NULL);
+                REQUIRE_EQ(c.created, (buffer != NULL) + (image != NULL));
+            }
+        }
+        REQUIRE(device == NULL && vk == NULL && buffer == NULL && image == NULL);
+        lib_require_driver_counts(&w, 0, 0, 0);
+    }
+    lib_close(&w);
+}
+
+typedef struct opener {
+    lib_world *w;
+    VkSemaphore gate;
+    atomic_bool opened;
+} opener;
+
+static void *open_gate(void *user)
+{
+    opener *o = user;
+    lib_sleep_ms(400);
+    atomic_store(&o->opened, true);
+    raw_vk_timeline_signal(&o->w->vk, o->gate, 1);
+    return NULL;
+}
+
+/* Given up while CUDA's work on them is still to come: destroy_after returns at once, the pages stay. */
+static void destroyed_with_work_pending(void)
+{
+    stage s;
+    stage_open(&s);
+    lib_world *w = &s.w;
+    const raw_cuda *cu = w->cu;
+    pthread_t thread;
+    culv_vk_buffer *buffer = make_buffer(w, BYTES);
+    shared_image i;
+    shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 1, 0, &i);
+    CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), copy = 0;
+    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *wait = lib_import_timeline(w, gate);
+    opener o = {.w = w, .gate = gate};
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemAlloc(&copy, BYTES));
+    cuda_paint(&s, &i, 0, 1); /* what a kernel needs for its first launch is there now */
+    CU_OK(cu->StreamSynchronize(s.stream));
+    LIB_OK(culv_semaphore_wait(wait, s.stream, 1));
+    CU_OK(cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s.stream));
+    CU_OK(cu->MemcpyDtoDAsync(copy, p, BYTES, s.stream));
+    cuda_paint(&s, &i, 0, 2);
+    LIB_OK(culv_semaphore_signal(s.signals, s.stream, ++s.vulkan_value));
+    lib_leave(w, before);
+    REQUIRE_EQ(pthread_create(&thread, NULL, open_gate, &o), 0);
+    culv_vk_buffer_destroy_after(&buffer, s.stream);
+    culv_vk_image_destroy_after(&i.made, s.stream);
+    REQUIRE(buffer == NULL && i.made == NULL);
+    REQUIRE(!atomic_load(&o.opened));
+    REQUIRE_EQ(pthread_join(thread, NULL), 0);
+    REQUIRE(raw_vk_timeline_wait(&w->vk, s.to_vulkan, s.vulkan_value, 10000));
+    uint32_t word = 0;
+    before = lib_enter(w);
+    CU_OK(cu->StreamSynchronize(s.stream));
+    CU_OK(cu->MemcpyDtoH(&word, copy + BYTES - 4, 4));
+    CU_OK(cu->MemFree(copy));
+    lib_leave(w, before);
+    REQUIRE_EQ(word, 0xfeedbeef);
+    lib_settle(w);
+    culv_device_counts c = lib_counts(w);
+    REQUIRE_EQ(c.memories, 0);
+    REQUIRE_EQ(c.mappings, 0);
+    REQUIRE_EQ(c.created, 0);
+    culv_semaphore_destroy(&wait);
+    raw_vk_timeline_destroy(&w->vk, gate);
+    stage_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "made.buffer_both_ways", .run = buffer_both_ways},
+    {.name = "made.buffer_in_host_visible_memory", .run = buffer_in_host_visible_memory},
+    {.name = "made.buffer_is_like_the_callers", .run = buffer_is_like_the_callers},
+    {.name = "made.image_without_surfaces", .run = image_without_surfaces},
+    {.name = "given_up.nothing", .run = nothing_to_give_up},
+    {.name = "given_up.borrowed_sides_are_refused", .run = borrowed_sides_are_refused},
+    {.name = "given_up.any_order", .run = any_order},
+    {.name = "given_up.with_work_pending", .run = destroyed_with_work_pending},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

@@ -1,0 +1,147 @@
+/* Buffers and images that Culvert cannot make. SPDX-License-Identifier: MIT */
+#include "image_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const test_case made_error_cases[];
+
+static const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+
+static void buffers(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_buffer *made = NULL;
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkBufferOpaqueCaptureAddressCreateInfo harmless = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO, .pNext = &external};
+    const struct {
+        const void *chain;
+        VkStructureType type;
+        VkBufferCreateFlags flags;
+        VkDeviceSize size;
+        VkBufferUsageFlags usage;
+        culv_reason reason;
+    } rows[] = {
+        {NULL, VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 0, usage, CULV_REASON_SIZE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, 0, CULV_REASON_USAGE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_SPARSE_BINDING_BIT, 4096, usage,
+         CULV_REASON_USAGE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+         VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT, 4096, usage,
+         CULV_REASON_USAGE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_SPARSE_ALIASED_BIT, 4096, usage,
+         CULV_REASON_USAGE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_PROTECTED_BIT, 4096, usage,
+         CULV_REASON_USAGE},
+        {&external, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
+        {&harmless, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
+    };
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("create_info");
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        const VkBufferCreateInfo info = {.sType = rows[n].type,
+                                         .pNext = rows[n].chain,
+                                         .flags = rows[n].flags,
+                                         .size = rows[n].size,
+                                         .usage = rows[n].usage};
+        d.create_info = &info;
+        LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made), CULV_ERROR_INVALID,
+                    rows[n].reason);
+    }
+    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(NULL, &d, &made), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, NULL, &made), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_create(w.attachment, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(lib_counts(&w).created, 0);
+    lib_close(&w);
+}
+
+/* No memory type has a bit that Vulkan does not know; the message lists what there is. */
+static void memory_properties(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_buffer *buffer = NULL;
+    culv_vk_image *image = NULL;
+    const VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = usage};
+    const VkImageCreateInfo picture = image_info(VK_FORMAT_R32_SFLOAT, 16, 16, 1, 0, NULL);
+    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
+    culv_vk_image_create_desc i = culv_vk_image_create_desc_init();
+    b.create_info = &info;
+    i.create_info = &picture;
+    b.memory_properties = i.memory_properties = 1u << 30 | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(w.attachment, &b, &buffer), CULV_ERROR_INVALID,
+                CULV_REASON_MEMORY_TYPE);
+    LIB_SAYS("0x");
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(w.attachment, &i, &image), CULV_ERROR_INVALID,
+                CULV_REASON_MEMORY_TYPE);
+    lib_close(&w);
+}
+
+/* More than there is. The size alone is against the specification, so validation stays off. */
+static void too_big(void)
+{
+    lib_with_option("--validation=off");
+    lib_world w;
+    lib_open(&w);
+    culv_vk_buffer *made = NULL;
+    static const VkDeviceSize sizes[] = {UINT64_C(1) << 50, UINT64_C(1) << 62, UINT64_MAX - 4095, UINT64_MAX};
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
+        const VkBufferCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = sizes[n], .usage = usage};
+        culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+        d.create_info = &info;
+        made = POISON(culv_vk_buffer);
+        culv_result r = culv_vk_buffer_create(w.attachment, &d, &made);
+        printf("%#llx: %s\n", (unsigned long long)sizes[n], culv_last_error_message());
+        REQUIRE(r == CULV_ERROR_OUT_OF_MEMORY || r == CULV_ERROR_DRIVER || r == CULV_ERROR_INVALID);
+        REQUIRE(made == POISON(culv_vk_buffer));
+        REQUIRE_EQ(lib_counts(&w).memories, 0);
+    }
+    lib_close(&w);
+}
+
+/* Memory that could be had, but not exported. */
+static void export_fails(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk *lying = NULL;
+    culv_vk_buffer *buffer = NULL;
+    culv_vk_image *image = NULL;
+    const VkBufferCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 4096, .usage = usage};
+    const VkImageCreateInfo picture = image_info(VK_FORMAT_R32_SFLOAT, 16, 16, 1, 0, NULL);
+    culv_vk_buffer_create_desc b = culv_vk_buffer_create_desc_init();
+    culv_vk_image_create_desc i = culv_vk_image_create_desc_init();
+    b.create_info = &info;
+    i.create_info = &picture;
+    culv_vk_desc vd = lib_vk_desc(&w);
+    lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = VK_ERROR_TOO_MANY_OBJECTS};
+    vd.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer), CULV_ERROR_DRIVER,
+                CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(lying, &i, &image), CULV_ERROR_DRIVER,
+                CULV_REASON_NOT_EXPORTABLE);
+    culv_vk_detach(&lying);
+    REQUIRE_EQ(lib_counts(&w).attachments, 1);
+    lib_close(&w);
+}
+
+const test_case made_error_cases[] = {
+    {.name = "made.buffers", .run = buffers},
+    {.name = "made.memory_properties", .run = memory_properties},
+    {.name = "made.too_big", .run = too_big},
+    {.name = "made.export_fails", .run = export_fails},
+    {.name = NULL},
+};

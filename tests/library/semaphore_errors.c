@@ -1,0 +1,181 @@
+/* Semaphores that are imported or made wrongly: each its class and reason, nothing consumed, nothing left.
+ * SPDX-License-Identifier: MIT */
+#include "bad_handles.h"
+
+#include <string.h>
+
+extern const test_case semaphore_error_cases[];
+
+typedef culv_result (*import_fn)(culv_device *, const culv_semaphore_desc *, culv_semaphore **);
+static const import_fn imports[] = {culv_semaphore_import_take, culv_semaphore_import_borrow};
+
+static void refuse(const lib_world *w, const bad_handle *handle, bool take)
+{
+    static const culv_semaphore_type types[] = {CULV_SEMAPHORE_TIMELINE, CULV_SEMAPHORE_BINARY};
+    culv_semaphore *semaphore = NULL;
+    for (int i = 0; i < 2; i++) {
+        culv_semaphore_desc d = culv_semaphore_desc_init();
+        d.handle = culv_handle_opaque_fd(handle->fd);
+        d.type = types[i];
+        LIB_REFUSES(culv_semaphore, semaphore, imports[take ? 0 : 1](w->device, &d, &semaphore),
+                    handle->result, handle->reason);
+    }
+}
+
+static void wrong_fds(void)
+{
+    lib_world w;
+    lib_open(&w);
+    bad_handles_try(&w, 65536, refuse);
+    lib_close(&w);
+}
+
+static void wrong_descriptors(void)
+{
+    lib_world w;
+    lib_open(&w);
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    lib_fd fd = lib_fd_watch(raw_vk_timeline_fd(&w.vk, timeline));
+    culv_semaphore_desc right = culv_semaphore_desc_init();
+    right.type = CULV_SEMAPHORE_TIMELINE;
+    right.handle = culv_handle_opaque_fd(fd.fd);
+    memcpy(right.exporter.bytes, w.vk.id.deviceUUID, 16);
+    for (int k = 0; k < 2; k++) {
+        culv_semaphore *semaphore = NULL;
+        static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
+        culv_semaphore_desc d = right;
+        for (int i = 0; i < 3; i++) {
+            d.type = (culv_semaphore_type)types[i];
+            LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_INVALID,
+                        CULV_REASON_VALUE);
+        }
+        d = right;
+        d.untracked = 1; /* of binary ones */
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_INVALID,
+                    CULV_REASON_VALUE);
+        d = right;
+        d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_UNSUPPORTED,
+                    CULV_REASON_HANDLE_TYPE);
+        d.handle.type = CULV_HANDLE_NONE;
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_INVALID,
+                    CULV_REASON_HANDLE_TYPE);
+        d = right;
+        d.exporter.bytes[0] ^= 0x80;
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_INVALID,
+                    CULV_REASON_DEVICE_MISMATCH);
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, NULL, &semaphore), CULV_ERROR_INVALID,
+                    CULV_REASON_NULL_ARGUMENT);
+        LIB_ERROR(imports[k](w.device, &right, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        lib_fd_require_untouched(&fd);
+    }
+    /* Right at last: borrowed, then taken. */
+    culv_semaphore *borrowed = NULL, *taken = NULL;
+    LIB_OK(culv_semaphore_import_borrow(w.device, &right, &borrowed));
+    lib_fd_require_untouched(&fd);
+    LIB_OK(culv_semaphore_import_take(w.device, &right, &taken));
+    lib_fd_require_gone(&fd);
+    lib_fd_done(&fd, false);
+    LIB_OK(culv_semaphore_signal(taken, NULL, 1));
+    LIB_OK(culv_semaphore_wait(borrowed, NULL, 1));
+    lib_finish(&w, NULL);
+    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timeline), 1);
+    culv_semaphore_destroy(&borrowed);
+    culv_semaphore_destroy(&taken);
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    lib_close(&w);
+}
+
+/* Of both ways through Vulkan, what differs by the way. */
+static void vulkan_road(void)
+{
+    lib_world w;
+    lib_open(&w);
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    culv_semaphore *semaphore = NULL;
+    culv_vk_semaphore *made = NULL;
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_semaphore_create(NULL, &cd, &made), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_semaphore_create(w.attachment, &cd, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    d.semaphore = timeline;
+    static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
+    for (int i = 0; i < 3; i++) {
+        d.type = cd.type = (culv_semaphore_type)types[i];
+        LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
+                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        if (types[i] != CULV_SEMAPHORE_NONE) /* which is a timeline, for one that is made */
+            LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+                        CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    }
+    d.type = cd.type = CULV_SEMAPHORE_TIMELINE;
+    d.untracked = cd.untracked = 1;
+    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    d.untracked = 0;
+    d.signal_pending = 1;
+    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    cd = culv_vk_semaphore_create_desc_init();
+    cd.type = CULV_SEMAPHORE_BINARY;
+    cd.initial_value = 1;
+    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    cd.struct_size = 3;
+    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
+                CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    lib_close(&w);
+}
+
+/* vkGetSemaphoreFdKHR that gives nothing: what was made for it goes again. */
+static void export_fails(void)
+{
+    lib_world w;
+    lib_open(&w);
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    static const struct {
+        VkResult vulkan;
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {{VK_SUCCESS, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE},
+                {VK_ERROR_TOO_MANY_OBJECTS, CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE},
+                {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
+                {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vk *lying = NULL;
+        culv_semaphore *semaphore = NULL;
+        culv_vk_semaphore *made = NULL;
+        culv_vk_desc vd = lib_vk_desc(&w);
+        lib_lying = (lib_lies){.semaphore_fd_fails = true, .semaphore_fd_result = rows[i].vulkan};
+        vd.get_instance_proc_addr = lib_lying_loader;
+        LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+        culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+        d.semaphore = timeline;
+        d.type = CULV_SEMAPHORE_TIMELINE;
+        LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(lying, &d, &semaphore),
+                    rows[i].result, rows[i].reason);
+        LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(lying, NULL, &made), rows[i].result,
+                    rows[i].reason);
+        REQUIRE_EQ(lib_counts(&w).created, 0);
+        REQUIRE_EQ(lib_counts(&w).attachments, 2);
+        culv_vk_detach(&lying);
+        REQUIRE_EQ(lib_counts(&w).attachments, 1);
+    }
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    lib_close(&w); /* which asks the layer, too */
+}
+
+const test_case semaphore_error_cases[] = {
+    {.name = "errors.wrong_fds", .run = wrong_fds},
+    {.name = "errors.wrong_descriptors", .run = wrong_descriptors},
+    {.name = "errors.vulkan_road", .run = vulkan_road},
+    {.name = "errors.export_fails", .run = export_fails},
+    {.name = NULL},
+};

@@ -1,0 +1,240 @@
+/* Timelines that Culvert makes: use, ownership, every order of destruction. Binary ones: binary_vulkan.c.
+ * SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <stdio.h>
+
+extern const test_case semaphore_made_cases[];
+
+static culv_vk_semaphore *make(const lib_world *w, uint64_t initial)
+{
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    d.initial_value = initial;
+    d.label = "frame";
+    culv_vk_semaphore *made = NULL;
+    LIB_OK(culv_vk_semaphore_create(w->attachment, &d, &made));
+    return made;
+}
+
+static uint64_t layer_semaphores(void)
+{
+    lib_layer layer;
+    if (!lib_layer_find(&layer)) return 0;
+    culv_soft_vk_counts c = {.struct_size = sizeof c};
+    layer.counts(&c);
+    return c.all_semaphores;
+}
+
+/* Both directions, by the host and by a queue. */
+static void use(void)
+{
+    lib_world w;
+    lib_open(&w);
+    CUstream stream = lib_stream(&w);
+    culv_vk_semaphore *out = NULL, *in = NULL;
+    LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &out)); /* a timeline at 0 */
+    in = make(&w, 0);
+    culv_semaphore *to_vulkan = culv_vk_semaphore_cuda(out), *to_cuda = culv_vk_semaphore_cuda(in);
+    VkSemaphore out_handle = culv_vk_semaphore_handle(out), in_handle = culv_vk_semaphore_handle(in);
+    REQUIRE(to_vulkan != NULL && to_cuda != NULL && to_vulkan != to_cuda);
+    REQUIRE(out_handle != VK_NULL_HANDLE && in_handle != VK_NULL_HANDLE && out_handle != in_handle);
+    REQUIRE_EQ(culv_semaphore_get_type(to_vulkan), CULV_SEMAPHORE_TIMELINE);
+    REQUIRE_EQ(culv_semaphore_last_value(to_vulkan), 0);
+    REQUIRE_EQ(lib_counts(&w).created, 2);
+    REQUIRE_EQ(lib_counts(&w).semaphores, 2);
+    REQUIRE_EQ(lib_counts(&w).attachments, 1);
+    lib_require_driver_counts(&w, 0, 0, 2);
+    for (uint64_t turn = 1; turn <= 20; turn++) {
+        LIB_OK(culv_semaphore_signal(to_vulkan, stream, turn));
+        raw_vk_submit(&w.vk, raw_vk_begin(&w.vk, 0),
+                      &(raw_vk_job){.wait = out_handle,
+                                    .wait_value = turn,
+                                    .signal = in_handle,
+                                    .signal_value = turn,
+                                    .pending = true});
+        LIB_OK(culv_semaphore_wait(to_cuda, stream, turn));
+    }
+    lib_finish(&w, stream);
+    raw_vk_idle(&w.vk);
+    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, out_handle), 20);
+    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, in_handle), 20);
+    raw_vk_timeline_signal(&w.vk, in_handle, 21);
+    LIB_OK(culv_semaphore_wait(to_cuda, stream, 21));
+    lib_finish(&w, stream);
+
+    culv_vk_semaphore_destroy(&out);
+    REQUIRE(out == NULL);
+    culv_vk_semaphore_destroy(&out);
+    culv_vk_semaphore_destroy_after(&out, stream);
+    culv_vk_semaphore_destroy(NULL);
+    culv_vk_semaphore_destroy_after(NULL, NULL);
+    REQUIRE_EQ(lib_counts(&w).created, 1);
+    culv_vk_semaphore_destroy_after(&in, stream);
+    REQUIRE(in == NULL);
+    lib_settle(&w);
+    REQUIRE_EQ(lib_counts(&w).created, 0);
+    REQUIRE_EQ(lib_counts(&w).semaphores, 0);
+    REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE);
+    REQUIRE(culv_vk_semaphore_cuda(NULL) == NULL);
+    lib_stream_destroy(&w, stream);
+    lib_close(&w);
+}
+
+static void initial_value(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_semaphore *made = make(&w, 41);
+    culv_semaphore *cuda = culv_vk_semaphore_cuda(made);
+    VkSemaphore handle = culv_vk_semaphore_handle(made);
+    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, handle), 41);
+    REQUIRE_EQ(culv_semaphore_last_value(cuda), 41);
+    LIB_OK(culv_semaphore_wait(cuda, NULL, 41)); /* reached already */
+    LIB_ERROR(culv_semaphore_signal(cuda, NULL, 41), CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_SAYS("'frame'");
+    LIB_OK(culv_semaphore_signal(cuda, NULL, 42));
+    REQUIRE(raw_vk_timeline_wait(&w.vk, handle, 42, 10000));
+    lib_finish(&w, NULL);
+    culv_vk_semaphore_destroy(&made);
+    lib_close(&w);
+}
+
+/* CUDA's side is no object of the caller's: giving it up is refused, and nothing happens. */
+static void cuda_side_is_not_the_callers(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_semaphore *made = make(&w, 0);
+    culv_semaphore *cuda = culv_vk_semaphore_cuda(made), *kept = cuda;
+    for (int i = 0; i < 2; i++) {
+        lib_forget_error();
+        if (i == 0)
+            culv_semaphore_destroy(&cuda);
+        else
+            culv_semaphore_destroy_after(&cuda, NULL);
+        culv_error e = culv_error_init();
+        culv_last_error(&e);
+        REQUIRE_EQ(e.result, CULV_ERROR_INVALID);
+        REQUIRE_EQ(e.reason, CULV_REASON_OWNED);
+        LIB_SAYS("culv_semaphore_destroy");
+        LIB_SAYS("culv_vk_semaphore_destroy() destroys both"); /* what to do */
+        LIB_SAYS("'frame'");
+        REQUIRE(cuda == kept);
+        REQUIRE(culv_vk_semaphore_cuda(made) == kept);
+        REQUIRE_EQ(lib_counts(&w).semaphores, 1);
+        REQUIRE_EQ(lib_counts(&w).deferred, 0);
+        lib_require_driver_counts(&w, 0, 0, 1);
+        LIB_OK(culv_semaphore_signal(cuda, NULL, (uint64_t)i + 1));
+    }
+    REQUIRE(raw_vk_timeline_wait(&w.vk, culv_vk_semaphore_handle(made), 2, 10000));
+    lib_finish(&w, NULL);
+    culv_vk_semaphore_destroy(&made);
+    lib_close(&w);
+}
+
+/* Device, attachment and semaphore in each order; what is still there goes on working. */
+static void any_order(void)
+{
+    static const char *const orders[] = {"vsd", "vds", "svd", "sdv", "dvs", "dsv"};
+    lib_world w;
+    lib_open(&w);
+    lib_close_culvert(&w);
+    const raw_cuda *cu = w.cu;
+    CUcontext held = NULL; /* so that what is forgotten in it shows */
+    CU_OK(cu->DevicePrimaryCtxRetain(&held, 0));
+    for (int i = 0; i < 12; i++) {
+        uint64_t before = layer_semaphores();
+        lib_open_culvert(&w);
+        culv_vk_semaphore *made = make(&w, 0);
+        LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(made), NULL, 1));
+        printf("%s\n", orders[i / 2]);
+        for (const char *step = orders[i / 2]; *step != '\0'; step++) {
+            if (*step == 'd') culv_device_close(&w.device);
+            if (*step == 'v') culv_vk_detach(&w.attachment);
+            if (*step == 's' && i % 2 == 0) culv_vk_semaphore_destroy(&made);
+            if (*step == 's' && i % 2 == 1) culv_vk_semaphore_destroy_after(&made, NULL);
+            if (w.device != NULL) {
+                culv_device_counts c = lib_counts(&w);
+                REQUIRE_EQ(c.created, made != NULL);
+                /* A detached attachment lives on for what was made with it. */
+                REQUIRE_EQ(c.attachments, w.attachment != NULL || made != NULL);
+            }
+            if (made == NULL) continue;
+            culv_semaphore *cuda = culv_vk_semaphore_cuda(made);
+            uint64_t next = culv_semaphore_last_value(cuda) + 1;
+            LIB_OK(culv_semaphore_signal(cuda, NULL, next));
+            REQUIRE(raw_vk_timeline_wait(&w.vk, culv_vk_semaphore_handle(made), next, 10000));
+        }
+        REQUIRE_EQ(layer_semaphores(), before);
+        lib_require_driver_counts(&w, 0, 0, 0);
+        w.context = NULL;
+    }
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    lib_close(&w);
+}
+
+/* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the stream gets there. */
+static void destroyed_while_cuda_uses_it(void)
+{
+    lib_world w;
+    lib_open(&w);
+    uint64_t before = layer_semaphores();
+    VkSemaphore gate = raw_vk_timeline(&w.vk, 0, true);
+    culv_semaphore *closed = lib_import_timeline(&w, gate);
+    CUstream stream = lib_stream(&w);
+    culv_vk_semaphore *made = make(&w, 0);
+    LIB_OK(culv_semaphore_wait(closed, stream, 1));
+    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(made), stream, 1));
+    culv_vk_semaphore_destroy_after(&made, stream);
+    REQUIRE(made == NULL);
+    REQUIRE_EQ(lib_query(&w, stream), CUDA_ERROR_NOT_READY); /* it did not wait */
+    culv_device_counts c = lib_counts(&w);
+    REQUIRE_EQ(c.created, 0);
+    REQUIRE_EQ(c.semaphores, 2);
+    REQUIRE_EQ(c.deferred, 1);
+    REQUIRE_EQ(c.attachments, 1);
+    lib_require_driver_counts(&w, 0, 0, 2);
+    if (w.cu->software) REQUIRE_EQ(layer_semaphores(), before + 1); /* the gate */
+    raw_vk_timeline_signal(&w.vk, gate, 1);
+    lib_finish(&w, stream);
+    lib_settle(&w);
+    REQUIRE_EQ(lib_counts(&w).semaphores, 1);
+    culv_semaphore_destroy(&closed);
+    lib_stream_destroy(&w, stream);
+    raw_vk_timeline_destroy(&w.vk, gate);
+    lib_close(&w);
+}
+
+/* The device's counts say what is there, of many. */
+static void many(void)
+{
+    enum { COUNT = 100 };
+    lib_world w;
+    lib_open(&w);
+    culv_vk_semaphore *made[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        made[i] = make(&w, (uint64_t)i);
+        REQUIRE_EQ(lib_counts(&w).created, i + 1);
+    }
+    lib_require_driver_counts(&w, 0, 0, COUNT);
+    for (int i = 0; i < COUNT; i++)
+        LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(made[i]), NULL, 1000));
+    lib_finish(&w, NULL);
+    for (int i = 0; i < COUNT; i++)
+        REQUIRE_EQ(raw_vk_timeline_value(&w.vk, culv_vk_semaphore_handle(made[i])), 1000);
+    for (int i = 0; i < COUNT; i++)
+        culv_vk_semaphore_destroy(&made[(i * 37) % COUNT]);
+    REQUIRE_EQ(lib_counts(&w).created, 0);
+    REQUIRE_EQ(lib_counts(&w).semaphores, 0);
+    lib_close(&w);
+}
+
+const test_case semaphore_made_cases[] = {
+    {.name = "made.use", .run = use},
+    {.name = "made.initial_value", .run = initial_value},
+    {.name = "made.cuda_side_is_not_the_callers", .run = cuda_side_is_not_the_callers},
+    {.name = "made.any_order", .run = any_order},
+    {.name = "made.destroyed_while_cuda_uses_it", .run = destroyed_while_cuda_uses_it, .time_limit = 20},
+    {.name = "made.many", .run = many},
+    {.name = NULL},
+};

@@ -1,0 +1,124 @@
+/* Semaphores and streams: the default ones, those of other contexts and devices; alone and in batches.
+ * SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <stdio.h>
+
+extern const test_case semaphore_stream_cases[];
+
+static culv_result signal_batch(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    const culv_semaphore_point point = {semaphore, value};
+    return culv_semaphore_signal_batch(&point, 1, stream);
+}
+
+static culv_result wait_batch(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    const culv_semaphore_point point = {semaphore, value};
+    return culv_semaphore_wait_batch(&point, 1, stream);
+}
+
+typedef culv_result (*stream_call)(culv_semaphore *semaphore, CUstream stream, uint64_t value);
+static const stream_call signals[] = {culv_semaphore_signal, signal_batch};
+static const stream_call waits[] = {culv_semaphore_wait, wait_batch};
+
+/* A timeline for each direction: validation takes one that CUDA signals for pending, and warns of the host's
+ * signal. */
+static void default_streams(void)
+{
+    lib_world w;
+    lib_open(&w);
+    VkSemaphore out = raw_vk_timeline(&w.vk, 0, true), in = raw_vk_timeline(&w.vk, 0, true);
+    culv_semaphore *to_vulkan = lib_import_timeline(&w, out), *to_cuda = lib_import_timeline(&w, in);
+    CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    for (uint64_t i = 0; i < 6; i++) {
+        CUstream stream = streams[i % 3];
+        stream_call signal = signals[i / 3], wait = waits[i / 3];
+        LIB_OK(signal(to_vulkan, stream, 2 * i + 1));
+        REQUIRE(raw_vk_timeline_wait(&w.vk, out, 2 * i + 1, 10000));
+        LIB_OK(wait(to_cuda, stream, i + 1));
+        LIB_OK(signal(to_vulkan, stream, 2 * i + 2));
+        lib_sleep_ms(20);
+        REQUIRE_EQ(raw_vk_timeline_value(&w.vk, out), 2 * i + 1); /* the stream waits */
+        raw_vk_timeline_signal(&w.vk, in, i + 1);
+        REQUIRE(raw_vk_timeline_wait(&w.vk, out, 2 * i + 2, 10000));
+    }
+    lib_finish(&w, NULL);
+    culv_semaphore_destroy_after(&to_vulkan, CU_STREAM_PER_THREAD);
+    culv_semaphore_destroy_after(&to_cuda, NULL);
+    lib_settle(&w);
+    raw_vk_timeline_destroy(&w.vk, out);
+    raw_vk_timeline_destroy(&w.vk, in);
+    lib_close(&w);
+}
+
+/* Each call with a stream that is not the semaphore's; a refused signal promises nothing. */
+static void refuse(const lib_world *w, culv_semaphore *semaphore, CUstream stream, const char *says)
+{
+    const raw_cuda *cu = w->cu;
+    CUcontext current = NULL;
+    uint64_t last = culv_semaphore_last_value(semaphore);
+    for (int twice = 0; twice < 2; twice++) {
+        for (int i = 0; i < 2; i++) {
+            LIB_ERROR(signals[i](semaphore, stream, last + 1), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
+            LIB_SAYS(says);
+            LIB_ERROR(waits[i](semaphore, stream, last), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
+            LIB_SAYS(says);
+        }
+    }
+    REQUIRE_EQ(culv_semaphore_last_value(semaphore), last);
+    CU_OK(cu->CtxGetCurrent(&current));
+    REQUIRE(current == NULL);
+}
+
+/* A stream of another context is refused, of the same device (whose driver would refuse it: measured) or another. */
+static void streams_of_other_contexts(void)
+{
+    lib_with_environment("CULVERT_SOFT_DEVICES", "2");
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
+    CUcontext context = NULL, popped = NULL;
+    CUstream stream = NULL;
+    REQUIRE(cu->CtxCreate != NULL);
+    CU_OK(cu->CtxCreate(&context, 0, 0));
+    CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    refuse(&w, semaphore, stream, "context");
+    LIB_OK(culv_semaphore_signal(semaphore, NULL, 1));
+    REQUIRE(raw_vk_timeline_wait(&w.vk, timeline, 1, 10000));
+    CU_OK(cu->CtxPushCurrent(context));
+    CU_OK(cu->StreamDestroy(stream));
+    CU_OK(cu->CtxDestroy(context));
+    culv_semaphore_destroy(&semaphore);
+    lib_settle(&w);
+
+    if (cu->device_count > 1) {
+        semaphore = lib_import_timeline(&w, timeline);
+        CU_OK(cu->DevicePrimaryCtxRetain(&context, 1));
+        CU_OK(cu->CtxPushCurrent(context));
+        CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        CU_OK(cu->CtxPopCurrent(&popped));
+        refuse(&w, semaphore, stream, "device 1");
+        CU_OK(cu->CtxPushCurrent(context));
+        CU_OK(cu->StreamDestroy(stream));
+        CU_OK(cu->CtxPopCurrent(&popped));
+        CU_OK(cu->DevicePrimaryCtxRelease(1));
+        LIB_OK(culv_semaphore_signal(semaphore, NULL, 2));
+        lib_finish(&w, NULL);
+        culv_semaphore_destroy(&semaphore);
+        lib_settle(&w);
+    } else {
+        printf("one device only: streams of another were not tried\n");
+    }
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    lib_close(&w);
+}
+
+const test_case semaphore_stream_cases[] = {
+    {.name = "streams.default", .run = default_streams},
+    {.name = "streams.of_other_contexts", .run = streams_of_other_contexts},
+    {.name = NULL},
+};

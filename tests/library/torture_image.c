@@ -1,0 +1,168 @@
+/* Torture of buffers and images: those that Culvert makes, and a caller's image mapped. SPDX-License-Identifier: MIT
+ */
+#include "image_stage.h"
+#include "torture.h"
+
+#include <string.h>
+
+enum { LEVELS = 2 };
+
+static void open_all(CUstream *stream)
+{
+    lib_open_culvert(&torture.w);
+    *stream = lib_stream(&torture.w);
+}
+
+/* Gives device and attachment up, after which nothing may be left. */
+static void close_all(CUstream stream)
+{
+    lib_world *w = &torture.w;
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+    REQUIRE(w->attachment == NULL && w->device == NULL);
+}
+
+/* Every level's array and surface, in either order. */
+static void ask_for_levels(culv_image *image, bool surface_first)
+{
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        CUarray array = NULL;
+        CUsurfObject surface = 0;
+        if (surface_first) TRY_AGAIN(culv_image_surface(image, level, &surface), surface == 0);
+        TRY_AGAIN(culv_image_array(image, level, &array), array == NULL);
+        TRY_AGAIN(culv_image_surface(image, level, &surface), surface == 0);
+        REQUIRE(array != NULL && surface != 0);
+    }
+}
+
+static void require_counts(uint64_t buffers, uint64_t images, uint64_t created)
+{
+    culv_device_counts c = culv_device_counts_init();
+    TRY_AGAIN(culv_device_get_counts(torture.w.device, &c), true);
+    REQUIRE_EQ(c.buffers, buffers);
+    REQUIRE_EQ(c.images, images);
+    REQUIRE_EQ(c.created, created);
+    REQUIRE_EQ(c.memories, buffers + images);
+    REQUIRE_EQ(c.mappings, buffers + images);
+    REQUIRE_EQ(c.attachments, 1);
+}
+
+/* Those that Culvert makes --------------------------------------------------------------------------------- */
+
+static void buffers_run(void)
+{
+    lib_world *w = &torture.w;
+    const raw_cuda *cu = w->cu;
+    CUstream stream;
+    culv_vk_buffer *one = POISON(culv_vk_buffer), *two = POISON(culv_vk_buffer);
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = 70000,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    d.label = "tortured";
+    open_all(&stream);
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_vk_buffer));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_vk_buffer));
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_vk_buffer_cuda(one)), 7, 100, stream));
+    lib_leave(w, before);
+    require_counts(2, 0, 2);
+    DO(culv_vk_buffer_destroy_after(&one, stream));
+    lib_finish(w, stream);
+    DO(culv_vk_buffer_destroy(&two));
+    REQUIRE(one == NULL && two == NULL);
+    close_all(stream);
+}
+
+/* The validation layer asks for format properties itself whenever an image is made: its call is not to be failed. */
+static void images_begin(void)
+{
+    if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
+}
+
+static void images_run(void)
+{
+    lib_world *w = &torture.w;
+    CUstream stream;
+    culv_vk_image *one = POISON(culv_vk_image), *two = POISON(culv_vk_image);
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33, LEVELS, 0, NULL);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.label = "tortured";
+    open_all(&stream);
+    TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &one), one == POISON(culv_vk_image));
+    TRY_AGAIN(culv_vk_image_create(w->attachment, &d, &two), two == POISON(culv_vk_image));
+    ask_for_levels(culv_vk_image_cuda(one), false);
+    ask_for_levels(culv_vk_image_cuda(two), true);
+    require_counts(0, 2, 2);
+    DO(culv_vk_image_destroy_after(&one, stream));
+    lib_finish(w, stream);
+    DO(culv_vk_image_destroy(&two));
+    REQUIRE(one == NULL && two == NULL);
+    close_all(stream);
+}
+
+/* The caller's --------------------------------------------------------------------------------------------- */
+
+static raw_vk_image callers;
+
+static void callers_begin(void)
+{
+    const raw_vk_image_desc d = {.format = VK_FORMAT_R16G16B16A16_SFLOAT,
+                                 .width = 61,
+                                 .height = 33,
+                                 .levels = LEVELS,
+                                 .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED | RAW_VK_UNTOUCHED};
+    raw_vk_image_create(&torture.w.vk, &d, &callers);
+}
+
+static void callers_end(void)
+{
+    raw_vk_image_destroy(&torture.w.vk, &callers);
+}
+
+static void callers_run(void)
+{
+    lib_world *w = &torture.w;
+    CUstream stream;
+    culv_memory *memory = POISON(culv_memory);
+    culv_image *one = POISON(culv_image), *two = POISON(culv_image);
+    open_all(&stream);
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
+    md.memory = callers.memory;
+    md.allocation_size = callers.allocation_size;
+    md.dedicated = VK_TRUE;
+    md.image = callers.image;
+    TRY_AGAIN(culv_vk_memory_import(w->attachment, &md, &memory), memory == POISON(culv_memory));
+    VkExternalMemoryImageCreateInfo external;
+    const VkImageCreateInfo info = image_info(callers.desc.format, 61, 33, LEVELS, 0, &external);
+    culv_vk_image_desc d = culv_vk_image_desc_init();
+    d.image = callers.image;
+    d.create_info = &info;
+    TRY_AGAIN(culv_vk_image_map(w->attachment, memory, &d, &one), one == POISON(culv_image));
+    ask_for_levels(one, true);
+    require_counts(0, 1, 0);
+    DO(culv_image_unmap(&one));
+    TRY_AGAIN(culv_vk_image_map(w->attachment, memory, &d, &two), two == POISON(culv_image));
+    ask_for_levels(two, false);
+    DO(culv_memory_destroy(&memory));
+    DO(culv_image_unmap_after(&two, stream));
+    REQUIRE(memory == NULL && one == NULL && two == NULL);
+    close_all(stream);
+}
+
+static const torture_path buffers_path = {.run = buffers_run, .least = {6, 6, 4}};
+static const torture_path images_path = {.begin = images_begin, .run = images_run, .least = {8, 6, 4}};
+static const torture_path callers_path = {
+    .begin = callers_begin, .run = callers_run, .end = callers_end, .least = {8, 2, 3}};
+TORTURE_FUNCTIONS(buffers_path)
+TORTURE_FUNCTIONS(images_path)
+TORTURE_FUNCTIONS(callers_path)
+
+static const test_case cases[] = {TORTURE_ROWS("buffers", buffers_path),
+                                  TORTURE_ROWS("images", images_path),
+                                  TORTURE_ROWS("callers", callers_path),
+                                  {.name = NULL}};
+TEST_SUITE(cases);

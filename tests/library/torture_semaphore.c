@@ -1,0 +1,172 @@
+/* Torture of semaphores: those that Culvert makes; binary ones by fd and by Vulkan; batches of both types.
+ * SPDX-License-Identifier: MIT */
+#include "raw_binary.h"
+#include "torture.h"
+
+#include <unistd.h>
+
+static culv_semaphore *semaphore_poison(void)
+{
+    return POISON(culv_semaphore);
+}
+
+static culv_vk_semaphore *made_poison(void)
+{
+    return POISON(culv_vk_semaphore);
+}
+
+/* Gives device and attachment up, after which nothing may be left. */
+static void close_all(CUstream stream)
+{
+    lib_world *w = &torture.w;
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+    REQUIRE(w->attachment == NULL && w->device == NULL);
+}
+
+/* Those that Culvert makes ----------------------------------------------------------------------------------
+ */
+
+static void made_run(void)
+{
+    lib_world *w = &torture.w;
+    culv_vk_semaphore *one = made_poison(), *two = made_poison();
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, NULL, &one), one == made_poison());
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    d.initial_value = 5;
+    d.label = "tortured";
+    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &two), two == made_poison());
+    culv_semaphore *out = culv_vk_semaphore_cuda(one), *in = culv_vk_semaphore_cuda(two);
+    TRY_AGAIN(culv_semaphore_signal(out, stream, 1), culv_semaphore_last_value(out) == 0);
+    REQUIRE_EQ(culv_semaphore_last_value(out), 1);
+    TRY_AGAIN(culv_semaphore_wait(in, stream, 5), true);
+    REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), 1, 10000));
+    const culv_semaphore_point points[] = {{out, 2}, {in, 6}};
+    TRY_AGAIN(culv_semaphore_signal_batch(points, 2, stream),
+              culv_semaphore_last_value(out) == 1 && culv_semaphore_last_value(in) == 5);
+    REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(two), 6, 10000));
+    culv_device_counts counts = culv_device_counts_init();
+    TRY_AGAIN(culv_device_get_counts(w->device, &counts), true);
+    REQUIRE_EQ(counts.created, 2);
+    REQUIRE_EQ(counts.semaphores, 2);
+    lib_finish(w, stream);
+    DO(culv_vk_semaphore_destroy_after(&one, stream));
+    DO(culv_vk_semaphore_destroy(&two));
+    REQUIRE(one == NULL && two == NULL);
+    close_all(stream);
+}
+
+static const torture_path made_path = {.run = made_run, .least = {8, 4, 4}};
+TORTURE_FUNCTIONS(made_path)
+
+/* Binary ones, and batches ----------------------------------------------------------------------------------
+ */
+
+static raw_binary other; /* played: its partner's driver calls are not counted */
+static VkSemaphore timeline;
+static uint64_t value; /* that the timeline has reached */
+
+static void binary_begin(void)
+{
+    raw_binary_create_played(torture.w.cu, torture.w.vk.id.deviceUUID, &other);
+    timeline = raw_vk_timeline(&torture.w.vk, 0, true);
+    close(raw_vk_timeline_fd(&torture.w.vk, timeline));
+    value = 0;
+}
+
+static void binary_end(void)
+{
+    raw_vk_timeline_destroy(&torture.w.vk, timeline);
+    raw_binary_destroy(&torture.w.vk, &other);
+}
+
+static bool has_reason(culv_result result, culv_reason reason)
+{
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    return result == CULV_ERROR_INVALID && e.reason == reason;
+}
+
+static bool unsignalled(culv_semaphore *semaphore)
+{
+    return has_reason(culv_semaphore_note_wait(semaphore), CULV_REASON_WAIT_BEFORE_SIGNAL);
+}
+
+static bool signalled(culv_semaphore *semaphore)
+{
+    return has_reason(culv_semaphore_note_signal(semaphore), CULV_REASON_DOUBLE_SIGNAL);
+}
+
+/* The other side takes CUDA's signal, and gives one of its own. */
+static void turn(culv_semaphore *semaphore)
+{
+    lib_world *w = &torture.w;
+    REQUIRE(raw_binary_wait(&w->vk, w->cu, &other, 10000));
+    LIB_OK(culv_semaphore_note_wait(semaphore));
+    raw_binary_signal(&w->vk, w->cu, &other);
+    LIB_OK(culv_semaphore_note_signal(semaphore));
+}
+
+static void binary_run(void)
+{
+    lib_world *w = &torture.w;
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    culv_vk *vk = NULL;
+    culv_vk_desc vd = lib_vk_desc(w);
+    lib_lying = (lib_lies){.plays_binaries = true, .binary_fd = other.peer};
+    vd.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w->device, &vd, &vk));
+    culv_semaphore *taken = semaphore_poison(), *borrowed = semaphore_poison();
+    culv_vk_semaphore *made = made_poison();
+
+    culv_semaphore_desc d = culv_semaphore_desc_init();
+    d.type = CULV_SEMAPHORE_BINARY;
+    d.handle = culv_handle_opaque_fd(raw_binary_fd(&w->vk, &other));
+    lib_fd fd = lib_fd_watch(d.handle.value.fd);
+    TRY_AGAIN(culv_semaphore_import_borrow(w->device, &d, &borrowed),
+              borrowed == semaphore_poison() && (lib_fd_require_untouched(&fd), true));
+    lib_fd_require_untouched(&fd);
+    TRY_AGAIN(culv_semaphore_import_take(w->device, &d, &taken),
+              taken == semaphore_poison() && (lib_fd_require_untouched(&fd), true));
+    lib_fd_require_gone(&fd);
+    lib_fd_done(&fd, false);
+    TRY_AGAIN(culv_semaphore_signal(taken, stream, 0), unsignalled(taken));
+    turn(taken);
+    TRY_AGAIN(culv_semaphore_wait(taken, stream, 0), signalled(taken));
+    REQUIRE(unsignalled(taken));
+    lib_finish(w, stream);
+
+    culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
+    cd.type = CULV_SEMAPHORE_BINARY;
+    TRY_AGAIN(culv_vk_semaphore_create(vk, &cd, &made), made == made_poison());
+    culv_semaphore *cuda = culv_vk_semaphore_cuda(made), *timed = lib_import_timeline(w, timeline);
+    const culv_semaphore_point signals[] = {{timed, value + 1}, {cuda, 0}};
+    TRY_AGAIN(culv_semaphore_signal_batch(signals, 2, stream),
+              culv_semaphore_last_value(timed) == value && unsignalled(cuda));
+    value++;
+    turn(cuda);
+    const culv_semaphore_point waits[] = {{cuda, 0}, {timed, value}};
+    TRY_AGAIN(culv_semaphore_wait_batch(waits, 2, stream), signalled(cuda));
+    lib_finish(w, stream);
+    REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), value);
+
+    DO(culv_semaphore_destroy_after(&borrowed, stream));
+    DO(culv_vk_semaphore_destroy_after(&made, stream));
+    DO(culv_semaphore_destroy(&timed));
+    DO(culv_vk_detach(&vk));
+    DO(culv_semaphore_destroy(&taken));
+    REQUIRE(borrowed == NULL && made == NULL && timed == NULL && vk == NULL && taken == NULL);
+    close_all(stream);
+}
+
+static const torture_path binary_path = {
+    .begin = binary_begin, .run = binary_run, .end = binary_end, .least = {8, 1, 4}};
+TORTURE_FUNCTIONS(binary_path)
+
+static const test_case cases[] = {
+    TORTURE_ROWS("made", made_path), TORTURE_ROWS("binary", binary_path), {.name = NULL}};
+TEST_SUITE(cases);

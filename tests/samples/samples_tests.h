@@ -1,0 +1,26 @@
+/* Tests of the sample ripple: what its tables share. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_SAMPLES_SAMPLES_TESTS_H_
+#define CULVERT_TESTS_SAMPLES_SAMPLES_TESTS_H_
+
+#include "harness.h"
+#include "run.h"
+
+#define RIPPLE_MAX_ARGUMENTS 32
+
+/* Those of a small, short run (grid 64x48, picture 160x96, 7 frames) with `more` behind them, which win. */
+typedef struct ripple_arguments {
+    const char *list[RIPPLE_MAX_ARGUMENTS + 1];
+} ripple_arguments;
+
+void ripple_arguments_make(ripple_arguments *out, const char *const *more);
+
+/* Runs it; the second one requires that it succeeds. */
+void ripple(run_result *out, const char *const *more);
+void ripple_fine(run_result *out, const char *const *more);
+
+/* Skips where --validation cannot be asked for. */
+void ripple_needs_validation(void);
+
+extern const test_case window_cases[], torture_cases[];
+
+#endif

@@ -1,0 +1,228 @@
+/* Tests of ripple's window, on a screen that nobody sees. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness.h"
+#include "png_file.h"
+#include "samples_tests.h"
+#include "screen.h"
+
+#define PATIENCE_US 40e6
+
+static void start_ripple(run_process *out, const char *const *more)
+{
+    ripple_arguments arguments;
+    ripple_arguments_make(&arguments, more);
+    run_start(out, "ripple", run_scratch(), arguments.list);
+}
+
+static picture read_png(const char *name)
+{
+    char path[TEST_PATH_MAX];
+    picture p;
+    REQUIRE(png_read_rgba(run_scratch_path(path, name), &p.width, &p.height, &p.pixels));
+    return p;
+}
+
+static void pause_test(long milliseconds)
+{
+    struct timespec time = {.tv_sec = 0, .tv_nsec = milliseconds * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+/* Looks at the window until it shows this picture, or (`equal` false) another. Returns what it shows. */
+static picture wait_for_picture(const screen_window *window, const picture *reference, bool equal,
+                                const char *what)
+{
+    double until = test_now_us() + PATIENCE_US;
+    for (;;) {
+        picture now = screen_picture(window);
+        if (picture_equal(&now, reference) == equal) return now;
+        free(now.pixels);
+        if (test_now_us() > until) FAIL("%s", what);
+        pause_test(50);
+    }
+}
+
+/* Looks until the window has shown one picture for a while: what was asked for has been drawn. */
+static picture settled_picture(const screen_window *window)
+{
+    double until = test_now_us() + PATIENCE_US;
+    picture before = screen_picture(window);
+    for (int same = 0;;) {
+        pause_test(100);
+        picture now = screen_picture(window);
+        same = picture_equal(&now, &before) ? same + 1 : 0;
+        free(before.pixels);
+        before = now;
+        if (same == 5) return now;
+        if (test_now_us() > until) FAIL("the window does not come to rest");
+    }
+}
+
+/* The window moves on from `before` and comes to rest; frees `before`. */
+static picture changed_picture(const screen_window *window, picture before, const char *what)
+{
+    picture other = wait_for_picture(window, &before, false, what);
+    free(before.pixels);
+    free(other.pixels);
+    return settled_picture(window);
+}
+
+static void end_ripple(run_process *process, const screen_window *window, run_result *r)
+{
+    screen_do((const char *[]){"key", "--window", window->id, "Escape", NULL});
+    run_finish(process, r);
+    if (r->status != 0) FAIL("ripple: status %d:\n%s", r->status, r->text);
+}
+
+/* What the window shows, what --screenshot writes, and what a run without a window writes, are one. */
+static void shows_the_offscreen_picture(const char *path)
+{
+    run_result r;
+    run_process process;
+    screen_start();
+    ripple_fine(&r, (const char *[]){"--frames", "9", "--path", path, "--output", "off.png", NULL});
+    picture offscreen = read_png("off.png");
+    start_ripple(&process, (const char *[]){"--frames", "9", "--path", path, "--window", "--hold",
+                                            "--no-overlay", "--screenshot", "shot.png", NULL});
+    screen_window window = screen_find(&process, "ripple .done.");
+    picture shown = wait_for_picture(&window, &offscreen, true, "the window shows another picture");
+    end_ripple(&process, &window, &r);
+    REQUIRE(strstr(r.text, "\"frames\": 9,"));
+    picture written = read_png("shot.png");
+    REQUIRE(picture_equal(&written, &offscreen));
+    free(offscreen.pixels);
+    free(shown.pixels);
+    free(written.pixels);
+}
+
+static void shows_the_offscreen_picture_shared(void)
+{
+    shows_the_offscreen_picture("shared");
+}
+
+static void shows_the_offscreen_picture_staged(void)
+{
+    shows_the_offscreen_picture("staged");
+}
+
+/* The overlay's colors of text are opaque, so they are there exactly, or off by an encoding's rounding. */
+static bool has_color(const picture *p, int red, int green, int blue)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < (size_t)p->width * p->height; i++) {
+        const uint8_t *c = p->pixels + 4 * i;
+        found += abs(c[0] - red) <= 2 && abs(c[1] - green) <= 2 && abs(c[2] - blue) <= 2;
+    }
+    return found > 20;
+}
+
+static void overlay_is_shown(const picture *p)
+{
+    REQUIRE(has_color(p, 255, 190, 92)); /* simulation */
+    REQUIRE(has_color(p, 96, 206, 255)); /* drawing */
+}
+
+/* A user's visit: look, pause, go around, come closer, make the window larger and smaller, go on, leave. */
+static void obeys(const char *path, const char *validation)
+{
+    run_result r;
+    run_process process;
+    screen_start();
+    start_ripple(&process, (const char *[]){"--window", "--path", path, "--frames", "1000000", "--resolution",
+                                            "360x240", "--screenshot", "shot.png", validation, NULL});
+    screen_window window = screen_find(&process, "ripple");
+    screen_do((const char *[]){"windowfocus", "--sync", window.id, NULL});
+    picture first = screen_picture(&window);
+    picture second = wait_for_picture(&window, &first, false, "the water does not move");
+    free(first.pixels);
+    free(second.pixels);
+
+    screen_do((const char *[]){"key", "space", NULL});
+    window = screen_find(&process, "ripple .paused.");
+    picture paused = settled_picture(&window); /* its frame counter too */
+    overlay_is_shown(&paused);
+
+    screen_do((const char *[]){"mousemove", "--window", window.id, "180", "150", "mousedown", "1", NULL});
+    screen_do((const char *[]){"mousemove", "--window", window.id, "240", "130", "mouseup", "1", NULL});
+    picture turned = changed_picture(&window, paused, "dragging does not turn the view");
+    screen_do((const char *[]){"click", "4", NULL});
+    picture closer = changed_picture(&window, turned, "the wheel does not move the camera");
+
+    static const char *const sizes[][2] = {{"500", "320"}, {"301", "207"}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        screen_do((const char *[]){"windowsize", "--sync", window.id, sizes[i][0], sizes[i][1], NULL});
+        closer = changed_picture(&window, closer, "the window does not change its size");
+        REQUIRE_EQ(closer.width, atoi(sizes[i][0]));
+        REQUIRE_EQ(closer.height, atoi(sizes[i][1]));
+        overlay_is_shown(&closer);
+        /* Drawn to the last corner, not left black. */
+        const uint8_t *corner = closer.pixels + 4u * ((size_t)closer.width * closer.height - 1);
+        REQUIRE(corner[0] + corner[1] + corner[2] > 0);
+    }
+
+    screen_do((const char *[]){"key", "space", NULL});
+    window = screen_find(&process, "ripple");
+    picture moving = wait_for_picture(&window, &closer, false, "the water stays still");
+    free(moving.pixels);
+    free(closer.pixels);
+    screen_do((const char *[]){"key", "space", NULL});
+    window = screen_find(&process, "ripple .paused.");
+    picture last = settled_picture(&window);
+    end_ripple(&process, &window, &r);
+    picture written = read_png("shot.png");
+    REQUIRE(picture_equal(&written, &last));
+    free(last.pixels);
+    free(written.pixels);
+    if (validation) REQUIRE(strstr(r.text, "validation: no messages"));
+}
+
+static void obeys_shared(void)
+{
+    obeys("shared", NULL);
+}
+
+static void obeys_staged(void)
+{
+    obeys("staged", NULL);
+}
+
+static void validation_is_silent(const char *path)
+{
+    ripple_needs_validation();
+    obeys(path, "--validation");
+}
+
+static void validation_is_silent_shared(void)
+{
+    validation_is_silent("shared");
+}
+
+static void validation_is_silent_staged(void)
+{
+    validation_is_silent("staged");
+}
+
+static void no_screen(void)
+{
+    run_result r;
+    REQUIRE(unsetenv("DISPLAY") == 0 && unsetenv("WAYLAND_DISPLAY") == 0);
+    ripple(&r, (const char *[]){"--window", NULL});
+    if (strstr(r.text, "needs GLFW") || strstr(r.text, "no window support")) SKIP("%s", r.text);
+    REQUIRE_EQ(r.status, 1);
+    REQUIRE(strstr(r.text, "--window: no screen"));
+}
+
+const test_case window_cases[] = {
+    {.name = "window.shows_the_offscreen_picture_shared", .run = shows_the_offscreen_picture_shared},
+    {.name = "window.shows_the_offscreen_picture_staged", .run = shows_the_offscreen_picture_staged},
+    {.name = "window.obeys_shared", .run = obeys_shared, .time_limit = 240},
+    {.name = "window.obeys_staged", .run = obeys_staged, .time_limit = 240},
+    {.name = "window.validation_is_silent_shared", .run = validation_is_silent_shared, .time_limit = 240},
+    {.name = "window.validation_is_silent_staged", .run = validation_is_silent_staged, .time_limit = 240},
+    {.name = "window.no_screen", .run = no_screen},
+    {.name = NULL},
+};
