@@ -114,30 +114,87 @@ list=$here/share/culvert/tests.list
 
 suites() { grep -v '^#' "$list" | cut -f1; }
 
-# Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin has.
-default_suites() {
-    if [ "$1" = soft ]; then suites; return; fi
-    # The samples first: after suites that fault kernels on purpose, Vulkan devices of later processes were seen lost.
-    suites | grep '^samples'
-    suites | grep -v -E '^(samples|twin|layer|library-torture|library-faults)'
-    suites | grep '^library-faults'
-}
-
 has_nvidia_device() { # by the driver's own files, since nothing else is sure to be there
     [ -n "$cuda" ] && ls /dev/nvidia[0-9]* >/dev/null 2>&1
 }
 
-run_case() { # PROGRAM DRIVER ARGUMENTS ENVIRONMENT CASE LIMIT: sets status, seconds
+run_case() { # PROGRAM DRIVER ARGUMENTS ENVIRONMENT CASE LIMIT OUTPUT: sets status, seconds
     begun=$(date +%s)
     # A suite's own arguments come last, and win. Arguments and environment are lists of words.
     # shellcheck disable=SC2086
-    timeout -k 10 "$6" env $4 "$1" "--driver=$2" $3 "$5" >"$scratch/output" 2>&1
+    timeout -k 10 "$6" env $4 "$1" "--driver=$2" $3 "$5" >"$7" 2>&1
     status=$?
     seconds=$(($(date +%s) - begun))
 }
 
+run_suite() { # SUITE DRIVER: prints; counts into $scratch/counts/SUITE, names failures in $scratch/failures/SUITE
+    suite=$1
+    line=$(grep "^$suite$tab" "$list")
+    program=$here/$(printf '%s\n' "$line" | cut -f2)
+    arguments=$(printf '%s\n' "$line" | cut -f3 | sed 's/^-$//')
+    environment=$(printf '%s\n' "$line" | cut -f4 | sed 's/^-$//')
+    [ "$2" != nvidia ] || environment=$(printf '%s\n' "$environment" | sed 's/CULVERT_SOFT=1//')
+    output=$scratch/$suite.output
+    passed=0 failed=0 skipped=0
+    echo "== $suite"
+    if "$program" --list-times >"$scratch/$suite.cases" 2>"$output"; then
+        while read -r name limit; do
+            run_case "$program" "$2" "$arguments" "$environment" "$name" $((limit + 15)) "$output" </dev/null
+            case $status in
+            0)
+                echo "PASS $suite.$name ($seconds s)"
+                passed=$((passed + 1))
+                ;;
+            77)
+                echo "SKIP $suite.$name: $(sed -n 's/^SKIP[^:]*: *//p' "$output" | tail -n 1)"
+                skipped=$((skipped + 1))
+                ;;
+            *)
+                [ "$status" -ne 124 ] || echo "(stopped after $((limit + 15)) s)" >>"$output"
+                echo "FAIL $suite.$name: exit status $status"
+                tail -n 40 "$output" | sed 's/^/    /'
+                failed=$((failed + 1))
+                echo "$suite.$name" >>"$scratch/failures/$suite"
+                ;;
+            esac
+            grep '^MEASURED ' "$output" | sed "s/^MEASURED /MEASURED $suite./"
+        done <"$scratch/$suite.cases"
+        if [ "$passed" -eq 0 ]; then
+            echo "FAIL $suite: no case passed; a suite that was skipped whole is not a pass"
+            failed=$((failed + 1))
+            echo "$suite" >>"$scratch/failures/$suite"
+        fi
+    else
+        echo "FAIL $suite: it does not start: $(tail -n 1 "$output")"
+        failed=1
+        echo "$suite" >>"$scratch/failures/$suite"
+    fi
+    echo "$passed $failed $skipped" >"$scratch/counts/$suite"
+}
+
+# One at a time, but where a group may share the device: what it measures is then not worth printing as times.
+run_suites() { # DRIVER JOBS SUITE...
+    with=$1 jobs=$2 running=0
+    shift 2
+    for each in "$@"; do
+        if [ "$jobs" -eq 1 ]; then
+            run_suite "$each" "$with"
+            continue
+        fi
+        (run_suite "$each" "$with" >"$scratch/$each.text" 2>&1) &
+        running=$((running + 1))
+        if [ "$running" -ge "$jobs" ]; then
+            wait
+            running=0
+        fi
+    done
+    [ "$jobs" -ne 1 ] || return 0
+    wait
+    for each in "$@"; do cat "$scratch/$each.text"; done
+}
+
 run_tests() {
-    driver=auto
+    driver=auto all=0
     while [ $# -gt 0 ]; do
         case $1 in
         --driver=auto | --driver=nvidia | --driver=soft) driver=${1#--driver=} ;;
@@ -146,60 +203,35 @@ run_tests() {
         esac
         shift
     done
-    if [ $# -eq 0 ]; then
-        concerned=$driver
-        [ "$driver" != auto ] || has_nvidia_device || concerned=soft
-        # shellcheck disable=SC2046 # suites have plain names
-        set -- $(default_suites "$concerned")
-    fi
-
-    passed=0 failed=0 skipped=0
-    : >"$scratch/failed"
     for suite in "$@"; do
-        line=$(grep "^$suite$tab" "$list") || { echo "no suite is called $suite; run suites names them" >&2; return 2; }
-        program=$here/$(printf '%s\n' "$line" | cut -f2)
-        arguments=$(printf '%s\n' "$line" | cut -f3 | sed 's/^-$//')
-        environment=$(printf '%s\n' "$line" | cut -f4 | sed 's/^-$//')
-        [ "$driver" != nvidia ] || environment=$(printf '%s\n' "$environment" | sed 's/CULVERT_SOFT=1//')
-        echo "== $suite"
-        if ! "$program" --list-times >"$scratch/cases" 2>"$scratch/output"; then
-            echo "FAIL $suite: it does not start: $(tail -n 1 "$scratch/output")"
-            failed=$((failed + 1))
-            echo "$suite" >>"$scratch/failed"
-            continue
-        fi
-        suite_passed=0
-        while read -r name limit; do
-            run_case "$program" "$driver" "$arguments" "$environment" "$name" $((limit + 15)) </dev/null
-            case $status in
-            0)
-                echo "PASS $suite.$name ($seconds s)"
-                suite_passed=$((suite_passed + 1))
-                ;;
-            77)
-                echo "SKIP $suite.$name: $(sed -n 's/^SKIP[^:]*: *//p' "$scratch/output" | tail -n 1)"
-                skipped=$((skipped + 1))
-                ;;
-            *)
-                [ "$status" -ne 124 ] || echo "(stopped after $((limit + 15)) s)" >>"$scratch/output"
-                echo "FAIL $suite.$name: exit status $status"
-                tail -n 40 "$scratch/output" | sed 's/^/    /'
-                failed=$((failed + 1))
-                echo "$suite.$name" >>"$scratch/failed"
-                ;;
-            esac
-            grep '^MEASURED ' "$scratch/output" | sed "s/^MEASURED /MEASURED $suite./"
-        done <"$scratch/cases"
-        passed=$((passed + suite_passed))
-        if [ "$suite_passed" -eq 0 ]; then
-            echo "FAIL $suite: no case passed; a suite that was skipped whole is not a pass"
-            failed=$((failed + 1))
-            echo "$suite" >>"$scratch/failed"
-        fi
+        grep -q "^$suite$tab" "$list" || { echo "no suite is called $suite; run suites names them" >&2; return 2; }
     done
-    [ "$failed" -eq 0 ] || { echo "Failed:"; sed 's/^/    /' "$scratch/failed"; }
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+    mkdir -p "$scratch/counts" "$scratch/failures"
+    rm -f "$scratch"/counts/* "$scratch"/failures/*
+    [ $# -gt 0 ] || all=1
+    concerned=$driver
+    [ "$driver" != auto ] || has_nvidia_device || concerned=soft
+    # Suites have plain names.
+    # shellcheck disable=SC2046
+    if [ $all -eq 0 ]; then
+        run_suites "$driver" 1 "$@"
+    elif [ "$concerned" = soft ]; then
+        run_suites "$driver" 1 $(suites)
+    else
+        # Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin
+        # has. The samples first and the faults last: after suites that fault kernels on purpose, Vulkan devices of
+        # later processes were seen lost. The contract suite measures, so it has the device to itself.
+        run_suites "$driver" 1 $(suites | grep '^samples')
+        run_suites "$driver" 6 $(suites | grep -v -E '^(samples|contract|twin|layer|library-torture|library-faults)')
+        run_suites "$driver" 1 contract $(suites | grep '^library-faults')
+    fi
+    cat "$scratch"/counts/* | awk -v failures="$scratch/failures" '
+        { passed += $1; failed += $2; skipped += $3 }
+        END {
+            if (failed > 0) { print "Failed:"; fflush(); system("sed \"s/^/    /\" " failures "/*") }
+            printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+            exit !(failed == 0 && passed > 0)
+        }'
 }
 
 # Samples -----------------------------------------------------------------------------------------------------------

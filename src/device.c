@@ -302,6 +302,16 @@ culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *ou
     return result;
 }
 
+uint64_t culv_device_collect(culv_device *device)
+{
+    if (device == NULL) return 0;
+    culvi_mutex_lock(&device->lock);
+    culvi_reap(device);
+    uint64_t deferred = device->counts.deferred;
+    culvi_mutex_unlock(&device->lock);
+    return deferred;
+}
+
 culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
 {
     if (device == NULL || out == NULL)

@@ -7,6 +7,10 @@
  * they release (measured). SPDX-License-Identifier: MIT */
 #include "object.h"
 
+#include <inttypes.h>
+
+enum { MANY = 1024 }; /* deferred objects: somebody forgets to collect them */
+
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try)
 {
     if (code == CUDA_SUCCESS) return true;
@@ -110,6 +114,11 @@ void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use,
     CUresult entered = culvi_enter_quietly(device, &scope);
     if (entered == CUDA_SUCCESS && has_last_use) mark(device, object, last_use);
     culvi_keep(device, object);
+    if (object->event != NULL && device->counts.deferred % MANY == 0)
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "%" PRIu64 " objects that were given up by ..._after() calls are not released yet; call "
+                  "culv_device_collect() now and then, where waiting does no harm",
+                  device->counts.deferred);
     if (entered == CUDA_SUCCESS && object->event != NULL)
         culvi_leave(device,
                     &scope); /* deferred: what else is due may wait at the driver, and this must not */

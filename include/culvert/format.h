@@ -6,7 +6,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/* (name, number): Vulkan's own names and numbers, so that a VkFormat may be cast to a culv_format and back. */
+/* (name, number): Vulkan's own names and numbers, so that a VkFormat may be cast to a culv_format. */
 #define CULV_FORMATS(X)                                                                                      \
     X(R8G8B8A8_UNORM, 37)                                                                                    \
     X(B8G8R8A8_UNORM, 44)                                                                                    \

@@ -1,5 +1,5 @@
-/* Culvert: the barriers that hand buffers and images from a Vulkan queue to CUDA and back, as plain structs for
- * the caller's own command buffers. Each way is half of a queue-family ownership transfer with
+/* Culvert: the barriers that hand buffers and images from a Vulkan queue to CUDA and back, as plain structs
+ * for the caller's own command buffers. Each way is half of a queue-family ownership transfer with
  * VK_QUEUE_FAMILY_EXTERNAL; the semaphore between the two submissions is the other half.
  * SPDX-License-Identifier: MIT */
 #ifndef CULV_VULKAN_BARRIER_H_

@@ -66,6 +66,8 @@ static culv_result check(const request *r, bool is_image)
                       ".queue_family is a special family; pass the index of the family of the queue that the "
                       "barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)");
     if ((uint32_t)r->use >= USE_COUNT) return refuse(r, CULV_REASON_VALUE, ".use is no culv_vk_use");
+    if (!is_image && r->use == CULV_VK_USE_COLOR_ATTACHMENT)
+        return refuse(r, CULV_REASON_VALUE, ".use is one of images; a buffer is no attachment");
     if (is_image && r->layout == VK_IMAGE_LAYOUT_UNDEFINED &&
         uses[r->use].layout == VK_IMAGE_LAYOUT_UNDEFINED)
         return refuse(r, CULV_REASON_VALUE, ".use is one of buffers; it gives no image layout");

@@ -149,6 +149,15 @@ static culv_result check_kind(const culv_vk *vk, const char *label, const VkImag
                           "VkImageCreateInfo::usage is %#" PRIx32
                           "; a shared image has a usage and is no transient attachment",
                           info->usage);
+    if (info->arrayLayers == 0 || info->extent.depth == 0)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "VkImageCreateInfo has depth %" PRIu32 " and arrayLayers %" PRIu32 "; neither is 0",
+                          info->extent.depth, info->arrayLayers);
+    if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "VkImageCreateInfo::initialLayout is %d; external memory allows UNDEFINED alone "
+                          "(VUID-VkImageCreateInfo-pNext-01443)",
+                          (int)info->initialLayout);
     if (info->imageType != VK_IMAGE_TYPE_2D || info->arrayLayers != 1 || info->extent.depth != 1)
         return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT,
                           "the image has imageType %d, depth %" PRIu32 " and arrayLayers %" PRIu32

@@ -53,8 +53,12 @@ static void timeline_of_another_gpu(void)
     shared_timeline_open(&p, 0, &t); /* imports */
     CU_OK(raw_cuda_signal(p.cu, t.cu, 5, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
-    REQUIRE(!raw_vk_timeline_wait(&p.vk, t.vk, 1, 200)); /* and the other side never hears of it */
-    REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 0);
+    /* On one host the other side never heard of it, on another (two H200 on NVLink) it did. */
+    bool heard = raw_vk_timeline_wait(&p.vk, t.vk, 1, 200);
+    MEASURED("timeline_of_another_gpu", "signalled 5, Vulkan %s; its counter is %llu",
+             heard ? "heard of it" : "never heard of it",
+             (unsigned long long)raw_vk_timeline_value(&p.vk, t.vk));
+    if (p.cu->software) REQUIRE(!heard);
     shared_timeline_close(&p, &t);
     pair_close(&p);
 }
@@ -202,7 +206,10 @@ static void vmm_access_for_peers(void)
 
 const test_case gpu_cases[] = {
     {.name = "gpus.memory_of_another_gpu", .run = memory_of_another_gpu, .mark = TEST_BOTH},
-    {.name = "gpus.timeline_of_another_gpu", .run = timeline_of_another_gpu, .mark = TEST_BOTH},
+    {.name = "gpus.timeline_of_another_gpu",
+     .run = timeline_of_another_gpu,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "whether the signal arrives depends on the host: reported"},
     {.name = "gpus.binary_of_another_gpu",
      .run = binary_of_another_gpu,
      .mark = TEST_BOTH,

@@ -153,6 +153,10 @@ static void buffers(void)
         t.buffer = some_buffer();
         t.queue_family = FAMILY;
         t.use = uses[u].use;
+        if (t.use == CULV_VK_USE_COLOR_ATTACHMENT) {
+            LIB_ERROR(buffer(&t, w, f, &b, &handle, &offset, &size), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+            continue;
+        }
         LIB_OK(buffer(&t, w, f, &b, &handle, &offset, &size));
         REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2
                                          : VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);

@@ -114,6 +114,7 @@ static void made(void)
             LIB_OK(culv_semaphore_note_wait(cuda)); /* a no-op */
         else
             LIB_ERROR(culv_semaphore_note_wait(cuda), CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL);
+        raw_vk_idle(&r.w.vk); /* Vulkan's use is over, and the validation layer knows */
         if (i == 0)
             culv_vk_semaphore_destroy(&made);
         else

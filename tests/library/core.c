@@ -202,6 +202,7 @@ static void nulls(void)
     NULLS(culv_device_get_caps(NULL, &caps));
     culv_device_counts counts = culv_device_counts_init();
     NULLS(culv_device_get_counts(NULL, &counts));
+    REQUIRE_EQ(culv_device_collect(NULL), 0);
     REQUIRE_EQ(culv_device_is_software(NULL), 0);
     REQUIRE(culv_device_context(NULL) == NULL);
     REQUIRE_EQ(culv_device_ordinal(NULL), -1);
@@ -301,7 +302,7 @@ static void nulls_to_destroy(void)
     culv_vk_detach(&vk);
 }
 
-/* What a caller must enable, and barriers ------------------------------------------------------------------
+/* What a caller must enable ---------------------------------------------------------------------------------
  */
 
 static void extension_lists(void)
@@ -320,58 +321,6 @@ static void extension_lists(void)
     REQUIRE_EQ(culv_vk_instance_extensions(VK_API_VERSION_1_1, 4, names), 0);
 }
 
-static void barrier_forms(void)
-{
-    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
-    VkBufferMemoryBarrier2 two;
-    culv_vk_buffer_barrier one;
-    memset(&t.buffer, 0x11, sizeof t.buffer);
-    t.queue_family = 3;
-    LIB_OK(culv_vk_buffer_release_barrier2(&t, &two));
-    REQUIRE_EQ(two.sType, VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2);
-    REQUIRE(two.pNext == NULL && memcmp(&two.buffer, &t.buffer, sizeof t.buffer) == 0);
-    REQUIRE_EQ(two.srcQueueFamilyIndex, 3);
-    REQUIRE_EQ(two.dstQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
-    REQUIRE(two.offset == 0 && two.size == VK_WHOLE_SIZE);
-    REQUIRE_EQ(two.srcStageMask, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    REQUIRE_EQ(two.srcAccessMask, VK_ACCESS_2_MEMORY_WRITE_BIT);
-    LIB_OK(culv_vk_buffer_acquire_barrier2(&t, &two));
-    REQUIRE_EQ(two.srcQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
-    REQUIRE_EQ(two.dstQueueFamilyIndex, 3);
-    REQUIRE_EQ(two.dstAccessMask, VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT);
-
-    t.offset = 256;
-    t.size = 512;
-    t.stage = VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT;
-    t.access = VK_ACCESS_2_SHADER_READ_BIT;
-    LIB_OK(culv_vk_buffer_acquire_barrier(&t, &one));
-    REQUIRE_EQ(one.dst_stage, VK_PIPELINE_STAGE_VERTEX_SHADER_BIT);
-    REQUIRE_EQ(one.barrier.sType, VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
-    REQUIRE_EQ(one.barrier.dstAccessMask, VK_ACCESS_SHADER_READ_BIT);
-    REQUIRE(one.barrier.offset == 256 && one.barrier.size == 512);
-    REQUIRE_EQ(one.barrier.srcQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
-    LIB_OK(culv_vk_buffer_release_barrier(&t, &one));
-    REQUIRE_EQ(one.src_stage, VK_PIPELINE_STAGE_VERTEX_SHADER_BIT);
-    REQUIRE_EQ(one.barrier.dstQueueFamilyIndex, VK_QUEUE_FAMILY_EXTERNAL);
-
-    culv_vk_buffer_barrier before = one;
-    t.stage = VK_PIPELINE_STAGE_2_COPY_BIT; /* only in synchronization2 */
-    LIB_ERROR(culv_vk_buffer_release_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_vk_buffer_acquire_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_OK(culv_vk_buffer_release_barrier2(&t, &two));
-    t.stage = 0;
-    t.access = VK_ACCESS_2_SHADER_STORAGE_READ_BIT;
-    LIB_ERROR(culv_vk_buffer_acquire_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    t.access = 0;
-    static const uint32_t special[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
-    for (size_t i = 0; i < 2; i++) {
-        t.queue_family = special[i];
-        LIB_ERROR(culv_vk_buffer_release_barrier(&t, &one), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_buffer_acquire_barrier2(&t, &two), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    }
-    REQUIRE_EQ_BYTES(&one, &before, sizeof one);
-}
-
 static const test_case cases[] = {
     {.name = "versions", .run = versions},
     {.name = "names.results", .run = result_names},
@@ -382,8 +331,7 @@ static const test_case cases[] = {
     {.name = "nulls.arguments", .run = nulls},
     {.name = "nulls.destroy", .run = nulls_to_destroy},
     {.name = "vulkan.extension_lists", .run = extension_lists},
-    {.name = "vulkan.barrier_forms", .run = barrier_forms},
     {.name = NULL},
 };
-extern const test_case log_cases[], struct_cases[];
-const test_case *const test_suite_tables[] = {cases, log_cases, struct_cases, NULL};
+extern const test_case log_cases[], struct_cases[], image_struct_cases[];
+const test_case *const test_suite_tables[] = {cases, log_cases, struct_cases, image_struct_cases, NULL};

@@ -1,5 +1,5 @@
 /* Descriptors of older and newer programs: struct_size in every one of them. SPDX-License-Identifier: MIT */
-#include "library.h"
+#include "core_structs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,16 +8,7 @@
 
 extern const test_case struct_cases[];
 
-/* A call that takes a descriptor of `size` bytes and undoes what it did; oldest: bytes of the shortest
- * descriptor that still means the same. */
-typedef struct described {
-    const char *name;
-    const void *desc;
-    size_t size, oldest;
-    culv_result (*call)(lib_world *w, const void *desc);
-} described;
-
-static void check(lib_world *w, const described *d)
+void described_check(lib_world *w, const described *d)
 {
     unsigned char *copy = malloc(1 << 17);
     REQUIRE(copy != NULL);
@@ -219,7 +210,7 @@ static void descriptors(void)
          barriers},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        check(&w, &rows[i]);
+        described_check(&w, &rows[i]);
 
     culv_memory_destroy(&shared_memory);
     close(fd);

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 extern const test_case deferred_cases[];
 
@@ -93,15 +94,55 @@ static void after_a_stream(void)
         REQUIRE_EQ(c.memories, 1);
         REQUIRE_EQ(c.semaphores, 1);
         REQUIRE_EQ(c.deferred, 2);
+        REQUIRE_EQ(culv_device_collect(w.device), 2);
         lib_require_driver_counts(&w, 1, 1, 1);
         lib_sleep_ms(5);
     }
     REQUIRE(!atomic_load(&o.opened)); /* all this while the gate was closed */
     REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
     lib_finish(&w, b.stream);
-    lib_settle(&w);
+    REQUIRE_EQ(culv_device_collect(w.device), 0);
     lib_require_driver_counts(&w, 0, 0, 0);
     busy_end(&w, &b);
+}
+
+static void count_warnings(void *user, culv_log_level level, const char *message)
+{
+    if (level == CULV_LOG_WARNING && strstr(message, "culv_device_collect") != NULL) ++*(int *)user;
+}
+
+/* The _after calls alone never release anything: what piles up is told of. */
+static void nobody_collects(void)
+{
+    lib_world w;
+    raw_vk_buffer vk;
+    int warnings = 0;
+    lib_open(&w);
+    raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(w.device, &caps));
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = caps.is_software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    d.log = (culv_log){.fn = count_warnings, .user = &warnings};
+    culv_device *device = NULL;
+    culv_memory *memory = NULL;
+    LIB_OK(culv_device_open_by_uuid(&caps.uuid, &d, &device));
+    culv_memory_desc m = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
+    LIB_OK(culv_memory_import_take(device, &m, &memory));
+    CUstream stream = lib_stream(&w);
+    for (int i = 1; i <= 2048; i++) {
+        culv_buffer *buffer = NULL;
+        LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+        culv_buffer_unmap_after(&buffer, stream);
+        REQUIRE_EQ(warnings, i / 1024);
+    }
+    culv_memory_destroy(&memory);
+    lib_finish(&w, stream);
+    REQUIRE_EQ(culv_device_collect(device), 0);
+    culv_device_close(&device);
+    lib_stream_destroy(&w, stream);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+    lib_close(&w);
 }
 
 /* Without one, the driver waits: the call returns when the work is done, not before. */
@@ -257,6 +298,7 @@ static void last_use_on_a_destroyed_stream(void)
 
 const test_case deferred_cases[] = {
     {.name = "deferred.after_a_stream", .run = after_a_stream},
+    {.name = "deferred.nobody_collects", .run = nobody_collects},
     {.name = "deferred.idle_stream_does_not_wait", .run = idle_stream_does_not_wait},
     {.name = "deferred.range_keeps_the_mapping", .run = deferred_range_keeps_the_mapping},
     {.name = "deferred.device_is_closed_first", .run = device_is_closed_first},

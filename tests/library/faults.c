@@ -1,6 +1,6 @@
 /* A context that a kernel's fault has broken (R2), and one that is gone (R3): all can be destroyed, nothing
  * is left. SPDX-License-Identifier: MIT */
-#include "library.h"
+#include "image_stage.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,9 +28,29 @@ typedef struct scene {
     culv_buffer *buffer, *second;
     culv_semaphore *semaphore;
     culv_vk_semaphore *made;
+    culv_vk_buffer *made_buffer;
+    culv_vk_image *made_image; /* of two levels: the array and the surface of the first are known */
     CUstream stream;
     size_t fds;
 } scene;
+
+static culv_result make_buffer(const scene *s, culv_vk_buffer **out)
+{
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = 65536,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    return culv_vk_buffer_create(s->w.attachment, &d, out);
+}
+
+static culv_result make_image(const scene *s, culv_vk_image **out)
+{
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 2, 0, NULL);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    return culv_vk_image_create(s->w.attachment, &d, out);
+}
 
 static void scene_open(scene *s)
 {
@@ -53,6 +73,10 @@ static void scene_open(scene *s)
     LIB_OK(culv_buffer_map(s->memory, NULL, &s->second));
     s->semaphore = lib_import_timeline(w, s->timeline);
     LIB_OK(culv_vk_semaphore_create(w->attachment, NULL, &s->made));
+    LIB_OK(make_buffer(s, &s->made_buffer));
+    LIB_OK(make_image(s, &s->made_image));
+    CUsurfObject surface = 0;
+    LIB_OK(culv_image_surface(culv_vk_image_cuda(s->made_image), 0, &surface));
     s->stream = lib_stream(w);
     LIB_OK(culv_semaphore_signal(s->semaphore, s->stream, 1));
     REQUIRE(raw_vk_timeline_wait(&w->vk, s->timeline, 1, 10000));
@@ -125,6 +149,12 @@ static void sticky_fault(void)
     culv_vk_semaphore *made = POISON(culv_vk_semaphore);
     BROKEN(culv_vk_semaphore_create(s.w.attachment, NULL, &made));
     REQUIRE(made == POISON(culv_vk_semaphore));
+    culv_vk_buffer *made_buffer = POISON(culv_vk_buffer);
+    BROKEN(make_buffer(&s, &made_buffer));
+    REQUIRE(made_buffer == POISON(culv_vk_buffer));
+    culv_vk_image *made_image = POISON(culv_vk_image);
+    BROKEN(make_image(&s, &made_image));
+    REQUIRE(made_image == POISON(culv_vk_image));
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
     BROKEN(culv_memory_import_take(s.w.device, &d, &memory));
     lib_fd_require_untouched(&fd);
@@ -153,6 +183,9 @@ static void sticky_fault(void)
     buffer = NULL;
     LIB_OK(culv_buffer_map(s.memory, NULL, &buffer)); /* a range of the mapping that is there */
     REQUIRE_EQ(culv_buffer_pointer(buffer), culv_buffer_pointer(s.buffer));
+    CUsurfObject surface = 0;
+    LIB_OK(culv_image_surface(culv_vk_image_cuda(s.made_image), 0, &surface));
+    REQUIRE(surface != 0);
 
     s.heard = (heard){0};
     culv_buffer_unmap(&buffer);
@@ -160,6 +193,8 @@ static void sticky_fault(void)
     culv_buffer_unmap_after(&s.second, s.stream);
     culv_semaphore_destroy_after(&s.semaphore, s.stream);
     culv_vk_semaphore_destroy(&s.made);
+    culv_vk_buffer_destroy_after(&s.made_buffer, s.stream);
+    culv_vk_image_destroy(&s.made_image);
     culv_memory_destroy(&s.memory);
     culv_memory_destroy(&unmapped);
     culv_vk_detach(&s.w.attachment);
@@ -198,6 +233,16 @@ static void primary_context_is_reset(void)
     culv_vk_semaphore *made = NULL;
     LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(s.w.attachment, NULL, &made),
                 CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
+    culv_vk_buffer *made_buffer = NULL;
+    LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(&s, &made_buffer), CULV_ERROR_DRIVER,
+                CULV_REASON_DEVICE_LOST);
+    culv_vk_image *made_image = NULL;
+    LIB_REFUSES(culv_vk_image, made_image, make_image(&s, &made_image), CULV_ERROR_DRIVER,
+                CULV_REASON_DEVICE_LOST);
+    CUarray array = NULL; /* of a level that was not asked for before */
+    LIB_ERROR(culv_image_array(culv_vk_image_cuda(s.made_image), 1, &array), CULV_ERROR_DRIVER,
+              CULV_REASON_DEVICE_LOST);
+    REQUIRE(array == NULL);
 
     /* Quiet: neither an error of this thread's nor a log line; counted. */
     s.heard = (heard){0};
@@ -206,12 +251,14 @@ static void primary_context_is_reset(void)
     culv_buffer_unmap_after(&s.second, s.stream);
     culv_semaphore_destroy(&s.semaphore);
     culv_vk_semaphore_destroy_after(&s.made, s.stream);
+    culv_vk_buffer_destroy(&s.made_buffer);
+    culv_vk_image_destroy_after(&s.made_image, s.stream);
     culv_memory_destroy(&s.memory);
     culv_vk_detach(&s.w.attachment);
     LIB_SAYS("culv_vk_semaphore_import: vk is NULL");
     REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
     culv_device_counts c = lib_counts(&s.w);
-    REQUIRE(c.late_destroys >= 4); /* mapping, import, semaphores */
+    REQUIRE(c.late_destroys >= 4); /* mappings, imports, semaphores */
     lib_require_no_objects(&s.w);
     culv_device_close(&s.w.device);
     REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
@@ -236,6 +283,8 @@ static void reset_and_closed_first(void)
     culv_semaphore_destroy_after(&s.semaphore, NULL);
     culv_buffer_unmap(&s.second);
     culv_vk_semaphore_destroy(&s.made);
+    culv_vk_image_destroy(&s.made_image);
+    culv_vk_buffer_destroy_after(&s.made_buffer, NULL);
     REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
     scene_close(&s);
     raw_cuda_require_empty(s.w.cu);

@@ -125,7 +125,7 @@ static void simulate(uint32_t f)
 static void draw(uint32_t f)
 {
     const raw_cuda *cu = s.w.cu;
-    uint32_t queue = f % s.w.vk.queue_count;
+    uint32_t queue = s.kind == BINARIES ? 0 : f % s.w.vk.queue_count; /* see binary.c */
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, queue);
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 barrier;

@@ -43,6 +43,9 @@ static const bad_info bad_infos[] = {
     BAD(INVALID, USAGE, .usage = NOUGHT),
     BAD(INVALID, USAGE,
         .usage = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT),
+    BAD(INVALID, USAGE, .initialLayout = VK_IMAGE_LAYOUT_PREINITIALIZED),
+    BAD(INVALID, EXTENT, .extent = {SIDE, SIDE, NOUGHT}),
+    BAD(INVALID, EXTENT, .arrayLayers = NOUGHT),
     BAD(UNSUPPORTED, EXTENT, .imageType = (VkImageType)NOUGHT), /* 1D */
     BAD(UNSUPPORTED, EXTENT, .imageType = VK_IMAGE_TYPE_3D),
     BAD(UNSUPPORTED, EXTENT, .imageType = VK_IMAGE_TYPE_3D, .extent = {SIDE, SIDE, 4}),
@@ -83,12 +86,13 @@ static VkImageCreateInfo spoiled(const bad_info *bad, VkExternalMemoryImageCreat
     SET_ENUM(info.format, b->format, info.format);
     SET_ENUM(info.extent.width, b->extent.width, info.extent.width);
     SET_ENUM(info.extent.height, b->extent.height, info.extent.height);
-    SET(info.extent.depth, b->extent.depth, info.extent.depth);
+    SET_ENUM(info.extent.depth, b->extent.depth, info.extent.depth);
     SET_ENUM(info.mipLevels, b->mipLevels, info.mipLevels);
-    SET(info.arrayLayers, b->arrayLayers, info.arrayLayers);
+    SET_ENUM(info.arrayLayers, b->arrayLayers, info.arrayLayers);
     SET_ENUM(info.samples, b->samples, info.samples);
     SET(info.tiling, b->tiling, info.tiling);
     SET_ENUM(info.usage, b->usage, info.usage);
+    info.initialLayout = b->initialLayout;
     return info;
 }
 
@@ -276,8 +280,16 @@ static void vulkan_says_no(void)
     stage_open(&s);
     shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &at);
     VkExternalMemoryImageCreateInfo external;
-    const VkImageCreateInfo info = right_info(&external), plain = right_info(NULL);
+    const VkImageCreateInfo info = right_info(&external);
+    VkImageCreateInfo plain = right_info(NULL);
+    const VkFormat list[] = {VK_FORMAT_R8G8B8A8_UNORM};
+    const VkImageFormatListCreateInfo formats = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO, .viewFormatCount = 1, .pViewFormats = list};
+    const VkBufferOpaqueCaptureAddressCreateInfo address = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO};
+    plain.pNext = &formats; /* the caller's chain is passed on */
     const VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                            .pNext = &address,
                                             .size = 65536,
                                             .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_desc d = culv_vk_image_desc_init();
@@ -312,12 +324,12 @@ static void vulkan_says_no(void)
         LIB_REFUSES(culv_image, mapped, culv_vk_image_map(lying, at.memory, &d, &mapped), answers[n].result,
                     answers[n].reason);
         if (n < 2) { /* Culvert allocates as Vulkan wants it */
-            lib_saw_dedicated = false;
+            lib_saw_dedicated = lib_saw_chain = false;
             LIB_OK(culv_vk_image_create(lying, &c, &made));
-            REQUIRE(lib_saw_dedicated);
-            lib_saw_dedicated = false;
+            REQUIRE(lib_saw_dedicated && lib_saw_chain);
+            lib_saw_dedicated = lib_saw_chain = false;
             LIB_OK(culv_vk_buffer_create(lying, &b, &buffer));
-            REQUIRE(lib_saw_dedicated);
+            REQUIRE(lib_saw_dedicated && lib_saw_chain);
             culv_vk_image_destroy(&made);
             culv_vk_buffer_destroy(&buffer);
         } else {

@@ -90,19 +90,32 @@ VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, u
                                .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
 }
 
+static raw_vk_image_desc callers_desc(image_origin origin, VkFormat format, uint32_t width, uint32_t height,
+                                      uint32_t levels, VkImageUsageFlags usage)
+{
+    bool dedicated = origin == CALLERS_DEDICATED;
+    return (raw_vk_image_desc){.format = format,
+                               .width = width,
+                               .height = height,
+                               .levels = levels,
+                               .usage = usage,
+                               .min_offset = dedicated ? 0 : 70000,
+                               .flags =
+                                   RAW_VK_EXPORT | RAW_VK_UNTOUCHED | (dedicated ? RAW_VK_DEDICATED : 0)};
+}
+
+bool image_origin_possible(stage *s, image_origin origin)
+{
+    const raw_vk_image_desc d = callers_desc(origin, VK_FORMAT_R8G8B8A8_UNORM, 16, 16, 1, 0);
+    return origin == CULVERTS || raw_vk_image_supported(&s->w.vk, &d);
+}
+
 static void open_callers(stage *s, shared_image *i, VkImageUsageFlags usage)
 {
     raw_vk *vk = &s->w.vk;
     bool dedicated = i->origin == CALLERS_DEDICATED;
     VkFormat format = (VkFormat)i->format.format;
-    const raw_vk_image_desc d = {.format = format,
-                                 .width = i->width,
-                                 .height = i->height,
-                                 .levels = i->levels,
-                                 .usage = usage,
-                                 .min_offset = dedicated ? 0 : 70000,
-                                 .flags =
-                                     RAW_VK_EXPORT | RAW_VK_UNTOUCHED | (dedicated ? RAW_VK_DEDICATED : 0)};
+    const raw_vk_image_desc d = callers_desc(i->origin, format, i->width, i->height, i->levels, usage);
     if (!raw_vk_image_supported(vk, &d)) SKIP("no such image can be exported here");
     raw_vk_image_create(vk, &d, &i->caller);
     i->image = i->caller.image;

@@ -50,6 +50,8 @@ typedef struct shared_image {
     size_t size;
 } shared_image;
 
+/* Whether this Vulkan exports images of that origin. */
+bool image_origin_possible(stage *s, image_origin origin);
 /* What vkCreateImage is called with: 2D, OPTIMAL, exclusive. `external` goes into its chain unless NULL. */
 VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, uint32_t levels,
                              VkImageUsageFlags usage, VkExternalMemoryImageCreateInfo *external);

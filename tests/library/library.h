@@ -157,8 +157,10 @@ typedef struct lib_lies {
 } lib_lies;
 
 extern lib_lies lib_lying;
-extern bool
-    lib_saw_dedicated; /* the last vkAllocateMemory by this loader had VkMemoryDedicatedAllocateInfo */
+/* By this loader: the last vkAllocateMemory had VkMemoryDedicatedAllocateInfo; the last vkCreateBuffer or
+ * vkCreateImage had Culvert's structure in its chain, and VkBufferOpaqueCaptureAddressCreateInfo or
+ * VkImageFormatListCreateInfo. */
+extern bool lib_saw_dedicated, lib_saw_chain;
 VkPhysicalDevice lib_stranger(void);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, const char *name);
 

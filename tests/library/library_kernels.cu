@@ -25,7 +25,8 @@ CULV_KERNEL void library_poke(CULV_GRID unsigned *address, unsigned value)
 /* Byte b of texel (x, y), as lib_texel_byte() says it: no float that texels hold is an infinity or a NaN. */
 static __device__ __forceinline__ unsigned char library_byte(int x, int y, int b, unsigned seed)
 {
-    unsigned h = (unsigned)x * 73856093u + (unsigned)y * 19349663u + (unsigned)b * 83492791u + seed * 2654435761u;
+    unsigned h =
+        (unsigned)x * 73856093u + (unsigned)y * 19349663u + (unsigned)b * 83492791u + seed * 2654435761u;
     return (unsigned char)(0x20u + (h >> 13 & 0x3fu));
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 lib_lies lib_lying;
-bool lib_saw_dedicated;
+bool lib_saw_dedicated, lib_saw_chain;
 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_groups(VkInstance instance, uint32_t *count,
                                                    VkPhysicalDeviceGroupProperties *groups)
@@ -162,14 +162,37 @@ static VKAPI_ATTR void VKAPI_CALL lying_image_requirements(VkDevice device,
     require_dedicated(out);
 }
 
+static bool has(const void *chain, VkStructureType type)
+{
+    for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
+        if (s->sType == type) return true;
+    return false;
+}
+
+/* These remember what the caller's chain brought along. */
+static VKAPI_ATTR VkResult VKAPI_CALL lying_create_buffer(VkDevice device, const VkBufferCreateInfo *info,
+                                                          const VkAllocationCallbacks *callbacks,
+                                                          VkBuffer *out)
+{
+    lib_saw_chain = has(info->pNext, VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO) &&
+                    has(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
+    return vkCreateBuffer(device, info, callbacks, out);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL lying_create_image(VkDevice device, const VkImageCreateInfo *info,
+                                                         const VkAllocationCallbacks *callbacks, VkImage *out)
+{
+    lib_saw_chain = has(info->pNext, VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO) &&
+                    has(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
+    return vkCreateImage(device, info, callbacks, out);
+}
+
 /* Remembers whether the allocation was a dedicated one. */
 static VKAPI_ATTR VkResult VKAPI_CALL lying_allocate(VkDevice device, const VkMemoryAllocateInfo *info,
                                                      const VkAllocationCallbacks *callbacks,
                                                      VkDeviceMemory *out)
 {
-    lib_saw_dedicated = false;
-    for (const VkBaseInStructure *s = info->pNext; s != NULL; s = s->pNext)
-        if (s->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO) lib_saw_dedicated = true;
+    lib_saw_dedicated = has(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
     return vkAllocateMemory(device, info, callbacks, out);
 }
 
@@ -200,6 +223,8 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lying_device_proc(VkDevice devic
         return (PFN_vkVoidFunction)lying_requirements;
     if (lib_lying.requires_dedicated && strcmp(name, "vkGetImageMemoryRequirements2") == 0)
         return (PFN_vkVoidFunction)lying_image_requirements;
+    if (strcmp(name, "vkCreateBuffer") == 0) return (PFN_vkVoidFunction)lying_create_buffer;
+    if (strcmp(name, "vkCreateImage") == 0) return (PFN_vkVoidFunction)lying_create_image;
     if (strcmp(name, "vkAllocateMemory") == 0) return (PFN_vkVoidFunction)lying_allocate;
     if (lib_lying.memory_fd_fails && strcmp(name, "vkGetMemoryFdKHR") == 0)
         return (PFN_vkVoidFunction)lying_memory_fd;

@@ -158,6 +158,7 @@ static void buffer_is_like_the_callers(void)
     for (uint32_t i = 0; i < w.vk.queue_count; i++)
         families[i] = i;
     VkBufferCreateInfo info = buffer_info(BYTES);
+    info.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT; /* which its memory must allow */
     if (w.vk.queue_count > 1) {
         info.sharingMode = VK_SHARING_MODE_CONCURRENT;
         info.queueFamilyIndexCount = w.vk.queue_count;
@@ -176,6 +177,9 @@ static void buffer_is_like_the_callers(void)
     VkBufferView view = VK_NULL_HANDLE;
     VK_OK(vkCreateBufferView(w.vk.device, &view_info, NULL, &view));
     vkDestroyBufferView(w.vk.device, view, NULL);
+    const VkBufferDeviceAddressInfo address = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                               .buffer = culv_vk_buffer_handle(made)};
+    REQUIRE(vkGetBufferDeviceAddress(w.vk.device, &address) != 0);
     culv_vk_buffer_destroy(&made);
 
     culv_vk_image *image = make_image(&w);
@@ -390,11 +394,50 @@ static void destroyed_with_work_pending(void)
     stage_close(&s);
 }
 
+/* R8: a capture in global mode goes on, whatever is made, asked for and given up meanwhile. */
+static void capture_is_left_alone(void)
+{
+    lib_world w;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
+        SKIP("this driver does not capture streams");
+    CUstream captured = lib_stream(&w), other = lib_stream(&w);
+    CUgraph graph = NULL;
+    CUcontext before = lib_enter(&w);
+    CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    for (int turn = 0; turn < 2; turn++) {
+        culv_vk_buffer *buffer = make_buffer(&w, BYTES);
+        culv_vk_image *image = make_image(&w);
+        CUarray array = NULL;
+        CUsurfObject surface = 0;
+        LIB_OK(culv_image_array(culv_vk_image_cuda(image), 1, &array));
+        LIB_OK(culv_image_surface(culv_vk_image_cuda(image), 1, &surface));
+        if (turn == 0) {
+            culv_vk_buffer_destroy(&buffer);
+            culv_vk_image_destroy(&image);
+        } else {
+            culv_vk_buffer_destroy_after(&buffer, other);
+            culv_vk_image_destroy_after(&image, captured); /* its event must not become part of the graph */
+        }
+    }
+    (void)lib_counts(&w);
+    CU_OK(cu->StreamEndCapture(captured, &graph));
+    REQUIRE(graph != NULL);
+    CU_OK(cu->GraphDestroy(graph));
+    lib_leave(&w, before);
+    lib_settle(&w);
+    lib_stream_destroy(&w, captured);
+    lib_stream_destroy(&w, other);
+    lib_close(&w);
+}
+
 static const test_case cases[] = {
     {.name = "made.buffer_both_ways", .run = buffer_both_ways},
     {.name = "made.buffer_in_host_visible_memory", .run = buffer_in_host_visible_memory},
     {.name = "made.buffer_is_like_the_callers", .run = buffer_is_like_the_callers},
     {.name = "made.image_without_surfaces", .run = image_without_surfaces},
+    {.name = "made.during_a_capture", .run = capture_is_left_alone},
     {.name = "given_up.nothing", .run = nothing_to_give_up},
     {.name = "given_up.borrowed_sides_are_refused", .run = borrowed_sides_are_refused},
     {.name = "given_up.any_order", .run = any_order},

@@ -96,6 +96,8 @@ static void too_big(void)
     culv_vk_buffer *made = NULL;
     static const VkDeviceSize sizes[] = {UINT64_C(1) << 50, UINT64_C(1) << 62, UINT64_MAX - 4095, UINT64_MAX};
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
+        if (n >= 2 && !w.cu->software)
+            break; /* no driver owes an answer to a size that its sums cannot hold */
         const VkBufferCreateInfo info = {
             .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = sizes[n], .usage = usage};
         culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();

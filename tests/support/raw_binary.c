@@ -47,9 +47,10 @@ int raw_binary_fd(raw_vk *vk, const raw_binary *binary)
 
 void raw_binary_destroy(raw_vk *vk, raw_binary *binary)
 {
-    if (binary->vk != VK_NULL_HANDLE)
+    if (binary->vk != VK_NULL_HANDLE) {
+        raw_vk_idle(vk); /* the submissions that name it are over, and known to be */
         raw_vk_semaphore_destroy(vk, binary->vk);
-    else
+    } else
         close(binary->peer);
     *binary = (raw_binary){.vk = VK_NULL_HANDLE, .peer = -1};
 }

@@ -213,7 +213,8 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
     VkPhysicalDeviceVulkan12Features features12 = {.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                    .pNext = &features13,
-                                                   .timelineSemaphore = VK_TRUE};
+                                                   .timelineSemaphore = VK_TRUE,
+                                                   .bufferDeviceAddress = VK_TRUE};
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &features12,
                                      .queueCreateInfoCount = vk->queue_count,
