@@ -176,6 +176,14 @@ struct culv_semaphore {
     culvi_retired retired;
 };
 
+/* The highest value that is known of a timeline. In the frame path. */
+static inline uint64_t culvi_semaphore_last(const culv_semaphore *semaphore)
+{
+    uint64_t noted = atomic_load_explicit(&semaphore->noted, memory_order_relaxed);
+    uint64_t signalled = atomic_load_explicit(&semaphore->signalled, memory_order_relaxed);
+    return noted > signalled ? noted : signalled;
+}
+
 /* Who has signalled a binary semaphore without a wait since. */
 enum { CULVI_UNSIGNALLED = 0, CULVI_SIGNALLED_BY_CUDA = 1, CULVI_SIGNALLED_BY_PEER = 2 };
 

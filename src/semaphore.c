@@ -162,10 +162,8 @@ void culv_semaphore_note_value(culv_semaphore *semaphore, uint64_t value)
 
 uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore)
 {
-    if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE) return 0;
-    uint64_t noted = atomic_load_explicit(&semaphore->noted, memory_order_relaxed);
-    uint64_t signalled = atomic_load_explicit(&semaphore->signalled, memory_order_relaxed);
-    return noted > signalled ? noted : signalled;
+    return semaphore != NULL && semaphore->type == CULV_SEMAPHORE_TIMELINE ? culvi_semaphore_last(semaphore)
+                                                                           : 0;
 }
 
 /* The semaphore a note is about; NULL with the result set otherwise. */

@@ -49,8 +49,9 @@ static culv_result reserve(const culv_semaphore_point *point, direction way)
 {
     culv_semaphore *semaphore = point->semaphore;
     if (semaphore->type == CULV_SEMAPHORE_TIMELINE) {
-        uint64_t last = culv_semaphore_last_value(semaphore);
-        return way == WAIT || point->value > last ? CULV_OK : refuse_value(semaphore, point->value, last);
+        if (way == WAIT) return CULV_OK;
+        uint64_t last = culvi_semaphore_last(semaphore);
+        return point->value > last ? CULV_OK : refuse_value(semaphore, point->value, last);
     }
     if (point->value != 0)
         return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
