@@ -144,10 +144,18 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     return CULV_OK;
 }
 
+/* The array first: its destruction waits for the context's work, that of a surface does not (measured), so no
+ * surface goes while a kernel may still use it. */
 static bool release_image(culv_device *device, culvi_retired *self, bool last_try)
 {
     culv_image *image = CULVI_CONTAINER(self, culv_image, retired);
     culv_memory *memory = image->memory;
+    if (image->array != NULL) {
+        CUresult r = CULVI_RELEASE(device, cuMipmappedArrayDestroy, (image->array));
+        if (!culvi_release_done(device, "cuMipmappedArrayDestroy", r, last_try)) return false;
+        image->array = NULL;
+        device->counts.mappings--;
+    }
     for (uint32_t i = 0; i < image->mip_levels; i++) {
         CUsurfObject surface = atomic_load_explicit(&image->levels[i].surface, memory_order_relaxed);
         if (surface == 0) continue;
@@ -155,9 +163,6 @@ static bool release_image(culv_device *device, culvi_retired *self, bool last_tr
         if (!culvi_release_done(device, "cuSurfObjectDestroy", r, last_try)) return false;
         atomic_store_explicit(&image->levels[i].surface, 0, memory_order_relaxed);
     }
-    CUresult r = CULVI_RELEASE(device, cuMipmappedArrayDestroy, (image->array));
-    if (!culvi_release_done(device, "cuMipmappedArrayDestroy", r, last_try)) return false;
-    device->counts.mappings--;
     memory->refs--;
     culvi_free(image);
     culvi_memory_settle(memory, true, last_try);

@@ -3,8 +3,8 @@
  *
  * Why no deferral without a stream: the only event over a whole context, cuCtxRecordEvent, invalidates every
  * stream capture in the context, in relaxed mode too (measured, docs/nvidia-measured.md), which R8 forbids.
- * Releasing at once is safe there: cuMemFree and cuDestroyExternalSemaphore wait for the work that uses what
- * they release (measured). SPDX-License-Identifier: MIT */
+ * Releasing at once is safe there: cuMemFree, cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for
+ * the work that uses what they release (measured). SPDX-License-Identifier: MIT */
 #include "object.h"
 
 #include <inttypes.h>
@@ -35,8 +35,8 @@ static void destroy_event(culv_device *device, culvi_retired *object)
     object->event = NULL;
 }
 
-/* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at once: the
- * driver then waits by itself. In the device's context. */
+/* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at the next sweep,
+ * in which the driver then waits by itself. In the device's context. */
 static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
 {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -45,7 +45,8 @@ static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
     if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
         /* An event recorded now would become part of the caller's graph. */
         culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "the stream of last use %p is being captured: not deferred", (void *)last_use);
+                  "the stream of last use %p is being captured: the release will wait for all CUDA work",
+                  (void *)last_use);
         return;
     }
     r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
@@ -114,14 +115,14 @@ void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use,
     CUresult entered = culvi_enter_quietly(device, &scope);
     if (entered == CUDA_SUCCESS && has_last_use) mark(device, object, last_use);
     culvi_keep(device, object);
-    if (object->event != NULL && device->counts.deferred % MANY == 0)
+    if (has_last_use && device->counts.deferred % MANY == 0)
         culvi_log(&device->voice, CULV_LOG_WARNING,
                   "%" PRIu64 " objects that were given up by ..._after() calls are not released yet; call "
                   "culv_device_collect() now and then, where waiting does no harm",
                   device->counts.deferred);
-    if (entered == CUDA_SUCCESS && object->event != NULL)
-        culvi_leave(device,
-                    &scope); /* deferred: what else is due may wait at the driver, and this must not */
+    /* With a last use this must not wait, as a release of it or of what else is due may. */
+    if (entered == CUDA_SUCCESS && has_last_use)
+        culvi_leave(device, &scope);
     else
         sweep_now(device, &scope, entered);
 }

@@ -99,7 +99,9 @@ culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstre
         uintptr_t key = (uintptr_t)stream;
         atomic_compare_exchange_strong(&slots[i], &key, 0);
     }
-    culv_result result = culvi_enter_stream(device, object, stream, &pushed);
-    if (result == CULV_OK) culvi_leave_frame(device, pushed);
+    const char *call = NULL;
+    if (culvi_enter_frame(device, &pushed, &call) != CUDA_SUCCESS) return CULV_OK; /* the refusal says more */
+    culv_result result = check_stream(device, object, stream);
+    culvi_leave_frame(device, pushed);
     return result;
 }

@@ -144,9 +144,11 @@ CULV_API culv_result culv_device_get_counts(culv_device *device, culv_device_cou
 /** Releases what the ..._after() calls have deferred and the GPU is done with, and returns how many objects
  *  are deferred still; 0 for NULL. Those calls never release anything themselves, since the driver may wait
  *  while it releases: a program that gives up objects by them alone calls this now and then, where a wait
- *  does no harm (between scenes, after a resize, once a second), or it holds their memory until the device goes.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1.  Source: measured, docs/nvidia-measured.md:
- *  cuMemFree of a mapping, cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for the context. */
+ *  does no harm (between scenes, after a resize, once a second), or it holds their memory until the device
+ *  goes.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1.  Source: measured, docs/nvidia-
+ *  measured.md: cuMemFree of a mapping, cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for
+ *  the context. */
 CULV_API uint64_t culv_device_collect(culv_device *device);
 
 /** Nonzero when the software twin serves the device; 0 for NULL.

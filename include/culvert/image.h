@@ -69,14 +69,14 @@ CULV_API void culv_image_unmap_after(culv_image **image, CUstream last_use);
 CULV_API CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
 /** The CUDA array of a mip level, for copies (cuMemcpy2D, cuMemcpy3D). Asked of the driver once, then kept.
- *  Errors: INVALID (LEVEL), DRIVER, ASYNC.  Ownership: Culvert's, valid until the image is given up; never
- *  destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMipmappedArrayGetLevel. */
+ *  Errors: INVALID (LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the image is
+ *  given up; never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_API culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out);
 
 /** The surface object of a mip level, which kernels read and write. Made at the first call, then kept.
- *  Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces), DRIVER, ASYNC.  Ownership:
- *  Culvert's, valid until the image is given up; never destroy it.  Threads: any.  Since: 0.1.  Source:
- *  cuda.h, cuSurfObjectCreate. */
+ *  Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces), DRIVER, ASYNC, OUT_OF_MEMORY.
+ *  Ownership: Culvert's, valid until the image is given up; never destroy it.  Threads: any.  Since: 0.1.
+ *  Source: cuda.h, cuSurfObjectCreate. */
 CULV_API culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out);
 
 /** The extent of a mip level in texels: max(1, size >> level). Both outputs may be NULL.

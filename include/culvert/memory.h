@@ -108,7 +108,8 @@ CULV_API void culv_buffer_unmap(culv_buffer **buffer);
 /** As culv_buffer_unmap(), but DEFERS and never waits: the driver's mapping is released once `last_use` has
  *  done what was submitted to it so far, at a later culv_device_collect(), culv_buffer_unmap(),
  *  culv_semaphore_destroy() or culv_device_get_counts(), or with the device: those may wait at the driver.
- *  The stream must be of the device's context, and not be in capture (then it is not deferred).
+ *  The stream must be of the device's context. Where it is in capture, nothing can be recorded on it: the
+ *  release then waits for all CUDA work.
  *  Errors: none.  Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1 */
 CULV_API void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);

@@ -76,9 +76,10 @@ CULV_API void culv_semaphore_destroy(culv_semaphore **semaphore);
 /** As culv_semaphore_destroy(), but DEFERS and never waits: the driver's import is released once `last_use`
  *  has done what was submitted to it so far, at a later culv_device_collect(), culv_buffer_unmap(),
  *  culv_semaphore_destroy() or culv_device_get_counts(), or with the device: those may wait at the driver.
- *  The stream must be of the device's context, and not be in capture (then it is not deferred).
- *  Errors: none.  Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on this
- *  object.  Since: 0.1 */
+ *  The stream must be of the device's context. Where it is in capture, nothing can be recorded on it: the
+ *  release then waits for all CUDA work.
+ *  Errors: none.  Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on
+ *  this object.  Since: 0.1 */
 CULV_API void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use);
 
 /** Makes `stream` signal the semaphore when it gets there: sets a timeline to `value`, or a binary one to

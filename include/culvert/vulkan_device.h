@@ -118,8 +118,9 @@ CULV_API culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_
 
 /** Attaches the caller's VkDevice to the device that is the same GPU.
  *  Errors: INVALID (DEVICE_MISMATCH, DEVICE_GROUP, EXTENSION_MISSING, LAYER_MISSING, VULKAN_VERSION ...),
- *  DRIVER, OUT_OF_MEMORY.  Ownership: the Vulkan handles stay yours and must outlive *out, which is yours,
- *  for culv_vk_detach().  Threads: any.  Since: 0.1 */
+ *  UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0), DRIVER, OUT_OF_MEMORY.  Ownership: the Vulkan
+ *  handles stay yours and must outlive *out, which is yours, for culv_vk_detach().  Threads: any.  Since:
+ *  0.1 */
 CULV_API culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_vk **out);
 
 /** Gives the attachment up and sets *vk to NULL; NULL, or a pointer to NULL, is a no-op. Imports live on.

@@ -112,17 +112,17 @@ CULV_API culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_des
  *  levels are those of the VkImageCreateInfo, never of a view; tiling, samples, flags, dedication and
  *  whether the device exports such images are checked first, since CUDA's driver checks none of it.
  *  Errors: INVALID (TILING, USAGE, EXTENT, RANGE, DEDICATED, NOT_EXPORTABLE, DEVICE_MISMATCH ...),
- *  UNSUPPORTED (FORMAT, EXTENT), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: the VkImage stays yours; *out is
- *  yours, for culv_image_unmap().  Threads: any.  Since: 0.1.  Source: CUDA guide 3.2.16, "Mapping
- *  mipmapped arrays"; VkExternalImageFormatProperties. */
+ *  UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: the VkImage
+ *  stays yours; *out is yours, for culv_image_unmap().  Threads: any.  Since: 0.1.  Source: CUDA guide
+ *  3.2.16, "Mapping mipmapped arrays"; VkExternalImageFormatProperties. */
 CULV_API culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
                                        culv_image **out);
 
 /** Makes a buffer with exportable memory of its own, imports that into CUDA and maps it: all or nothing.
- *  Errors: INVALID (SIZE, USAGE: sparse or protected; NOT_EXPORTABLE, MEMORY_TYPE), DRIVER (a Vulkan or CUDA
- *  call failed), ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_vk_buffer_destroy(); it keeps the
- *  attachment alive, and your VkDevice must outlive it.  Threads: any.  Since: 0.1.  Source:
- *  VkExportMemoryAllocateInfo, VkMemoryDedicatedRequirements. */
+ *  Errors: INVALID (SIZE, USAGE: sparse or protected; MEMORY_TYPE), UNSUPPORTED (NOT_EXPORTABLE), DRIVER
+ *  (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for
+ *  culv_vk_buffer_destroy(); it keeps the attachment alive, and your VkDevice must outlive it.  Threads:
+ *  any.  Since: 0.1.  Source: VkExportMemoryAllocateInfo, VkMemoryDedicatedRequirements. */
 CULV_API culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc *desc,
                                            culv_vk_buffer **out);
 
@@ -155,7 +155,7 @@ CULV_API culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer);
 
 /** Makes an image with exportable memory of its own, imports that into CUDA and maps it: all or nothing. Its
  *  layout is UNDEFINED: before CUDA's first use, record culv_vk_image_release_barrier2() with `discard`.
- *  Errors: INVALID (TILING, USAGE, EXTENT, NOT_EXPORTABLE, MEMORY_TYPE ...), UNSUPPORTED (FORMAT, EXTENT),
+ *  Errors: INVALID (TILING, USAGE, EXTENT, MEMORY_TYPE ...), UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE),
  *  DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for
  *  culv_vk_image_destroy(); it keeps the attachment alive, and your VkDevice must outlive it.  Threads: any.
  *  Since: 0.1.  Source: VkExportMemoryAllocateInfo, VkExternalImageFormatProperties. */

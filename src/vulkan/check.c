@@ -95,12 +95,20 @@ culv_result culvi_vk_check_buffer(const culv_vk *vk, const char *label, const Vk
                           "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer");
     VkBufferCreateFlags refused = VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
                                   VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT |
-                                  VK_BUFFER_CREATE_SPARSE_ALIASED_BIT | VK_BUFFER_CREATE_PROTECTED_BIT;
+                                  VK_BUFFER_CREATE_SPARSE_ALIASED_BIT | VK_BUFFER_CREATE_PROTECTED_BIT |
+                                  VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
     if (info->flags & refused)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "VkBufferCreateInfo::flags is %#" PRIx32
+            "; sparse and protected buffers have no one allocation that CUDA could map, and addresses "
+            "are not replayed",
+            info->flags);
+    /* VkBufferUsageFlags2CreateInfo (Vulkan 1.4), which these headers may not have: it would replace `usage`. */
+    if (find(info->pNext, (VkStructureType)1000470006) != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "VkBufferCreateInfo::flags is %#" PRIx32
-                          "; sparse and protected buffers have no one allocation that CUDA could map",
-                          info->flags);
+                          "the pNext chain has a VkBufferUsageFlags2CreateInfo; say the usage in "
+                          "VkBufferCreateInfo::usage");
     if (find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) != NULL)
         return refuse_chain(voice, label, "Buffer");
     VkPhysicalDeviceExternalBufferInfo query = {.sType =

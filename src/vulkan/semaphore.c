@@ -22,20 +22,29 @@ static culv_result check_type(const culv_vk *vk, const char *label, const char *
     return CULV_OK;
 }
 
+static PFN_vkGetSemaphoreCounterValue counter_function(const culv_vk *vk)
+{
+    return vk->table.vkGetSemaphoreCounterValue != NULL ? vk->table.vkGetSemaphoreCounterValue
+                                                        : vk->table.vkGetSemaphoreCounterValueKHR;
+}
+
+/* As far as the device's functions tell it. */
+static culv_result check_timelines(const culv_vk *vk, const char *label)
+{
+    if (counter_function(vk) != NULL) return CULV_OK;
+    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+                      "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
+                      "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
+}
+
 static culv_result read_counter(const culv_vk *vk, const char *label, VkSemaphore semaphore, uint64_t *out)
 {
-    const culvi_voice *voice = &vk->device->voice;
-    PFN_vkGetSemaphoreCounterValue get_counter = vk->table.vkGetSemaphoreCounterValue != NULL
-                                                     ? vk->table.vkGetSemaphoreCounterValue
-                                                     : vk->table.vkGetSemaphoreCounterValueKHR;
-    if (get_counter == NULL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
-                          "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
-                          "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
-    VkResult r = get_counter(vk->vk_device, semaphore, out);
+    culv_result result = check_timelines(vk, label);
+    if (result != CULV_OK) return result;
+    VkResult r = counter_function(vk)(vk->vk_device, semaphore, out);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(voice, label, r, "vkGetSemaphoreCounterValue", CULV_REASON_DRIVER_REFUSED,
-                         "the timeline's counter could not be read");
+    return culvi_fail_vk(&vk->device->voice, label, r, "vkGetSemaphoreCounterValue",
+                         CULV_REASON_DRIVER_REFUSED, "the timeline's counter could not be read");
 }
 
 /* Exports the semaphore and imports it. */
@@ -114,7 +123,8 @@ static culv_result create(culv_vk_semaphore *s, const culv_vk_semaphore_create_d
     culv_vk *vk = s->vk;
     VkSemaphoreType type =
         d->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE;
-    culv_result result = check_exportable(vk, d->label, type);
+    culv_result result = type == VK_SEMAPHORE_TYPE_TIMELINE ? check_timelines(vk, d->label) : CULV_OK;
+    if (result == CULV_OK) result = check_exportable(vk, d->label, type);
     if (result != CULV_OK) return result;
     VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = type,

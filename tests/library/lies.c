@@ -219,6 +219,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_semaphore_fd(VkDevice device, const 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lying_device_proc(VkDevice device, const char *name)
 {
     if (lib_lying.missing != NULL && strcmp(name, lib_lying.missing) == 0) return NULL;
+    if (lib_lying.no_timelines && strncmp(name, "vkGetSemaphoreCounterValue", 26) == 0) return NULL;
     if (lib_lying.requires_dedicated && strcmp(name, "vkGetBufferMemoryRequirements2") == 0)
         return (PFN_vkVoidFunction)lying_requirements;
     if (lib_lying.requires_dedicated && strcmp(name, "vkGetImageMemoryRequirements2") == 0)

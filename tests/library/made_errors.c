@@ -18,6 +18,8 @@ static void buffers(void)
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     const VkBufferOpaqueCaptureAddressCreateInfo harmless = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO, .pNext = &external};
+    /* VkBufferUsageFlags2CreateInfo, which older headers lack. */
+    const VkBaseInStructure usage2 = {.sType = (VkStructureType)1000470006};
     const struct {
         const void *chain;
         VkStructureType type;
@@ -38,6 +40,9 @@ static void buffers(void)
          CULV_REASON_USAGE},
         {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_PROTECTED_BIT, 4096, usage,
          CULV_REASON_USAGE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT, 4096,
+         usage, CULV_REASON_USAGE},
+        {&usage2, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_USAGE},
         {&external, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
         {&harmless, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
     };

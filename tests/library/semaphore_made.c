@@ -229,6 +229,25 @@ static void many(void)
     lib_close(&w);
 }
 
+/* Such devices may be attached, for binary semaphores and memory. */
+static void device_without_timelines(void)
+{
+    lib_world w;
+    culv_vk *vk = NULL;
+    culv_vk_semaphore *made = NULL;
+    lib_open(&w);
+    culv_vk_desc d = lib_vk_desc(&w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    lib_lying = (lib_lies){.no_timelines = true};
+    LIB_OK(culv_vk_attach(w.device, &d, &vk));
+    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made), CULV_ERROR_INVALID,
+                CULV_REASON_EXTENSION_MISSING);
+    LIB_SAYS("timelineSemaphore");
+    culv_vk_detach(&vk);
+    lib_lying = (lib_lies){0};
+    lib_close(&w);
+}
+
 const test_case semaphore_made_cases[] = {
     {.name = "made.use", .run = use},
     {.name = "made.initial_value", .run = initial_value},
@@ -236,5 +255,6 @@ const test_case semaphore_made_cases[] = {
     {.name = "made.any_order", .run = any_order},
     {.name = "made.destroyed_while_cuda_uses_it", .run = destroyed_while_cuda_uses_it, .time_limit = 20},
     {.name = "made.many", .run = many},
+    {.name = "made.device_without_timelines", .run = device_without_timelines},
     {.name = NULL},
 };
