@@ -142,6 +142,7 @@ typedef struct lib_lies {
     uint8_t uuid_xor;     /* spoils each device's UUID */
     VkPhysicalDevice
         stranger_like;            /* lists a first device that is this one, but for a UUID that is nobody's */
+    bool no_timelines;            /* the device lacks their functions */
     bool requires_dedicated;      /* of every buffer and image */
     bool dedicated_only;          /* the same, by what can be exported */
     bool exports_nothing;         /* no buffer and no image */
