@@ -46,9 +46,7 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
                           " bytes; the offset is the memoryOffset of vkBindBufferMemory",
                           d.size, d.offset, memory->size);
     culv_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL)
-        return culvi_fail(&device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                          "out of host memory");
+    if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
     culvi_mutex_lock(&device->lock);
     result = map_whole(memory);
     if (result != CULV_OK) {
@@ -60,7 +58,6 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
     memory->buffers++;
     device->counts.buffers++;
     buffer->memory = memory;
-    buffer->offset = d.offset;
     buffer->size = d.size != 0 ? d.size : memory->size - d.offset;
     buffer->pointer = memory->base + d.offset;
     culvi_label_set(buffer->label, label);

@@ -168,9 +168,7 @@ static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe, co
     if (count <= 0) return CULV_OK;
     size_t total = probe->num_devices + (size_t)count;
     culvi_cuda_device *devices = culvi_alloc(total * sizeof *devices);
-    if (devices == NULL)
-        return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                          "out of host memory");
+    if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
     if (probe->num_devices > 0) memcpy(devices, probe->devices, probe->num_devices * sizeof *devices);
     culvi_free(probe->devices);
     probe->devices = devices;
@@ -195,8 +193,7 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         probe->drivers[i] = culvi_cuda_open(driver, &text, &reason);
         if (probe->drivers[i] == NULL && reason == CULV_REASON_HOST_MEMORY) {
             culvi_probe_close(probe);
-            return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                              "out of host memory");
+            return culvi_fail_host_memory(voice, NULL);
         }
         if (probe->drivers[i] == NULL) {
             culvi_text_add(&text, "; ");

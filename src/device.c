@@ -197,8 +197,7 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culv
     }
     culv_device *device = culvi_alloc(sizeof *device);
     if (device == NULL) {
-        result =
-            culvi_fail(&voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, "out of host memory");
+        result = culvi_fail_host_memory(&voice, NULL);
         goto close_probe;
     }
     atomic_init(&device->refs, 1);

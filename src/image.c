@@ -114,9 +114,7 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     result = check_desc(memory, format, &d, label);
     if (result != CULV_OK) return result;
     culv_image *image = culvi_alloc(sizeof *image + d.mip_levels * sizeof image->levels[0]);
-    if (image == NULL)
-        return culvi_fail(&device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                          "out of host memory");
+    if (image == NULL) return culvi_fail_host_memory(&device->voice, label);
     image->memory = memory;
     image->format = format->format;
     image->width = d.width;

@@ -107,9 +107,7 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
     result = check_desc(device, &import, &d);
     if (result != CULV_OK) return result;
     culv_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL)
-        return culvi_fail(&device->voice, d.label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                          "out of host memory");
+    if (memory == NULL) return culvi_fail_host_memory(&device->voice, d.label);
     memory->device = device;
     memory->size = d.size;
     memory->dedicated = d.dedicated != 0;

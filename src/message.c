@@ -111,10 +111,9 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
     memset(local, 0, size);
     memcpy(local, &size, sizeof size);
     if (desc == NULL) return CULV_OK;
+    culv_result result = culvi_struct_check(voice, desc, name);
+    if (result != CULV_OK) return result;
     memcpy(&given, desc, sizeof given);
-    if (given < 2 * sizeof(size_t) || given > 65536)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
-                          "%s.struct_size is %zu; start from %s_init(), which sets it", name, given, name);
     for (size_t i = size; i < given;
          i++) /* a later version of the struct, using what this library does not know */
         if (((const unsigned char *)desc)[i] != 0)
@@ -233,6 +232,11 @@ culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result
     record(voice, object, result, reason, CULV_API_NONE, 0, "", format, args);
     va_end(args);
     return result;
+}
+
+culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object)
+{
+    return culvi_fail(voice, object, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, "out of host memory");
 }
 
 culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,

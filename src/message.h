@@ -38,6 +38,9 @@ culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv
                               culv_reason reason, culv_api api, int64_t code, const char *call,
                               const char *format, ...) CULVI_PRINTF(8, 9);
 
+/* An allocation of Culvert's own failed. */
+culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object);
+
 /* A bounded text that is appended to; what does not fit is cut. */
 typedef struct culvi_text {
     char *data;

@@ -135,7 +135,6 @@ void culvi_memory_settle(culv_memory *memory, bool entered, bool last_try);
 
 struct culv_buffer {
     culv_memory *memory;
-    uint64_t offset;
     uint64_t size;
     CUdeviceptr pointer;
     bool owned; /* by an object of Culvert's, which unmaps it */

@@ -75,9 +75,7 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
     result = check_desc(device, &import, &d);
     if (result != CULV_OK) return result;
     culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL)
-        return culvi_fail(&device->voice, d.label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                          "out of host memory");
+    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d.label);
     semaphore->device = device;
     semaphore->type = d.type;
     semaphore->untracked = d.untracked != 0;

@@ -47,8 +47,6 @@ static void remember(culv_device *device, CUstream stream)
 /* Whether a stream is of the device. In the device's context. */
 static culv_result check_stream(culv_device *device, const char *object, CUstream stream)
 {
-    /* The default streams are those of the context that is current now. */
-    if (is_default(stream)) return CULV_OK;
     CUdevice actual = -1;
     CUcontext context = NULL;
     const char *call = "cuStreamGetCtx";
@@ -84,10 +82,13 @@ culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
                                "the device's context could not be made current");
-    culv_result result = culvi_stream_known(device, stream) ? CULV_OK : check_stream(device, object, stream);
-    if (result == CULV_OK && !is_default(stream) && !culvi_stream_known(device, stream))
+    /* The default streams are those of the context that is current now. */
+    if (is_default(stream) || culvi_stream_known(device, stream)) return CULV_OK;
+    culv_result result = check_stream(device, object, stream);
+    if (result == CULV_OK)
         remember(device, stream);
-    if (result != CULV_OK) culvi_leave_frame(device, *pushed);
+    else
+        culvi_leave_frame(device, *pushed);
     return result;
 }
 

@@ -97,9 +97,7 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_desc.%s is NULL", missing);
     culv_vk *vk = culvi_alloc(sizeof *vk);
-    if (vk == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                          "out of host memory");
+    if (vk == NULL) return culvi_fail_host_memory(voice, d.label);
     vk->device = device;
     vk->physical_device = d.physical_device;
     vk->vk_device = d.device;

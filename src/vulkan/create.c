@@ -135,12 +135,6 @@ static culv_result null_argument(const culv_vk *vk, const char *call, const void
                                      : "out");
 }
 
-static culv_result out_of_memory(const culv_vk *vk, const char *label)
-{
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                      "out of host memory");
-}
-
 /* Buffers ------------------------------------------------------------------------------------------------- */
 
 static culv_result create_buffer(culv_vk_buffer *b, const culv_vk_buffer_create_desc *d)
@@ -187,7 +181,7 @@ culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc 
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_buffer_create_desc.create_info is NULL");
     culv_vk_buffer *buffer = culvi_alloc(sizeof *buffer);
-    if (buffer == NULL) return out_of_memory(vk, d.label);
+    if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
     buffer->vk = vk;
     result = create_buffer(buffer, &d);
     if (result != CULV_OK) {
@@ -285,7 +279,7 @@ culv_result culv_vk_image_create(culv_vk *vk, const culv_vk_image_create_desc *d
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_image_create_desc.create_info is NULL");
     culv_vk_image *image = culvi_alloc(sizeof *image);
-    if (image == NULL) return out_of_memory(vk, d.label);
+    if (image == NULL) return culvi_fail_host_memory(voice, d.label);
     image->vk = vk;
     result = create_image(image, &d);
     if (result != CULV_OK) {

@@ -14,9 +14,7 @@ culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_i
         return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices", CULV_REASON_DRIVER_REFUSED,
                              "the instance's devices could not be listed");
     VkPhysicalDevice *devices = culvi_alloc((n + 1) * sizeof *devices);
-    if (devices == NULL)
-        return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                          "out of host memory");
+    if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
     r = vk->vkEnumeratePhysicalDevices(vk->handle, &n, devices);
     if (r < VK_SUCCESS) {
         culvi_free(devices);
@@ -36,9 +34,7 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
     VkResult r = vk->vkEnumeratePhysicalDeviceGroups(vk->handle, &n, NULL);
     if (r >= VK_SUCCESS) {
         groups = culvi_alloc((n + 1) * sizeof *groups);
-        if (groups == NULL)
-            return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                              "out of host memory");
+        if (groups == NULL) return culvi_fail_host_memory(voice, NULL);
         for (uint32_t i = 0; i < n; i++)
             groups[i].sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES;
         r = vk->vkEnumeratePhysicalDeviceGroups(vk->handle, &n, groups);
@@ -86,9 +82,7 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
     VkResult r = vk->vkEnumerateDeviceExtensionProperties(device, NULL, &n, NULL);
     if (r >= VK_SUCCESS) {
         list = culvi_alloc((n + 1) * sizeof *list);
-        if (list == NULL)
-            return culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                              "out of host memory");
+        if (list == NULL) return culvi_fail_host_memory(voice, NULL);
         r = vk->vkEnumerateDeviceExtensionProperties(device, NULL, &n, list);
     }
     if (r < VK_SUCCESS) {
@@ -131,8 +125,7 @@ static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk,
     return out.externalMemoryProperties.externalMemoryFeatures;
 }
 
-static uint32_t semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
-                                     VkSemaphoreType type)
+bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device, VkSemaphoreType type)
 {
     VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = type};
@@ -164,8 +157,9 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     out->buffer_opaque_fd_dedicated_only = (fd & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
     out->buffer_dma_buf_export = (dma & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
     if (out->has_timeline_semaphore)
-        out->timeline_opaque_fd_export = semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
-    out->binary_opaque_fd_export = semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_BINARY);
+        out->timeline_opaque_fd_export =
+            culvi_vk_semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
+    out->binary_opaque_fd_export = culvi_vk_semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_BINARY);
     return CULV_OK;
 }
 
@@ -280,8 +274,7 @@ static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance 
     if (result != CULV_OK) return result;
     culv_vk_candidate *list = culvi_alloc((n + 1) * sizeof *list);
     if (list == NULL) {
-        result =
-            culvi_fail(voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, "out of host memory");
+        result = culvi_fail_host_memory(voice, NULL);
         goto free_devices;
     }
     for (uint32_t i = 0; i < n && result == CULV_OK; i++) {

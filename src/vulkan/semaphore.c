@@ -102,15 +102,7 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
 
 static culv_result check_exportable(const culv_vk *vk, const char *label, VkSemaphoreType type)
 {
-    VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
-                                      .semaphoreType = type};
-    VkPhysicalDeviceExternalSemaphoreInfo query = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
-        .pNext = &kind,
-        .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkExternalSemaphoreProperties answer = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
-    vk->instance.vkGetPhysicalDeviceExternalSemaphoreProperties(vk->physical_device, &query, &answer);
-    if (answer.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) return CULV_OK;
+    if (culvi_vk_semaphore_exportable(&vk->instance, vk->physical_device, type)) return CULV_OK;
     return culvi_fail(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
                       "'%s' exports no %s semaphores as OPAQUE_FD "
                       "(vkGetPhysicalDeviceExternalSemaphoreProperties)%s",
@@ -170,9 +162,7 @@ culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create
                           "; a binary semaphore begins unsignalled",
                           d.initial_value);
     culv_vk_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
-                          "out of host memory");
+    if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
     semaphore->vk = vk;
     result = create(semaphore, &d);
     if (result != CULV_OK) {

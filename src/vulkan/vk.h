@@ -57,6 +57,10 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk, VkPhysicalDevice device,
                              culv_vk_candidate *out);
 
+/* Whether semaphores of this type can be exported as OPAQUE_FD. */
+bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
+                                   VkSemaphoreType type);
+
 /* What Vulkan says of a resource's memory. */
 typedef struct culvi_vk_needs {
     VkMemoryRequirements memory;
