@@ -43,6 +43,7 @@
     X(EventCreate, 2000)                                                                                     \
     X(EventDestroy, 4000)                                                                                    \
     X(EventRecord, 2000)                                                                                     \
+    X(EventSynchronize, 2000)                                                                                \
     X(EventElapsedTime, 2000)                                                                                \
     X(LaunchKernel, 4000)
 

@@ -29,7 +29,7 @@ typedef struct staged_buffer {
     vulkan_buffer vulkan_cells;
     vulkan_image vulkan_tint;
     VkCommandBuffer up;
-    CUevent filled, copied_down;
+    CUevent filled, copied_down, told; /* told: the host function has returned */
     signal_request copied;
 } staged_buffer;
 
@@ -84,7 +84,8 @@ static bool create_cuda_side(exchange *e, staged_buffer *b, exchange_buffer *bot
     CUDA_RESOURCE_DESC surface = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = b->tint};
     return cuda_ok(cu, cu->SurfObjectCreate(&both->cuda_tint, &surface), "cuSurfObjectCreate") &&
            cuda_ok(cu, cu->EventCreate(&b->filled, CU_EVENT_DISABLE_TIMING), "cuEventCreate") &&
-           cuda_ok(cu, cu->EventCreate(&b->copied_down, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
+           cuda_ok(cu, cu->EventCreate(&b->copied_down, CU_EVENT_DISABLE_TIMING), "cuEventCreate") &&
+           cuda_ok(cu, cu->EventCreate(&b->told, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
 }
 
 static bool create_vulkan_side(exchange *e, staged_buffer *b, exchange_buffer *both)
@@ -148,6 +149,7 @@ static void destroy(exchange *e)
         staged_buffer *b = &s->buffers[i];
         if (b->filled) (void)cu->EventDestroy(b->filled);
         if (b->copied_down) (void)cu->EventDestroy(b->copied_down);
+        if (b->told) (void)cu->EventDestroy(b->told);
         if (e->buffers[i].cuda_tint) (void)cu->SurfObjectDestroy(e->buffers[i].cuda_tint);
         if (b->tint) (void)cu->ArrayDestroy(b->tint);
         if (e->buffers[i].cuda_cells) (void)cu->MemFree(e->buffers[i].cuda_cells);
@@ -194,8 +196,11 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
     if (!cuda_ok(cu, cu->EventRecord(b->filled, stream), "cuEventRecord") ||
         !cuda_ok(cu, cu->StreamWaitEvent(s->copies, b->filled, 0), "cuStreamWaitEvent"))
         return false;
-    /* CUDA cannot wait for Vulkan: the host does, for a copy that began before the GPU's present frame. */
+    /* CUDA cannot wait for Vulkan: the host does, for a copy that began before the GPU's present frame. The event
+     * comes before the copy anyway; without it vkSignalSemaphore may still be returning in its thread, where
+     * validation layers before 1.3.296 block themselves for ten seconds (Vulkan-ValidationLayers pull 8519). */
     if (frame >= e->num_buffers) {
+        if (!cuda_ok(cu, cu->EventSynchronize(b->told), "cuEventSynchronize")) return false;
         uint64_t up_before = frame - e->num_buffers + 1;
         VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                     .semaphoreCount = 1,
@@ -217,7 +222,8 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
                    "cuMemcpyDtoHAsync") &&
            cuda_ok(cu, cu->Memcpy2DAsync(&tint, s->copies), "cuMemcpy2DAsync") &&
            cuda_ok(cu, cu->EventRecord(b->copied_down, s->copies), "cuEventRecord") &&
-           cuda_ok(cu, cu->LaunchHostFunc(s->copies, signal_from_host, &b->copied), "cuLaunchHostFunc");
+           cuda_ok(cu, cu->LaunchHostFunc(s->copies, signal_from_host, &b->copied), "cuLaunchHostFunc") &&
+           cuda_ok(cu, cu->EventRecord(b->told, s->copies), "cuEventRecord");
 }
 
 static bool submit(exchange *e, uint64_t frame)
