@@ -8,14 +8,6 @@
 
 #include <stdlib.h>
 
-struct mipmap {
-    struct soft_object object;
-    uint8_t *start;
-    struct soft_mapping mapping;
-    unsigned num_levels;
-    struct soft_array levels[SOFT_MAX_LEVELS];
-};
-
 struct soft_array *soft_array_find(CUarray handle)
 {
     struct soft_array *array = soft_object_find(handle, SOFT_ARRAY);
@@ -27,6 +19,41 @@ static void set_up(struct soft_array *array, const struct soft_layout *layout, u
     array->element = layout->element;
     array->level = layout->levels[level];
     array->start = start + array->level.offset;
+}
+
+/* Into an array of zeros. */
+static CUresult set_up_planes(struct soft_array *array, const struct soft_layout *layout, uint8_t *start)
+{
+    const unsigned count = layout->element.num_planes;
+    if (count == 0) return CUDA_SUCCESS;
+    array->planes = calloc(count, sizeof(*array->planes));
+    if (array->planes == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    array->num_planes = count;
+    for (unsigned i = 0; i < count; i++) {
+        struct soft_array *plane = &array->planes[i];
+        plane->level = layout->planes[i];
+        plane->start = start + plane->level.offset;
+        soft_element_of(plane->level.desc.Format, plane->level.desc.NumChannels, &plane->element);
+    }
+    return CUDA_SUCCESS;
+}
+
+static void publish_array(struct soft_array *array, enum soft_kind kind, struct soft_context *context)
+{
+    soft_object_add(&array->object, kind, context);
+    for (unsigned i = 0; i < array->num_planes; i++)
+        soft_object_add(&array->planes[i].object, SOFT_LEVEL, context);
+}
+
+static void withdraw_array(struct soft_array *array)
+{
+    for (unsigned i = 0; i < array->num_planes; i++) {
+        soft_slots_forget(&array->planes[i]);
+        soft_object_remove(&array->planes[i].object);
+    }
+    soft_slots_forget(array);
+    soft_object_remove(&array->object);
+    free(array->planes);
 }
 
 /* Unlocks in any case. */
@@ -44,7 +71,13 @@ static CUresult create_and_end(struct soft_context *context, CUarray *handle,
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
     set_up(array, &layout, 0, start);
-    soft_object_add(&array->object, SOFT_ARRAY, context);
+    result = set_up_planes(array, &layout, start);
+    if (result != CUDA_SUCCESS) {
+        soft_unmap(array->map, array->map_size);
+        free(array);
+        return soft_end(result);
+    }
+    publish_array(array, SOFT_ARRAY, context);
     *handle = (CUarray)(void *)array;
     return soft_end(CUDA_SUCCESS);
 }
@@ -74,8 +107,7 @@ CUresult CUDAAPI cuArray3DCreate_v2(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIP
 void soft_array_free(void *handle)
 {
     struct soft_array *array = handle;
-    soft_surfaces_forget(array);
-    soft_object_remove(&array->object);
+    withdraw_array(array);
     soft_unmap(array->map, array->map_size);
     free(array);
 }
@@ -123,16 +155,33 @@ CUresult CUDAAPI cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor
     return soft_end(CUDA_SUCCESS);
 }
 
-static void publish(struct mipmap *mipmap, const struct soft_layout *layout, struct soft_context *context,
-                    CUmipmappedArray *handle)
+CUresult CUDAAPI cuArrayGetPlane(CUarray *pPlaneArray, CUarray hArray, unsigned int planeIdx)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    if (pPlaneArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const struct soft_array *array = soft_array_find(hArray);
+    if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if (planeIdx >= array->num_planes) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *pPlaneArray = (CUarray)(void *)&array->planes[planeIdx];
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* Nothing of it is left on failure but what the caller brought. */
+static CUresult publish(struct soft_mipmap *mipmap, const struct soft_layout *layout,
+                        struct soft_context *context, CUmipmappedArray *handle)
 {
     mipmap->num_levels = layout->num_levels;
-    soft_object_add(&mipmap->object, SOFT_MIPMAP, context);
-    for (unsigned i = 0; i < layout->num_levels; i++) {
+    for (unsigned i = 0; i < layout->num_levels; i++)
         set_up(&mipmap->levels[i], layout, i, mipmap->start);
-        soft_object_add(&mipmap->levels[i].object, SOFT_LEVEL, context);
-    }
+    CUresult result = set_up_planes(&mipmap->levels[0], layout, mipmap->start);
+    if (result != CUDA_SUCCESS) return result;
+    soft_object_add(&mipmap->object, SOFT_MIPMAP, context);
+    for (unsigned i = 0; i < layout->num_levels; i++)
+        publish_array(&mipmap->levels[i], SOFT_LEVEL, context);
     *handle = (CUmipmappedArray)(void *)mipmap;
+    return CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
@@ -149,15 +198,19 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     if (numMipmapLevels < levels) levels = numMipmapLevels > 0 ? numMipmapLevels : 1;
     result = soft_layout_of(pMipmappedArrayDesc, levels, &layout);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    struct mipmap *mipmap = calloc(1, sizeof(*mipmap));
+    struct soft_mipmap *mipmap = calloc(1, sizeof(*mipmap));
     if (mipmap == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     mipmap->start = soft_map_guarded((size_t)layout.size, &mipmap->mapping.map, &mipmap->mapping.map_size);
     if (mipmap->start == NULL) {
         free(mipmap);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     }
-    publish(mipmap, &layout, context, pHandle);
-    return soft_end(CUDA_SUCCESS);
+    result = publish(mipmap, &layout, context, pHandle);
+    if (result != CUDA_SUCCESS) {
+        soft_unmap(mipmap->mapping.map, mipmap->mapping.map_size);
+        free(mipmap);
+    }
+    return soft_end(result);
 }
 
 CUresult CUDAAPI
@@ -177,7 +230,7 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
     if (result != CUDA_SUCCESS) return soft_end(result);
     if (mipmapDesc->offset % SOFT_IMAGE_ALIGNMENT != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
 
-    struct mipmap *made = calloc(1, sizeof(*made));
+    struct soft_mipmap *made = calloc(1, sizeof(*made));
     if (made == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     made->mapping.image = true;
     result = soft_external_memory_map(memory, mipmapDesc->offset, layout.size, &made->mapping);
@@ -186,8 +239,13 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
         return soft_end(result);
     }
     made->start = made->mapping.start;
-    publish(made, &layout, context, mipmap);
-    return soft_end(CUDA_SUCCESS);
+    result = publish(made, &layout, context, mipmap);
+    if (result != CUDA_SUCCESS) {
+        soft_external_memory_unmapped(memory);
+        soft_unmap(made->mapping.map, made->mapping.map_size);
+        free(made);
+    }
+    return soft_end(result);
 }
 
 CUresult CUDAAPI cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
@@ -197,7 +255,7 @@ CUresult CUDAAPI cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (pLevelArray == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
+    struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
     if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (level >= mipmap->num_levels) return soft_end(CUDA_ERROR_INVALID_VALUE);
     *pLevelArray = (CUarray)(void *)&mipmap->levels[level];
@@ -206,11 +264,10 @@ CUresult CUDAAPI cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray
 
 void soft_mipmap_free(void *handle)
 {
-    struct mipmap *mipmap = handle;
-    for (unsigned i = 0; i < mipmap->num_levels; i++) {
-        soft_surfaces_forget(&mipmap->levels[i]);
-        soft_object_remove(&mipmap->levels[i].object);
-    }
+    struct soft_mipmap *mipmap = handle;
+    for (unsigned i = 0; i < mipmap->num_levels; i++)
+        withdraw_array(&mipmap->levels[i]);
+    soft_slots_forget(mipmap);
     soft_object_remove(&mipmap->object);
     if (mipmap->mapping.external != NULL) soft_external_memory_unmapped(mipmap->mapping.external);
     soft_unmap(mipmap->mapping.map, mipmap->mapping.map_size);
@@ -219,7 +276,7 @@ void soft_mipmap_free(void *handle)
 
 static void forget_external(void *handle, void *external)
 {
-    struct mipmap *mipmap = handle;
+    struct soft_mipmap *mipmap = handle;
     if (mipmap->mapping.external == external) mipmap->mapping.external = NULL;
 }
 
@@ -230,7 +287,7 @@ void soft_mipmaps_forget_external(struct soft_external_memory *external)
 
 static void count_mapped(void *handle, void *count)
 {
-    const struct mipmap *mipmap = handle;
+    const struct soft_mipmap *mipmap = handle;
     if (mipmap->mapping.image) ++*(uint64_t *)count;
 }
 
@@ -246,7 +303,7 @@ CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray)
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
-    struct mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
+    struct soft_mipmap *mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);
     if (mipmap == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     soft_context_wait(mipmap->object.context);
     mipmap = soft_object_find(hMipmappedArray, SOFT_MIPMAP);

@@ -5,23 +5,43 @@
 
 #include "soft.h"
 
-#define SOFT_MAX_2D     16384u /* llvmpipe's limits, whose images arrays are made of */
-#define SOFT_MAX_3D     2048u
-#define SOFT_MAX_LAYERS 2048u
-#define SOFT_MAX_LEVELS 15u
+#define SOFT_MAX_2D            16384u /* llvmpipe's limits, whose images arrays are made of */
+#define SOFT_MAX_3D            2048u
+#define SOFT_MAX_LAYERS        2048u
+#define SOFT_MAX_PLANES        3u
+#define SOFT_MAX_LINEAR        (1u << 27) /* elements of a texture on plain memory */
+#define SOFT_TEXTURE_ALIGNMENT 512u
+#define SOFT_PITCH_ALIGNMENT   32u
+#define SOFT_MAX_LEVELS        CULV_SOFT_MAX_LEVELS
 /* lavapipe's alignment of images: 16 in Mesa 22, 64 since 25. */
 #define SOFT_IMAGE_ALIGNMENT 16u
 
-/* --- array_layout.c */
+/* --- array_format.c, array_layout.c */
 
 /* What an element is: a texel, or a block of a compressed format. */
 struct soft_element {
     unsigned bytes;
     unsigned width, height; /* in texels */
-    unsigned channels;      /* 0: any of 1, 2 and 4, and `bytes` are one channel's */
+    unsigned channels;
+    unsigned num_planes; /* 0: one plane, the elements themselves */
 };
-/* INVALID_VALUE for a format that cuda.h has not, NOT_SUPPORTED for one that the twin has not. */
+/* INVALID_VALUE for a format that cuda.h, or the driver that is played, has not. */
 CUresult soft_element_of(CUarray_format format, unsigned channels, struct soft_element *out);
+
+/* A plane of an image of several ones. */
+struct soft_plane {
+    CUarray_format format;
+    unsigned channels;
+    unsigned divide_width, divide_height; /* of the image's size */
+};
+/* The format is one of several planes. */
+struct soft_plane soft_plane_of(CUarray_format format, unsigned plane);
+/* Widths and heights are multiples of these. */
+void soft_sampling_of(CUarray_format format, unsigned *width, unsigned *height);
+bool soft_format_is_video(CUarray_format format);
+/* What a texture makes of it. -1: nothing that the twin reads. */
+int soft_texel_of(CUarray_format format, bool as_integer);
+culv_soft_dimensions soft_dimensions_of(const CUDA_ARRAY3D_DESCRIPTOR *desc);
 
 struct soft_level {
     uint64_t offset; /* bytes from the start of the mip chain */
@@ -37,6 +57,7 @@ struct soft_layout {
     unsigned num_levels;
     uint64_t size; /* of the whole chain */
     struct soft_level levels[SOFT_MAX_LEVELS];
+    struct soft_level planes[SOFT_MAX_PLANES]; /* of the one level of an image of several planes */
 };
 /* The layout of num_levels (1 or more) of what the descriptor says, and whether it is a valid one. */
 CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels, struct soft_layout *out);
@@ -45,18 +66,47 @@ unsigned soft_full_chain(const CUDA_ARRAY3D_DESCRIPTOR *desc);
 
 /* --- array.c */
 struct soft_array {
-    struct soft_object object; /* SOFT_ARRAY; SOFT_LEVEL when it belongs to a mipmapped array */
+    struct soft_object object; /* SOFT_ARRAY; SOFT_LEVEL when it belongs to another object */
     struct soft_element element;
     struct soft_level level;
     uint8_t *start;
     void *map; /* what to unmap; NULL for a level */
     size_t map_size;
+    unsigned num_planes; /* 0: not of several planes */
+    struct soft_array *planes;
 };
-/* A live array or level, NULL when the handle is neither. */
+/* A live array, level or plane, NULL when the handle is none. */
 struct soft_array *soft_array_find(CUarray handle);
 
-/* --- surface.c */
-/* The array goes: its surfaces stay, and reach nothing. */
-void soft_surfaces_forget(struct soft_array *array);
+struct soft_mipmap {
+    struct soft_object object;
+    uint8_t *start;
+    struct soft_mapping mapping;
+    unsigned num_levels;
+    struct soft_array levels[SOFT_MAX_LEVELS];
+};
+
+/* --- slot.c */
+struct soft_slots {
+    enum soft_kind kind;
+    size_t shared_size, slot_size; /* slot_size: of a struct that begins with a soft_slot */
+    struct soft_slot *first_free, **last_free;
+};
+struct soft_slot {
+    struct soft_object object;
+    void *shared; /* what kernels see: a culv_soft_surface or culv_soft_texture */
+    uint16_t *turn;
+    struct soft_slots *slots;
+    const void *array; /* the soft_array or soft_mipmap; NULL: it is gone */
+    void *handle;      /* the program's, kept as it was given */
+    struct soft_slot *next_free;
+};
+/* A slot of zeros, in the registry; NULL: no memory. */
+void *soft_slot_take(struct soft_slots *slots, struct soft_context *context, uint64_t *handle);
+void *soft_slot_find(const struct soft_slots *slots, uint64_t handle);
+/* Nothing can be reached through it any more. */
+void soft_slot_close(struct soft_slot *slot);
+/* The array or mipmapped array goes: its surfaces and textures stay, and reach nothing. */
+void soft_slots_forget(const void *array);
 
 #endif

@@ -17,6 +17,8 @@ struct box {
     size_t x, y, z, lod;
     size_t pitch, height;
     const void *reserved;
+    bool between; /* a copy between contexts: `context` says whose the memory is */
+    CUcontext context;
 };
 
 /* *sum += a * b, unless that overflows. */
@@ -30,6 +32,12 @@ static bool add_product(size_t *sum, size_t a, size_t b)
 static bool fits(size_t start, size_t size, size_t limit)
 {
     return size <= limit && start <= limit - size;
+}
+
+/* Of host memory and of arrays the context says nothing: an array knows its own. */
+static bool has_context(const struct box *box)
+{
+    return box->between && (box->type == CU_MEMORYTYPE_DEVICE || box->type == CU_MEMORYTYPE_UNIFIED);
 }
 
 static CUresult array_side(const struct box *box, const struct soft_extent *extent, struct soft_side *out)
@@ -69,7 +77,9 @@ static CUresult memory_side(const struct box *box, const struct soft_extent *ext
                                                                    : SOFT_SIDE_ANY;
     out->pitch = box->pitch;
     out->slice = slice;
-    return soft_side_of_memory(kind, start, span, out) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    const bool good = has_context(box) ? soft_side_in_context(kind, start, span, box->context, out)
+                                       : soft_side_of_memory(kind, start, span, out);
+    return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult side_of(const struct box *box, const struct soft_extent *extent, size_t max_pitch,
@@ -85,6 +95,14 @@ static CUresult side_of(const struct box *box, const struct soft_extent *extent,
     }
 }
 
+/* Whose work a synchronous copy between contexts waits for. */
+static CUcontext owner_of(const struct box *box, struct soft_context *current)
+{
+    const struct soft_array *array = box->type == CU_MEMORYTYPE_ARRAY ? soft_array_find(box->array) : NULL;
+    if (has_context(box)) return box->context;
+    return (CUcontext)(void *)(array == NULL ? current : array->object.context);
+}
+
 static CUresult copy_box(const char *call, CUstream handle, bool synchronous, size_t max_pitch,
                          const struct box *to, const struct box *from, const struct soft_extent *extent)
 {
@@ -96,11 +114,21 @@ static CUresult copy_box(const char *call, CUstream handle, bool synchronous, si
     if (to == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, handle, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
+    if ((has_context(to) && soft_context_find(to->context) == NULL) ||
+        (has_context(from) && soft_context_find(from->context) == NULL))
+        return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     if (extent->width == 0 || extent->height == 0 || extent->depth == 0) return soft_end(CUDA_SUCCESS);
+    if (synchronous && to->between) {
+        result = soft_contexts_wait(owner_of(to, context), owner_of(from, context));
+        if (result == CUDA_SUCCESS) result = soft_stream_get(context, handle, &stream);
+        if (result != CUDA_SUCCESS) return soft_end(result);
+    }
     result = side_of(to, extent, max_pitch, &to_side);
     if (result == CUDA_SUCCESS) result = side_of(from, extent, max_pitch, &from_side);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    return soft_end(soft_copy(stream, synchronous, &to_side, &from_side, *extent));
+    result = soft_copy(stream, synchronous, &to_side, &from_side, *extent);
+    if (result == CUDA_SUCCESS && synchronous && to->between) result = soft_context_wait(context);
+    return soft_end(result);
 }
 
 static CUresult copy_2d(const char *call, CUstream stream, bool synchronous, size_t max_pitch,
@@ -177,4 +205,45 @@ CUresult CUDAAPI cuMemcpy3D_v2(const CUDA_MEMCPY3D *pCopy)
 CUresult CUDAAPI cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream)
 {
     return copy_3d(__func__, hStream, false, pCopy);
+}
+
+static CUresult copy_3d_peer(const char *call, CUstream stream, bool synchronous, const CUDA_MEMCPY3D_PEER *c)
+{
+    if (c == NULL) return copy_box(call, stream, synchronous, MAX_PITCH, NULL, NULL, NULL);
+    const struct box to = {.type = c->dstMemoryType,
+                           .host = (uintptr_t)c->dstHost,
+                           .device = (uintptr_t)c->dstDevice,
+                           .array = c->dstArray,
+                           .x = c->dstXInBytes,
+                           .y = c->dstY,
+                           .z = c->dstZ,
+                           .lod = c->dstLOD,
+                           .pitch = c->dstPitch,
+                           .height = c->dstHeight,
+                           .between = true,
+                           .context = c->dstContext},
+                     from = {.type = c->srcMemoryType,
+                             .host = (uintptr_t)c->srcHost,
+                             .device = (uintptr_t)c->srcDevice,
+                             .array = c->srcArray,
+                             .x = c->srcXInBytes,
+                             .y = c->srcY,
+                             .z = c->srcZ,
+                             .lod = c->srcLOD,
+                             .pitch = c->srcPitch,
+                             .height = c->srcHeight,
+                             .between = true,
+                             .context = c->srcContext};
+    const struct soft_extent extent = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+    return copy_box(call, stream, synchronous, MAX_PITCH, &to, &from, &extent);
+}
+
+CUresult CUDAAPI cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
+{
+    return copy_3d_peer(__func__, NULL, true, pCopy);
+}
+
+CUresult CUDAAPI cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream)
+{
+    return copy_3d_peer(__func__, hStream, false, pCopy);
 }

@@ -50,12 +50,15 @@ static void close_context(struct soft_context *context)
     context->active = false;
     context->dying = true;
     soft_streams_end(context);
+    soft_peers_forget(context);
     while ((object = soft_object_any(SOFT_EVENT, context)) != NULL)
         soft_event_free(object);
     while ((object = soft_object_any(SOFT_EXTERNAL_SEMAPHORE, context)) != NULL)
         soft_external_semaphore_free(object);
     while ((object = soft_object_any(SOFT_SURFACE, context)) != NULL)
-        soft_surface_free(object);
+        soft_slot_free(object);
+    while ((object = soft_object_any(SOFT_TEXTURE, context)) != NULL)
+        soft_slot_free(object);
     while ((object = soft_object_any(SOFT_ARRAY, context)) != NULL)
         soft_array_free(object);
     while ((object = soft_object_any(SOFT_MIPMAP, context)) != NULL)

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-struct soft_driver soft = {.lock = PTHREAD_MUTEX_INITIALIZER, .progress = PTHREAD_COND_INITIALIZER};
+struct soft_driver soft = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                           .progress = PTHREAD_COND_INITIALIZER,
+                           .driver_version = SOFT_DRIVER_VERSION};
 
 /* Guarded by its own lock: a call is counted before the driver's lock is asked for. */
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -102,6 +104,8 @@ void culvSoftCounts(culv_soft_counts *out)
     now.arrays = soft_object_count(SOFT_ARRAY);
     now.mipmapped_arrays = soft_object_count(SOFT_MIPMAP);
     now.surfaces = soft_object_count(SOFT_SURFACE);
+    now.textures = soft_object_count(SOFT_TEXTURE);
+    now.peers = soft_peers_count();
     now.fds = soft_external_memory_fds();
     pthread_mutex_unlock(&soft.lock);
     pthread_mutex_lock(&control_lock);
@@ -117,6 +121,27 @@ void culvSoftFailAt(uint64_t n, int error)
     failure = error;
     failed_call = NULL;
     pthread_mutex_unlock(&control_lock);
+}
+
+void culvSoftPlayVersion(int version)
+{
+    pthread_mutex_lock(&soft.lock);
+    soft.driver_version = version > 0 && version < SOFT_DRIVER_VERSION ? version : SOFT_DRIVER_VERSION;
+    pthread_mutex_unlock(&soft.lock);
+}
+
+void culvSoftSpoilPeers(int spoil)
+{
+    pthread_mutex_lock(&soft.lock);
+    soft.peers_spoiled = spoil != 0;
+    pthread_mutex_unlock(&soft.lock);
+}
+
+void culvSoftBarPeers(int bar)
+{
+    pthread_mutex_lock(&soft.lock);
+    soft.peers_barred = bar != 0;
+    pthread_mutex_unlock(&soft.lock);
 }
 
 const char *culvSoftFailedCall(void)

@@ -21,6 +21,9 @@ struct soft_side {
 enum soft_side_kind { SOFT_SIDE_DEVICE, SOFT_SIDE_HOST, SOFT_SIDE_ANY };
 /* Whether `size` bytes at `start` may be what the kind says; fills in what kind of memory it is. */
 bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size, struct soft_side *out);
+/* As before, and whether a live context's device is where the memory is. */
+bool soft_side_in_context(enum soft_side_kind kind, uintptr_t start, size_t size, CUcontext context,
+                          struct soft_side *out);
 /* Submits the copy to the stream, and waits where the driver does. */
 CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct soft_side *to,
                    const struct soft_side *from, struct soft_extent extent);

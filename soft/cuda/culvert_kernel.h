@@ -154,6 +154,7 @@ static inline float atomicAdd(float *address, float value)
 }
 
 #    include "culvert_surface.h"
+#    include "culvert_texture.h"
 
 // From a kernel to its row in the module's table.
 namespace culv_soft {

@@ -43,6 +43,9 @@ static bool recognize(int fd, uint64_t *payload, uint64_t *room)
     return true;
 }
 
+/* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, from cuda.h 13.0 on. */
+#define DMABUF_FD (CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1)
+
 CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
                                         const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *memHandleDesc)
 {
@@ -53,9 +56,11 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
         (memHandleDesc->flags & ~(unsigned)CUDA_EXTERNAL_MEMORY_DEDICATED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (memHandleDesc->type < CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD ||
-        (int)memHandleDesc->type >
-            CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1) /* DMABUF_FD, from cuda.h 13.0 on */
+        (int)memHandleDesc->type > DMABUF_FD)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if ((int)memHandleDesc->type == DMABUF_FD && memHandleDesc->flags != 0)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    /* dma-bufs too: cuda.h, cuImportExternalMemory, has them on Tegra only. */
     if (memHandleDesc->type != CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD)
         return soft_end(CUDA_ERROR_NOT_SUPPORTED);
 

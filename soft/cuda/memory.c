@@ -216,6 +216,8 @@ CUresult CUDAAPI cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Fla
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (Flags & CU_MEMHOSTREGISTER_IOMEMORY) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (Flags & ~known) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!soft_pages_usable(p, bytesize, (Flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     size_t at = position(start);
     if (at < num_ranges && ranges[at]->start < start + bytesize)
         return soft_end(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
@@ -253,6 +255,18 @@ CUresult CUDAAPI cuMemHostGetDevicePointer_v2(CUdeviceptr *pdptr, void *p, unsig
     return soft_end(CUDA_SUCCESS);
 }
 
+CUresult CUDAAPI cuMemHostGetFlags(unsigned int *pFlags, void *p)
+{
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    const struct soft_range *range = soft_range_find((uintptr_t)p);
+    if (pFlags == NULL || range == NULL || range->kind != SOFT_RANGE_HOST)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *pFlags = range->flags;
+    return soft_end(CUDA_SUCCESS);
+}
+
 CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total)
 {
     struct soft_context *context;
@@ -273,4 +287,20 @@ CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUde
     if (pbase != NULL) *pbase = range->start;
     if (psize != NULL) *psize = range->size;
     return soft_end(CUDA_SUCCESS);
+}
+
+/* A dma-buf is the kernel's object, and the twin has none to offer; what is wrong with the arguments is told first. */
+CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
+                                               CUmemRangeHandleType handleType, unsigned long long flags)
+{
+    const unsigned long long known = 1; /* CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE, from cuda.h 12.8 on */
+    struct soft_context *context;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    const struct soft_range *range = soft_range_holding((uintptr_t)dptr, size);
+    if (handle == NULL || handleType != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || (flags & ~known) ||
+        size == 0 || dptr % soft_page_size() != 0 || size % soft_page_size() != 0 || range == NULL ||
+        range->kind == SOFT_RANGE_MAPPED) /* refused so on NVIDIA's driver (measured) */
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    return soft_end(CUDA_ERROR_NOT_SUPPORTED);
 }

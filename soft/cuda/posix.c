@@ -114,6 +114,23 @@ void soft_unmap(void *map, size_t map_size)
     munmap(map, map_size);
 }
 
+bool soft_pages_usable(const void *start, size_t size, bool read_only)
+{
+#ifndef MADV_POPULATE_READ /* Linux 5.14 */
+#    define MADV_POPULATE_READ  22
+#    define MADV_POPULATE_WRITE 23
+#endif
+    const size_t page = soft_page_size(), skip = (uintptr_t)start % page;
+    uint8_t *first = (uint8_t *)(uintptr_t)start - skip;
+    const size_t pages = (size + skip + page - 1) / page;
+    if (madvise(first, pages * page, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0) return true;
+    if (errno != EINVAL) return errno == EAGAIN || errno == EINTR;
+    unsigned char there; /* an older kernel tells only what is mapped */
+    for (size_t i = 0; i < pages; i++)
+        if (mincore(first + i * page, page, &there) != 0 && errno == ENOMEM) return false;
+    return true;
+}
+
 void soft_close(int fd)
 {
     close(fd);

@@ -21,6 +21,10 @@
     X(cuDeviceGetPCIBusId, 4010, cuDeviceGetPCIBusId) \
     X(cuDeviceGetByPCIBusId, 4010, cuDeviceGetByPCIBusId) \
     X(cuDeviceGetAttribute, 2000, cuDeviceGetAttribute) \
+    X(cuDeviceCanAccessPeer, 4000, cuDeviceCanAccessPeer) \
+    X(cuDeviceGetP2PAttribute, 8000, cuDeviceGetP2PAttribute) \
+    X(cuCtxEnablePeerAccess, 4000, cuCtxEnablePeerAccess) \
+    X(cuCtxDisablePeerAccess, 4000, cuCtxDisablePeerAccess) \
     X(cuDevicePrimaryCtxRetain, 7000, cuDevicePrimaryCtxRetain) \
     X(cuDevicePrimaryCtxRelease, 11000, cuDevicePrimaryCtxRelease_v2) \
     X(cuDevicePrimaryCtxReset, 11000, cuDevicePrimaryCtxReset_v2) \
@@ -72,6 +76,8 @@
     X(cuMemHostRegister, 6050, cuMemHostRegister_v2) \
     X(cuMemHostUnregister, 4000, cuMemHostUnregister) \
     X(cuMemHostGetDevicePointer, 3020, cuMemHostGetDevicePointer_v2) \
+    X(cuMemHostGetFlags, 2030, cuMemHostGetFlags) \
+    X(cuMemGetHandleForAddressRange, 11070, cuMemGetHandleForAddressRange) \
     X(cuMemGetInfo, 3020, cuMemGetInfo_v2) \
     X(cuMemGetAddressRange, 3020, cuMemGetAddressRange_v2) \
     X(cuMemcpy, 4000, cuMemcpy) \
@@ -87,6 +93,10 @@
     X(cuMemcpy2DAsync, 3020, cuMemcpy2DAsync_v2) \
     X(cuMemcpy3D, 3020, cuMemcpy3D_v2) \
     X(cuMemcpy3DAsync, 3020, cuMemcpy3DAsync_v2) \
+    X(cuMemcpyPeer, 4000, cuMemcpyPeer) \
+    X(cuMemcpyPeerAsync, 4000, cuMemcpyPeerAsync) \
+    X(cuMemcpy3DPeer, 4000, cuMemcpy3DPeer) \
+    X(cuMemcpy3DPeerAsync, 4000, cuMemcpy3DPeerAsync) \
     X(cuMemsetD8, 3020, cuMemsetD8_v2) \
     X(cuMemsetD16, 3020, cuMemsetD16_v2) \
     X(cuMemsetD32, 3020, cuMemsetD32_v2) \
@@ -101,9 +111,15 @@
     X(cuMipmappedArrayCreate, 5000, cuMipmappedArrayCreate) \
     X(cuMipmappedArrayGetLevel, 5000, cuMipmappedArrayGetLevel) \
     X(cuMipmappedArrayDestroy, 5000, cuMipmappedArrayDestroy) \
+    X(cuArrayGetPlane, 11020, cuArrayGetPlane) \
     X(cuSurfObjectCreate, 5000, cuSurfObjectCreate) \
     X(cuSurfObjectDestroy, 5000, cuSurfObjectDestroy) \
     X(cuSurfObjectGetResourceDesc, 5000, cuSurfObjectGetResourceDesc) \
+    X(cuTexObjectCreate, 5000, cuTexObjectCreate) \
+    X(cuTexObjectDestroy, 5000, cuTexObjectDestroy) \
+    X(cuTexObjectGetResourceDesc, 5000, cuTexObjectGetResourceDesc) \
+    X(cuTexObjectGetTextureDesc, 5000, cuTexObjectGetTextureDesc) \
+    X(cuTexObjectGetResourceViewDesc, 5000, cuTexObjectGetResourceViewDesc) \
     X(cuPointerGetAttribute, 4000, cuPointerGetAttribute) \
     X(cuPointerGetAttributes, 7000, cuPointerGetAttributes) \
     X(cuPointerSetAttribute, 6000, cuPointerSetAttribute) \
@@ -138,6 +154,9 @@
     X(culvSoftCounts, 0, culvSoftCounts) \
     X(culvSoftFailAt, 0, culvSoftFailAt) \
     X(culvSoftFailedCall, 0, culvSoftFailedCall) \
+    X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \
+    X(culvSoftBarPeers, 0, culvSoftBarPeers) \
+    X(culvSoftSpoilPeers, 0, culvSoftSpoilPeers) \
     X(culvSoftAddLayerPath, 0, culvSoftAddLayerPath) \
     X(culvSoftBinaryCreate, 0, culvSoftBinaryCreate) \
     X(culvSoftBinarySignal, 0, culvSoftBinarySignal) \

@@ -26,6 +26,7 @@
 
 #define SOFT_DRIVER_VERSION 13000
 #define SOFT_MAX_DEVICES    16
+#define SOFT_MAX_PEERS      8u /* "eight peers" of the CUDA Programming Guide */
 #define SOFT_MAX_BLOCK      1024u
 #define SOFT_MAX_SHARED     49152u
 
@@ -43,6 +44,7 @@ enum soft_kind {
     SOFT_LEVEL, /* an array that belongs to a mipmapped one */
     SOFT_MIPMAP,
     SOFT_SURFACE,
+    SOFT_TEXTURE,
     SOFT_KINDS
 };
 
@@ -81,6 +83,8 @@ struct soft_context {
     struct soft_stream *streams; /* those whose worker may still run */
     struct soft_stream *legacy;
     struct soft_stream *marker; /* private: completes the records of cuCtxRecordEvent */
+    unsigned num_peers;
+    struct soft_context *peers[SOFT_MAX_PEERS]; /* whose memory this one may use */
 };
 
 struct soft_device {
@@ -96,7 +100,10 @@ struct soft_driver {
     bool initialized;
     int device_count;
     struct soft_device devices[SOFT_MAX_DEVICES];
-    uint64_t next_id; /* of contexts, streams and buffers */
+    uint64_t next_id;   /* of contexts, streams and buffers */
+    int driver_version; /* what is played: SOFT_DRIVER_VERSION or older */
+    bool peers_barred;  /* culvSoftBarPeers */
+    bool peers_spoiled; /* culvSoftSpoilPeers */
 };
 extern struct soft_driver soft;
 
@@ -125,6 +132,14 @@ void soft_context_init(struct soft_context *context, int device, bool primary);
 struct soft_context *soft_context_current(void);
 void soft_context_fail(struct soft_context *context, CUresult error);
 uint64_t soft_context_references(void);
+
+/* --- peer.c */
+struct soft_context *soft_context_find(CUcontext handle); /* alive, or NULL */
+/* The context ends: it has no peers, and is nobody's. */
+void soft_peers_forget(struct soft_context *context);
+uint64_t soft_peers_count(void);
+/* For the work of both, which must be alive afterwards. */
+CUresult soft_contexts_wait(CUcontext first, CUcontext second);
 
 /* --- stream.c */
 struct soft_op {
@@ -207,7 +222,7 @@ void soft_mipmaps_forget_external(struct soft_external_memory *external);
 uint64_t soft_mipmaps_mapped(void); /* on external memory */
 void soft_array_free(void *array);
 void soft_mipmap_free(void *mipmap);
-void soft_surface_free(void *surface);
+void soft_slot_free(void *surface_or_texture);
 uint64_t soft_external_memory_fds(void);
 void soft_external_semaphore_free(void *semaphore);
 void soft_module_free(void *module);
@@ -241,6 +256,8 @@ void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *ma
 /* A new nameless file of zeros whose size stays; -1 and errno on failure. */
 int soft_make_file(const char *name, size_t size);
 void soft_unmap(void *map, size_t map_size);
+/* Whether the pages are there and may be written (or read only), as pinning them would find out. */
+bool soft_pages_usable(const void *start, size_t size, bool read_only);
 void soft_close(int fd);
 /* The size of a regular file (a memfd is one); false for everything else. */
 bool soft_file_size(int fd, uint64_t *size);

@@ -28,6 +28,8 @@ typedef struct culv_soft_counts {
     uint64_t arrays;           /* those made as such; the levels of mipmapped arrays are not counted */
     uint64_t mipmapped_arrays; /* created or mapped */
     uint64_t surfaces;
+    uint64_t textures;
+    uint64_t peers; /* contexts that a context has peer access to */
 } culv_soft_counts;
 
 void culvSoftCounts(culv_soft_counts *out);
@@ -37,6 +39,15 @@ void culvSoftCounts(culv_soft_counts *out);
 void culvSoftFailAt(uint64_t n, int error);
 /* The name of the call that was made to fail last, NULL when none was since culvSoftFailAt. */
 const char *culvSoftFailedCall(void);
+/* Plays an older driver (12040 = CUDA 12.4), 0: its own age again. cuDriverGetVersion says so, and formats of
+ * arrays that came later are CUDA_ERROR_INVALID_VALUE. What exists stays, entry points too. */
+void culvSoftPlayVersion(int version);
+/* Nonzero: no device is another one's peer (cuDeviceCanAccessPeer, cuCtxEnablePeerAccess). Copies between
+ * devices still work, as where the driver stages them. */
+void culvSoftBarPeers(int bar);
+/* Nonzero: copies of device memory from one device to another one (cuMemcpyPeer and its like) succeed and arrive wrong,
+ * as behind an IOMMU that is in the way. */
+void culvSoftSpoilPeers(int spoil);
 /* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process, once. Returns
  * the directory, or NULL when no manifest is there. Call before vkCreateInstance and before other threads
  * read the environment. */

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define CULV_SOFT_MODULE_VERSION 2u
+#define CULV_SOFT_MODULE_VERSION 3u
 #define CULV_SOFT_MODULE_SYMBOL  "culv_soft_module_table"
 
 typedef struct culv_soft_dim3 {
@@ -35,19 +35,71 @@ typedef struct culv_soft_module_table {
     const culv_soft_kernel *kernels;
 } culv_soft_module_table;
 
-/* What a surface object is to a kernel. The handle that kernels are given is its address, with its turn in
- * the upper bits: a surface that was destroyed has another turn, one whose array was destroyed has no extent.
- * The address stays readable in any case. */
+/* What a surface or texture object is to a kernel. The handle that kernels are given is its address, with its turn in
+ * the upper bits: an object that was destroyed has another turn, one whose array was destroyed has no
+ * dimensions. The address stays readable in any case. */
+typedef enum culv_soft_dimensions {
+    CULV_SOFT_GONE = 0,
+    CULV_SOFT_1D,
+    CULV_SOFT_2D,
+    CULV_SOFT_3D,
+    CULV_SOFT_1D_LAYERED,
+    CULV_SOFT_2D_LAYERED,
+    CULV_SOFT_CUBE,
+    CULV_SOFT_CUBE_LAYERED,
+    CULV_SOFT_LINEAR /* textures only: plain memory */
+} culv_soft_dimensions;
+
 typedef struct culv_soft_surface {
+    uint16_t turn;      /* first, here and below */
+    uint8_t dimensions; /* a culv_soft_dimensions */
     unsigned char *start;
     uint64_t pitch; /* bytes from row to row */
     uint64_t slice; /* bytes from layer to layer, or z to z */
     uint32_t width_bytes, height, depth;
-    uint16_t turn;
 } culv_soft_surface;
 
-#define CULV_SOFT_SURFACE_TURN_SHIFT      48
-#define CULV_SOFT_SURFACE_ADDRESS(handle) ((uintptr_t)((handle)&0xffffffffffffu))
+#define CULV_SOFT_MAX_LEVELS 15u
+
+typedef struct culv_soft_texture_level {
+    unsigned char *start;
+    uint64_t pitch, slice;
+    uint32_t width, height, depth; /* texels; depth: slices, layers, or faces of all layers */
+} culv_soft_texture_level;
+
+/* How a texel is stored, and what a read makes of it. */
+typedef enum culv_soft_texel {
+    CULV_SOFT_UINT8,
+    CULV_SOFT_UINT16,
+    CULV_SOFT_UINT32,
+    CULV_SOFT_SINT8,
+    CULV_SOFT_SINT16,
+    CULV_SOFT_SINT32,
+    CULV_SOFT_UNORM8, /* this one and those below are read as floats */
+    CULV_SOFT_UNORM16,
+    CULV_SOFT_SNORM8,
+    CULV_SOFT_SNORM16,
+    CULV_SOFT_HALF,
+    CULV_SOFT_FLOAT,
+    CULV_SOFT_UNORM_101010_2,
+    CULV_SOFT_SRGB8 /* alpha is linear */
+} culv_soft_texel;
+
+typedef struct culv_soft_texture {
+    uint16_t turn;
+    uint8_t dimensions;
+    uint8_t texel; /* a culv_soft_texel */
+    uint8_t channels, texel_bytes;
+    uint8_t address[3]; /* CUaddress_mode */
+    uint8_t normalized, linear, mip_linear, seamless;
+    uint8_t num_levels;
+    float bias, min_level, max_level;
+    float border[4];
+    culv_soft_texture_level levels[CULV_SOFT_MAX_LEVELS];
+} culv_soft_texture;
+
+#define CULV_SOFT_TURN_SHIFT      48
+#define CULV_SOFT_ADDRESS(handle) ((uintptr_t)((handle)&0xffffffffffffu))
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,7 @@
     PASS(CreateComputePipelines, (VkDevice handle, VkPipelineCache cache, uint32_t count, const VkComputePipelineCreateInfo *infos, const VkAllocationCallbacks *callbacks, VkPipeline *out), (handle, cache, count, infos, callbacks, out)) \
     PASS(GetMemoryFdKHR, (VkDevice handle, const VkMemoryGetFdInfoKHR *info, int *fd), (handle, info, fd)) \
     PASS(GetMemoryFdPropertiesKHR, (VkDevice handle, VkExternalMemoryHandleTypeFlagBits type, int fd, VkMemoryFdPropertiesKHR *out), (handle, type, fd, out)) \
+    PASS(GetMemoryHostPointerPropertiesEXT, (VkDevice handle, VkExternalMemoryHandleTypeFlagBits type, const void *pointer, VkMemoryHostPointerPropertiesEXT *out), (handle, type, pointer, out)) \
     OWN(CreateSemaphore, CreateSemaphore, (VkDevice handle, const VkSemaphoreCreateInfo *info, const VkAllocationCallbacks *callbacks, VkSemaphore *out), (handle, info, callbacks, out)) \
     OWN(GetSemaphoreFdKHR, GetSemaphoreFdKHR, (VkDevice handle, const VkSemaphoreGetFdInfoKHR *info, int *fd), (handle, info, fd)) \
     OWN(ImportSemaphoreFdKHR, ImportSemaphoreFdKHR, (VkDevice handle, const VkImportSemaphoreFdInfoKHR *info), (handle, info)) \

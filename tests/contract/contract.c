@@ -12,11 +12,30 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-const test_case *const test_suite_tables[] = {
-    devices_cases, memory_cases,      memory_error_cases,     timeline_cases,
-    gpu_cases,     measured_cases,    measured_capture_cases, measured_lifetime_cases,
-    binary_cases,  batch_cases,       measured_binary_cases,  measured_endurance_cases,
-    image_cases,   image_error_cases, image_measured_cases,   NULL};
+const test_case *const test_suite_tables[] = {devices_cases,
+                                              memory_cases,
+                                              memory_error_cases,
+                                              timeline_cases,
+                                              gpu_cases,
+                                              measured_cases,
+                                              measured_array_cases,
+                                              measured_capture_cases,
+                                              measured_lifetime_cases,
+                                              binary_cases,
+                                              batch_cases,
+                                              measured_binary_cases,
+                                              measured_endurance_cases,
+                                              image_cases,
+                                              image_error_cases,
+                                              image_measured_cases,
+                                              image_dimension_cases,
+                                              image_plane_cases,
+                                              image_block_cases,
+                                              texture_cases,
+                                              texture_setting_cases,
+                                              copy_cases,
+                                              host_memory_cases,
+                                              NULL};
 
 void pair_open(pair *p)
 {

@@ -53,6 +53,19 @@ void require_same_image(pair *p, CUmodule module, const image_format *format, co
 size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
                          CUmipmappedArray mipmap, uint32_t level, unsigned seed);
 
-extern const test_case image_cases[], image_error_cases[], image_measured_cases[];
+/* By Vulkan, and waited for: all of a level, or of a plane, of formats whose texels raw_vulkan_image.h cannot count. */
+void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
+                     VkExtent3D extent, const raw_vk_buffer *staging, bool to_image);
+/* The twin's answer is required, NVIDIA's reported. */
+void image_answer(const pair *p, const char *name, const char *what, CUresult result, CUresult twin);
+/* Runs the case `child` once for each of `count` rows, told by the environment variable: on NVIDIA's driver in a process
+ * of its own each, because a descriptor that is wrong was seen to spoil the heap there. */
+void image_rows(const char *variable, const char *child, size_t count, void (*run)(size_t first, size_t end));
+/* In the child: its row, or skips. */
+size_t image_row(const char *variable);
+
+extern const test_case image_cases[], image_error_cases[], image_measured_cases[], image_dimension_cases[],
+    image_plane_cases[], image_block_cases[], texture_cases[], texture_setting_cases[], copy_cases[],
+    host_memory_cases[];
 
 #endif

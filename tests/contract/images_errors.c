@@ -2,20 +2,12 @@
  * else than Vulkan does. SPDX-License-Identifier: MIT */
 #include "images.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define W                253u
 #define H                127u
 #define DESCRIPTOR_CHILD "CULVERT_TEST_DESCRIPTOR_CHILD" /* the row, set for that child only */
-
-/* The twin's answer is required, NVIDIA's reported. */
-static void answer(const pair *p, const char *name, const char *what, CUresult result, CUresult twin)
-{
-    MEASURED(name, "%s: %s", what, raw_cuda_result_name(result));
-    if (p->cu->software && result != twin) FAIL("%s: %s", what, raw_cuda_result_name(result));
-}
 
 static void three_channels(void)
 {
@@ -138,7 +130,7 @@ static void try_descriptors(size_t first, size_t end)
     for (size_t i = first; i < end; i++) {
         CUmipmappedArray mipmap = NULL;
         CUresult result = p.cu->ExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &wrong_rows[i].desc);
-        answer(&p, "map_wrong_image", wrong_rows[i].name, result, wrong_rows[i].twin);
+        image_answer(&p, "map_wrong_image", wrong_rows[i].name, result, wrong_rows[i].twin);
         if (i == 0) REQUIRE(result == CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
     }
@@ -151,27 +143,13 @@ static void try_descriptors(size_t first, size_t end)
  * in a process of its own there. */
 static void wrong_descriptors(void)
 {
-    enum { COUNT = sizeof wrong_rows / sizeof wrong_rows[0] };
-    if (raw_cuda_open()->software) {
-        try_descriptors(0, COUNT);
-        return;
-    }
-    for (size_t i = 0; i < COUNT; i++) {
-        char number[16];
-        snprintf(number, sizeof number, "%zu", i);
-        REQUIRE(setenv(DESCRIPTOR_CHILD, number, 1) == 0);
-        int status = test_run_child("images.wrong_descriptor_child");
-        if (status != 0)
-            MEASURED("map_wrong_image", "%s: the process ended with status %d", wrong_rows[i].name, status);
-    }
-    REQUIRE(unsetenv(DESCRIPTOR_CHILD) == 0);
+    image_rows(DESCRIPTOR_CHILD, "images.wrong_descriptor_child", sizeof wrong_rows / sizeof wrong_rows[0],
+               try_descriptors);
 }
 
 static void wrong_descriptor_child(void)
 {
-    const char *number = getenv(DESCRIPTOR_CHILD);
-    if (number == NULL) SKIP("only as a child");
-    size_t row = strtoul(number, NULL, 10);
+    const size_t row = image_row(DESCRIPTOR_CHILD);
     try_descriptors(row, row + 1);
 }
 
@@ -192,7 +170,7 @@ static void dedicated_or_not(void)
         CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, !dedicated,
                                      &memory));
         CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap);
-        answer(&p, "image_dedicated_flag", what, result, CUDA_SUCCESS);
+        image_answer(&p, "image_dedicated_flag", what, result, CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) {
             size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 1) +
                            count_wrong_bytes(&p, format, &vk, mipmap, 7, 2);
@@ -202,8 +180,8 @@ static void dedicated_or_not(void)
         }
         const CUDA_ARRAY3D_DESCRIPTOR small = raw_cuda_array_desc(format->cu, format->channels, 64, 64);
         result = raw_cuda_map_image(p.cu, memory, 65536, &small, 1, &second);
-        answer(&p, "image_at_65536", dedicated ? "imported without the flag" : "imported with the flag",
-               result, dedicated ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+        image_answer(&p, "image_at_65536", dedicated ? "imported without the flag" : "imported with the flag",
+                     result, dedicated ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->MipmappedArrayDestroy(second));
         CU_OK(p.cu->DestroyExternalMemory(memory));
         raw_vk_image_destroy(&p.vk, &vk);
@@ -227,11 +205,11 @@ static void surface_needs_the_flag(void)
     CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
     CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap));
     CUresult result = raw_cuda_surface(p.cu, image_level(&p, mipmap, 0), &surface);
-    answer(&p, "surface_without_SURFACE_LDST", "of a mapped image", result, CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "surface_without_SURFACE_LDST", "of a mapped image", result, CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
     CU_OK(p.cu->Array3DCreate(&own, &array));
     result = raw_cuda_surface(p.cu, own, &surface);
-    answer(&p, "surface_without_SURFACE_LDST", "of an array", result, CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "surface_without_SURFACE_LDST", "of an array", result, CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
     CU_OK(p.cu->ArrayDestroy(own));
     CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
@@ -272,26 +250,29 @@ static void wrong_copies(void)
     CU_OK(p.cu->Memcpy2D(&good));
     CUDA_MEMCPY2D c = good;
     c.dstXInBytes = 4;
-    answer(&p, "wrong_array_copy", "past the right edge", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "past the right edge", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.dstY = 1;
-    answer(&p, "wrong_array_copy", "past the bottom", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "past the bottom", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.dstXInBytes = 2;
     c.WidthInBytes = 4;
-    answer(&p, "wrong_array_copy", "from within a texel", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "from within a texel", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.WidthInBytes = 6;
-    answer(&p, "wrong_array_copy", "one texel and a half", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "one texel and a half", p.cu->Memcpy2D(&c),
+                 CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.srcPitch = W * 4 - 1;
-    answer(&p, "wrong_array_copy", "pitch less than width", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "pitch less than width", p.cu->Memcpy2D(&c),
+                 CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.srcPitch = 0;
-    answer(&p, "wrong_array_copy", "pitch 0 with several rows", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "pitch 0 with several rows", p.cu->Memcpy2D(&c),
+                 CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.Height = 0;
-    answer(&p, "wrong_array_copy", "height 0", p.cu->Memcpy2D(&c), CUDA_SUCCESS);
+    image_answer(&p, "wrong_array_copy", "height 0", p.cu->Memcpy2D(&c), CUDA_SUCCESS);
     CU_OK(p.cu->CtxSynchronize()); /* none of them broke anything */
     free(texels);
     shared_image_close(&p, &image);
@@ -315,8 +296,9 @@ static void store_out_of_range(void)
     CU_OK(p.cu->StreamSynchronize(p.stream)); /* the last texel is inside */
     x = (int)W;
     CU_OK(p.cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, p.stream, args, NULL));
-    answer(&p, "store_out_of_range", "the stream", stream_result(&p, 5000), CUDA_ERROR_ILLEGAL_ADDRESS);
-    answer(&p, "store_out_of_range", "the context then", p.cu->CtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+    image_answer(&p, "store_out_of_range", "the stream", stream_result(&p, 5000), CUDA_ERROR_ILLEGAL_ADDRESS);
+    image_answer(&p, "store_out_of_range", "the context then", p.cu->CtxSynchronize(),
+                 CUDA_ERROR_ILLEGAL_ADDRESS);
     test_pass(); /* the context is not to be used any further */
 }
 

@@ -155,9 +155,13 @@ typedef struct pending_world {
     raw_vk_image spare;
     CUexternalMemory spare_memory;
     CUmipmappedArray spare_mipmap;
-    CUarray level;
+    CUarray level, array;
     CUsurfObject surface;
+    CUtexObject texture;
+    void *pages; /* of the host's */
 } pending_world;
+
+enum { PAGES_SIZE = 1 << 20 };
 
 static CUresult map_spare(pending_world *w)
 {
@@ -185,6 +189,37 @@ static CUresult destroy_spare(pending_world *w)
     return w->p.cu->MipmappedArrayDestroy(w->spare_mipmap);
 }
 
+static CUresult create_texture(pending_world *w)
+{
+    return raw_cuda_texture(w->p.cu, w->level, NULL, &w->texture);
+}
+
+static CUresult destroy_texture(pending_world *w)
+{
+    return w->p.cu->TexObjectDestroy(w->texture);
+}
+
+static CUresult create_array(pending_world *w)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 1, 1024, 1024);
+    return w->p.cu->Array3DCreate(&w->array, &desc);
+}
+
+static CUresult destroy_array(pending_world *w)
+{
+    return w->p.cu->ArrayDestroy(w->array);
+}
+
+static CUresult register_pages(pending_world *w)
+{
+    return w->p.cu->MemHostRegister(w->pages, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP);
+}
+
+static CUresult unregister_pages(pending_world *w)
+{
+    return w->p.cu->MemHostUnregister(w->pages);
+}
+
 /* Whether each call waits for work on a stream that has nothing to do with it. */
 static void calls_with_pending_work(void)
 {
@@ -195,7 +230,13 @@ static void calls_with_pending_work(void)
                  {"cuMipmappedArrayGetLevel", get_level},
                  {"cuSurfObjectCreate", create_surface},
                  {"cuSurfObjectDestroy", destroy_surface},
-                 {"cuMipmappedArrayDestroy", destroy_spare}};
+                 {"cuMipmappedArrayDestroy", destroy_spare},
+                 {"cuTexObjectCreate", create_texture},
+                 {"cuTexObjectDestroy", destroy_texture},
+                 {"cuArray3DCreate", create_array},
+                 {"cuArrayDestroy", destroy_array},
+                 {"cuMemHostRegister", register_pages},
+                 {"cuMemHostUnregister", unregister_pages}};
     static pending_world w; /* holds a pointer to itself */
     pair *p = &w.p;
     shared_timeline t;
@@ -208,6 +249,8 @@ static void calls_with_pending_work(void)
     raw_vk_image_create(&p->vk, &desc, &w.spare);
     CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &w.spare), w.spare.allocation_size, false,
                                  &w.spare_memory));
+    w.pages = aligned_alloc(65536, PAGES_SIZE);
+    REQUIRE(w.pages != NULL);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         late.value = i + 1;
         CU_OK(raw_cuda_wait(p->cu, t.cu, late.value, p->stream));
@@ -221,6 +264,7 @@ static void calls_with_pending_work(void)
         REQUIRE(result == CUDA_SUCCESS);
         CU_OK(p->cu->StreamSynchronize(p->stream));
     }
+    free(w.pages);
     CU_OK(p->cu->DestroyExternalMemory(w.spare_memory));
     raw_vk_image_destroy(&p->vk, &w.spare);
     shared_image_close(p, &w.image);

@@ -209,3 +209,49 @@ size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image
     free(found);
     return wrong;
 }
+
+void image_answer(const pair *p, const char *name, const char *what, CUresult result, CUresult twin)
+{
+    MEASURED(name, "%s: %s", what, raw_cuda_result_name(result));
+    if (p->cu->software && result != twin) FAIL("%s: %s", what, raw_cuda_result_name(result));
+}
+
+void image_rows(const char *variable, const char *child, size_t count, void (*run)(size_t first, size_t end))
+{
+    if (raw_cuda_open()->software) {
+        run(0, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "%zu", i);
+        REQUIRE(setenv(variable, number, 1) == 0);
+        int status = test_run_child(child);
+        if (status != 0) MEASURED(child, "row %zu: the process ended with status %d", i, status);
+    }
+    REQUIRE(unsetenv(variable) == 0);
+}
+
+size_t image_row(const char *variable)
+{
+    const char *number = getenv(variable);
+    if (number == NULL) SKIP("only as a child");
+    return strtoul(number, NULL, 10);
+}
+
+void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
+                     VkExtent3D extent, const raw_vk_buffer *staging, bool to_image)
+{
+    const VkBufferImageCopy region = {.imageSubresource = {aspect, level, 0, image->desc.layers},
+                                      .imageExtent = extent};
+    const VkImageLayout layout =
+        to_image ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+    VkCommandBuffer commands = raw_vk_begin(&p->vk, 0);
+    raw_vk_image_acquire(&p->vk, commands, 0, image, layout);
+    if (to_image)
+        vkCmdCopyBufferToImage(commands, staging->buffer, image->image, layout, 1, &region);
+    else
+        vkCmdCopyImageToBuffer(commands, image->image, layout, staging->buffer, 1, &region);
+    raw_vk_image_release(&p->vk, commands, 0, image, layout);
+    raw_vk_submit(&p->vk, commands, NULL);
+}

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,7 +23,13 @@ typedef struct capture_objects {
     CUmipmappedArray mapped, created_mipmap; /* more mappings of the image */
     CUarray level;
     CUsurfObject surface, created_surface;
+    CUtexObject texture, created_texture;
+    CUarray array, created_array;
+    void *pages, *registered; /* of the host's; `registered` is with CUDA */
+    bool registers;           /* and `pages` is now */
 } capture_objects;
+
+enum { PAGES_SIZE = 65536 };
 
 static CUresult op_none(capture_objects *o)
 {
@@ -145,6 +152,48 @@ static CUresult op_destroy_mipmap(capture_objects *o)
     return result;
 }
 
+static CUresult op_create_texture(capture_objects *o)
+{
+    return raw_cuda_texture(o->p->cu, o->level, NULL, &o->created_texture);
+}
+
+static CUresult op_destroy_texture(capture_objects *o)
+{
+    CUresult result = o->p->cu->TexObjectDestroy(o->texture);
+    if (result == CUDA_SUCCESS) o->texture = 0;
+    return result;
+}
+
+static CUresult op_create_array(capture_objects *o)
+{
+    const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 1, 64, 64);
+    return o->p->cu->Array3DCreate(&o->created_array, &desc);
+}
+
+static CUresult op_destroy_array(capture_objects *o)
+{
+    CUresult result = o->p->cu->ArrayDestroy(o->array);
+    if (result == CUDA_SUCCESS) o->array = NULL;
+    return result;
+}
+
+static CUresult op_register(capture_objects *o)
+{
+    CUresult result = o->p->cu->MemHostRegister(o->pages, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP);
+    if (result == CUDA_SUCCESS) o->registers = true;
+    return result;
+}
+
+static CUresult op_unregister(capture_objects *o)
+{
+    CUresult result = o->p->cu->MemHostUnregister(o->registered);
+    if (result == CUDA_SUCCESS) {
+        free(o->registered);
+        o->registered = NULL;
+    }
+    return result;
+}
+
 static const struct {
     const char *name;
     CUresult (*run)(capture_objects *o);
@@ -168,6 +217,12 @@ static const struct {
     {"cuSurfObjectCreate", op_create_surface},
     {"cuSurfObjectDestroy", op_destroy_surface},
     {"cuMipmappedArrayDestroy", op_destroy_mipmap},
+    {"cuTexObjectCreate", op_create_texture},
+    {"cuTexObjectDestroy", op_destroy_texture},
+    {"cuArray3DCreate", op_create_array},
+    {"cuArrayDestroy", op_destroy_array},
+    {"cuMemHostRegister", op_register},
+    {"cuMemHostUnregister", op_unregister},
 };
 
 typedef struct attempt {
@@ -213,11 +268,26 @@ static void prepare(pair *p, capture_objects *o)
     CU_OK(raw_cuda_map_image(p->cu, o->image.memory, 0, &desc, 1, &o->mapped));
     o->level = image_level(p, o->image.mipmap, 0);
     CU_OK(raw_cuda_surface(p->cu, o->level, &o->surface));
+    CU_OK(raw_cuda_texture(p->cu, o->level, NULL, &o->texture));
+    const CUDA_ARRAY3D_DESCRIPTOR own = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 1, 64, 64);
+    CU_OK(p->cu->Array3DCreate(&o->array, &own));
+    o->pages = aligned_alloc(PAGES_SIZE, PAGES_SIZE);
+    o->registered = aligned_alloc(PAGES_SIZE, PAGES_SIZE);
+    REQUIRE(o->pages != NULL && o->registered != NULL);
+    CU_OK(p->cu->MemHostRegister(o->registered, PAGES_SIZE, CU_MEMHOSTREGISTER_DEVICEMAP));
 }
 
 static void clean_up(capture_objects *o)
 {
     const raw_cuda *cu = o->p->cu;
+    if (o->registers) CU_OK(cu->MemHostUnregister(o->pages));
+    if (o->registered != NULL) CU_OK(cu->MemHostUnregister(o->registered));
+    free(o->pages);
+    free(o->registered);
+    if (o->created_array != NULL) CU_OK(cu->ArrayDestroy(o->created_array));
+    if (o->array != NULL) CU_OK(cu->ArrayDestroy(o->array));
+    if (o->created_texture != 0) CU_OK(cu->TexObjectDestroy(o->created_texture));
+    if (o->texture != 0) CU_OK(cu->TexObjectDestroy(o->texture));
     if (o->created_surface != 0) CU_OK(cu->SurfObjectDestroy(o->created_surface));
     if (o->surface != 0) CU_OK(cu->SurfObjectDestroy(o->surface));
     if (o->created_mipmap != NULL) CU_OK(cu->MipmappedArrayDestroy(o->created_mipmap));

@@ -76,6 +76,9 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     cu->software = symbol(library, "culvSoftCounts", &cu->SoftCounts);
     (void)symbol(library, "culvSoftFailAt", &cu->SoftFailAt);
     (void)symbol(library, "culvSoftFailedCall", &cu->SoftFailedCall);
+    (void)symbol(library, "culvSoftPlayVersion", &cu->SoftPlayVersion);
+    (void)symbol(library, "culvSoftBarPeers", &cu->SoftBarPeers);
+    (void)symbol(library, "culvSoftSpoilPeers", &cu->SoftSpoilPeers);
     (void)symbol(library, "culvSoftBinaryCreate", &cu->SoftBinaryCreate);
     (void)symbol(library, "culvSoftBinarySignal", &cu->SoftBinarySignal);
     (void)symbol(library, "culvSoftBinaryWait", &cu->SoftBinaryWait);
@@ -240,5 +243,7 @@ void raw_cuda_require_empty(const raw_cuda *cu)
     REQUIRE_EQ(counts.arrays, 0);
     REQUIRE_EQ(counts.mipmapped_arrays, 0);
     REQUIRE_EQ(counts.surfaces, 0);
+    REQUIRE_EQ(counts.textures, 0);
+    REQUIRE_EQ(counts.peers, 0);
     REQUIRE_EQ(counts.fds, 0);
 }

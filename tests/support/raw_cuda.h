@@ -68,6 +68,19 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
     X(SurfObjectCreate, 5000)                                                                                \
     X(SurfObjectDestroy, 5000)                                                                               \
     X(SurfObjectGetResourceDesc, 5000)                                                                       \
+    X(TexObjectCreate, 5000)                                                                                 \
+    X(TexObjectDestroy, 5000)                                                                                \
+    X(MemHostAlloc, 2020)                                                                                    \
+    X(MemFreeHost, 2000)                                                                                     \
+    X(MemHostRegister, 6050)                                                                                 \
+    X(MemHostUnregister, 4000)                                                                               \
+    X(MemHostGetDevicePointer, 3020)                                                                         \
+    X(MemcpyPeer, 4000)                                                                                      \
+    X(MemcpyPeerAsync, 4000)                                                                                 \
+    X(Memcpy3DPeer, 4000)                                                                                    \
+    X(Memcpy3DPeerAsync, 4000)                                                                               \
+    X(CtxEnablePeerAccess, 4000)                                                                             \
+    X(CtxDisablePeerAccess, 4000)                                                                            \
     X(ImportExternalMemory, 10000)                                                                           \
     X(ExternalMemoryGetMappedBuffer, 10000)                                                                  \
     X(ExternalMemoryGetMappedMipmappedArray, 10000)                                                          \
@@ -84,6 +97,8 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
 /* NULL where the driver has none of them. */
 #define RAW_CUDA_OPTIONAL(X)                                                                                 \
     X(DeviceGetLuid, 10000)                                                                                  \
+    X(ArrayGetPlane, 11020)                                                                                  \
+    X(DeviceGetP2PAttribute, 8000)                                                                           \
     X(DeviceCanAccessPeer, 4000)                                                                             \
     X(CtxCreate, 3020)                                                                                       \
     X(CtxDestroy, 4000)                                                                                      \
@@ -130,6 +145,9 @@ typedef struct raw_cuda {
     void (*SoftCounts)(struct culv_soft_counts *out);
     void (*SoftFailAt)(uint64_t n, int error);
     const char *(*SoftFailedCall)(void);
+    void (*SoftPlayVersion)(int version);
+    void (*SoftBarPeers)(int bar);
+    void (*SoftSpoilPeers)(int spoil);
     int (*SoftBinaryCreate)(const uint8_t device_uuid[16], int *fd);
     int (*SoftBinarySignal)(int fd);
     int (*SoftBinaryWait)(int fd, unsigned timeout_ms);

@@ -33,6 +33,66 @@ CUresult raw_cuda_surface(const raw_cuda *cu, CUarray array, CUsurfObject *out)
     return cu->SurfObjectCreate(out, &desc);
 }
 
+static CUresult make_texture(const raw_cuda *cu, const CUDA_RESOURCE_DESC *resource,
+                             const CUDA_TEXTURE_DESC *desc, CUtexObject *out)
+{
+    CUDA_TEXTURE_DESC usual;
+    memset(&usual, 0, sizeof usual);
+    for (int i = 0; i < 3; i++)
+        usual.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
+    if (resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) usual.flags = CU_TRSF_NORMALIZED_COORDINATES;
+    return cu->TexObjectCreate(out, resource, desc != NULL ? desc : &usual, NULL);
+}
+
+CUresult raw_cuda_texture(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc, CUtexObject *out)
+{
+    CUDA_RESOURCE_DESC resource;
+    memset(&resource, 0, sizeof resource);
+    resource.resType = CU_RESOURCE_TYPE_ARRAY;
+    resource.res.array.hArray = array;
+    return make_texture(cu, &resource, desc, out);
+}
+
+CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap, const CUDA_TEXTURE_DESC *desc,
+                              CUtexObject *out)
+{
+    CUDA_RESOURCE_DESC resource;
+    memset(&resource, 0, sizeof resource);
+    resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+    resource.res.mipmap.hMipmappedArray = mipmap;
+    return make_texture(cu, &resource, desc, out);
+}
+
+CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texels, size_t width_bytes,
+                            size_t height, size_t slices)
+{
+    const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                                .srcHost = texels,
+                                .srcPitch = width_bytes,
+                                .srcHeight = height,
+                                .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                                .dstArray = array,
+                                .WidthInBytes = width_bytes,
+                                .Height = height,
+                                .Depth = slices};
+    return cu->Memcpy3D(&copy);
+}
+
+CUresult raw_cuda_read_box(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes, size_t height,
+                           size_t slices)
+{
+    const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                                .srcArray = array,
+                                .dstMemoryType = CU_MEMORYTYPE_HOST,
+                                .dstHost = texels,
+                                .dstPitch = width_bytes,
+                                .dstHeight = height,
+                                .WidthInBytes = width_bytes,
+                                .Height = height,
+                                .Depth = slices};
+    return cu->Memcpy3D(&copy);
+}
+
 CUresult raw_cuda_write_array(const raw_cuda *cu, CUarray array, const void *texels, size_t width_bytes,
                               size_t height)
 {

@@ -185,7 +185,7 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
     vkGetPhysicalDeviceMemoryProperties(vk->physical, &vk->memory);
     REQUIRE(vk->properties.apiVersion >= VK_API_VERSION_1_3);
 
-    const char *extensions[2];
+    const char *extensions[4];
     uint32_t extension_count = 0;
     if (!options->without_memory_fd) extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
     if (!options->without_semaphore_fd)
@@ -193,6 +193,12 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
     for (uint32_t i = 0; i < extension_count; i++)
         if (!raw_vk_has_device_extension(vk->physical, extensions[i]))
             FAIL("%s lacks %s", vk->properties.deviceName, extensions[i]);
+    vk->dma_buf = !options->without_memory_fd &&
+                  raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+    if (vk->dma_buf) extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
+    if (options->host_memory &&
+        raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
+        extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
 
     VkQueueFamilyProperties families[RAW_VK_MAX_QUEUES];
     VkDeviceQueueCreateInfo queues[RAW_VK_MAX_QUEUES];
@@ -210,6 +216,12 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
         .synchronization2 = VK_TRUE,
         .maintenance4 = VK_TRUE}; /* the form of a compute shader's size in SPIR-V 1.6 */
+    VkPhysicalDeviceSamplerYcbcrConversionFeatures ycbcr = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SAMPLER_YCBCR_CONVERSION_FEATURES};
+    VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &ycbcr};
+    vkGetPhysicalDeviceFeatures2(vk->physical, &has);
+    const VkPhysicalDeviceFeatures features = {.textureCompressionBC = has.features.textureCompressionBC};
+    if (options->with_formats) features13.pNext = &ycbcr;
     VkPhysicalDeviceVulkan12Features features12 = {.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                    .pNext = &features13,
@@ -220,7 +232,8 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
                                      .queueCreateInfoCount = vk->queue_count,
                                      .pQueueCreateInfos = queues,
                                      .enabledExtensionCount = extension_count,
-                                     .ppEnabledExtensionNames = extensions};
+                                     .ppEnabledExtensionNames = extensions,
+                                     .pEnabledFeatures = options->with_formats ? &features : NULL};
     VK_OK(vkCreateDevice(vk->physical, &info, NULL, &vk->device));
     open_queues(vk);
 }

@@ -32,6 +32,8 @@ typedef struct raw_vk_options {
     bool software;             /* the twin is the CUDA driver: add its layer, VK_LAYER_CULVERT_soft */
     bool without_memory_fd;    /* do not enable VK_KHR_external_memory_fd */
     bool without_semaphore_fd; /* do not enable VK_KHR_external_semaphore_fd */
+    bool host_memory;          /* enable VK_EXT_external_memory_host where the device has it */
+    bool with_formats;         /* enable what compressed and Y'CbCr formats need, where it is there */
 } raw_vk_options;
 
 typedef struct raw_vk_queue {
@@ -50,6 +52,7 @@ typedef struct raw_vk {
     uint32_t queue_count; /* one queue of each family: the index is the family's */
     raw_vk_queue queues[RAW_VK_MAX_QUEUES];
     VkDebugUtilsMessengerEXT messenger;
+    bool dma_buf; /* VK_EXT_external_memory_dma_buf, where there is one, is enabled */
     bool validation;
     unsigned validation_messages; /* those not in allowed_vuids.txt */
     /* Command buffers of jobs not yet known to be done. */

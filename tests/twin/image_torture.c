@@ -12,12 +12,14 @@ typedef struct held {
     CUmipmappedArray mapped, own;
     CUarray array;
     CUsurfObject surface;
-    int memory_fd; /* -1 = consumed */
+    CUtexObject texture, levels; /* of an array, and of a mipmapped one */
+    int memory_fd;               /* -1 = consumed */
 } held;
 
 static CUresult run(const raw_cuda *cu, held *h)
 {
     const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 16, 16);
+    const CUDA_ARRAY3D_DESCRIPTOR planar = raw_cuda_array_desc(CU_AD_FORMAT_NV12, 3, 16, 16);
     CUDA_ARRAY3D_DESCRIPTOR found;
     CUDA_RESOURCE_DESC resource;
     CUarray level;
@@ -34,6 +36,8 @@ static CUresult run(const raw_cuda *cu, held *h)
     TRY(cu->Array3DGetDescriptor(&found, level));
     TRY(raw_cuda_surface(cu, level, &h->surface));
     TRY(cu->SurfObjectGetResourceDesc(&resource, h->surface));
+    TRY(raw_cuda_texture(cu, level, NULL, &h->texture));
+    TRY(raw_cuda_mip_texture(cu, h->mapped, NULL, &h->levels));
     TRY(raw_cuda_write_array(cu, level, texels, 16 * 16, 16));
     TRY(cu->Array3DCreate(&h->array, &desc));
     CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
@@ -52,10 +56,20 @@ static CUresult run(const raw_cuda *cu, held *h)
     TRY(raw_cuda_read_array(cu, level, back, 256, 16));
     REQUIRE_EQ_BYTES(back, texels, sizeof back);
     CUsurfObject surface = h->surface;
+    CUtexObject texture = h->texture, levels = h->levels;
     CUmipmappedArray own = h->own, mapped = h->mapped;
     CUarray array = h->array;
     TRY(cu->SurfObjectDestroy(surface));
     h->surface = 0;
+    TRY(cu->TexObjectDestroy(texture));
+    h->texture = 0;
+    TRY(cu->TexObjectDestroy(levels));
+    h->levels = 0;
+    TRY(cu->ArrayDestroy(array));
+    h->array = NULL;
+    TRY(cu->Array3DCreate(&h->array, &planar));
+    TRY(cu->ArrayGetPlane(&level, h->array, 1));
+    array = h->array;
     TRY(cu->ArrayDestroy(array));
     h->array = NULL;
     TRY(cu->MipmappedArrayDestroy(own));
@@ -69,6 +83,8 @@ static CUresult run(const raw_cuda *cu, held *h)
 static void clean(const raw_cuda *cu, held *h)
 {
     if (h->surface != 0) CU_OK(cu->SurfObjectDestroy(h->surface));
+    if (h->texture != 0) CU_OK(cu->TexObjectDestroy(h->texture));
+    if (h->levels != 0) CU_OK(cu->TexObjectDestroy(h->levels));
     if (h->array != NULL) CU_OK(cu->ArrayDestroy(h->array));
     if (h->own != NULL) CU_OK(cu->MipmappedArrayDestroy(h->own));
     if (h->mapped != NULL) CU_OK(cu->MipmappedArrayDestroy(h->mapped));
@@ -92,7 +108,7 @@ static void every_image_call_fails_once(void)
         clean(t.cu, &h);
         culv_soft_counts counts = twin_counts(t.cu);
         REQUIRE_EQ(counts.external_memories + counts.external_mappings + counts.arrays, 0);
-        REQUIRE_EQ(counts.mipmapped_arrays + counts.surfaces + counts.fds, 0);
+        REQUIRE_EQ(counts.mipmapped_arrays + counts.surfaces + counts.textures + counts.fds, 0);
         if (n == 1) fds = test_open_fds();
         REQUIRE_EQ(test_open_fds(), fds);
         if (failed == NULL) {
@@ -101,7 +117,7 @@ static void every_image_call_fails_once(void)
         }
         CU_IS(result, CUDA_ERROR_OUT_OF_MEMORY);
     }
-    REQUIRE_EQ(n - 1, 17); /* the calls of run() */
+    REQUIRE_EQ(n - 1, 24); /* the calls of run() */
     twin_finish(&t);
 }
 

@@ -1,0 +1,167 @@
+/* Contract rows: host memory that CUDA knows, and dma-bufs that it does not import. SPDX-License-Identifier: MIT */
+#include "images.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define DMABUF_CHILD "CULVERT_TEST_DMABUF_CHILD"
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static unsigned char *map_pages(size_t count)
+{
+    void *pages = mmap(NULL, count * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(pages != MAP_FAILED);
+    return pages;
+}
+
+/* Registered pages are device memory: written by a kernel, copied from, the same pointer on both sides. */
+static void registered(void)
+{
+    enum { WORDS = 4096 };
+    pair p;
+    CUdeviceptr pointer;
+    unsigned count = WORDS, seed = 99;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    const size_t size = WORDS * 4, pages = (size + page_size() - 1) / page_size();
+    unsigned char *memory = map_pages(pages);
+    uint32_t *words = (uint32_t *)(void *)memory, first[4];
+    CU_OK(p.cu->MemHostRegister(memory, pages * page_size(),
+                                CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+    CU_OK(p.cu->MemHostGetDevicePointer(&pointer, memory, 0));
+    MEASURED("host_register", "the device's pointer is %s",
+             pointer == (uintptr_t)memory ? "the host's" : "another");
+    void *args[] = {&pointer, &count, &seed};
+    CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), WORDS / 64, 1, 1, 64, 1, 1, 0,
+                             p.stream, args, NULL));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    bool differ = false;
+    for (size_t i = 1; i < WORDS; i++)
+        differ = differ || words[i] != words[0];
+    REQUIRE(differ);
+    cuda_read(&p, pointer, first, sizeof first);
+    REQUIRE_EQ_BYTES(first, words, sizeof first);
+    CU_IS(p.cu->MemHostRegister(memory, page_size(), 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    CU_OK(p.cu->MemHostUnregister(memory));
+    CU_IS(p.cu->MemHostUnregister(memory), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    REQUIRE(munmap(memory, pages * page_size()) == 0);
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+static void unregister_if(const pair *p, CUresult result, void *memory)
+{
+    if (result == CUDA_SUCCESS) CU_OK(p->cu->MemHostUnregister(memory));
+}
+
+static void wrong_registrations(void)
+{
+    static const char row[] = "host_register_wrong";
+    pair p;
+    pair_open(&p);
+    const size_t page = page_size();
+    unsigned char *memory = map_pages(4);
+    CUresult result = p.cu->MemHostRegister(memory, 0, 0);
+    image_answer(&p, row, "size 0", result, CUDA_ERROR_INVALID_VALUE);
+    result = p.cu->MemHostRegister(memory, page, 0x100);
+    image_answer(&p, row, "flag 0x100", result, CUDA_ERROR_INVALID_VALUE);
+    unregister_if(&p, result, memory);
+    result = p.cu->MemHostRegister(memory + 8, page, 0);
+    image_answer(&p, row, "8 bytes into a page", result, CUDA_SUCCESS);
+    unregister_if(&p, result, memory + 8);
+    CU_OK(p.cu->MemHostRegister(memory, 2 * page, 0));
+    result = p.cu->MemHostRegister(memory + page, 2 * page, 0);
+    image_answer(&p, row, "overlapping", result, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    unregister_if(&p, result, memory + page);
+    result = p.cu->MemHostUnregister(memory + page);
+    image_answer(&p, row, "unregistered from its middle", result, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    if (result != CUDA_SUCCESS) CU_OK(p.cu->MemHostUnregister(memory));
+    REQUIRE(mprotect(memory, page, PROT_READ) == 0);
+    result = p.cu->MemHostRegister(memory, page, CU_MEMHOSTREGISTER_READ_ONLY);
+    image_answer(&p, row, "read-only pages, said to be", result, CUDA_SUCCESS);
+    unregister_if(&p, result, memory);
+    result = p.cu->MemHostRegister(memory, page, 0);
+    MEASURED(row, "read-only pages: %s",
+             raw_cuda_result_name(result)); /* the twin needs Linux 5.14 to tell */
+    unregister_if(&p, result, memory);
+    REQUIRE(munmap(memory + 3 * page, page) == 0);
+    result = p.cu->MemHostRegister(memory + page, 3 * page, 0);
+    image_answer(&p, row, "pages that are not there", result, CUDA_ERROR_INVALID_VALUE);
+    unregister_if(&p, result, memory + page);
+    CU_OK(p.cu->CtxSynchronize());
+    REQUIRE(munmap(memory, 3 * page) == 0);
+    pair_close(&p);
+}
+
+/* cuda.h, cuImportExternalMemory: dma-bufs on Tegra only. With CUDA's own where it makes one, else with a memfd. */
+static void import_dma_buf_child(void)
+{
+    (void)image_row(DMABUF_CHILD);
+    static const char row[] = "dma_buf";
+    pair p;
+    CUdeviceptr pointer;
+    int fd = -1, supported = -1;
+    pair_open(&p);
+    const size_t size = 2u << 20;
+    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED, p.device));
+    CU_OK(p.cu->MemAlloc(&pointer, size));
+    CUresult result = CUDA_ERROR_NOT_FOUND;
+    if (p.cu->MemGetHandleForAddressRange != NULL)
+        result =
+            p.cu->MemGetHandleForAddressRange(&fd, pointer, size, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+    MEASURED(row, "attribute %d; of a range: %s", supported, raw_cuda_result_name(result));
+    if (!supported) REQUIRE(result != CUDA_SUCCESS);
+    if (p.cu->software) REQUIRE_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
+    if (result != CUDA_SUCCESS) {
+        fd = memfd_create("no dma-buf", MFD_CLOEXEC);
+        REQUIRE(fd >= 0 && ftruncate(fd, (off_t)size) == 0);
+    }
+    for (unsigned flags = 0; flags < 2; flags++) {
+        CUDA_EXTERNAL_MEMORY_HANDLE_DESC desc;
+        CUexternalMemory memory = NULL;
+        memset(&desc, 0, sizeof desc);
+        /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, from cuda.h 13.0 on. */
+        desc.type = (CUexternalMemoryHandleType)(CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1);
+        desc.handle.fd = fd;
+        desc.size = size;
+        desc.flags = flags;
+        CUresult imported = p.cu->ImportExternalMemory(&memory, &desc);
+        MEASURED(row, "import of %s, flags %u: %s, the fd is %s",
+                 result == CUDA_SUCCESS ? "CUDA's dma-buf" : "a memfd", flags, raw_cuda_result_name(imported),
+                 fd_open(fd) ? "open" : "closed");
+        if (p.cu->software)
+            REQUIRE(imported == (flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED) && fd_open(fd));
+        if (imported == CUDA_SUCCESS) CU_OK(p.cu->DestroyExternalMemory(memory));
+        if (!fd_open(fd)) break;
+    }
+    if (fd_open(fd)) close(fd);
+    CU_OK(p.cu->MemFree(pointer));
+    pair_close(&p);
+}
+
+static void import_dma_buf(void)
+{
+    REQUIRE(setenv(DMABUF_CHILD, "0", 1) == 0);
+    const int status = test_run_child("host.dma_buf_child");
+    MEASURED("dma_buf", "the process ended with status %d", status);
+    if (raw_cuda_open()->software) REQUIRE_EQ(status, 0);
+}
+
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
+
+const test_case host_memory_cases[] = {
+    {.name = "host.registered", .run = registered, .mark = TEST_BOTH},
+    {.name = "host.wrong_registrations",
+     .run = wrong_registrations,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED},
+    {.name = "host.dma_buf", .run = import_dma_buf, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
+    {.name = "host.dma_buf_child", .run = import_dma_buf_child},
+    {.name = NULL},
+};

@@ -1,0 +1,237 @@
+/* Contract rows: images of every dimension with their levels and layers, by surfaces and by copies.
+ * SPDX-License-Identifier: MIT */
+#include "images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AS_OTHER_CHILD "CULVERT_TEST_AS_OTHER_CHILD"
+
+/* As in dimension_kernels.cu. */
+typedef struct box {
+    int width, height, depth, from_x, from_y, from_z, mode;
+} box;
+enum { MODE_TRAP = 2 };
+
+typedef struct shape {
+    const char *name; /* of the kernels */
+    uint32_t dimensions, width, height, depth, layers, levels;
+    bool cube;
+} shape;
+
+static const shape shapes[] = {
+    {"1d", 1, 253, 1, 1, 1, 8, false},           {"2d", 2, 61, 29, 1, 1, 6, false},
+    {"3d", 3, 33, 17, 9, 1, 6, false},           {"1d_layered", 1, 253, 1, 1, 5, 8, false},
+    {"2d_layered", 2, 61, 29, 1, 5, 6, false},   {"cube", 2, 32, 32, 1, 6, 6, true},
+    {"cube_layered", 2, 29, 29, 1, 12, 5, true},
+};
+
+static raw_vk_image_desc vulkan_desc(const shape *s)
+{
+    return (raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
+                               .width = s->width,
+                               .height = s->height,
+                               .depth = s->depth,
+                               .levels = s->levels,
+                               .layers = s->layers,
+                               .dimensions = s->dimensions,
+                               .create_flags = s->cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0,
+                               .flags = RAW_VK_EXPORT};
+}
+
+static CUDA_ARRAY3D_DESCRIPTOR cuda_desc(const shape *s)
+{
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, s->width, s->height);
+    if (s->dimensions == 1) desc.Height = 0;
+    if (s->dimensions == 3) desc.Depth = s->depth;
+    if (s->layers > 1) desc.Depth = s->layers;
+    if (s->cube) desc.Flags |= CUDA_ARRAY3D_CUBEMAP;
+    if (s->layers > 1 && !(s->cube && s->layers == 6)) desc.Flags |= CUDA_ARRAY3D_LAYERED;
+    return desc;
+}
+
+static void run(const pair *p, CUmodule module, const char *verb, const char *name, CUsurfObject surface,
+                CUdeviceptr data, box b)
+{
+    char kernel[64];
+    const unsigned blocks = ((unsigned)(b.width * b.height * b.depth) + 63) / 64;
+    snprintf(kernel, sizeof kernel, "%s_%s", verb, name);
+    void *params[] = {&surface, &data, &b};
+    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, kernel), blocks, 1, 1, 64, 1, 1, 0, p->stream,
+                              params, NULL));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+}
+
+/* A level, all of its layers: kernel to Vulkan, Vulkan to kernel and to copy, copy to Vulkan. */
+static void check_level(pair *p, CUmodule module, const shape *s, const raw_vk_image *vk,
+                        CUmipmappedArray mipmap, uint32_t level)
+{
+    const VkExtent3D extent = raw_vk_image_extent(vk, level);
+    const size_t slices = (size_t)extent.depth * s->layers, row = (size_t)extent.width * 4,
+                 size = row * extent.height * slices;
+    const CUarray array = image_level(p, mipmap, level);
+    const box all = {(int)extent.width, (int)extent.height, (int)slices, 0, 0, 0, MODE_TRAP};
+    uint32_t *expected = pattern_words(size, 3 * level), *found = malloc(size);
+    CUsurfObject surface;
+    CUdeviceptr data;
+    REQUIRE(found != NULL);
+    CU_OK(raw_cuda_surface(p->cu, array, &surface));
+    CU_OK(p->cu->MemAlloc(&data, size));
+
+    CU_OK(p->cu->MemcpyHtoD(data, expected, size));
+    run(p, module, "write", s->name, surface, data, all);
+    raw_vk_image_read(&p->vk, vk, level, found);
+    REQUIRE_EQ_BYTES(found, expected, size);
+
+    free(expected);
+    expected = pattern_words(size, 3 * level + 1);
+    raw_vk_image_write(&p->vk, vk, level, expected);
+    run(p, module, "read", s->name, surface, data, all);
+    cuda_read(p, data, found, size);
+    REQUIRE_EQ_BYTES(found, expected, size);
+    memset(found, 0, size);
+    CU_OK(raw_cuda_read_box(p->cu, array, found, row, extent.height, slices));
+    REQUIRE_EQ_BYTES(found, expected, size);
+
+    free(expected);
+    expected = pattern_words(size, 3 * level + 2);
+    CU_OK(raw_cuda_write_box(p->cu, array, expected, row, extent.height, slices));
+    CU_OK(p->cu->CtxSynchronize());
+    raw_vk_image_read(&p->vk, vk, level, found);
+    REQUIRE_EQ_BYTES(found, expected, size);
+
+    CU_OK(p->cu->MemFree(data));
+    CU_OK(p->cu->SurfObjectDestroy(surface));
+    free(expected);
+    free(found);
+}
+
+static void check_shape(const shape *s)
+{
+    pair p;
+    raw_vk_image vk;
+    CUexternalMemory memory;
+    CUmipmappedArray mipmap;
+    const raw_vk_image_desc desc = vulkan_desc(s);
+    const CUDA_ARRAY3D_DESCRIPTOR array = cuda_desc(s);
+    pair_open(&p);
+    if (!raw_vk_image_supported(&p.vk, &desc)) SKIP("Vulkan makes no such image");
+    CUmodule module = raw_cuda_load(p.cu, "dimension_kernels");
+    raw_vk_image_create(&p.vk, &desc, &vk);
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, s->levels, &mipmap));
+    for (uint32_t level = 0; level < s->levels; level++)
+        check_level(&p, module, s, &vk, mipmap, level);
+    CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(p.cu->DestroyExternalMemory(memory));
+    raw_vk_image_destroy(&p.vk, &vk);
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+#define SHAPE(name, index)                                                                                   \
+    static void name(void)                                                                                   \
+    {                                                                                                        \
+        check_shape(&shapes[index]);                                                                         \
+    }
+SHAPE(of_1d, 0)
+SHAPE(of_2d, 1)
+SHAPE(of_3d, 2)
+SHAPE(of_1d_layered, 3)
+SHAPE(of_2d_layered, 4)
+SHAPE(of_cube, 5)
+SHAPE(of_cube_layered, 6)
+
+/* Descriptors that call an image of six or more layers something else than it is: whether they are taken, and
+ * how many bytes of the last level are then wrong. */
+typedef struct other_row {
+    const char *what;
+    size_t shape;
+    size_t height, depth;
+    unsigned flags;
+    CUresult twin;
+    size_t slices; /* that are compared */
+} other_row;
+
+static const other_row other_rows[] = {
+    {"a cube as six layers", 5, 32, 6, CUDA_ARRAY3D_LAYERED, CUDA_SUCCESS, 6},
+    {"a cube as a cube array of one", 5, 32, 6, CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP, CUDA_SUCCESS, 6},
+    {"a cube as 2D", 5, 32, 0, 0, CUDA_SUCCESS, 1},
+    {"a cube as 3D of depth 6", 5, 32, 6, 0, CUDA_SUCCESS, 6},
+    {"a cube with depth 12", 5, 32, 12, CUDA_ARRAY3D_CUBEMAP, CUDA_ERROR_INVALID_VALUE, 6},
+    {"a cube array as layers", 6, 29, 12, CUDA_ARRAY3D_LAYERED, CUDA_SUCCESS, 12},
+    {"a cube array as one cube", 6, 29, 6, CUDA_ARRAY3D_CUBEMAP, CUDA_SUCCESS, 6},
+    {"layers as fewer of them", 4, 29, 2, CUDA_ARRAY3D_LAYERED, CUDA_SUCCESS, 2},
+    {"1D layers as 2D of that height", 3, 5, 0, 0, CUDA_SUCCESS, 0},
+};
+
+static void try_others(size_t first, size_t end)
+{
+    pair p;
+    pair_open(&p);
+    for (size_t i = first; i < end; i++) {
+        const other_row *row = &other_rows[i];
+        const shape *s = &shapes[row->shape];
+        const raw_vk_image_desc desc = vulkan_desc(s);
+        CUDA_ARRAY3D_DESCRIPTOR array = cuda_desc(s);
+        raw_vk_image vk;
+        CUexternalMemory memory;
+        CUmipmappedArray mipmap = NULL;
+        array.Height = row->height;
+        array.Depth = row->depth;
+        array.Flags = row->flags;
+        if (!raw_vk_image_supported(&p.vk, &desc)) continue;
+        raw_vk_image_create(&p.vk, &desc, &vk);
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap);
+        image_answer(&p, "image_as_another_kind", row->what, result, row->twin);
+        if (result == CUDA_SUCCESS && row->slices > 0) {
+            const size_t bytes = raw_vk_image_bytes(&vk, 0), size = bytes / s->layers * row->slices;
+            uint32_t *expected = pattern_words(bytes, 5), *found = calloc(1, bytes);
+            REQUIRE(found != NULL);
+            raw_vk_image_write(&p.vk, &vk, 0, expected);
+            result = raw_cuda_read_box(p.cu, image_level(&p, mipmap, 0), found, s->width * 4, s->height,
+                                       row->slices);
+            MEASURED("image_as_another_kind", "%s: read %s, %zu of %zu bytes wrong", row->what,
+                     raw_cuda_result_name(result),
+                     image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size), size);
+            free(expected);
+            free(found);
+        }
+        if (mipmap != NULL) CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p.cu->DestroyExternalMemory(memory));
+        raw_vk_image_destroy(&p.vk, &vk);
+    }
+    pair_close(&p);
+}
+
+static void as_another_kind(void)
+{
+    image_rows(AS_OTHER_CHILD, "images.as_another_kind_child", sizeof other_rows / sizeof other_rows[0],
+               try_others);
+}
+
+static void as_another_kind_child(void)
+{
+    const size_t row = image_row(AS_OTHER_CHILD);
+    try_others(row, row + 1);
+}
+
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
+
+const test_case image_dimension_cases[] = {
+    {.name = "images.of_1d", .run = of_1d, .mark = TEST_BOTH},
+    {.name = "images.of_2d", .run = of_2d, .mark = TEST_BOTH},
+    {.name = "images.of_3d", .run = of_3d, .mark = TEST_BOTH},
+    {.name = "images.of_1d_layered", .run = of_1d_layered, .mark = TEST_BOTH},
+    {.name = "images.of_2d_layered", .run = of_2d_layered, .mark = TEST_BOTH},
+    {.name = "images.of_cube", .run = of_cube, .mark = TEST_BOTH},
+    {.name = "images.of_cube_layered", .run = of_cube_layered, .mark = TEST_BOTH},
+    {.name = "images.as_another_kind",
+     .run = as_another_kind,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED},
+    {.name = "images.as_another_kind_child", .run = as_another_kind_child},
+    {.name = NULL},
+};

@@ -1,0 +1,376 @@
+/* Contract rows: what texture objects on Vulkan's images read. SPDX-License-Identifier: MIT */
+#include "images.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* As in texture_kernels.cu. */
+typedef struct place {
+    float x, y, z;
+    int layer;
+    float level;
+} place;
+#define NO_LEVEL (-1000.0f)
+
+static CUDA_TEXTURE_DESC sampling(CUfilter_mode filter, unsigned flags)
+{
+    CUDA_TEXTURE_DESC desc;
+    memset(&desc, 0, sizeof desc);
+    for (int i = 0; i < 3; i++)
+        desc.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
+    desc.filterMode = filter;
+    desc.flags = flags;
+    desc.maxMipmapLevelClamp = 100.0f;
+    return desc;
+}
+
+static void run(const pair *p, CUmodule module, const char *kernel, CUtexObject texture, const place *places,
+                int count, void *out, size_t bytes)
+{
+    CUdeviceptr in, found;
+    CU_OK(p->cu->MemAlloc(&in, (size_t)count * sizeof *places));
+    CU_OK(p->cu->MemAlloc(&found, (size_t)count * bytes));
+    CU_OK(p->cu->MemcpyHtoD(in, places, (size_t)count * sizeof *places));
+    void *params[] = {&texture, &in, &found, &count};
+    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, kernel), ((unsigned)count + 63) / 64, 1, 1, 64,
+                              1, 1, 0, p->stream, params, NULL));
+    CU_OK(p->cu->StreamSynchronize(p->stream));
+    CU_OK(p->cu->MemcpyDtoH(out, found, (size_t)count * bytes));
+    CU_OK(p->cu->MemFree(in));
+    CU_OK(p->cu->MemFree(found));
+}
+
+/* The middle of every texel of a level, in units of the level's size. */
+static place *middles(uint32_t width, uint32_t height, int layer, float level)
+{
+    place *places = malloc((size_t)width * height * sizeof *places);
+    REQUIRE(places != NULL);
+    for (uint32_t i = 0; i < width * height; i++)
+        places[i] = (place){((float)(i % width) + 0.5f) / (float)width,
+                            ((float)(i / width) + 0.5f) / (float)height, 0.5f, layer, level};
+    return places;
+}
+
+static void require_close(const char *what, uint32_t at, double found, double expected, double tolerance)
+{
+    if (!(fabs(found - expected) <= tolerance))
+        FAIL("%s, texel %u: %.8f, not %.8f", what, at, found, expected);
+}
+
+/* Every level of a mipmapped texture, as floats and as the bytes that are stored. */
+static void levels_of_an_image(void)
+{
+    enum { W = 61, H = 29, LEVELS = 6 };
+    pair p;
+    shared_image image;
+    CUtexObject floats, bytes;
+    const CUDA_TEXTURE_DESC as_floats = sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES),
+                            as_bytes = sampling(CU_TR_FILTER_MODE_POINT,
+                                                CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_READ_AS_INTEGER);
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
+    shared_image_open(&p, &image_formats[IMAGE_RGBA8], W, H, LEVELS, 0, &image);
+    CU_OK(raw_cuda_mip_texture(p.cu, image.mipmap, &as_floats, &floats));
+    CU_OK(raw_cuda_mip_texture(p.cu, image.mipmap, &as_bytes, &bytes));
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        const VkExtent3D extent = raw_vk_image_extent(&image.vk, level);
+        const uint32_t count = extent.width * extent.height;
+        unsigned char *texels = image_pattern(image.format, extent, 7 * level), *stored = malloc(count * 4);
+        float(*found)[4] = malloc(count * sizeof *found);
+        place *places = middles(extent.width, extent.height, 0, (float)level);
+        REQUIRE(stored != NULL && found != NULL);
+        raw_vk_image_write(&p.vk, &image.vk, level, texels);
+        run(&p, module, "read_2d_uchar4", bytes, places, (int)count, stored, 4);
+        REQUIRE_EQ_BYTES(stored, texels, count * 4);
+        run(&p, module, "read_2d", floats, places, (int)count, found, sizeof *found);
+        for (uint32_t i = 0; i < count * 4; i++)
+            require_close("level", i, (double)found[i / 4][i % 4], texels[i] / 255.0, 1e-6);
+        free(places);
+        free(found);
+        free(stored);
+        free(texels);
+    }
+    CU_OK(p.cu->TexObjectDestroy(bytes));
+    CU_OK(p.cu->TexObjectDestroy(floats));
+    shared_image_close(&p, &image);
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* Between two texels, and between two levels. NVIDIA's weights have eight bits. */
+static void filters(void)
+{
+    enum { N = 9 };
+    pair p;
+    shared_image image;
+    CUtexObject texture;
+    CUDA_TEXTURE_DESC desc = sampling(CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
+    place places[2 * N];
+    float found[2 * N];
+    const float first[8] = {0, 1, 0, 1, 0, 1, 0, 1}, second[2] = {3, 3};
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
+    shared_image_open(&p, &image_formats[IMAGE_R32F], 4, 2, 2, 0, &image);
+    raw_vk_image_write(&p.vk, &image.vk, 0, first);
+    raw_vk_image_write(&p.vk, &image.vk, 1, second);
+    desc.mipmapFilterMode = CU_TR_FILTER_MODE_LINEAR;
+    CU_OK(raw_cuda_mip_texture(p.cu, image.mipmap, &desc, &texture));
+    for (int i = 0; i < N; i++) {
+        places[i] = (place){(0.5f + (float)i / (N - 1)) / 4, 0.5f, 0, 0, NO_LEVEL};
+        places[N + i] = (place){0.5f / 4, 0.5f, 0, 0, (float)i / (N - 1)};
+    }
+    run(&p, module, "read_2d_float", texture, places, 2 * N, found, sizeof found[0]);
+    double worst = 0;
+    for (int i = 0; i < 2 * N; i++) {
+        const double part = i % N / (double)(N - 1), expected = i < N ? part : 3 * part;
+        worst = fmax(worst, fabs((double)found[i] - expected));
+        require_close(i < N ? "between texels" : "between levels", (uint32_t)i, (double)found[i], expected,
+                      3.0 / 256 + 1e-6);
+    }
+    MEASURED("texture_filter", "the worst of %d is off by %.6f", 2 * N, worst);
+    CU_OK(p.cu->TexObjectDestroy(texture));
+    shared_image_close(&p, &image);
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* Formats by what a read makes of them: eight bytes or less a texel, and four floats. */
+typedef struct texel_row {
+    const char *name;
+    VkFormat vk;
+    int cu;
+    unsigned channels, flags;
+    size_t bytes;
+    unsigned char texel[16];
+    double expected[4], tolerance;
+} texel_row;
+
+static const texel_row texel_rows[] = {
+    {"UNORM8 as integers",
+     VK_FORMAT_R8G8B8A8_UNORM,
+     0x01,
+     4,
+     0,
+     4,
+     {0, 255, 51, 128},
+     {0, 1, 0.2, 128 / 255.0},
+     1e-6},
+    {"UNORM_INT8X4",
+     VK_FORMAT_R8G8B8A8_UNORM,
+     0xc2,
+     4,
+     0,
+     4,
+     {0, 255, 51, 128},
+     {0, 1, 0.2, 128 / 255.0},
+     1e-6},
+    {"SNORM8 as integers",
+     VK_FORMAT_R8G8B8A8_SNORM,
+     0x08,
+     4,
+     0,
+     4,
+     {0x80, 0x81, 0x7f, 64},
+     {-1, -1, 1, 64 / 127.0},
+     1e-6},
+    {"SNORM_INT8X4",
+     VK_FORMAT_R8G8B8A8_SNORM,
+     0xc8,
+     4,
+     0,
+     4,
+     {0x80, 0x81, 0x7f, 64},
+     {-1, -1, 1, 64 / 127.0},
+     1e-6},
+    {"UNORM16 as integers",
+     VK_FORMAT_R16G16B16A16_UNORM,
+     0x02,
+     4,
+     0,
+     8,
+     {0, 0, 0xff, 0xff, 1, 1, 0, 0x80},
+     {0, 1, 257 / 65535.0, 32768 / 65535.0},
+     1e-6},
+    {"UNORM_INT16X4",
+     VK_FORMAT_R16G16B16A16_UNORM,
+     0xc5,
+     4,
+     0,
+     8,
+     {0, 0, 0xff, 0xff, 1, 1, 0, 0x80},
+     {0, 1, 257 / 65535.0, 32768 / 65535.0},
+     1e-6},
+    {"SNORM_INT16X4",
+     VK_FORMAT_R16G16B16A16_SNORM,
+     0xcb,
+     4,
+     0,
+     8,
+     {0, 0x80, 1, 0x80, 0xff, 0x7f, 0, 0x40},
+     {-1, -1, 1, 16384 / 32767.0},
+     1e-6},
+    {"halves",
+     VK_FORMAT_R16G16B16A16_SFLOAT,
+     0x10,
+     4,
+     0,
+     8,
+     {0, 0x3c, 1, 0xc0, 1, 0, 0xff, 0x7b},
+     {1, -2.001953125, 1 / 16777216.0, 65504},
+     1e-9},
+    {"UNORM_INT_101010_2",
+     VK_FORMAT_A2B10G10R10_UNORM_PACK32,
+     0x50,
+     4,
+     0,
+     4,
+     {0xff, 0x57, 0x05, 0x80},
+     {1, 341 / 1023.0, 0, 2 / 3.0},
+     1e-6},
+    {"sRGB made linear",
+     VK_FORMAT_R8G8B8A8_SRGB,
+     0x01,
+     4,
+     CU_TRSF_SRGB,
+     4,
+     {0, 255, 51, 128},
+     {0, 1, 0.0331047666, 128 / 255.0},
+     2e-3},
+    {"sRGB as it is stored",
+     VK_FORMAT_R8G8B8A8_SRGB,
+     0x01,
+     4,
+     0,
+     4,
+     {0, 255, 51, 128},
+     {0, 1, 0.2, 128 / 255.0},
+     1e-6},
+    {"BGRA in the order of its bytes",
+     VK_FORMAT_B8G8R8A8_UNORM,
+     0x01,
+     4,
+     0,
+     4,
+     {0, 255, 51, 128},
+     {0, 1, 0.2, 128 / 255.0},
+     1e-6},
+};
+
+static void texels(void)
+{
+    pair p;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
+    for (size_t i = 0; i < sizeof texel_rows / sizeof texel_rows[0]; i++) {
+        const texel_row *row = &texel_rows[i];
+        const raw_vk_image_desc desc = {.format = row->vk, .width = 8, .height = 8, .flags = RAW_VK_EXPORT};
+        const CUDA_ARRAY3D_DESCRIPTOR array =
+            raw_cuda_array_desc((CUarray_format)row->cu, row->channels, 8, 8);
+        const CUDA_TEXTURE_DESC how = sampling(CU_TR_FILTER_MODE_POINT, row->flags);
+        const place where = {7.5f, 7.5f, 0, 0, NO_LEVEL};
+        unsigned char bytes[8 * 8 * 16];
+        float found[4];
+        raw_vk_image vk;
+        CUexternalMemory memory;
+        CUmipmappedArray mipmap;
+        CUtexObject texture;
+        if (!raw_vk_image_supported(&p.vk, &desc)) continue;
+        for (size_t k = 0; k < 64; k++)
+            memcpy(bytes + k * row->bytes, row->texel, row->bytes);
+        raw_vk_image_create(&p.vk, &desc, &vk);
+        raw_vk_image_write(&p.vk, &vk, 0, bytes);
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap));
+        CU_OK(raw_cuda_texture(p.cu, image_level(&p, mipmap, 0), &how, &texture));
+        run(&p, module, "read_2d", texture, &where, 1, found, sizeof found);
+        MEASURED("texels", "%s: %.7f %.7f %.7f %.7f", row->name, (double)found[0], (double)found[1],
+                 (double)found[2], (double)found[3]);
+        for (uint32_t c = 0; c < 4; c++)
+            require_close(row->name, c, (double)found[c], row->expected[c], row->tolerance);
+        CU_OK(p.cu->TexObjectDestroy(texture));
+        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p.cu->DestroyExternalMemory(memory));
+        raw_vk_image_destroy(&p.vk, &vk);
+    }
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* Layers, faces and depth: each slice has a colour of its own. */
+static void slices(void)
+{
+    static const struct {
+        const char *kernel;
+        uint32_t dimensions, height, depth, layers;
+        unsigned flags;
+        bool cube;
+    } kinds[] = {{"read_1d", 1, 1, 1, 1, 0, false},
+                 {"read_3d", 3, 4, 4, 1, 0, false},
+                 {"read_1d_layered", 1, 1, 1, 5, CUDA_ARRAY3D_LAYERED, false},
+                 {"read_2d_layered", 2, 4, 1, 5, CUDA_ARRAY3D_LAYERED, false},
+                 {"read_cube", 2, 4, 1, 6, CUDA_ARRAY3D_CUBEMAP, true},
+                 {"read_cube_layered", 2, 4, 1, 12, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, true}};
+    static const float axes[6][3] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
+    pair p;
+    pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        const uint32_t count = kinds[k].dimensions == 3 ? kinds[k].depth : kinds[k].layers;
+        const raw_vk_image_desc desc = {.format = VK_FORMAT_R32G32B32A32_SFLOAT,
+                                        .width = 4,
+                                        .height = kinds[k].height,
+                                        .depth = kinds[k].depth,
+                                        .layers = kinds[k].layers,
+                                        .dimensions = kinds[k].dimensions,
+                                        .create_flags =
+                                            kinds[k].cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0,
+                                        .flags = RAW_VK_EXPORT};
+        CUDA_ARRAY3D_DESCRIPTOR array = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 4, kinds[k].height);
+        const CUDA_TEXTURE_DESC how = sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES);
+        const uint32_t texels_each = 4 * kinds[k].height;
+        place places[12];
+        float colors[12 * 16][4], found[12][4];
+        raw_vk_image vk;
+        CUexternalMemory memory;
+        CUmipmappedArray mipmap;
+        CUtexObject texture;
+        if (!raw_vk_image_supported(&p.vk, &desc)) continue;
+        if (kinds[k].dimensions == 1) array.Height = 0;
+        if (count > 1) array.Depth = count;
+        array.Flags = kinds[k].flags;
+        for (uint32_t i = 0; i < count * texels_each; i++)
+            for (uint32_t c = 0; c < 4; c++)
+                colors[i][c] = (float)(i / texels_each * 4 + c);
+        for (uint32_t i = 0; i < count; i++)
+            places[i] = kinds[k].cube
+                            ? (place){axes[i % 6][0], axes[i % 6][1], axes[i % 6][2], (int)i / 6, NO_LEVEL}
+                            : (place){0.6f, 0.6f, ((float)i + 0.5f) / (float)count, (int)i, NO_LEVEL};
+        raw_vk_image_create(&p.vk, &desc, &vk);
+        raw_vk_image_write(&p.vk, &vk, 0, colors);
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap));
+        CU_OK(raw_cuda_texture(p.cu, image_level(&p, mipmap, 0), &how, &texture));
+        run(&p, module, kinds[k].kernel, texture, places, (int)count, found, sizeof found[0]);
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t c = 0; c < 4; c++)
+                require_close(kinds[k].kernel, i, (double)found[i][c], i * 4 + c, 0);
+        CU_OK(p.cu->TexObjectDestroy(texture));
+        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+        CU_OK(p.cu->DestroyExternalMemory(memory));
+        raw_vk_image_destroy(&p.vk, &vk);
+    }
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+const test_case texture_cases[] = {
+    {.name = "textures.levels_of_an_image", .run = levels_of_an_image, .mark = TEST_BOTH},
+    {.name = "textures.filters",
+     .run = filters,
+     .mark = TEST_BOTH,
+     .reason = "within the eight bits of NVIDIA's weights"},
+    {.name = "textures.texels", .run = texels, .mark = TEST_BOTH},
+    {.name = "textures.slices", .run = slices, .mark = TEST_BOTH},
+    {.name = NULL},
+};

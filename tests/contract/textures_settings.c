@@ -1,0 +1,199 @@
+/* Contract rows: which settings of texture objects are taken. SPDX-License-Identifier: MIT */
+#include "images.h"
+
+#include <string.h>
+
+#define SETTING_CHILD "CULVERT_TEST_SETTING_CHILD"
+
+typedef struct setting {
+    const char *what;
+    int format;
+    unsigned channels, array_flags;
+    bool mipmapped;
+    CUaddress_mode mode;
+    CUfilter_mode filter, mip;
+    unsigned flags;
+    CUresult twin;
+} setting;
+
+#define CLAMP      CU_TR_ADDRESS_MODE_CLAMP
+#define POINT      CU_TR_FILTER_MODE_POINT
+#define LINEAR     CU_TR_FILTER_MODE_LINEAR
+#define NORMALIZED CU_TRSF_NORMALIZED_COORDINATES
+#define INTEGER    CU_TRSF_READ_AS_INTEGER
+#define INVALID    CUDA_ERROR_INVALID_VALUE
+
+static const setting settings[] = {
+    {"as it should be", 0x01, 4, 0, false, CLAMP, LINEAR, POINT, 0, CUDA_SUCCESS},
+    {"linear of 8-bit integers", 0x01, 4, 0, false, CLAMP, LINEAR, POINT, INTEGER, INVALID},
+    {"linear of 32-bit integers", 0x03, 1, 0, false, CLAMP, LINEAR, POINT, 0, INVALID},
+    {"linear between levels of integers", 0x0a, 1, 0, true, CLAMP, POINT, LINEAR, NORMALIZED, INVALID},
+    {"linear of floats, as integers", 0x20, 1, 0, false, CLAMP, LINEAR, POINT, INTEGER, CUDA_SUCCESS},
+    {"UNORM_INT8X4 as integers", 0xc2, 4, 0, false, CLAMP, POINT, POINT, INTEGER, INVALID},
+    {"UNORM_INT_101010_2 as integers", 0x50, 4, 0, false, CLAMP, POINT, POINT, INTEGER, INVALID},
+    {"wrap in texels", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_WRAP, POINT, POINT, 0, INVALID},
+    {"mirror in texels", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_MIRROR, POINT, POINT, 0, INVALID},
+    {"border in texels", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT, 0, INVALID},
+    {"border, normalized", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT, NORMALIZED,
+     CUDA_SUCCESS},
+    {"border of integers", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT, NORMALIZED | INTEGER,
+     CUDA_SUCCESS},
+    {"address mode 4", 0x01, 4, 0, false, (CUaddress_mode)4, POINT, POINT, NORMALIZED, INVALID},
+    {"filter mode 2", 0x01, 4, 0, false, CLAMP, (CUfilter_mode)2, POINT, 0, INVALID},
+    {"flag 0x80", 0x01, 4, 0, false, CLAMP, POINT, POINT, 0x80, INVALID},
+    {"mipmapped in texels", 0x01, 4, 0, true, CLAMP, POINT, POINT, 0, INVALID},
+    {"seamless, 2D", 0x01, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SEAMLESS_CUBEMAP, INVALID},
+    {"seamless, a cube", 0x01, 4, CUDA_ARRAY3D_CUBEMAP, false, CLAMP, LINEAR, POINT,
+     NORMALIZED | CU_TRSF_SEAMLESS_CUBEMAP, CUDA_SUCCESS},
+    {"sRGB of 8-bit integers", 0x01, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER, INVALID},
+    {"sRGB of one channel", 0x01, 1, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
+    {"sRGB of UNORM_INT8X4", 0xc2, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_SUCCESS},
+    {"sRGB of floats", 0x20, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
+    {"BC1", 0x91, 4, 0, false, CLAMP, LINEAR, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
+    {"BC7 sRGB", 0x9e, 4, 0, false, CLAMP, LINEAR, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
+    {"NV12", 0xb0, 3, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
+    {"YUY2", 0xa5, 2, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
+};
+
+static void try_settings(size_t first, size_t end)
+{
+    pair p;
+    pair_open(&p);
+    for (size_t i = first; i < end; i++) {
+        const setting *s = &settings[i];
+        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc((CUarray_format)s->format, s->channels, 8, 8);
+        CUDA_TEXTURE_DESC sampling;
+        CUarray array = NULL;
+        CUmipmappedArray mipmap = NULL;
+        CUtexObject texture = 0;
+        memset(&sampling, 0, sizeof sampling);
+        for (int d = 0; d < 3; d++)
+            sampling.addressMode[d] = s->mode;
+        sampling.filterMode = s->filter;
+        sampling.mipmapFilterMode = s->mip;
+        sampling.flags = s->flags;
+        desc.Flags = s->array_flags;
+        if (s->array_flags & CUDA_ARRAY3D_CUBEMAP) desc.Depth = 6;
+        CUresult result =
+            s->mipmapped ? p.cu->MipmappedArrayCreate(&mipmap, &desc, 3) : p.cu->Array3DCreate(&array, &desc);
+        if (result != CUDA_SUCCESS) {
+            MEASURED("texture_setting", "%s: no such array: %s", s->what, raw_cuda_result_name(result));
+            REQUIRE(!p.cu->software);
+            continue;
+        }
+        result = s->mipmapped ? raw_cuda_mip_texture(p.cu, mipmap, &sampling, &texture)
+                              : raw_cuda_texture(p.cu, array, &sampling, &texture);
+        image_answer(&p, "texture_setting", s->what, result, s->twin);
+        if (i == 0) CU_OK(result);
+        if (result == CUDA_SUCCESS) CU_OK(p.cu->TexObjectDestroy(texture));
+        if (array != NULL) CU_OK(p.cu->ArrayDestroy(array));
+        if (mipmap != NULL) CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+    }
+    pair_close(&p);
+}
+
+static void which_settings(void)
+{
+    image_rows(SETTING_CHILD, "textures.settings_child", sizeof settings / sizeof settings[0], try_settings);
+}
+
+static void which_settings_child(void)
+{
+    const size_t row = image_row(SETTING_CHILD);
+    try_settings(row, row + 1);
+}
+
+/* Views: parts of layered and mipmapped arrays, other formats. */
+typedef struct view_row {
+    const char *what;
+    unsigned array_flags; /* of 8 x 8 RGBA8 with 6 layers or faces (12 of a cube array), 3 levels */
+    CUresourceViewFormat format;
+    size_t width, depth;
+    unsigned first_level, last_level, first_layer, last_layer;
+    CUresult twin;
+} view_row;
+
+#define LAYERS CUDA_ARRAY3D_LAYERED
+#define CUBES  (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)
+
+static const view_row view_rows[] = {
+    {"all of it", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
+    {"layers 1 to 3", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 1, 3, CUDA_SUCCESS},
+    {"layers, depth 0", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 0, 0, 2, 0, 5, INVALID},
+    {"layers, depth that of the view", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 3, 0, 2, 1, 3, INVALID},
+    {"layer 6 of 6", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 6, INVALID},
+    {"layers 3 to 1", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 3, 1, INVALID},
+    {"levels 1 to 2", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 1, 2, 0, 5, CUDA_SUCCESS},
+    {"levels 1 to 2, width that of level 1", LAYERS, CU_RES_VIEW_FORMAT_NONE, 4, 6, 1, 2, 0, 5, INVALID},
+    {"level 3 of 3", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 3, 0, 5, INVALID},
+    {"as one UINT32", LAYERS, CU_RES_VIEW_FORMAT_UINT_1X32, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
+    {"as two halves", LAYERS, CU_RES_VIEW_FORMAT_FLOAT_2X16, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
+    {"as four UINT16", LAYERS, CU_RES_VIEW_FORMAT_UINT_4X16, 8, 6, 0, 2, 0, 5, INVALID},
+    {"as BC1", LAYERS, CU_RES_VIEW_FORMAT_UNSIGNED_BC1, 32, 6, 0, 2, 0, 5, CUDA_ERROR_NOT_SUPPORTED},
+    {"a cube, layers 0 to 0", CUDA_ARRAY3D_CUBEMAP, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 0, CUDA_SUCCESS},
+    {"a cube, layers 0 to 5", CUDA_ARRAY3D_CUBEMAP, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 5, INVALID},
+    {"two cubes, layers 0 to 1", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 0, 1, CUDA_SUCCESS},
+    {"two cubes, layers 0 to 11", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 0, 11, CUDA_SUCCESS},
+    {"two cubes, layers 1 to 1", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 1, 1, CUDA_ERROR_NOT_SUPPORTED},
+    {"two cubes, layers 6 to 11", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 6, 11,
+     CUDA_ERROR_NOT_SUPPORTED},
+    {"two cubes, layers 0 to 12", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 0, 12, INVALID},
+};
+#define VIEW_CHILD "CULVERT_TEST_VIEW_CHILD"
+
+static void try_views(size_t first, size_t end)
+{
+    pair p;
+    pair_open(&p);
+    for (size_t i = first; i < end; i++) {
+        const view_row *row = &view_rows[i];
+        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 8, 8);
+        CUDA_RESOURCE_DESC resource;
+        CUDA_TEXTURE_DESC sampling;
+        CUDA_RESOURCE_VIEW_DESC view;
+        CUmipmappedArray mipmap;
+        CUtexObject texture = 0;
+        desc.Depth = row->array_flags == CUBES ? 12 : 6;
+        desc.Flags = row->array_flags;
+        CU_OK(p.cu->MipmappedArrayCreate(&mipmap, &desc, 3));
+        memset(&resource, 0, sizeof resource);
+        resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        resource.res.mipmap.hMipmappedArray = mipmap;
+        memset(&sampling, 0, sizeof sampling);
+        sampling.flags = NORMALIZED;
+        memset(&view, 0, sizeof view);
+        view.format = row->format;
+        view.width = view.height = row->width;
+        view.depth = row->depth;
+        view.firstMipmapLevel = row->first_level;
+        view.lastMipmapLevel = row->last_level;
+        view.firstLayer = row->first_layer;
+        view.lastLayer = row->last_layer;
+        const CUresult result = p.cu->TexObjectCreate(&texture, &resource, &sampling, &view);
+        image_answer(&p, "texture_view", row->what, result, row->twin);
+        if (result == CUDA_SUCCESS) CU_OK(p.cu->TexObjectDestroy(texture));
+        CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+    }
+    pair_close(&p);
+}
+
+static void which_views(void)
+{
+    image_rows(VIEW_CHILD, "textures.views_child", sizeof view_rows / sizeof view_rows[0], try_views);
+}
+
+static void which_views_child(void)
+{
+    const size_t row = image_row(VIEW_CHILD);
+    try_views(row, row + 1);
+}
+
+#define REPORTED "the twin's answers are required, NVIDIA's reported"
+
+const test_case texture_setting_cases[] = {
+    {.name = "textures.settings", .run = which_settings, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
+    {.name = "textures.settings_child", .run = which_settings_child},
+    {.name = "textures.views", .run = which_views, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
+    {.name = "textures.views_child", .run = which_views_child},
+    {.name = NULL},
+};
