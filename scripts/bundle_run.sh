@@ -118,11 +118,11 @@ has_nvidia_device() { # by the driver's own files, since nothing else is sure to
     [ -n "$cuda" ] && ls /dev/nvidia[0-9]* >/dev/null 2>&1
 }
 
-run_case() { # PROGRAM DRIVER ARGUMENTS ENVIRONMENT CASE LIMIT OUTPUT: sets status, seconds
+run_case() { # PROGRAM DRIVER ARGUMENTS ENVIRONMENT CASE LIMIT OUTPUT RESULTS: sets status, seconds
     begun=$(date +%s)
     # A suite's own arguments come last, and win. Arguments and environment are lists of words.
     # shellcheck disable=SC2086
-    timeout -k 10 "$6" env $4 "$1" "--driver=$2" $3 "$5" >"$7" 2>&1
+    timeout -k 10 "$6" env $4 "$1" "--driver=$2" "--results=$8" $3 "$5" >"$7" 2>&1
     status=$?
     seconds=$(($(date +%s) - begun))
 }
@@ -135,11 +135,14 @@ run_suite() { # SUITE DRIVER: prints; counts into $scratch/counts/SUITE, names f
     environment=$(printf '%s\n' "$line" | cut -f4 | sed 's/^-$//')
     [ "$2" != nvidia ] || environment=$(printf '%s\n' "$environment" | sed 's/CULVERT_SOFT=1//')
     output=$scratch/$suite.output
+    left=$scratch/results/$suite # what cases leave besides their output
+    mkdir -p "$left"
     passed=0 failed=0 skipped=0
     echo "== $suite"
     if "$program" --list-times >"$scratch/$suite.cases" 2>"$output"; then
         while read -r name limit; do
-            run_case "$program" "$2" "$arguments" "$environment" "$name" $((limit + 15)) "$output" </dev/null
+            run_case "$program" "$2" "$arguments" "$environment" "$name" $((limit + 15)) "$output" \
+                "$left" </dev/null
             case $status in
             0)
                 echo "PASS $suite.$name ($seconds s)"
@@ -207,7 +210,7 @@ run_tests() {
         grep -q "^$suite$tab" "$list" || { echo "no suite is called $suite; run suites names them" >&2; return 2; }
     done
     mkdir -p "$scratch/counts" "$scratch/failures"
-    rm -f "$scratch"/counts/* "$scratch"/failures/*
+    rm -rf "$scratch"/counts/* "$scratch"/failures/* "$scratch/results"
     [ $# -gt 0 ] || all=1
     concerned=$driver
     [ "$driver" != auto ] || has_nvidia_device || concerned=soft
@@ -299,6 +302,8 @@ run_all() {
         step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
     step tests run_tests
     grep -h '^MEASURED ' "$results"/*.txt >"$results/measured.txt"
+    # The format sweep's answers, for scripts/formats-report.
+    [ ! -f "$scratch/results/formats/formats.jsonl" ] || cp "$scratch/results/formats/formats.jsonl" "$results/"
 
     # The archive must stay small enough to send; pictures are the only big things in it.
     tar -C "$into" -czf "$results.tar.gz" results

@@ -10,6 +10,7 @@ packages_soft="libvulkan1 mesa-vulkan-drivers"
 packages_test="python3=python3 binutils=readelf pkg-config=pkg-config clang=clang clang-format=clang-format
     gcc-mingw-w64-x86-64-posix=x86_64-w64-mingw32-gcc mingw-w64-x86-64-dev vulkan-validationlayers
     xvfb=Xvfb xdotool=xdotool x11-apps=xwd"
+packages_fuzz="clang=clang libclang-rt-dev"
 packages_bundle="python3=python3 binutils=readelf libegl1 libglvnd0 libx11-6 libxext6"
 
 say() { printf '== %s\n' "$*"; }
@@ -60,7 +61,7 @@ https://developer.nvidia.com/cuda-downloads, and set CUDA_HOME if it is not in /
 
 cores() { nproc 2>/dev/null || echo 2; }
 
-# build DIR CMAKE_ARGUMENTS...: configures and builds, quietly unless it fails.
+# build DIR CMAKE_ARGUMENTS...: configures and builds ($build_target alone, if that is set), quietly unless it fails.
 build() {
     local dir=$1
     shift
@@ -71,6 +72,6 @@ build() {
     fi
     cmake -S . -B "$dir" "$@" >"$dir/configure.log" 2>&1 ||
         { tail -n 40 "$dir/configure.log" >&2; die "configuring failed ($dir/configure.log)"; }
-    cmake --build "$dir" --parallel "$(cores)" >"$dir/build.log" 2>&1 ||
+    cmake --build "$dir" --parallel "$(cores)" ${build_target:+--target "$build_target"} >"$dir/build.log" 2>&1 ||
         { grep -E -A 6 '^FAILED|error:|undefined reference|^ninja: ' "$dir/build.log" | head -n 80 >&2; die "building failed ($dir/build.log)"; }
 }

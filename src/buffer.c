@@ -1,30 +1,66 @@
 /* culv_buffer: ranges of an import's one mapping. SPDX-License-Identifier: MIT */
-#include "object.h"
+#include "fallback.h"
 
 #include <inttypes.h>
 
-/* Maps the whole import, once. The caller holds the lock. */
-static culv_result map_whole(culv_memory *memory)
+/* Registered or not, the pages are unregistered with the memory. In the device's context. */
+static culv_result register_pages(culv_device *device, culv_memory *memory)
+{
+    const char *call = "cuMemHostRegister";
+    CUresult r = CUDA_SUCCESS;
+    if (!memory->registered) {
+        r = CULVI_CU(
+            device, cuMemHostRegister,
+            (memory->host, (size_t)memory->size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+        memory->registered = r == CUDA_SUCCESS;
+        device->counts.mappings += memory->registered;
+    }
+    if (r == CUDA_SUCCESS) {
+        call = "cuMemHostGetDevicePointer";
+        r = CULVI_CU(device, cuMemHostGetDevicePointer, (&memory->base, memory->host, 0));
+        if (r == CUDA_SUCCESS) return CULV_OK;
+        memory->base = 0;
+    }
+    return culvi_fail_cuda(
+        device, memory->label, r, call, CULV_REASON_DRIVER_REFUSED,
+        "%" PRIu64 " bytes of host memory at %p could not be pinned for CUDA%s", memory->size, memory->host,
+        r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+            ? "; CUDA has them already, from cuMemHostRegister, cuMemHostAlloc or another buffer: "
+              "unregister them first, or take others"
+            : "");
+}
+
+culv_result culvi_memory_map(culv_memory *memory)
 {
     culv_device *device = memory->device;
     culvi_scope scope;
-    if (memory->base != 0) return CULV_OK;
+    if (memory->base != 0 && !device->lost) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, memory->label);
     if (result != CULV_OK) return result;
+    if (memory->host != NULL) {
+        result = register_pages(device, memory);
+        culvi_leave(device, &scope);
+        return result;
+    }
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC d = {0};
     d.size = memory->size;
-    CUresult r = CULVI_CU(device, cuExternalMemoryGetMappedBuffer, (&memory->base, memory->external, &d));
-    if (r != CUDA_SUCCESS) {
+    CUresult r = memory->own ? CULVI_CU(device, cuMemAlloc, (&memory->base, memory->size))
+                             : CULVI_CU(device, cuExternalMemoryGetMappedBuffer,
+                                        (&memory->base, memory->external, &d));
+    if (r == CUDA_SUCCESS)
+        ++*(memory->own ? &device->counts.allocations : &device->counts.mappings);
+    else
         memory->base = 0;
+    if (r != CUDA_SUCCESS && memory->own)
+        result = culvi_fail_cuda(device, memory->label, r, "cuMemAlloc", CULV_REASON_DRIVER_REFUSED,
+                                 "%" PRIu64 " bytes of device memory could not be had", memory->size);
+    else if (r != CUDA_SUCCESS)
         result = culvi_fail_cuda(
             device, memory->label, r, "cuExternalMemoryGetMappedBuffer",
             r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
             "the import of %" PRIu64 " bytes could not be mapped; if the allocation is smaller "
             "than that, state VkMemoryAllocateInfo::allocationSize when importing",
             memory->size);
-    } else {
-        device->counts.mappings++;
-    }
     culvi_leave(device, &scope);
     return result;
 }
@@ -48,13 +84,14 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
     culv_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
     culvi_mutex_lock(&device->lock);
-    result = map_whole(memory);
+    result = culvi_memory_map(memory);
     if (result != CULV_OK) {
         culvi_mutex_unlock(&device->lock);
         culvi_free(buffer);
         return result;
     }
     memory->refs++;
+    memory->holders++;
     memory->buffers++;
     device->counts.buffers++;
     buffer->memory = memory;
@@ -71,7 +108,8 @@ static bool release_buffer(culv_device *device, culvi_retired *self, bool last_t
 {
     culv_buffer *buffer = CULVI_CONTAINER(self, culv_buffer, retired);
     culv_memory *memory = buffer->memory;
-    (void)device;
+    if (buffer->staging != NULL && !culvi_staging_release(device, memory, &buffer->staging, last_try))
+        return false;
     memory->buffers--;
     memory->refs--;
     culvi_free(buffer);
@@ -85,6 +123,7 @@ void culvi_buffer_give_up(culv_buffer *buffer, bool has_last_use, CUstream last_
     buffer->retired.release = release_buffer;
     culvi_mutex_lock(&device->lock);
     device->counts.buffers--;
+    culvi_memory_let_go(buffer->memory);
     culvi_retire(device, &buffer->retired, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);

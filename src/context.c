@@ -47,8 +47,8 @@ static CUresult enter(culv_device *device, culvi_scope *scope, const char **call
 
 culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
 {
-    const char *call = NULL;
-    CUresult r = enter(device, scope, &call);
+    const char *call = "cuCtxGetCurrent";
+    CUresult r = device->lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED : enter(device, scope, &call);
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
                            "the device's context could not be made current");

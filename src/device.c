@@ -1,7 +1,7 @@
 /* culv_device: finding, opening, closing. SPDX-License-Identifier: MIT */
 #include "culvert/device.h"
 
-#include "object.h"
+#include "fallback.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,14 +90,17 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
         {&caps->deferred_mapping_arrays, CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED},
         {&caps->host_visible_kernels, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS},
         {&caps->multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
+        {&caps->integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED},
+        {&caps->host_register, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
+        {&caps->host_register_address, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
+        {&caps->host_page_tables, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES},
     };
     culv_result result = CULV_OK;
     for (size_t i = 0; result == CULV_OK && i < sizeof rows / sizeof rows[0]; i++)
         result = attribute(device, rows[i].attribute, rows[i].field);
-#ifndef _WIN32
-    caps->memory_handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    caps->semaphore_handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-#endif
+    /* Whether it takes dma-bufs, the driver tells of an import alone. */
+    caps->memory_handle_types = (uint32_t)CULVI_HANDLE_TYPES & ~(1u << CULV_HANDLE_DMA_BUF_FD);
+    caps->semaphore_handle_types = caps->memory_handle_types;
     return result;
 }
 
@@ -268,6 +271,8 @@ void culvi_device_unref(culv_device *device)
 {
     if (atomic_fetch_sub(&device->refs, 1) != 1) return;
     culvi_drain(device);
+    culvi_formats_forget(device);
+    culvi_peers_free(device);
     unregister_driver_log(device);
     if (device->retained) {
         CUresult r = CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));

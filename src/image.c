@@ -1,97 +1,224 @@
-/* culv_image: mipmapped arrays on imported memory, their level arrays and surfaces.
+/* culv_image: mipmapped arrays on imported memory, what is mapped and when it goes.
  * SPDX-License-Identifier: MIT */
-#include "object.h"
+#include "fallback.h"
 
 #include <inttypes.h>
 
-static uint32_t level_size(uint32_t size, uint32_t level)
+uint32_t culvi_level_size(uint32_t size, uint32_t level)
 {
     size = level < 32 ? size >> level : 0;
     return size != 0 ? size : 1;
 }
 
-uint32_t culvi_image_most_levels(uint32_t width, uint32_t height)
+uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth)
 {
     uint32_t most = 1;
-    while (most < 32 && (width >> most != 0 || height >> most != 0))
+    while (most < 32 && (width >> most != 0 || height >> most != 0 || depth >> most != 0))
         most++;
     return most;
 }
 
-/* CUDA's limit of a 2D surface is 131,072 texels a side; it also keeps the sizes below within 64 bits. */
-enum { MAX_SIDE = 131072 };
+/* The widest that any CUDA array is; the device's own limits, which the driver checks, are lower for some. They also
+ * keep the sizes below within 64 bits. */
+enum { MAX_SIDE = 131072, MAX_DEPTH = 16384, MAX_LAYERS = 2048 };
+
+static uint64_t blocks(uint32_t texels, uint32_t block)
+{
+    return ((uint64_t)texels + block - 1) / block;
+}
 
 /* Bytes that the texels alone need, whatever the layout adds. */
-static uint64_t least_size(const culvi_format *format, const culv_image_desc *d)
+static uint64_t least_size(const culvi_format *row, const culv_image_desc *d)
 {
     uint64_t bytes = 0;
-    for (uint32_t level = 0; level < d->mip_levels; level++)
-        bytes += (uint64_t)level_size(d->width, level) * level_size(d->height, level) * format->texel_bytes;
+    for (uint32_t plane = 0; plane < row->planes; plane++) {
+        culv_format format = CULV_FORMAT_NONE;
+        uint32_t across = 1, down = 1;
+        if (culv_format_plane(d->format, plane, &format, &across, &down) != CULV_OK) continue;
+        const culvi_format *p = culvi_format_find((uint32_t)format);
+        for (uint32_t level = 0; level < d->mip_levels; level++)
+            bytes += blocks(culvi_level_size(d->width / across, level), p->block_width) *
+                     blocks(culvi_level_size(d->height / down, level), p->block_height) *
+                     culvi_level_size(d->depth, level) * d->array_layers * p->block_bytes;
+    }
     return bytes;
 }
 
-static culv_result check_desc(const culv_memory *memory, const culvi_format *format, const culv_image_desc *d,
+static void explicit_defaults(culv_image_desc *d)
+{
+    if (d->type == CULV_IMAGE_1D && d->height == 0) d->height = 1;
+    if (d->type != CULV_IMAGE_3D && d->depth == 0) d->depth = 1;
+    if (d->array_layers == 0) d->array_layers = d->type == CULV_IMAGE_CUBE ? 6 : 1;
+    if (d->mip_levels == 0) d->mip_levels = 1;
+    d->label = NULL;
+}
+
+static culv_result check_extent(const culvi_voice *voice, const culv_image_desc *d, const char *label)
+{
+    const char *rule = NULL;
+    if ((uint32_t)d->type > CULV_IMAGE_CUBE)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_image_desc.type is %u, which is no culv_image_type", (unsigned)d->type);
+    if (d->width == 0 || d->height == 0 || d->depth == 0)
+        rule = "no side is 0";
+    else if (d->width > MAX_SIDE || d->height > MAX_SIDE || d->depth > MAX_DEPTH ||
+             d->array_layers > MAX_LAYERS)
+        rule = "no CUDA array has more than 131,072 texels a side, 16,384 slices or 2,048 layers";
+    else if (d->type == CULV_IMAGE_1D && d->height != 1)
+        rule = "a 1D image has a height of 1";
+    else if (d->type != CULV_IMAGE_3D && d->depth != 1)
+        rule = "only a 3D image has a depth";
+    else if (d->type == CULV_IMAGE_3D && d->array_layers != 1)
+        rule = "a 3D image has one layer";
+    else if (d->type == CULV_IMAGE_CUBE && (d->width != d->height || d->array_layers % 6 != 0))
+        rule = "a cube is square and has six layers, an array of n cubes 6n (cuda.h, CUDA_ARRAY3D_CUBEMAP)";
+    else if (d->gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
+        rule = "gather is for 2D images of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
+    if (rule != NULL)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "the image has width %" PRIu32 ", height %" PRIu32 ", depth %" PRIu32
+                          " and %" PRIu32 " array_layers, but %s",
+                          d->width, d->height, d->depth, d->array_layers, rule);
+    uint32_t most = culvi_image_most_levels(d->width, d->height, d->depth);
+    if (d->mip_levels > most)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+                          "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                          " texels have %" PRIu32 " levels at most",
+                          d->mip_levels, d->width, d->height, d->depth, most);
+    return CULV_OK;
+}
+
+static culv_result check_format(const culvi_voice *voice, const culvi_format *row, const culv_image_desc *d,
+                                const char *label)
+{
+    if (row == NULL)
+        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                          "culv_image_desc.format is %u, which is no format of culvert/format_list.h",
+                          (unsigned)d->format);
+    if (!row->mapped)
+        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
+                          "culv_image_desc.format is %s: %s", row->name, row->why);
+    if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_image_desc.texels is %u, which is no culv_texels", (unsigned)d->texels);
+    if (d->texels == CULV_TEXELS_NORMALIZED && row->normalized_format == 0)
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "culv_image_desc.texels is NORMALIZED, but CUDA has no normalized array format like %s; "
+            "map it as STORED",
+            row->name);
+    return CULV_OK;
+}
+
+/* What holds of Y'CbCr formats: chroma at half the size has whole texels, and no text tells of other kinds. */
+static culv_result check_chroma(const culvi_voice *voice, const culvi_format *row, const culv_image_desc *d,
+                                const char *label)
+{
+    culv_format chroma = CULV_FORMAT_NONE;
+    uint32_t across = row->block_width, down = 1;
+    if (row->kind != CULV_TEXEL_KIND_PLANES && row->kind != CULV_TEXEL_KIND_SUBSAMPLED) return CULV_OK;
+    if (row->planes > 1) {
+        culv_result result = culv_format_plane(d->format, 1, &chroma, &across, &down);
+        if (result != CULV_OK) return result;
+    }
+    if (d->width % across == 0 && d->height % down == 0 && d->type == CULV_IMAGE_2D && d->mip_levels == 1 &&
+        d->array_layers == 1)
+        return CULV_OK;
+    return culvi_fail(
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        "%s is a Y'CbCr format: such images are 2D, of one layer and level, of a width that is a "
+        "multiple of %" PRIu32 " and a height that is one of %" PRIu32,
+        row->name, across, down);
+}
+
+static culv_result check_desc(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
                               const char *label)
 {
     const culvi_voice *voice = &memory->device->voice;
-    if (format == NULL)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_image_desc.format is %u, which this version does not map; culvert/format.h "
-                          "lists the formats",
-                          (unsigned)d->format);
-    if (d->width == 0 || d->height == 0 || d->width > MAX_SIDE || d->height > MAX_SIDE)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "the image's extent is %" PRIu32 " x %" PRIu32 "; each side has 1 to %d texels",
-                          d->width, d->height, (int)MAX_SIDE);
-    uint32_t most = culvi_image_most_levels(d->width, d->height);
-    if (d->mip_levels > most)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " texels have %" PRIu32
-                          " levels at most",
-                          d->mip_levels, d->width, d->height, most);
+    if (memory->handle_type == CULV_HANDLE_DMA_BUF_FD)
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); share a "
+            "buffer, or a LINEAR image by its rows (culv_vk_image_map_pitched())");
+    culv_result result = check_format(voice, row, d, label);
+    if (result == CULV_OK) result = check_extent(voice, d, label);
+    if (result == CULV_OK) result = check_chroma(voice, row, d, label);
+    if (result != CULV_OK) return result;
     if (memory->dedicated && d->offset != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                           "the import is dedicated, but the image is said to lie at offset %" PRIu64
                           "; a dedicated allocation holds its one resource at offset 0",
                           d->offset);
-    uint64_t least = least_size(format, d);
+    uint64_t least = least_size(row, d);
+    if (memory->own) return culvi_format_supported(memory->device, row, d->texels, label);
     if (d->offset >= memory->size || least > memory->size - d->offset)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
                           " on, but the allocation has %" PRIu64 " bytes; is the extent, the format or the "
                           "memoryOffset of vkBindImageMemory another one?",
                           least, d->offset, memory->size);
-    return CULV_OK;
+    return culvi_format_supported(memory->device, row, d->texels, label);
+}
+
+/* cuda.h, cuArray3DCreate: how the kinds of array are told apart. */
+CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image)
+{
+    const culv_image_desc *d = &image->desc;
+    bool normalized = d->texels == CULV_TEXELS_NORMALIZED;
+    bool layered = d->array_layers > (d->type == CULV_IMAGE_CUBE ? 6u : 1u);
+    CUDA_ARRAY3D_DESCRIPTOR a = {0};
+    a.Width = d->width;
+    a.Height = d->type == CULV_IMAGE_1D ? 0 : d->height;
+    if (d->type == CULV_IMAGE_3D) a.Depth = d->depth;
+    if (layered || d->type == CULV_IMAGE_CUBE) a.Depth = d->array_layers;
+    a.Format = normalized ? image->row->normalized_format : image->row->cuda_format;
+    a.NumChannels = normalized ? image->row->normalized_channels : image->row->channels;
+    a.Flags =
+        (layered ? CUDA_ARRAY3D_LAYERED : 0u) | (d->type == CULV_IMAGE_CUBE ? CUDA_ARRAY3D_CUBEMAP : 0u) |
+        (d->no_surfaces ? 0u : CUDA_ARRAY3D_SURFACE_LDST) |
+        (d->attachment ? CUDA_ARRAY3D_COLOR_ATTACHMENT : 0u) |
+        (d->depth_texture ? CUDA_ARRAY3D_DEPTH_TEXTURE : 0u) |
+        (d->gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0u) | (d->video ? CUDA_ARRAY3D_VIDEO_ENCODE_DECODE : 0u);
+    return a;
 }
 
 /* The caller holds the lock. */
-static culv_result map_array(culv_image *image, const culvi_format *format, const culv_image_desc *d)
+static culv_result map_array(culv_image *image)
 {
     culv_memory *memory = image->memory;
     culv_device *device = memory->device;
+    const culv_image_desc *d = &image->desc;
     culvi_scope scope;
     culv_result result = culvi_enter(device, &scope, image->label);
     if (result != CULV_OK) return result;
     CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC m = {0};
     m.offset = d->offset;
-    m.arrayDesc.Width = d->width;
-    m.arrayDesc.Height = d->height;
-    m.arrayDesc.Format = format->cuda_format;
-    m.arrayDesc.NumChannels = format->channels;
-    m.arrayDesc.Flags = (d->no_surfaces ? 0u : CUDA_ARRAY3D_SURFACE_LDST) |
-                        (d->attachment ? CUDA_ARRAY3D_COLOR_ATTACHMENT : 0u);
+    m.arrayDesc = culvi_image_describe(image);
+    /* No graphics API ever draws into CUDA's own. */
+    if (memory->own)
+        m.arrayDesc.Flags &= ~(unsigned)(CUDA_ARRAY3D_COLOR_ATTACHMENT | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE);
     m.numLevels = d->mip_levels;
-    CUresult r =
-        CULVI_CU(device, cuExternalMemoryGetMappedMipmappedArray, (&image->array, memory->external, &m));
-    if (r != CUDA_SUCCESS)
+    CUresult r = memory->own
+                     ? CULVI_CU(device, cuMipmappedArrayCreate, (&image->array, &m.arrayDesc, m.numLevels))
+                     : CULVI_CU(device, cuExternalMemoryGetMappedMipmappedArray,
+                                (&image->array, memory->external, &m));
+    if (r == CUDA_SUCCESS)
+        ++*(memory->own ? &device->counts.allocations : &device->counts.mappings);
+    else if (memory->own)
         result =
-            culvi_fail_cuda(device, image->label, r, "cuExternalMemoryGetMappedMipmappedArray",
+            culvi_fail_cuda(device, image->label, r, "cuMipmappedArrayCreate",
                             r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_EXTENT : CULV_REASON_DRIVER_REFUSED,
-                            "the %s image of %" PRIu32 " x %" PRIu32 ", %" PRIu32
-                            " levels, at offset %" PRIu64 " of %" PRIu64 " bytes could not be mapped",
-                            format->name, d->width, d->height, d->mip_levels, d->offset, memory->size);
+                            "the %s image of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", %" PRIu32
+                            " layers, %" PRIu32 " levels, could not be made on CUDA's side",
+                            image->row->name, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
     else
-        device->counts.mappings++;
+        result = culvi_fail_cuda(
+            device, image->label, r, "cuExternalMemoryGetMappedMipmappedArray",
+            r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_EXTENT : CULV_REASON_DRIVER_REFUSED,
+            "the %s image of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", %" PRIu32 " layers, %" PRIu32
+            " levels, at offset %" PRIu64 " of %" PRIu64 " bytes could not be mapped",
+            image->row->name, d->width, d->height, d->depth, d->array_layers, d->mip_levels, d->offset,
+            memory->size);
     culvi_leave(device, &scope);
     return result;
 }
@@ -109,27 +236,31 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_image_desc");
     if (result != CULV_OK) return result;
     const char *label = d.label != NULL ? d.label : memory->label;
-    if (d.mip_levels == 0) d.mip_levels = 1;
-    const culvi_format *format = culvi_format_find((uint32_t)d.format);
-    result = check_desc(memory, format, &d, label);
+    const culvi_format *row = culvi_format_find((uint32_t)d.format);
+    char kept[64]; /* the caller's may be the last thing that d points to */
+    culvi_label_set(kept, label);
+    explicit_defaults(&d);
+    result = check_desc(memory, row, &d, kept);
     if (result != CULV_OK) return result;
-    culv_image *image = culvi_alloc(sizeof *image + d.mip_levels * sizeof image->levels[0]);
-    if (image == NULL) return culvi_fail_host_memory(&device->voice, label);
+    if (row->planes == 1 && !row->surfaces) d.no_surfaces = 1;
+    uint32_t slots = d.mip_levels + (row->planes > 1 ? row->planes : 0u);
+    culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
+    if (image == NULL) return culvi_fail_host_memory(&device->voice, kept);
     image->memory = memory;
-    image->format = format->format;
-    image->width = d.width;
-    image->height = d.height;
-    image->mip_levels = d.mip_levels;
+    image->row = row;
+    image->desc = d;
     image->surfaces = !d.no_surfaces;
-    culvi_label_set(image->label, label);
-    for (uint32_t i = 0; i < d.mip_levels; i++) {
+    image->slots = slots;
+    culvi_label_set(image->label, kept);
+    for (uint32_t i = 0; i < slots; i++) {
         atomic_init(&image->levels[i].array, NULL);
         atomic_init(&image->levels[i].surface, 0);
     }
     culvi_mutex_lock(&device->lock);
-    result = map_array(image, format, &d);
+    result = map_array(image);
     if (result == CULV_OK) {
         memory->refs++;
+        memory->holders++;
         device->counts.images++;
     }
     culvi_mutex_unlock(&device->lock);
@@ -152,15 +283,13 @@ static bool release_image(culv_device *device, culvi_retired *self, bool last_tr
         CUresult r = CULVI_RELEASE(device, cuMipmappedArrayDestroy, (image->array));
         if (!culvi_release_done(device, "cuMipmappedArrayDestroy", r, last_try)) return false;
         image->array = NULL;
-        device->counts.mappings--;
+        --*(memory->own ? &device->counts.allocations : &device->counts.mappings);
     }
-    for (uint32_t i = 0; i < image->mip_levels; i++) {
-        CUsurfObject surface = atomic_load_explicit(&image->levels[i].surface, memory_order_relaxed);
-        if (surface == 0) continue;
-        CUresult r = CULVI_RELEASE(device, cuSurfObjectDestroy, (surface));
-        if (!culvi_release_done(device, "cuSurfObjectDestroy", r, last_try)) return false;
-        atomic_store_explicit(&image->levels[i].surface, 0, memory_order_relaxed);
-    }
+    if (!culvi_image_release_views(device, image, last_try)) return false;
+    bool linear = image->staging != NULL && image->staging->linear;
+    if (image->staging != NULL && !culvi_staging_release(device, memory, &image->staging, last_try))
+        return false;
+    if (linear) memory->buffers--;
     memory->refs--;
     culvi_free(image);
     culvi_memory_settle(memory, true, last_try);
@@ -173,6 +302,7 @@ void culvi_image_give_up(culv_image *image, bool has_last_use, CUstream last_use
     image->retired.release = release_image;
     culvi_mutex_lock(&device->lock);
     device->counts.images--;
+    culvi_memory_let_go(image->memory);
     culvi_retire(device, &image->retired, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
@@ -203,101 +333,44 @@ CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
     return image != NULL ? image->array : NULL;
 }
 
-static culv_result check_call(const culv_image *image, uint32_t level, const void *out, const char *call)
+culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count, const char *what,
+                                   const void *out, const char *call)
 {
     if (image == NULL || out == NULL)
         return culvi_fail(image != NULL ? &image->memory->device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, image == NULL ? "image" : "out");
-    if (level < image->mip_levels) return CULV_OK;
+    if (index < count) return CULV_OK;
     return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                      "%s: level %" PRIu32 " of an image that has %" PRIu32, call, level, image->mip_levels);
+                      "%s: %s %" PRIu32 " of an image that has %" PRIu32, call, what, index, count);
 }
 
-/* In the device's context; the caller holds the lock. */
-static culv_result get_array(culv_image *image, uint32_t level, CUarray *out)
+culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t *width, uint32_t *height,
+                              uint32_t *depth)
 {
-    culv_device *device = image->memory->device;
-    *out = atomic_load_explicit(&image->levels[level].array, memory_order_relaxed);
-    if (*out != NULL) return CULV_OK;
-    CUresult r = CULVI_CU(device, cuMipmappedArrayGetLevel, (out, image->array, level));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, image->label, r, "cuMipmappedArrayGetLevel",
-                               CULV_REASON_DRIVER_REFUSED, "level %" PRIu32 " has no array", level);
-    atomic_store_explicit(&image->levels[level].array, *out, memory_order_release);
+    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level", image,
+                                                "culv_image_extent");
+    if (result != CULV_OK) return result;
+    if (width != NULL) *width = culvi_level_size(image->desc.width, level);
+    if (height != NULL) *height = culvi_level_size(image->desc.height, level);
+    if (depth != NULL) *depth = culvi_level_size(image->desc.depth, level);
     return CULV_OK;
 }
 
-static culv_result get_surface(culv_image *image, uint32_t level, CUsurfObject *out)
+culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out)
 {
-    culv_device *device = image->memory->device;
-    CUDA_RESOURCE_DESC d = {0};
-    *out = atomic_load_explicit(&image->levels[level].surface, memory_order_relaxed);
-    if (*out != 0) return CULV_OK;
-    culv_result result = get_array(image, level, &d.res.array.hArray);
+    culv_result result = culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_desc");
+    if (result == CULV_OK) result = culvi_struct_check(&image->memory->device->voice, out, "culv_image_desc");
     if (result != CULV_OK) return result;
-    d.resType = CU_RESOURCE_TYPE_ARRAY;
-    CUresult r = CULVI_CU(device, cuSurfObjectCreate, (out, &d));
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, image->label, r, "cuSurfObjectCreate", CULV_REASON_DRIVER_REFUSED,
-                               "level %" PRIu32 " could not be made a surface", level);
-    atomic_store_explicit(&image->levels[level].surface, *out, memory_order_release);
-    return CULV_OK;
-}
-
-/* The first call for a level: asks the driver. */
-static culv_result ask(culv_image *image, uint32_t level, CUarray *array, CUsurfObject *surface)
-{
-    culv_device *device = image->memory->device;
-    culvi_scope scope;
-    culvi_mutex_lock(&device->lock);
-    culv_result result = culvi_enter(device, &scope, image->label);
-    if (result == CULV_OK) {
-        result = surface != NULL ? get_surface(image, level, surface) : get_array(image, level, array);
-        culvi_leave(device, &scope);
-    }
-    culvi_mutex_unlock(&device->lock);
-    return result;
-}
-
-culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out)
-{
-    culv_result result = check_call(image, level, out, "culv_image_array");
-    if (result != CULV_OK) return result;
-    CUarray array = atomic_load_explicit(&image->levels[level].array, memory_order_acquire);
-    if (array == NULL) result = ask(image, level, &array, NULL);
-    if (result == CULV_OK) *out = array;
-    return result;
-}
-
-culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out)
-{
-    culv_result result = check_call(image, level, out, "culv_image_surface");
-    if (result != CULV_OK) return result;
-    if (!image->surfaces)
-        return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the image was mapped with no_surfaces (without CUDA_ARRAY3D_SURFACE_LDST), so its "
-                          "levels make no surfaces");
-    CUsurfObject surface = atomic_load_explicit(&image->levels[level].surface, memory_order_acquire);
-    if (surface == 0) result = ask(image, level, NULL, &surface);
-    if (result == CULV_OK) *out = surface;
-    return result;
-}
-
-culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t *width, uint32_t *height)
-{
-    culv_result result = check_call(image, level, image, "culv_image_extent");
-    if (result != CULV_OK) return result;
-    if (width != NULL) *width = level_size(image->width, level);
-    if (height != NULL) *height = level_size(image->height, level);
+    culvi_struct_write(out, &image->desc, sizeof image->desc);
     return CULV_OK;
 }
 
 uint32_t culv_image_mip_levels(const culv_image *image)
 {
-    return image != NULL ? image->mip_levels : 0;
+    return image != NULL ? image->desc.mip_levels : 0;
 }
 
 culv_format culv_image_format(const culv_image *image)
 {
-    return image != NULL ? image->format : CULV_FORMAT_NONE;
+    return image != NULL ? image->desc.format : CULV_FORMAT_NONE;
 }

@@ -1,45 +1,50 @@
 /* What imports of memory and of semaphores share: the handle is checked, the driver gets a duplicate, and the
  * caller's own handle is closed only once all has succeeded. SPDX-License-Identifier: MIT */
+#include "handle.h"
 #include "object.h"
 
 culv_result culvi_import_check(const culv_device *device, const culvi_import *import,
                                const culv_uuid *exporter)
 {
-    culv_reason reason = CULV_REASON_NONE;
-    char text[256];
-    if (!culvi_handle_check(import->handle, &reason, text, sizeof text)) {
-        /* A type that exists and is not taken yet is no mistake of the caller's. */
-        bool known =
-            import->handle->type > CULV_HANDLE_NONE && import->handle->type <= CULV_HANDLE_DMA_BUF_FD;
-        return culvi_fail(&device->voice, import->label,
-                          reason == CULV_REASON_HANDLE_TYPE && known ? CULV_ERROR_UNSUPPORTED
-                                                                     : CULV_ERROR_INVALID,
-                          reason, "culv_%s_desc.handle: %s", import->what, text);
-    }
+    char field[48];
+    culvi_text text = {field, sizeof field, 0};
+    culvi_text_add(&text, "culv_%s_desc.handle", import->what);
+    culv_result result = culvi_handle_check(&device->voice, import->label, field, import->handle);
+    if (result != CULV_OK) return result;
     return culvi_check_exporter(device, import->label, exporter, import->what);
+}
+
+/* dma-bufs: drivers differ in how they say that they take none, so any refusal of the handle itself says so. */
+static bool is_refusal(CUresult code)
+{
+    return code != CUDA_ERROR_OUT_OF_MEMORY && !culvi_cuda_sticky(code) && !culvi_cuda_gone(code);
 }
 
 /* In the device's context. */
 static culv_result give_duplicate(culv_device *device, const culvi_import *import, void *object)
 {
     culvi_duplicate duplicate;
-    int os_error = 0;
-    if (!culvi_handle_duplicate(import->handle, &duplicate, &os_error))
-        return culvi_fail_native(
-            &device->voice, import->label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error, "fcntl",
-            "the file descriptor %d could not be duplicated (errno %d); is the process out of "
-            "descriptors?",
-            import->handle->value.fd, os_error);
+    culv_result result =
+        culvi_handle_duplicate_for(&device->voice, import->label, import->handle, &duplicate);
+    if (result != CULV_OK) return result;
     CUresult r = import->give(device, &duplicate.handle, object);
+    culvi_handle_duplicate_done(&duplicate, import->handle, r == CUDA_SUCCESS);
     if (r == CUDA_SUCCESS) return CULV_OK;
-    culvi_handle_close_refused(&duplicate, import->handle);
-    char buffer[256];
+    char name[160] = "";
+    char buffer[256] = "";
+    culvi_text which = {name, sizeof name, 0};
     culvi_text text = {buffer, sizeof buffer, 0};
-    buffer[0] = '\0';
+    culvi_handle_describe(import->handle, &which);
+    if (import->handle->type == CULV_HANDLE_DMA_BUF_FD && is_refusal(r))
+        return culvi_fail_native(&device->voice, import->label, CULV_ERROR_UNSUPPORTED,
+                                 CULV_REASON_HANDLE_TYPE, CULV_API_CUDA, r, import->call,
+                                 "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
+                                 "CUDA imports dma-bufs on Tegra from Thor on (cuda.h); elsewhere export the "
+                                 "memory as OPAQUE_FD",
+                                 import->what, name, import->call, device->caps.name, (int)r);
     import->describe(object, &text);
     return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,
-                           "the %s (handle.value.fd %d) could not be imported; %s", import->what,
-                           import->handle->value.fd, buffer);
+                           "the %s (%s) could not be imported; %s", import->what, name, buffer);
 }
 
 culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object)

@@ -99,7 +99,8 @@ culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const 
 {
     size_t given = 0;
     memcpy(&given, out, sizeof given);
-    if (given >= 2 * sizeof(size_t) && given <= 65536) return CULV_OK;
+    /* Each version's size is a multiple of this, so that no pointer is cut in two. */
+    if (given >= 2 * sizeof(size_t) && given <= 65536 && given % sizeof(size_t) == 0) return CULV_OK;
     return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
                       "%s.struct_size is %zu; start from %s_init(), which sets it", name, given, name);
 }
@@ -220,7 +221,8 @@ static culv_result record(const culvi_voice *voice, const char *object, culv_res
     if (object != NULL && object[0] != '\0') culvi_text_add(&text, "'%s': ", object);
     int n = vsnprintf(text.data + text.length, text.size - text.length, format, args);
     if (n < 0) culvi_text_add(&text, "%s", culv_reason_text(reason));
-    if (culvi_log_wants(voice, CULV_LOG_ERROR)) voice->log.fn(voice->log.user, CULV_LOG_ERROR, e->message);
+    culv_log_level level = culvi_thread_state()->attempts > 0 ? CULV_LOG_INFO : CULV_LOG_ERROR;
+    if (culvi_log_wants(voice, level)) voice->log.fn(voice->log.user, level, e->message);
     return result;
 }
 
@@ -273,4 +275,18 @@ void *culvi_alloc(size_t size)
 void culvi_free(void *memory)
 {
     free(memory);
+}
+
+void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block)
+{
+    if (alignment > SIZE_MAX / 4 || size > SIZE_MAX / 2) return NULL;
+    char *start = culvi_alloc((size_t)size + (size_t)alignment);
+    if (start == NULL) return NULL;
+    *block = start;
+    size_t over = (size_t)((uintptr_t)start % alignment);
+    if (over != 0) start += (size_t)alignment - over;
+    /* Volatile, or a compiler that sees through to calloc() leaves it out. */
+    for (uint64_t i = 0, page = culvi_page_size(); i < size; i += page)
+        *(volatile char *)(start + i) = 0;
+    return start;
 }

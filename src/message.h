@@ -66,5 +66,8 @@ culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const 
 /* All allocation goes through here, so that tests can make it fail. */
 void *culvi_alloc(size_t size);
 void culvi_free(void *memory);
+/* Pages to be pinned, which must be there for that: `size` bytes from a multiple of `alignment`, a power of two, on, all
+ * zero. *block is for culvi_free(). NULL: out of memory. */
+void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block);
 
 #endif

@@ -4,8 +4,8 @@
 #define CULVI_OBJECT_H_
 
 #include "cuda_driver.h"
-#include "culvert/image.h"
 #include "culvert/semaphore.h"
+#include "culvert/texture.h"
 #include "platform.h"
 
 #include <stdatomic.h>
@@ -19,7 +19,9 @@ typedef struct culvi_retired {
     bool (*release)(struct culv_device *device, struct culvi_retired *self, bool last_try);
 } culvi_retired;
 
-enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4 };
+enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64 };
+/* CUarray_format has numbers below this. */
+enum { CULVI_ARRAY_FORMATS = 256 };
 
 struct culv_device {
     atomic_uint refs; /* the caller's handle and every object of the caller's made from it */
@@ -29,18 +31,26 @@ struct culv_device {
     CUcontext context;
     bool retained;       /* the primary context, to be released */
     uint64_t context_id; /* tells a context from the next one behind the same handle */
-    bool lost;           /* the context was reset or destroyed, and all in it; guarded by the lock */
+    atomic_bool lost;    /* the context was seen to be reset or destroyed, and all in it */
     culv_device_caps caps;
     culvi_mutex
         lock; /* guards what follows, and the graph of memories and buffers; never taken in the frame path */
     culvi_retired *retired;
     culv_device_counts counts;
+    culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
+    uint64_t attached;                         /* attachments ever, for culv_vk::id */
+    struct culvi_peer *peers;                  /* fallback.h */
     /* Streams that were found to be this device's: checked once, not each frame (R6). */
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
+    /* What the driver said of each CUarray_format that was asked about: format_support.c. */
+    _Atomic(CUarray) array_formats[CULVI_ARRAY_FORMATS];
 #if CUDA_VERSION >= 12090
     CUlogsCallbackHandle driver_log;
 #endif
 };
+
+typedef struct culvi_peer culvi_peer;
+typedef struct culvi_relay culvi_relay;
 
 /* What the graphics side can say about a device that was not found: asked only then. */
 typedef struct culvi_graphics_side {
@@ -120,14 +130,39 @@ struct culv_memory {
     char label[64];
     CUexternalMemory external;
     uint64_t size;
+    bool own;        /* CUDA's own, for a fallback: no import; `base` is allocated, arrays are created */
+    void *host;      /* or pages of the host's, of which `base` is CUDA's address: no import; NULL: neither */
+    void *block;     /* those pages are Culvert's, and go last */
+    bool registered; /* guarded by the device's lock: CUDA knows of those pages */
     bool dedicated;
+    culv_handle_type handle_type; /* what it was imported by; CUDA maps no arrays on a dma-buf (cuda.h) */
     /* Guarded by the device's lock. */
     uint32_t refs;    /* the caller's handle, each buffer, each image */
     uint32_t buffers; /* mapped ranges alive, deferred ones included */
+    uint32_t holders; /* as refs, without what was given up and is deferred */
     CUdeviceptr base; /* the one mapping of all of it; 0 when not mapped */
     bool waiting;     /* on the retired list after a refused release */
+    /* An acquired import can be found while it has holders. */
+    struct culv_memory *shared_next;
+    uint64_t shared_owner; /* culv_vk::id; 0: it was not acquired */
+    uint64_t shared_key;   /* VkDeviceMemory */
     culvi_retired retired;
 };
+
+/* Memory of CUDA's own, allocated by the first mapping. NULL: out of host memory (recorded). */
+culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label);
+/* Pages of the host's, `size` whole ones, registered by the first mapping. `block`: culvi_free() it in the end, or NULL.
+ * NULL: out of host memory (recorded), and `block` is still the caller's. */
+culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, void *block,
+                               const char *label);
+/* Maps, allocates or registers all of it, once. The caller holds the lock. */
+culv_result culvi_memory_map(culv_memory *memory);
+
+/* An acquired import, with one reference more, or NULL; and making one that can be found. The caller holds the lock. */
+culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint64_t key);
+void culvi_memory_share(culv_memory *memory, uint64_t owner, uint64_t key);
+/* One holder less. The caller holds the lock. */
+void culvi_memory_let_go(culv_memory *memory);
 
 /* Releases at the driver what nobody needs any more, or leaves it to a later call. The caller holds the lock.
  */
@@ -137,28 +172,87 @@ struct culv_buffer {
     culv_memory *memory;
     uint64_t size;
     CUdeviceptr pointer;
-    bool owned; /* by an object of Culvert's, which unmaps it */
+    bool owned;                    /* by an object of Culvert's, which unmaps it */
+    struct culvi_staging *staging; /* NULL: it is shared */
     char label[64];
     culvi_retired retired;
 };
+
+/* A row of the format table (format_rows.h). Of a format that is not mapped the CUDA fields are 0. */
+typedef struct culvi_format {
+    culv_format format;
+    const char *name;
+    bool mapped;
+    bool surfaces;
+    culv_texel_kind kind;
+    CUarray_format cuda_format;
+    CUarray_format normalized_format; /* 0: there is none */
+    uint8_t channels;
+    uint8_t normalized_channels;
+    uint8_t block_bytes; /* of a texel, or of a block; 0 of several planes */
+    uint8_t block_width, block_height;
+    uint8_t planes;
+    uint8_t aspects; /* VkImageAspectFlags */
+    /* Of several planes: the bits that count in a word of a plane, and by what chroma's size is divided. */
+    uint8_t plane_bits, chroma_across, chroma_down;
+    uint16_t dxgi, gl;
+    const char *channel_order;
+    const char *kernel_type; /* "" without surfaces */
+    culv_reason reason;
+    const char *why;
+} culvi_format;
+
+/* NULL: not a number of Vulkan 1.3. */
+const culvi_format *culvi_format_find(uint32_t number);
+/* The CUDA version that brought a CUarray_format; 0: every driver has it. */
+uint32_t culvi_array_format_version(CUarray_format format);
+/* Whether the device's driver has the array format of this form of a row (format_support.c); records why not. Asks the
+ * driver once for each array format that not every driver has. Takes the lock for that. */
+culv_result culvi_format_supported(culv_device *device, const culvi_format *row, culv_texels texels,
+                                   const char *label);
+/* Releases the arrays by which the driver was asked. No lock: the device has no users left. */
+void culvi_formats_forget(culv_device *device);
 
 typedef struct culvi_level {
     _Atomic(CUarray) array; /* NULL until asked for */
     _Atomic CUsurfObject surface;
 } culvi_level;
 
+/* A texture object that an image keeps. */
+typedef struct culvi_texture {
+    struct culvi_texture *next;
+    culv_texture_desc key; /* every default made explicit */
+    CUtexObject object;
+} culvi_texture;
+
 struct culv_image {
     culv_memory *memory;
     CUmipmappedArray array;
-    culv_format format;
-    uint32_t width, height;
-    uint32_t mip_levels;
+    const culvi_format *row;
+    culv_image_desc desc; /* every default made explicit; no label */
     bool surfaces;
     bool owned;
+    struct culvi_staging *staging; /* NULL: it is shared */
     char label[64];
+    _Atomic(culvi_texture *)
+        textures; /* grows by the head under the device's lock; never shrinks before the end */
     culvi_retired retired;
-    culvi_level levels[]; /* one each */
+    uint32_t slots;
+    culvi_level levels[]; /* one each, then one for each plane of a format of several */
 };
+
+/* What CUDA is told of the whole of it. */
+CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image);
+/* The array of a level, or of a plane (slot mip_levels + plane). In the device's context; the caller holds the lock. */
+culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out);
+/* Gives up what was made on the image. False: the driver refused for now. The caller holds the lock. */
+bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try);
+uint32_t culvi_level_size(uint32_t size, uint32_t level);
+/* Refuses an image whose format no CUDA array has (fallback.h). */
+culv_result culvi_image_check_arrays(const culv_image *image);
+/* Whether a call names an image, a level or plane of it, and an output. */
+culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count, const char *what,
+                                   const void *out, const char *call);
 
 struct culv_semaphore {
     culv_device *device;
@@ -166,6 +260,7 @@ struct culv_semaphore {
     culv_semaphore_type type;
     bool untracked;
     bool owned;
+    culvi_relay *relay; /* NULL: it is shared */
     /* Timelines: the highest value told of, and the last one signalled here, which signals alone write, one at
      * a time. */
     _Atomic uint64_t noted;
@@ -203,18 +298,8 @@ culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream
 /* After a refusal: the handle may by now be another stream's than the one that was checked. */
 culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream);
 
-/* A row of the format table; NULL when there is none. */
-typedef struct culvi_format {
-    culv_format format;
-    const char *name;
-    CUarray_format cuda_format;
-    uint8_t channels;
-    uint8_t texel_bytes;
-    const char *kernel_type;
-} culvi_format;
-const culvi_format *culvi_format_find(uint32_t number);
 /* Levels of a whole chain down to one texel. */
-uint32_t culvi_image_most_levels(uint32_t width, uint32_t height);
+uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth);
 
 #define CULVI_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 

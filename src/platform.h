@@ -27,6 +27,7 @@ void culvi_mutex_unlock(culvi_mutex *mutex);
 /* What each thread has of its own. */
 typedef struct culvi_thread {
     culv_error error;
+    unsigned attempts;    /* under way: their failures are no errors yet */
     char driver_log[512]; /* what CUDA's own log said last on this thread (cuLogsRegisterCallback) */
 } culvi_thread;
 
@@ -44,8 +45,24 @@ bool culvi_module_self_dir(char *out, size_t size);
 extern const char *const culvi_cuda_library;
 extern const char *const culvi_soft_library;
 
-/* Handles. `problem` gets the reason and `text` the words when a handle cannot be what it is said to be. */
-bool culvi_handle_check(const culv_handle *handle, culv_reason *problem, char *text, size_t size);
+/* Handles: the types that this system has, as bits (1 << culv_handle_type), and the one of them that a program takes
+ * unless it has a cause for another. */
+#ifdef _WIN32
+enum {
+    CULVI_HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_WIN32 | 1 << CULV_HANDLE_OPAQUE_WIN32_KMT,
+    CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_WIN32
+};
+#else
+enum {
+    CULVI_HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_DMA_BUF_FD,
+    CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_FD
+};
+#endif
+extern const char *const culvi_handle_types_text; /* the same in words */
+
+/* Of a handle of one of these types: `problem` gets the reason and `text` the words when it cannot be what it is
+ * said to be. */
+bool culvi_handle_examine(const culv_handle *handle, culv_reason *problem, char *text, size_t size);
 
 /* A duplicate that the driver may have, and lose. */
 typedef struct culvi_duplicate {
@@ -54,13 +71,20 @@ typedef struct culvi_duplicate {
 } culvi_duplicate;
 
 bool culvi_handle_duplicate(const culv_handle *handle, culvi_duplicate *out, int *os_error);
-/* After a driver refused a duplicate: closes it if it is still open and still the same file. Some drivers
- * close it on failure, and the number may be somebody else's by then. */
-void culvi_handle_close_refused(const culvi_duplicate *duplicate, const culv_handle *original);
+extern const char *const culvi_handle_duplicate_call; /* the system's function */
+/* After a driver was given a duplicate: closes it where the driver has left it to us. Drivers keep a file
+ * descriptor that they accept; of those that they refuse some close it, and the number may be somebody else's by
+ * then, so it is closed only while it is still the same file. NT handles they never keep. */
+void culvi_handle_duplicate_done(const culvi_duplicate *duplicate, const culv_handle *original,
+                                 bool accepted);
 void culvi_handle_close(const culv_handle *handle);
+/* Keeps a file descriptor that a driver made from child processes: Mesa 22 and 25 leave that out. */
+void culvi_handle_keep_private(const culv_handle *handle);
 /* What can be said of the size of the allocation behind a handle without the driver: an upper bound in bytes,
  * or UINT64_MAX. */
 uint64_t culvi_handle_size_limit(const culv_handle *handle);
+/* Bytes of a page of host memory. */
+uint64_t culvi_page_size(void);
 
 const char *culvi_environment(const char *name);
 

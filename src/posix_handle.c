@@ -9,22 +9,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool culvi_handle_check(const culv_handle *handle, culv_reason *problem, char *text, size_t size)
+const char *const culvi_handle_types_text =
+    "this system has OPAQUE_FD (1) and DMA_BUF_FD (4), Windows alone has NT and KMT handles";
+const char *const culvi_handle_duplicate_call = "fcntl";
+
+bool culvi_handle_examine(const culv_handle *handle, culv_reason *problem, char *text, size_t size)
 {
-    if (handle->type != CULV_HANDLE_OPAQUE_FD) {
-        *problem = CULV_REASON_HANDLE_TYPE;
-        snprintf(text, size, "handle.type is %d; this build takes CULV_HANDLE_OPAQUE_FD (%d)",
-                 (int)handle->type, (int)CULV_HANDLE_OPAQUE_FD);
-        return false;
-    }
     struct stat st;
     int fd = handle->value.fd;
     if (fd < 0 || fstat(fd, &st) != 0) {
         *problem = CULV_REASON_HANDLE_BAD;
         snprintf(text, size,
                  "file descriptor %d is not open (%s); an earlier import may have taken it, export a new one "
-                 "for each "
-                 "import",
+                 "for each import",
                  fd, strerror(fd < 0 ? EBADF : errno));
         return false;
     }
@@ -49,6 +46,7 @@ bool culvi_handle_duplicate(const culv_handle *handle, culvi_duplicate *out, int
     int fd = handle->value.fd;
     struct stat st;
     int copy = -1;
+    out->handle = *handle;
     out->reopened = false;
     /* A memfd is Mesa's: its import reads at the shared file offset, which concurrent imports of dup()s race
      * for. A description of its own does not share it. NVIDIA's are character devices and cannot be reopened.
@@ -64,7 +62,6 @@ bool culvi_handle_duplicate(const culv_handle *handle, culvi_duplicate *out, int
         *os_error = errno;
         return false;
     }
-    out->handle.type = handle->type;
     out->handle.value.fd = copy;
     return true;
 }
@@ -82,11 +79,12 @@ static bool same_description(int a, int b)
     return true; /* barred: device and inode, compared before, must do */
 }
 
-void culvi_handle_close_refused(const culvi_duplicate *duplicate, const culv_handle *original)
+void culvi_handle_duplicate_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted)
 {
     int copy = duplicate->handle.value.fd;
     struct stat mine;
     struct stat theirs;
+    if (accepted) return;
     if (fstat(copy, &mine) != 0 || fstat(original->value.fd, &theirs) != 0) return;
     if (mine.st_dev != theirs.st_dev || mine.st_ino != theirs.st_ino) return;
     if (!duplicate->reopened && !same_description(copy, original->value.fd)) return;
@@ -95,7 +93,18 @@ void culvi_handle_close_refused(const culvi_duplicate *duplicate, const culv_han
 
 void culvi_handle_close(const culv_handle *handle)
 {
-    close(handle->value.fd);
+    if (handle->value.fd >= 0) close(handle->value.fd);
+}
+
+void culvi_handle_keep_private(const culv_handle *handle)
+{
+    (void)fcntl(handle->value.fd, F_SETFD, FD_CLOEXEC);
+}
+
+uint64_t culvi_page_size(void)
+{
+    long size = sysconf(_SC_PAGESIZE);
+    return size > 0 ? (uint64_t)size : 4096;
 }
 
 uint64_t culvi_handle_size_limit(const culv_handle *handle)

@@ -2,24 +2,52 @@
  * SPDX-License-Identifier: MIT */
 #include "culvert/semaphore.h"
 
-#include "object.h"
+#include "fallback.h"
+#include "handle.h"
 
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_semaphore *semaphore = object;
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = {0};
-    d.type = semaphore->type == CULV_SEMAPHORE_TIMELINE
-                 ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
-                 : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
-    d.handle.fd = duplicate->value.fd;
+    bool timeline = semaphore->type == CULV_SEMAPHORE_TIMELINE;
+    switch ((int)duplicate->type) {
+    case CULV_HANDLE_OPAQUE_WIN32:
+        d.type = timeline ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32
+                          : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32;
+        break;
+    case CULV_HANDLE_OPAQUE_WIN32_KMT: d.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT; break;
+    default:
+        d.type = timeline ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+                          : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
+    }
+    if (duplicate->type == CULV_HANDLE_OPAQUE_FD) {
+        d.handle.fd = duplicate->value.fd;
+    } else {
+        d.handle.win32.handle = duplicate->value.win32;
+        d.handle.win32.name = duplicate->name;
+    }
     return CULVI_CU(device, cuImportExternalSemaphore, (&semaphore->external, &d));
 }
 
 static void describe(const void *object, culvi_text *text)
 {
     const culv_semaphore *semaphore = object;
-    culvi_text_add(text, "it must be an OPAQUE_FD of a VkSemaphore of type %s of this very GPU",
+    culvi_text_add(text, "it must be exported from a VkSemaphore of type %s of this very GPU",
                    semaphore->type == CULV_SEMAPHORE_TIMELINE ? "TIMELINE" : "BINARY");
+}
+
+/* Handles that name no such semaphore on any system (R13). */
+static culv_result check_handle_type(const culv_device *device, const culv_semaphore_desc *desc)
+{
+    const char *problem = NULL;
+    if (desc->handle.type == CULV_HANDLE_DMA_BUF_FD)
+        problem = "a dma-buf is memory; semaphores are exported as OPAQUE_FD, on Windows as OPAQUE_WIN32";
+    if (desc->handle.type == CULV_HANDLE_OPAQUE_WIN32_KMT && desc->type == CULV_SEMAPHORE_TIMELINE)
+        problem = "CUDA imports timelines by NT handle or by name alone: export it as OPAQUE_WIN32";
+    if (problem == NULL) return CULV_OK;
+    return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                      "culv_semaphore_desc.handle.type is %d (%s); %s", (int)desc->handle.type,
+                      culvi_handle_type_name(desc->handle.type), problem);
 }
 
 static culv_result check_desc(const culv_device *device, const culvi_import *import,
@@ -41,7 +69,8 @@ static culv_result check_desc(const culv_device *device, const culvi_import *imp
         return culvi_fail(
             voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_semaphore_desc.value is for timelines; of a binary semaphore say signal_pending");
-    culv_result result = culvi_import_check(device, import, &desc->exporter);
+    culv_result result = check_handle_type(device, desc);
+    if (result == CULV_OK) result = culvi_import_check(device, import, &desc->exporter);
     if (result != CULV_OK) return result;
     if (desc->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
         return culvi_fail(voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
@@ -112,8 +141,12 @@ culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore)
 static bool release_semaphore(culv_device *device, culvi_retired *self, bool last_try)
 {
     culv_semaphore *semaphore = CULVI_CONTAINER(self, culv_semaphore, retired);
-    CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
-    if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) return false;
+    if (semaphore->relay != NULL) {
+        if (!culvi_relay_release(device, &semaphore->relay, last_try)) return false;
+    } else {
+        CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
+        if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) return false;
+    }
     device->counts.semaphores--;
     culvi_free(semaphore);
     return true;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "culvert/semaphore.h"
 
-#include "object.h"
+#include "fallback.h"
 
 #include <inttypes.h>
 
@@ -151,6 +151,20 @@ take_back:
     return result;
 }
 
+/* Of a semaphore that is not shared (fallback.h). */
+static culv_result relay(const culv_semaphore_point *point, direction way, CUstream stream)
+{
+    culv_semaphore *semaphore = point->semaphore;
+    culv_result result = reserve(point, way);
+    if (result != CULV_OK) return result;
+    result = culvi_relay_submit(semaphore, stream, point->value, way == SIGNAL);
+    if (result != CULV_OK)
+        take_back(point, 1, way);
+    else if (way == SIGNAL)
+        atomic_store_explicit(&semaphore->signalled, point->value, memory_order_relaxed);
+    return result;
+}
+
 static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64_t value, direction way)
 {
     CUexternalSemaphore external;
@@ -159,11 +173,15 @@ static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: semaphore is NULL",
                           way == SIGNAL ? "culv_semaphore_signal" : "culv_semaphore_wait");
     culv_semaphore_point point = {semaphore, value};
+    if (semaphore->relay != NULL) return relay(&point, way, stream);
     return submit(&point, 1, way, stream, &external, &one);
 }
 
-static culv_result check_batch(const culv_semaphore_point *points, uint32_t count, const char *call)
+/* *relayed: some of them are not shared. */
+static culv_result check_batch(const culv_semaphore_point *points, uint32_t count, const char *call,
+                               bool *relayed)
 {
+    *relayed = false;
     if (points == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: points is NULL",
                           call);
@@ -176,6 +194,7 @@ static culv_result check_batch(const culv_semaphore_point *points, uint32_t coun
         if (semaphore == NULL)
             return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                               "%s: points[%" PRIu32 "].semaphore is NULL", call, i);
+        *relayed = *relayed || semaphore->relay != NULL;
         if (semaphore->device != points[0].semaphore->device)
             return culvi_fail(
                 &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
@@ -198,9 +217,12 @@ static culv_result submit_batch(const culv_semaphore_point *points, uint32_t cou
     CUexternalSemaphore externals[CULV_SEMAPHORE_BATCH_MAX];
     params array[CULV_SEMAPHORE_BATCH_MAX];
     if (count == 0) return CULV_OK;
+    bool relayed;
     culv_result result = check_batch(
-        points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch");
-    if (result != CULV_OK) return result;
+        points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch", &relayed);
+    for (uint32_t i = 0; relayed && result == CULV_OK && i < count; i++)
+        result = submit_one(points[i].semaphore, stream, points[i].value, way);
+    if (result != CULV_OK || relayed) return result;
     memset(array, 0, count * sizeof array[0]);
     return submit(points, count, way, stream, externals, array);
 }

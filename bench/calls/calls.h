@@ -12,7 +12,9 @@
 #define GOAL_IMPORT_MAP  1.03
 
 void measure_buffer(bench *b);
+void measure_again(bench *b);
 void measure_image(bench *b);
+void measure_check(bench *b);
 void measure_create(bench *b);
 void measure_timeline(bench *b);
 void measure_batch(bench *b);

@@ -19,7 +19,9 @@ static const struct {
     void (*run)(bench *b); /* NULL: frames, which are counted and not timed */
 } measurements[] = {
     {"buffer", "import a VkDeviceMemory, map it as a buffer, unmap, release", measure_buffer},
+    {"again", "the same of memory that is acquired and mapped already, next to the raw calls", measure_again},
     {"image", "import a VkImage's memory, map it as an array, make a surface, unmap, release", measure_image},
+    {"check", "whether an image or a buffer can be shared, asked first and again", measure_check},
     {"create", "a buffer that Culvert makes, in one call", measure_create},
     {"timeline", "signal and wait on a stream", measure_timeline},
     {"batch", "signal and wait for four timelines by one call", measure_batch},

@@ -48,6 +48,7 @@ typedef struct CUarray_st *CUarray;
 typedef struct CUmipmappedArray_st *CUmipmappedArray;
 typedef unsigned long long CUdeviceptr;
 typedef unsigned long long CUsurfObject;
+typedef unsigned long long CUtexObject;
 
 /** A device's UUID: VkPhysicalDeviceIDProperties::deviceUUID, CUuuid and GL_DEVICE_UUID_EXT are the same 16
  * bytes. All zero means "not given". */

@@ -241,6 +241,18 @@ static inline culv_result culv_cudart_image_surface(culv_image *image, uint32_t 
     return result;
 }
 
+/** culv_image_texture() as the type that kernels declare. Never cudaDestroyTextureObject() it.
+ *  Errors: as culv_image_texture().  Ownership: Culvert's, valid until the image is given up.  Threads: any.
+ *  Since: 0.1.  Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
+static inline culv_result culv_cudart_image_texture(culv_image *image, const culv_texture_desc *desc,
+                                                    cudaTextureObject_t *out)
+{
+    CUtexObject texture = 0;
+    culv_result result = culv_image_texture(image, desc, out != NULL ? &texture : NULL);
+    if (result == CULV_OK) *out = (cudaTextureObject_t)texture;
+    return result;
+}
+
 /** culv_image_unmap_after() on a stream of the runtime.
  *  Errors: none.  Ownership: *image is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1 */

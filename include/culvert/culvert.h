@@ -5,6 +5,7 @@
 
 #include "base.h"
 #include "device.h"
+#include "fallback.h"
 #include "format.h"
 #include "handle.h"
 #include "image.h"
@@ -13,5 +14,6 @@
 #include "result.h"
 #include "semaphore.h"
 #include "soft.h"
+#include "texture.h"
 
 #endif

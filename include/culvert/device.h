@@ -59,7 +59,8 @@ typedef struct culv_device_caps {
     char pci_bus_id[32];   /**< "0000:1b:00.0". */
     uint64_t total_memory; /**< Bytes. */
     uint32_t
-        memory_handle_types; /**< Bit (1 << culv_handle_type) for each that culv_memory_import_* takes. */
+        memory_handle_types; /**< Bit (1 << culv_handle_type) for each that culv_memory_import_* takes. Not
+                                       DMA_BUF_FD: whether the driver takes one is known of an import alone. */
     uint32_t semaphore_handle_types; /**< The same for culv_semaphore_import_*. */
     uint32_t timeline_semaphores;    /**< Vulkan timeline semaphores can be imported. */
     uint32_t vmm;                    /**< CUDA virtual memory management (cuMemCreate, cuMemMap). */
@@ -72,7 +73,11 @@ typedef struct culv_device_caps {
     uint32_t deferred_mapping_arrays;
     uint32_t host_visible_kernels; /**< Kernels may read pageable host memory (pageableMemoryAccess). */
     uint32_t multicast;
-    uint32_t mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
+    uint32_t mig_slice;             /**< The device is a MIG slice: no graphics API reaches it. */
+    uint32_t integrated;            /**< Its memory is the host's: buffers in host memory cost it nothing. */
+    uint32_t host_register;         /**< It takes the host's pages (cuMemHostRegister). */
+    uint32_t host_register_address; /**< ... and uses them by the CPU's address. */
+    uint32_t host_page_tables;      /**< It reads pageable memory by the CPU's page tables, as on Grace. */
 } culv_device_caps;
 
 /** An empty culv_device_caps with its struct_size set.
@@ -89,7 +94,8 @@ static inline culv_device_caps culv_device_caps_init(void)
 typedef struct culv_device_counts {
     size_t struct_size;     /**< Set by culv_device_counts_init(). */
     uint64_t memories;      /**< Imports held at the driver. */
-    uint64_t mappings;      /**< Mappings held at the driver: one an import that has buffers, one an image. */
+    uint64_t mappings;      /**< Mappings held at the driver: one an import that has buffers, one an image,
+                                 one a buffer in host memory. */
     uint64_t buffers;       /**< culv_buffer alive. */
     uint64_t images;        /**< culv_image alive. */
     uint64_t semaphores;    /**< Semaphores held at the driver. */
@@ -97,6 +103,9 @@ typedef struct culv_device_counts {
     uint64_t created;       /**< Buffers, images and semaphores made by Culvert alive in a graphics API. */
     uint64_t deferred;      /**< Destroyed by the caller, waiting for the GPU to be done with them. */
     uint64_t late_destroys; /**< Releases that found the context or the driver gone already; harmless. */
+    uint64_t allocations; /**< Made for fallbacks (culvert/fallback.h): device memory, arrays and pinned host
+                                 memory. */
+    uint64_t peers;       /**< Other GPUs held open for fallbacks. */
 } culv_device_counts;
 
 /** An empty culv_device_counts with its struct_size set.

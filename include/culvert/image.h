@@ -5,7 +5,8 @@
  * BYTES. CUDA uses an image while Vulkan has it in VK_IMAGE_LAYOUT_GENERAL, owned by
  * VK_QUEUE_FAMILY_EXTERNAL: vulkan_barrier.h.
  *
- * This version maps 2D images of one layer, with any number of mip levels.
+ * All kinds of image are mapped: 1D, 2D, 3D, cubes, arrays of them, with their mip levels, in every format that
+ * culvert/format.h maps. Textures: culvert/texture.h.
  * SPDX-License-Identifier: MIT */
 #ifndef CULV_IMAGE_H_
 #define CULV_IMAGE_H_
@@ -18,18 +19,38 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: an image of an imported allocation, as a CUDA mipmapped array. */
 typedef struct culv_image culv_image;
 
+/** What the image is, in the terms of VkImageCreateInfo::imageType and flags. With more layers than one (six, of
+ *  a cube) it is an array of such. */
+typedef enum culv_image_type {
+    CULV_IMAGE_2D = 0,
+    CULV_IMAGE_1D = 1,
+    CULV_IMAGE_3D = 2,
+    CULV_IMAGE_CUBE = 3, /**< Created with VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT and 6n layers. */
+    CULV_IMAGE_TYPE_FORCE32 = 0x7fffffff
+} culv_image_type;
+
 /** Which image to map: what the graphics API created, not a view of it. The driver believes all of it;
  *  culv_vk_image_map() takes it from Vulkan's own structs and checks it. Zero means the default. */
 typedef struct culv_image_desc {
-    size_t struct_size;   /**< Set by culv_image_desc_init(). */
-    uint64_t offset;      /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
-    culv_format format;   /**< Required. */
-    uint32_t width;       /**< Required: texels of level 0. */
-    uint32_t height;      /**< Required: texels of level 0. */
-    uint32_t mip_levels;  /**< All that the image was created with. 0: 1. */
-    uint32_t attachment;  /**< Nonzero when the graphics API draws into it (a color attachment). */
-    uint32_t no_surfaces; /**< Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. */
-    const char *label;    /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
+    size_t struct_size;    /**< Set by culv_image_desc_init(). */
+    uint64_t offset;       /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
+    culv_format format;    /**< Required. */
+    culv_texels texels;    /**< As which of CUDA's formats, where there are two (UNORM and SNORM). */
+    culv_image_type type;  /**< Default: 2D. */
+    uint32_t width;        /**< Required: texels of level 0. */
+    uint32_t height;       /**< Required but for 1D (0 or 1): texels of level 0. */
+    uint32_t depth;        /**< Required for 3D, else 0 or 1: texels of level 0. */
+    uint32_t array_layers; /**< All that the image was created with; a cube has six, an array of n cubes 6n.
+                                 0: 1, of cubes 6. */
+    uint32_t mip_levels;   /**< All that the image was created with. 0: 1. */
+    uint32_t attachment;   /**< Nonzero when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
+    uint32_t depth_texture; /**< Nonzero for CUDA_ARRAY3D_DEPTH_TEXTURE (depth formats). */
+    uint32_t gather; /**< Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
+    uint32_t video;  /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE. */
+    uint32_t
+        no_surfaces;   /**< Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats
+                                 of blocks and of several planes never have any, but their planes do. */
+    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
 } culv_image_desc;
 
 /** A default descriptor.
@@ -44,10 +65,10 @@ static inline culv_image_desc culv_image_desc_init(void)
 
 /** Maps an image of the import. The image must have OPTIMAL tiling: a LINEAR one maps without an error and
  *  reads wrong (measured on an H200).
- *  Errors: INVALID (RANGE, EXTENT, DEDICATED: a dedicated allocation's image lies at offset 0 ...),
- *  UNSUPPORTED (FORMAT), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_image_unmap(); it
- *  keeps the import alive.  Threads: any.  Since: 0.1.  Source: cuda.h,
- *  cuExternalMemoryGetMappedMipmappedArray. */
+ *  Errors: INVALID (RANGE, EXTENT, USAGE, DEDICATED: a dedicated allocation's image lies at offset 0 ...),
+ *  UNSUPPORTED (FORMAT: no CUDA array is like it, or this driver's are not; HANDLE_TYPE: no array is on a
+ *  dma-buf), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_image_unmap(); it keeps the
+ *  import alive.  Threads: any.  Since: 0.1.  Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
 CULV_API culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out);
 
 /** Gives the image, its level arrays and its surfaces up and sets *image to NULL; NULL, or a pointer to
@@ -68,21 +89,39 @@ CULV_API void culv_image_unmap_after(culv_image **image, CUstream last_use);
  *  Errors: none.  Ownership: Culvert's.  Threads: any.  Since: 0.1 */
 CULV_API CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
-/** The CUDA array of a mip level, for copies (cuMemcpy2D, cuMemcpy3D). Asked of the driver once, then kept.
+/** The CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D, cuMemcpy3D: dstZ is the
+ *  layer). Asked of the driver once, then kept.
  *  Errors: INVALID (LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the image is
  *  given up; never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_API culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out);
 
-/** The surface object of a mip level, which kernels read and write. Made at the first call, then kept.
- *  Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces), DRIVER, ASYNC, OUT_OF_MEMORY.
- *  Ownership: Culvert's, valid until the image is given up; never destroy it.  Threads: any.  Since: 0.1.
- *  Source: cuda.h, cuSurfObjectCreate. */
+/** The surface object of a mip level with all its layers, which kernels read and write: surf2Dwrite(),
+ *  surf2DLayeredwrite(), surfCubemapwrite() ... Made at the first call, then kept.
+ *  Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none), DRIVER,
+ *  ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the image is given up; never destroy it.
+ *  Threads: any.  Since: 0.1.  Source: cuda.h, cuSurfObjectCreate. */
 CULV_API culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out);
 
-/** The extent of a mip level in texels: max(1, size >> level). Both outputs may be NULL.
+/** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 chroma at half the size). Of
+ *  other images plane 0 is culv_image_array() of level 0.
+ *  Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the
+ *  image is given up; never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuArrayGetPlane. */
+CULV_API culv_result culv_image_plane_array(culv_image *image, uint32_t plane, CUarray *out);
+
+/** The surface object of one plane: see culv_image_plane_array(). Made at the first call, then kept.
+ *  Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC, OUT_OF_MEMORY.
+ *  Ownership: Culvert's, valid until the image is given up; never destroy it.  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_image_plane_surface(culv_image *image, uint32_t plane, CUsurfObject *out);
+
+/** The extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D image's depth are 1.
+ *  Outputs may be NULL.
  *  Errors: INVALID (LEVEL).  Ownership: none.  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t *width,
-                                       uint32_t *height);
+                                       uint32_t *height, uint32_t *depth);
+
+/** Fills out with what was mapped, every default made explicit; label is NULL.
+ *  Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).  Ownership: a copy, yours.  Threads: any.  Since: 0.1 */
+CULV_API culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
 /** The number of mip levels; 0 for NULL.
  *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */

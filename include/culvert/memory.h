@@ -25,7 +25,9 @@ typedef struct culv_buffer culv_buffer;
 /** What to import. Zero in every field but struct_size means the default. */
 typedef struct culv_memory_desc {
     size_t struct_size; /**< Set by culv_memory_desc_init(). */
-    culv_handle handle; /**< Required. CULV_HANDLE_OPAQUE_FD. */
+    culv_handle handle; /**< Required. OPAQUE_FD, DMA_BUF_FD (where CUDA imports dma-bufs: Tegra from Thor on;
+                           culv_image_map() refuses such an import), on Windows OPAQUE_WIN32 or
+                           OPAQUE_WIN32_KMT. */
     uint64_t size; /**< Required: bytes of the WHOLE allocation (VkMemoryAllocateInfo::allocationSize), not of
                         a resource in it. NVIDIA's driver does not check it. */
     uint32_t
@@ -64,8 +66,8 @@ static inline culv_buffer_desc culv_buffer_desc_init(void)
 }
 
 /** Imports an allocation and TAKES its handle: Culvert's after CULV_OK, still yours, open, after an error.
- *  Errors: INVALID (HANDLE_BAD, HANDLE_KIND, SIZE, DEVICE_MISMATCH ...), UNSUPPORTED, DRIVER
- *  (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.  Ownership: the handle as said; *out is yours, for
+ *  Errors: INVALID (HANDLE_BAD, HANDLE_KIND, SIZE, DEVICE_MISMATCH ...), UNSUPPORTED (HANDLE_TYPE: not a type of
+ *  this system, or a dma-buf that the driver does not take), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.  Ownership: the handle as said; *out is yours, for
  *  culv_memory_destroy().  Threads: any.  Since: 0.1.  Source: cuda.h, cuImportExternalMemory; the driver
  *  is handed a duplicate, since drivers differ in what they close on failure. */
 CULV_API culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
@@ -122,6 +124,26 @@ CULV_API CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 /** The buffer's size in bytes; 0 for NULL.
  *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
 CULV_API uint64_t culv_buffer_size(const culv_buffer *buffer);
+
+/** How a dma-buf is made: bits of the flags of culv_dma_buf_export_dup(). */
+typedef enum culv_dma_buf_flags {
+    CULV_DMA_BUF_PCIE =
+        1, /**< Reached over PCI Express (BAR1): CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE. */
+    CULV_DMA_BUF_FLAGS_FORCE32 = 0x7fffffff
+} culv_dma_buf_flags;
+
+/** Exports memory that CUDA allocated on this device (cuMemAlloc, cuMemMap) as a Linux dma-buf, for
+ *  culv_vk_memory_from_handle() or a driver that takes dma-bufs. `pointer` and `size` (bytes) are multiples of the
+ *  host's page size, and the range lies in memory of one device and of equal properties; `flags` is 0 or
+ *  CULV_DMA_BUF_PCIE. It names the pages that are there now: export anew after a range was mapped anew. What was itself
+ *  imported (culv_buffer_pointer()) and managed memory have no dma-buf.
+ *  Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, RANGE, NOT_EXPORTABLE: managed memory; DEVICE_MISMATCH),
+ *  UNSUPPORTED (HANDLE_TYPE: this system or device makes none, or not over PCI Express; DRIVER_TOO_OLD), DRIVER
+ *  (NOT_EXPORTABLE), ASYNC, OUT_OF_MEMORY.  Ownership: *out is a new handle with each call, yours to close by
+ *  culv_handle_close(); it keeps the memory.  Threads: any.  Since: 0.1.  Source: cuda.h,
+ *  cuMemGetHandleForAddressRange; measured, docs/nvidia-measured.md. */
+CULV_API culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer, uint64_t size,
+                                             uint64_t flags, culv_handle *out);
 
 CULV_EXTERN_C_END
 

@@ -72,7 +72,9 @@ typedef enum culv_result {
     X(WAIT_BEFORE_SIGNAL, "a binary semaphore is waited for before its signal was submitted")                \
     X(SAME_SIDE, "a binary semaphore is waited for on the side that signalled it")                           \
     X(OWNED, "the object belongs to another one of Culvert's, which destroys it")                            \
-    X(RUNTIME, "the CUDA runtime API cannot serve that device")
+    X(RUNTIME, "the CUDA runtime API cannot serve that device")                                              \
+    X(PEER, "copies between the two GPUs cannot be relied on")                                               \
+    X(CAPTURE, "the stream is being captured, and a graph cannot hold what the call does")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,

@@ -22,7 +22,8 @@ typedef enum culv_semaphore_type {
 /** What to import. Zero in every field but struct_size means the default. */
 typedef struct culv_semaphore_desc {
     size_t struct_size;       /**< Set by culv_semaphore_desc_init(). */
-    culv_handle handle;       /**< Required. CULV_HANDLE_OPAQUE_FD. */
+    culv_handle handle;       /**< Required. OPAQUE_FD, on Windows OPAQUE_WIN32; OPAQUE_WIN32_KMT for
+                                   binary ones alone. */
     culv_semaphore_type type; /**< Required. */
     uint64_t value; /**< Timeline: a value already reached or promised by others; the next signal must
                                   exceed it. Binary: 0. */

@@ -25,6 +25,10 @@ typedef struct culv_vk_desc {
                                            is refused; 0 (not said) is refused where the machine has
                                            linked GPUs, so say 1 there. */
     const char *label;                /**< Copied (up to 63 bytes). Default: none. */
+    uint32_t fallback; /**< CULV_FALLBACK_..., nonzero: the VkDevice may be another GPU than the
+                                           culv_device, or lack the extensions that sharing needs. What is made with
+                                           it then needs a fallback of its own; imports from it are refused.
+                                           Default: none. */
 } culv_vk_desc;
 
 /** A default descriptor.
@@ -54,7 +58,8 @@ typedef struct culv_vk_candidate {
     culv_driver driver;   /**< Whose CUDA device it is; AUTO when there is none. */
     int32_t cuda_ordinal; /**< -1 when there is none. */
     char cuda_name[256];
-    uint32_t has_external_memory_fd; /**< VK_KHR_external_memory_fd is offered. */
+    uint32_t has_external_memory_fd; /**< VK_KHR_external_memory_fd is offered; of this and the next ones the
+                                          ..._win32 forms on Windows. */
     uint32_t has_external_semaphore_fd;
     uint32_t has_timeline_semaphore;  /**< The feature, by Vulkan 1.2 or the extension. */
     uint32_t buffer_opaque_fd_export; /**< vkGetPhysicalDeviceExternalBufferProperties, storage+transfer
@@ -63,8 +68,9 @@ typedef struct culv_vk_candidate {
     uint32_t buffer_dma_buf_export;
     uint32_t timeline_opaque_fd_export;
     uint32_t binary_opaque_fd_export;
-    culv_reason reason; /**< Why it is not reachable. */
-    char why[1024];     /**< The same with names and what to do; "" when reachable. */
+    uint32_t buffer_host_import; /**< VK_EXT_external_memory_host is offered: buffers in host memory. */
+    culv_reason reason;          /**< Why it is not reachable. */
+    char why[1024];              /**< The same with names and what to do; "" when reachable. */
 } culv_vk_candidate;
 
 /** An empty culv_vk_candidate with its struct_size set.
@@ -97,6 +103,15 @@ CULV_API uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance
  *  Errors: none.  Ownership: static strings.  Threads: any.  Since: 0.1 */
 CULV_API uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names);
 
+/** The device extensions that Culvert makes use of where they are enabled: enable those that the device has.
+ *  VK_EXT_external_memory_host: buffers in host memory (culv_vk_buffer_create_desc::host), and fallbacks'
+ *  copies without a detour. VK_EXT_external_memory_dma_buf: exports as dma-buf. VK_KHR_maintenance4, below
+ *  Vulkan 1.3 and with its feature: memory requirements before a resource exists (culvert/vulkan_check.h).
+ *  Writes up to `capacity` names and returns how many there are.
+ *  Errors: none.  Ownership: static strings.  Threads: any.  Since: 0.1 */
+CULV_API uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
+                                                     const char **out_names);
+
 /** Ranks the physical devices of an instance: those that CUDA can reach first (NVIDIA's before the twin's,
  *  discrete before others), the rest after them with the reason. desc, which may be NULL, limits the CUDA
  *  driver as it does for culv_device_open_by_uuid(). *count says how many elements `out` has and is set to
@@ -122,6 +137,12 @@ CULV_API culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_
  *  handles stay yours and must outlive *out, which is yours, for culv_vk_detach().  Threads: any.  Since:
  *  0.1 */
 CULV_API culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_vk **out);
+
+/** What addresses and sizes of host memory must be multiples of to be imported:
+ *  minImportedHostPointerAlignment, or a page where that is larger. 0: the VkDevice was created without
+ *  VK_EXT_external_memory_host; 0 for NULL.
+ *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+CULV_API VkDeviceSize culv_vk_host_import_alignment(const culv_vk *vk);
 
 /** Gives the attachment up and sets *vk to NULL; NULL, or a pointer to NULL, is a no-op. Imports live on.
  *  Only what was made through it (culv_vk_buffer_create() and its like) still makes Vulkan calls, when it is

@@ -38,6 +38,8 @@ typedef struct culv_vk_semaphore_create_desc {
     uint64_t initial_value;   /**< Timeline: VkSemaphoreTypeCreateInfo::initialValue. Binary: 0. */
     uint32_t untracked;       /**< Binary: as culv_semaphore_desc::untracked. */
     const char *label;        /**< Copied (up to 63 bytes). Default: none. */
+    uint32_t fallback; /**< CULV_FALLBACK_...: what may take the place of sharing where that is impossible
+                                 (culvert/fallback.h); HOST is for timelines alone. Default: none. */
 } culv_vk_semaphore_create_desc;
 
 /** A default descriptor: a timeline at 0.
@@ -59,9 +61,11 @@ CULV_API culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semapho
                                               culv_semaphore **out);
 
 /** Makes an exportable semaphore and imports it into CUDA: all or nothing. desc may be NULL for a timeline
- *  at 0.
- *  Errors: INVALID, UNSUPPORTED (NOT_EXPORTABLE: the device exports no such semaphores, as software Vulkan
- *  does for binary ones), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.  Ownership: *out is
+ *  at 0. With `fallback`, where sharing is impossible, CUDA's signals and waits take another road
+ *  (culv_semaphore_path() tells).
+ *  Errors: INVALID (VALUE; DEVICE_MISMATCH: attached as another GPU, and no `fallback`), UNSUPPORTED
+ *  (NOT_EXPORTABLE: the device exports no such semaphores, as software Vulkan does for binary ones;
+ *  EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.  Ownership: *out is
  *  yours, for culv_vk_semaphore_destroy(); it keeps the attachment alive, and your VkDevice must outlive it.
  *  Threads: any.  Since: 0.1.  Source: VkExportSemaphoreCreateInfo. */
 CULV_API culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create_desc *desc,
@@ -75,7 +79,7 @@ CULV_API culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semapho
 CULV_API void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore);
 
 /** As culv_vk_semaphore_destroy(), but never waits for CUDA: see culv_semaphore_destroy_after(). Vulkan's use
- *  must be over now.
+ *  must be over now. On the HOST path (culvert/fallback.h) it waits for the host functions that are on their way.
  *  Errors: none.  Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1 */
 CULV_API void culv_vk_semaphore_destroy_after(culv_vk_semaphore **semaphore, CUstream last_use);

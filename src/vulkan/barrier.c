@@ -6,151 +6,179 @@
 typedef enum direction { RELEASE, ACQUIRE } direction;
 
 /* What each use means. Shader uses have the stage ALL_COMMANDS, since the queue is not known: a compute queue
- * has no fragment stage. Only flags that Vulkan 1.0 has too, so that both forms share the table. */
+ * has no fragment stage. Only flags that Vulkan 1.0's form has too, so that both forms share the table. */
 typedef struct use_row {
+    const char *name;
+    bool buffers; /* whether buffers have it; images do when it gives them a layout */
     VkPipelineStageFlags2 stage;
     VkAccessFlags2 reads, writes;
-    VkImageLayout layout; /* UNDEFINED: a use of buffers alone */
+    VkImageLayout layout;
 } use_row;
 
-#define STAGE(name)  VK_PIPELINE_STAGE_2_##name##_BIT
-#define ACCESS(name) VK_ACCESS_2_##name##_BIT
-#define LAYOUT(name) VK_IMAGE_LAYOUT_##name
+#define STAGE(name)       VK_PIPELINE_STAGE_2_##name##_BIT
+#define ACCESS(name)      VK_ACCESS_2_##name##_BIT
+#define LAYOUT(name)      VK_IMAGE_LAYOUT_##name
+#define USE(use, ...)     [CULV_VK_USE_##use] = {#use, __VA_ARGS__}
+#define BUFFER(use, ...)  USE(use, true, __VA_ARGS__, LAYOUT(UNDEFINED))
+#define IMAGE(use, ...)   USE(use, false, __VA_ARGS__)
+#define EITHER(use, ...)  USE(use, true, __VA_ARGS__)
+#define FRAGMENT_TESTS    (STAGE(EARLY_FRAGMENT_TESTS) | STAGE(LATE_FRAGMENT_TESTS))
+#define BUILD_STAGE       VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR
+#define DEPTH_READ_ACCESS ACCESS(DEPTH_STENCIL_ATTACHMENT_READ)
 
 static const use_row uses[] = {
-    [CULV_VK_USE_ANY] = {STAGE(ALL_COMMANDS), ACCESS(MEMORY_READ), ACCESS(MEMORY_WRITE), LAYOUT(GENERAL)},
-    [CULV_VK_USE_VERTEX_BUFFER] = {STAGE(VERTEX_INPUT), ACCESS(VERTEX_ATTRIBUTE_READ), 0, LAYOUT(UNDEFINED)},
-    [CULV_VK_USE_INDEX_BUFFER] = {STAGE(VERTEX_INPUT), ACCESS(INDEX_READ), 0, LAYOUT(UNDEFINED)},
-    [CULV_VK_USE_INDIRECT_BUFFER] = {STAGE(DRAW_INDIRECT), ACCESS(INDIRECT_COMMAND_READ), 0,
-                                     LAYOUT(UNDEFINED)},
-    [CULV_VK_USE_UNIFORM] = {STAGE(ALL_COMMANDS), ACCESS(UNIFORM_READ), 0, LAYOUT(UNDEFINED)},
-    [CULV_VK_USE_STORAGE_READ] = {STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), 0, LAYOUT(GENERAL)},
-    [CULV_VK_USE_STORAGE] = {STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), ACCESS(SHADER_WRITE), LAYOUT(GENERAL)},
-    [CULV_VK_USE_SAMPLED] = {STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), 0, LAYOUT(SHADER_READ_ONLY_OPTIMAL)},
-    [CULV_VK_USE_COLOR_ATTACHMENT] = {STAGE(COLOR_ATTACHMENT_OUTPUT), ACCESS(COLOR_ATTACHMENT_READ),
-                                      ACCESS(COLOR_ATTACHMENT_WRITE), LAYOUT(COLOR_ATTACHMENT_OPTIMAL)},
-    [CULV_VK_USE_TRANSFER_SRC] = {STAGE(TRANSFER), ACCESS(TRANSFER_READ), 0, LAYOUT(TRANSFER_SRC_OPTIMAL)},
-    [CULV_VK_USE_TRANSFER_DST] = {STAGE(TRANSFER), 0, ACCESS(TRANSFER_WRITE), LAYOUT(TRANSFER_DST_OPTIMAL)},
+    EITHER(ANY, STAGE(ALL_COMMANDS), ACCESS(MEMORY_READ), ACCESS(MEMORY_WRITE), LAYOUT(GENERAL)),
+    BUFFER(VERTEX_BUFFER, STAGE(VERTEX_INPUT), ACCESS(VERTEX_ATTRIBUTE_READ), 0),
+    BUFFER(INDEX_BUFFER, STAGE(VERTEX_INPUT), ACCESS(INDEX_READ), 0),
+    BUFFER(INDIRECT_BUFFER, STAGE(DRAW_INDIRECT), ACCESS(INDIRECT_COMMAND_READ), 0),
+    BUFFER(UNIFORM, STAGE(ALL_COMMANDS), ACCESS(UNIFORM_READ), 0),
+    EITHER(STORAGE_READ, STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), 0, LAYOUT(GENERAL)),
+    EITHER(STORAGE, STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), ACCESS(SHADER_WRITE), LAYOUT(GENERAL)),
+    EITHER(SAMPLED, STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), 0, LAYOUT(SHADER_READ_ONLY_OPTIMAL)),
+    IMAGE(COLOR_ATTACHMENT, STAGE(COLOR_ATTACHMENT_OUTPUT), ACCESS(COLOR_ATTACHMENT_READ),
+          ACCESS(COLOR_ATTACHMENT_WRITE), LAYOUT(COLOR_ATTACHMENT_OPTIMAL)),
+    EITHER(TRANSFER_SRC, STAGE(ALL_TRANSFER), ACCESS(TRANSFER_READ), 0, LAYOUT(TRANSFER_SRC_OPTIMAL)),
+    EITHER(TRANSFER_DST, STAGE(ALL_TRANSFER), 0, ACCESS(TRANSFER_WRITE), LAYOUT(TRANSFER_DST_OPTIMAL)),
+    IMAGE(DEPTH_STENCIL_ATTACHMENT, FRAGMENT_TESTS, DEPTH_READ_ACCESS, ACCESS(DEPTH_STENCIL_ATTACHMENT_WRITE),
+          LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL)),
+    IMAGE(DEPTH_STENCIL_READ, STAGE(ALL_COMMANDS), DEPTH_READ_ACCESS | ACCESS(SHADER_READ), 0,
+          LAYOUT(DEPTH_STENCIL_READ_ONLY_OPTIMAL)),
+    /* The render pass loads it first, as an attachment of its aspect. */
+    IMAGE(INPUT_ATTACHMENT, STAGE(FRAGMENT_SHADER) | STAGE(COLOR_ATTACHMENT_OUTPUT) | FRAGMENT_TESTS,
+          ACCESS(INPUT_ATTACHMENT_READ) | ACCESS(COLOR_ATTACHMENT_READ) | DEPTH_READ_ACCESS, 0,
+          LAYOUT(SHADER_READ_ONLY_OPTIMAL)),
+    /* What a build reads counts as a shader's (the specification, vkCmdBuildAccelerationStructuresKHR). */
+    BUFFER(ACCELERATION_STRUCTURE_BUILD_INPUT, BUILD_STAGE, ACCESS(SHADER_READ), 0),
 };
 enum { USE_COUNT = sizeof uses / sizeof uses[0] };
 
-/* Both kinds of barrier share these. */
-typedef struct half {
-    VkPipelineStageFlags2 src_stage, dst_stage;
-    VkAccessFlags2 src_access, dst_access;
-    uint32_t src_family, dst_family;
-    VkImageLayout old_layout, new_layout;
-} half;
-
+/* What both kinds of transfer say. */
 typedef struct request {
-    const char *what; /* "buffer" or "image" */
-    bool null_handle;
+    bool image;
     uint32_t queue_family;
     culv_vk_use use;
     VkPipelineStageFlags2 stage;
     VkAccessFlags2 access;
-    VkImageLayout layout; /* images */
-    bool discard;
 } request;
 
-static culv_result refuse(const request *r, culv_reason reason, const char *text)
+/* What both kinds of barrier have. */
+typedef struct scopes {
+    VkPipelineStageFlags2 src_stage, dst_stage;
+    VkAccessFlags2 src_access, dst_access;
+    uint32_t src_family, dst_family;
+} scopes;
+
+#define REFUSE(reason, ...) culvi_fail(NULL, NULL, CULV_ERROR_INVALID, reason, __VA_ARGS__)
+#define REFUSE_VALUE(...)   REFUSE(CULV_REASON_VALUE, __VA_ARGS__)
+
+static const char *name_of(bool image)
 {
-    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, reason, "culv_vk_%s_transfer%s", r->what, text);
+    return image ? "culv_vk_image_transfer" : "culv_vk_buffer_transfer";
 }
 
-static culv_result check(const request *r, bool is_image)
+/* Copies a caller's transfer into `local`. */
+static culv_result read_transfer(bool image, const void *transfer, void *local, size_t size, const void *out)
 {
-    if (r->null_handle) return refuse(r, CULV_REASON_NULL_ARGUMENT, ": its resource is VK_NULL_HANDLE");
+    if (transfer == NULL || out == NULL)
+        return REFUSE(CULV_REASON_NULL_ARGUMENT, "a barrier of %s: %s is NULL", name_of(image),
+                      transfer == NULL ? "transfer" : "out");
+    return culvi_desc_read(NULL, local, size, transfer, name_of(image));
+}
+
+static culv_result check(const request *r)
+{
+    const char *name = name_of(r->image);
     if (r->queue_family == VK_QUEUE_FAMILY_EXTERNAL || r->queue_family == VK_QUEUE_FAMILY_FOREIGN_EXT)
-        return refuse(r, CULV_REASON_VALUE,
-                      ".queue_family is a special family; pass the index of the family of the queue that the "
-                      "barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)");
-    if ((uint32_t)r->use >= USE_COUNT) return refuse(r, CULV_REASON_VALUE, ".use is no culv_vk_use");
-    if (!is_image && r->use == CULV_VK_USE_COLOR_ATTACHMENT)
-        return refuse(r, CULV_REASON_VALUE, ".use is one of images; a buffer is no attachment");
-    if (is_image && r->layout == VK_IMAGE_LAYOUT_UNDEFINED &&
-        uses[r->use].layout == VK_IMAGE_LAYOUT_UNDEFINED)
-        return refuse(r, CULV_REASON_VALUE, ".use is one of buffers; it gives no image layout");
+        return REFUSE_VALUE(
+            "%s.queue_family is a special family; pass the index of the family of the queue that the "
+            "barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
+            name);
+    if ((uint32_t)r->use >= USE_COUNT) return REFUSE_VALUE("%s.use is no culv_vk_use", name);
+    const use_row *use = &uses[r->use];
+    if (!r->image && !use->buffers)
+        return REFUSE_VALUE("%s.use is %s, one of images; a buffer is no attachment", name, use->name);
+    if (r->image && use->layout == VK_IMAGE_LAYOUT_UNDEFINED)
+        return REFUSE_VALUE("%s.use is %s, one of buffers; it gives no image layout", name, use->name);
+    /* VUID-VkBufferMemoryBarrier2-srcStageMask-03851 and its like: no ownership transfer has this stage. */
+    if ((r->stage & VK_PIPELINE_STAGE_2_HOST_BIT) != 0 ||
+        (r->access & (VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT)) != 0)
+        return REFUSE_VALUE(
+            "%s names the stage HOST or an access of it, which no barrier between queue families may have. "
+            "The "
+            "CPU needs none: let it wait for the semaphore, then invalidate before it reads, or flush after "
+            "it "
+            "wrote (vkInvalidateMappedMemoryRanges, vkFlushMappedMemoryRanges) unless the memory is "
+            "HOST_COHERENT",
+            name);
     return CULV_OK;
 }
 
 /* Of a release the second scope is ignored, of an acquire the first; the semaphore orders the two halves. An
  * acquire's first scope is ALL_COMMANDS, so that it is ordered after the wait whatever stage that names. */
-static half fill(const request *r, direction way)
+static culv_result plan(const request *r, direction way, scopes *out)
 {
+    culv_result result = check(r);
+    if (result != CULV_OK) return result;
     const use_row *use = &uses[r->use];
     VkPipelineStageFlags2 stage = r->stage != 0 ? r->stage : use->stage;
-    VkImageLayout layout = r->layout != VK_IMAGE_LAYOUT_UNDEFINED ? r->layout : use->layout;
-    VkImageLayout old_layout = way == RELEASE ? layout : VK_IMAGE_LAYOUT_GENERAL;
-    half h = {.old_layout = r->discard ? VK_IMAGE_LAYOUT_UNDEFINED : old_layout,
-              .new_layout = way == RELEASE ? VK_IMAGE_LAYOUT_GENERAL : layout};
-    if (way == RELEASE) {
-        h.src_stage = stage;
-        h.src_access = r->access != 0 ? r->access : use->writes;
-        h.dst_stage = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-        h.src_family = r->queue_family;
-        h.dst_family = VK_QUEUE_FAMILY_EXTERNAL;
-    } else {
-        h.src_stage = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-        h.dst_stage = stage;
-        h.dst_access = r->access != 0 ? r->access : use->reads | use->writes;
-        h.src_family = VK_QUEUE_FAMILY_EXTERNAL;
-        h.dst_family = r->queue_family;
-    }
-    return h;
+    if (way == RELEASE)
+        *out = (scopes){.src_stage = stage,
+                        .src_access = r->access != 0 ? r->access : use->writes,
+                        .src_family = r->queue_family,
+                        .dst_stage = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                        .dst_family = VK_QUEUE_FAMILY_EXTERNAL};
+    else
+        *out = (scopes){.src_stage = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                        .src_family = VK_QUEUE_FAMILY_EXTERNAL,
+                        .dst_stage = stage,
+                        .dst_access = r->access != 0 ? r->access : use->reads | use->writes,
+                        .dst_family = r->queue_family};
+    return CULV_OK;
 }
 
-/* The old flags are the low 32 bits of the new ones (31: both enums' FORCE), with the same meaning; two layouts
- * came with the new form. */
-static culv_result check_old(const request *r, const half *h)
+/* The fields of VkBufferMemoryBarrier2 and VkImageMemoryBarrier2, and those of the old structs. */
+#define SCOPES_OF(s)                                                                                         \
+    .srcStageMask = (s).src_stage, .srcAccessMask = (s).src_access, .dstStageMask = (s).dst_stage,           \
+    .dstAccessMask = (s).dst_access, .srcQueueFamilyIndex = (s).src_family,                                  \
+    .dstQueueFamilyIndex = (s).dst_family
+#define OLD_SCOPES_OF(b)                                                                                     \
+    .srcAccessMask = (VkAccessFlags)(b).srcAccessMask, .dstAccessMask = (VkAccessFlags)(b).dstAccessMask,    \
+    .srcQueueFamilyIndex = (b).srcQueueFamilyIndex, .dstQueueFamilyIndex = (b).dstQueueFamilyIndex
+
+/* VkPipelineStageFlagBits and VkAccessFlagBits end there; their bits mean the same in the new form, which has
+ * more of its own, also among the low 32. */
+#define OLD_STAGES   (2ull * VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR - 1)
+#define OLD_ACCESSES (2ull * VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT - 1)
+
+static culv_result check_old(bool image, VkPipelineStageFlags2 stages, VkAccessFlags2 accesses)
 {
-    if (r->layout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL || r->layout == VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL)
-        return refuse(r, CULV_REASON_VALUE,
-                      ".layout is one that came with synchronization2; use the barrier2 form, or "
-                      "SHADER_READ_ONLY_OPTIMAL or COLOR_ATTACHMENT_OPTIMAL");
-    if ((h->src_stage | h->dst_stage | h->src_access | h->dst_access) >> 31 == 0) return CULV_OK;
-    return culvi_fail(
-        NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "culv_vk_%s_transfer has a stage (%#" PRIx64 ") or access (%#" PRIx64
+    if ((stages & ~OLD_STAGES) == 0 && (accesses & ~OLD_ACCESSES) == 0) return CULV_OK;
+    return REFUSE_VALUE(
+        "%s has a stage (%#" PRIx64 ") or access (%#" PRIx64
         ") that only synchronization2 knows; use the barrier2 form, or one of Vulkan 1.0's flags",
-        r->what, (uint64_t)r->stage, (uint64_t)r->access);
+        name_of(image), (uint64_t)stages, (uint64_t)accesses);
 }
 
 /* Buffers ------------------------------------------------------------------------------------------------- */
-
-static culv_result read_buffer(const culv_vk_buffer_transfer *transfer, const void *out,
-                               culv_vk_buffer_transfer *t, request *r)
-{
-    if (transfer == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "a barrier of culv_vk_buffer_transfer: %s is NULL",
-                          transfer == NULL ? "transfer" : "out");
-    culv_result result = culvi_desc_read(NULL, t, sizeof *t, transfer, "culv_vk_buffer_transfer");
-    if (result != CULV_OK) return result;
-    *r = (request){.what = "buffer",
-                   .null_handle = t->buffer == VK_NULL_HANDLE,
-                   .queue_family = t->queue_family,
-                   .use = t->use,
-                   .stage = t->stage,
-                   .access = t->access};
-    return check(r, false);
-}
 
 static culv_result buffer2(const culv_vk_buffer_transfer *transfer, direction way,
                            VkBufferMemoryBarrier2 *out)
 {
     culv_vk_buffer_transfer t;
-    request r;
-    culv_result result = read_buffer(transfer, out, &t, &r);
+    scopes s;
+    culv_result result = read_transfer(false, transfer, &t, sizeof t, out);
     if (result != CULV_OK) return result;
-    half h = fill(&r, way);
+    if (t.buffer == VK_NULL_HANDLE)
+        return REFUSE(CULV_REASON_NULL_ARGUMENT, "culv_vk_buffer_transfer.buffer is VK_NULL_HANDLE");
+    result = plan(&(request){false, t.queue_family, t.use, t.stage, t.access}, way, &s);
+    if (result != CULV_OK) return result;
+    if (t.size != VK_WHOLE_SIZE && t.offset > UINT64_MAX - t.size)
+        return REFUSE(CULV_REASON_RANGE,
+                      "culv_vk_buffer_transfer: offset %" PRIu64 " and size %" PRIu64
+                      " overflow; size 0 is all from the offset on",
+                      t.offset, t.size);
     *out = (VkBufferMemoryBarrier2){.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
-                                    .srcStageMask = h.src_stage,
-                                    .srcAccessMask = h.src_access,
-                                    .dstStageMask = h.dst_stage,
-                                    .dstAccessMask = h.dst_access,
-                                    .srcQueueFamilyIndex = h.src_family,
-                                    .dstQueueFamilyIndex = h.dst_family,
+                                    SCOPES_OF(s),
                                     .buffer = t.buffer,
                                     .offset = t.offset,
                                     .size = t.size != 0 ? t.size : VK_WHOLE_SIZE};
@@ -160,23 +188,18 @@ static culv_result buffer2(const culv_vk_buffer_transfer *transfer, direction wa
 static culv_result buffer1(const culv_vk_buffer_transfer *transfer, direction way,
                            culv_vk_buffer_barrier *out)
 {
-    culv_vk_buffer_transfer t;
-    request r;
-    culv_result result = read_buffer(transfer, out, &t, &r);
+    VkBufferMemoryBarrier2 b;
+    culv_result result = buffer2(transfer, way, out != NULL ? &b : NULL);
+    if (result == CULV_OK)
+        result = check_old(false, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
     if (result != CULV_OK) return result;
-    half h = fill(&r, way);
-    result = check_old(&r, &h);
-    if (result != CULV_OK) return result;
-    out->src_stage = (VkPipelineStageFlags)h.src_stage;
-    out->dst_stage = (VkPipelineStageFlags)h.dst_stage;
-    out->barrier = (VkBufferMemoryBarrier){.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
-                                           .srcAccessMask = (VkAccessFlags)h.src_access,
-                                           .dstAccessMask = (VkAccessFlags)h.dst_access,
-                                           .srcQueueFamilyIndex = h.src_family,
-                                           .dstQueueFamilyIndex = h.dst_family,
-                                           .buffer = t.buffer,
-                                           .offset = t.offset,
-                                           .size = t.size != 0 ? t.size : VK_WHOLE_SIZE};
+    *out = (culv_vk_buffer_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
+                                    .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
+                                    .barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
+                                                OLD_SCOPES_OF(b),
+                                                .buffer = b.buffer,
+                                                .offset = b.offset,
+                                                .size = b.size}};
     return CULV_OK;
 }
 
@@ -206,77 +229,149 @@ culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfer *transf
 
 /* Images -------------------------------------------------------------------------------------------------- */
 
-static culv_result read_image(const culv_vk_image_transfer *transfer, const void *out,
-                              culv_vk_image_transfer *t, request *r)
+enum {
+    COLOR = VK_IMAGE_ASPECT_COLOR_BIT,
+    DEPTH = VK_IMAGE_ASPECT_DEPTH_BIT,
+    STENCIL = VK_IMAGE_ASPECT_STENCIL_BIT
+};
+
+static const char *aspects_text(VkImageAspectFlags aspects)
 {
-    if (transfer == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "a barrier of culv_vk_image_transfer: %s is NULL",
-                          transfer == NULL ? "transfer" : "out");
-    culv_result result = culvi_desc_read(NULL, t, sizeof *t, transfer, "culv_vk_image_transfer");
-    if (result != CULV_OK) return result;
-    *r = (request){.what = "image",
-                   .null_handle = t->image == VK_NULL_HANDLE,
-                   .queue_family = t->queue_family,
-                   .use = t->use,
-                   .stage = t->stage,
-                   .access = t->access,
-                   .layout = t->layout,
-                   .discard = t->discard != VK_FALSE};
-    return check(r, true);
+    switch (aspects) {
+    case COLOR: return "COLOR";
+    case DEPTH: return "DEPTH";
+    case STENCIL: return "STENCIL";
+    default: return "DEPTH and STENCIL";
+    }
 }
 
-/* The formats of culvert/format.h are color formats of one plane and one layer. */
-static VkImageSubresourceRange range_of(const culv_vk_image_transfer *t)
+/* Those that can be in a layout. */
+static VkImageAspectFlags aspects_of_layout(VkImageLayout layout)
 {
-    return (VkImageSubresourceRange){.aspectMask = VK_IMAGE_ASPECT_COLOR_BIT,
-                                     .baseMipLevel = t->base_mip_level,
-                                     .levelCount =
-                                         t->level_count != 0 ? t->level_count : VK_REMAINING_MIP_LEVELS,
-                                     .layerCount = VK_REMAINING_ARRAY_LAYERS};
+    switch (layout) {
+    case VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL: return COLOR;
+    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL:
+    case VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL:
+    case VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL:
+    case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL: return DEPTH | STENCIL;
+    case VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL:
+    case VK_IMAGE_LAYOUT_DEPTH_READ_ONLY_OPTIMAL: return DEPTH;
+    case VK_IMAGE_LAYOUT_STENCIL_ATTACHMENT_OPTIMAL:
+    case VK_IMAGE_LAYOUT_STENCIL_READ_ONLY_OPTIMAL: return STENCIL;
+    default: return COLOR | DEPTH | STENCIL;
+    }
+}
+
+/* The aspects that change hands, which format, use and layout must all have. An image of several planes goes as
+ * COLOR too, since a disjoint one cannot be shared; so does one of a format that the table does not know. */
+static culv_result choose_aspects(const culv_vk_image_transfer *t, VkImageLayout layout,
+                                  VkImageAspectFlags *out)
+{
+    const culvi_format *row = culvi_format_find((uint32_t)t->format);
+    const VkImageAspectFlags has = row != NULL ? row->aspects : COLOR, given = t->aspect;
+    if (given != 0 && given != COLOR && (given & ~(VkImageAspectFlags)(DEPTH | STENCIL)) != 0)
+        return REFUSE_VALUE("culv_vk_image_transfer.aspect is %#x; it is COLOR (that of formats with several "
+                            "planes too), DEPTH, STENCIL, the last two together, or 0 for what `format` has",
+                            (unsigned)given);
+    if (t->format != VK_FORMAT_UNDEFINED && (given & ~has) != 0)
+        return REFUSE_VALUE(
+            "culv_vk_image_transfer.aspect is %s, but .format is %s, which has %s; leave aspect 0 "
+            "to hand over all that the format has",
+            aspects_text(given), row != NULL ? row->name : "not in the table", aspects_text(has));
+    const VkImageAspectFlags aspects = given != 0 ? given : has;
+    const VkImageAspectFlags of_use = aspects_of_layout(uses[t->use].layout),
+                             in_layout = aspects_of_layout(layout);
+    const char *fix =
+        t->format == VK_FORMAT_UNDEFINED && given == 0
+            ? "set format to the image's VkFormat, which is taken for a color format while it is 0"
+            : "pass one that suits the aspect, or the aspect and format that the image has";
+    if ((aspects & ~of_use) != 0)
+        return REFUSE_VALUE(
+            "culv_vk_image_transfer.use is %s, for the aspect %s, but what changes hands is %s; %s",
+            uses[t->use].name, aspects_text(of_use), aspects_text(aspects), fix);
+    if ((aspects & ~in_layout) != 0)
+        return REFUSE_VALUE("culv_vk_image_transfer.layout is VkImageLayout %d, for the aspect %s, but what "
+                            "changes hands is %s; %s",
+                            (int)layout, aspects_text(in_layout), aspects_text(aspects), fix);
+    *out = aspects;
+    return CULV_OK;
+}
+
+static culv_result check_range(const char *what, uint32_t base, uint32_t count)
+{
+    if (count == UINT32_MAX || base <= UINT32_MAX - count) return CULV_OK; /* VK_REMAINING_... */
+    return REFUSE(CULV_REASON_RANGE,
+                  "culv_vk_image_transfer: %" PRIu32 " %ss from %s %" PRIu32
+                  " on overflow; a count of 0 is all from there on",
+                  count, what, what, base);
+}
+
+static culv_result choose_range(const culv_vk_image_transfer *t, VkImageLayout layout,
+                                VkImageSubresourceRange *out)
+{
+    culv_result result = check_range("mip level", t->base_mip_level, t->level_count);
+    if (result == CULV_OK) result = check_range("array layer", t->base_array_layer, t->layer_count);
+    if (result == CULV_OK) result = choose_aspects(t, layout, &out->aspectMask);
+    if (result != CULV_OK) return result;
+    out->baseMipLevel = t->base_mip_level;
+    out->levelCount = t->level_count != 0 ? t->level_count : VK_REMAINING_MIP_LEVELS;
+    out->baseArrayLayer = t->base_array_layer;
+    out->layerCount = t->layer_count != 0 ? t->layer_count : VK_REMAINING_ARRAY_LAYERS;
+    return CULV_OK;
 }
 
 static culv_result image2(const culv_vk_image_transfer *transfer, direction way, VkImageMemoryBarrier2 *out)
 {
     culv_vk_image_transfer t;
-    request r;
-    culv_result result = read_image(transfer, out, &t, &r);
+    scopes s;
+    VkImageSubresourceRange range;
+    culv_result result = read_transfer(true, transfer, &t, sizeof t, out);
     if (result != CULV_OK) return result;
-    half h = fill(&r, way);
+    if (t.image == VK_NULL_HANDLE)
+        return REFUSE(CULV_REASON_NULL_ARGUMENT, "culv_vk_image_transfer.image is VK_NULL_HANDLE");
+    result = plan(&(request){true, t.queue_family, t.use, t.stage, t.access}, way, &s);
+    if (result != CULV_OK) return result;
+    const VkImageLayout layout = t.layout != VK_IMAGE_LAYOUT_UNDEFINED ? t.layout : uses[t.use].layout;
+    if (way == ACQUIRE && layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
+        return REFUSE_VALUE("culv_vk_image_transfer.layout is PREINITIALIZED, into which no image can be "
+                            "brought; name the layout that Vulkan uses it in, or 0 for that of `use`");
+    result = choose_range(&t, layout, &range);
+    if (result != CULV_OK) return result;
+    const VkImageLayout old_layout = way == RELEASE ? layout : VK_IMAGE_LAYOUT_GENERAL;
     *out = (VkImageMemoryBarrier2){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
-                                   .srcStageMask = h.src_stage,
-                                   .srcAccessMask = h.src_access,
-                                   .dstStageMask = h.dst_stage,
-                                   .dstAccessMask = h.dst_access,
-                                   .oldLayout = h.old_layout,
-                                   .newLayout = h.new_layout,
-                                   .srcQueueFamilyIndex = h.src_family,
-                                   .dstQueueFamilyIndex = h.dst_family,
+                                   SCOPES_OF(s),
+                                   .oldLayout = t.discard ? VK_IMAGE_LAYOUT_UNDEFINED : old_layout,
+                                   .newLayout = way == RELEASE ? VK_IMAGE_LAYOUT_GENERAL : layout,
                                    .image = t.image,
-                                   .subresourceRange = range_of(&t)};
+                                   .subresourceRange = range};
     return CULV_OK;
+}
+
+/* Two layouts came with the new form. */
+static bool is_new_layout(VkImageLayout layout)
+{
+    return layout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL || layout == VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL;
 }
 
 static culv_result image1(const culv_vk_image_transfer *transfer, direction way, culv_vk_image_barrier *out)
 {
-    culv_vk_image_transfer t;
-    request r;
-    culv_result result = read_image(transfer, out, &t, &r);
+    VkImageMemoryBarrier2 b;
+    culv_result result = image2(transfer, way, out != NULL ? &b : NULL);
+    if (result == CULV_OK)
+        result = check_old(true, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
     if (result != CULV_OK) return result;
-    half h = fill(&r, way);
-    result = check_old(&r, &h);
-    if (result != CULV_OK) return result;
-    out->src_stage = (VkPipelineStageFlags)h.src_stage;
-    out->dst_stage = (VkPipelineStageFlags)h.dst_stage;
-    out->barrier = (VkImageMemoryBarrier){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                          .srcAccessMask = (VkAccessFlags)h.src_access,
-                                          .dstAccessMask = (VkAccessFlags)h.dst_access,
-                                          .oldLayout = h.old_layout,
-                                          .newLayout = h.new_layout,
-                                          .srcQueueFamilyIndex = h.src_family,
-                                          .dstQueueFamilyIndex = h.dst_family,
-                                          .image = t.image,
-                                          .subresourceRange = range_of(&t)};
+    if (is_new_layout(b.oldLayout) || is_new_layout(b.newLayout))
+        return REFUSE_VALUE("culv_vk_image_transfer.layout is one that came with synchronization2; use the "
+                            "barrier2 form, or a layout of Vulkan 1.0 (SHADER_READ_ONLY_OPTIMAL, "
+                            "COLOR_ATTACHMENT_OPTIMAL, DEPTH_STENCIL_ATTACHMENT_OPTIMAL ...)");
+    *out = (culv_vk_image_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
+                                   .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
+                                   .barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                               OLD_SCOPES_OF(b),
+                                               .oldLayout = b.oldLayout,
+                                               .newLayout = b.newLayout,
+                                               .image = b.image,
+                                               .subresourceRange = b.subresourceRange}};
     return CULV_OK;
 }
 

@@ -1,250 +1,270 @@
-/* The gate: what Vulkan says of a resource, held against what the caller says and what CUDA can map. CUDA's
- * driver checks none of it and reads wrong (measured, docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
-#include "vk.h"
+/* The gate: its two calls, and what buffers and images have in common. SPDX-License-Identifier: MIT */
+#include "resource.h"
+
+#include "culvert/vulkan_check.h"
 
 #include <inttypes.h>
+#include <string.h>
 
-static const VkExternalMemoryHandleTypeFlagBits opaque_fd = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-
-void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out)
-{
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
-                                          .pNext = &dedicated};
-    VkBufferMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
-                                            .buffer = buffer};
-    vk->table.vkGetBufferMemoryRequirements2(vk->vk_device, &info, &requirements);
-    *out = (culvi_vk_needs){requirements.memoryRequirements, dedicated.requiresDedicatedAllocation,
-                            dedicated.prefersDedicatedAllocation};
-}
-
-void culvi_vk_image_needs(const culv_vk *vk, VkImage image, culvi_vk_needs *out)
-{
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
-                                          .pNext = &dedicated};
-    VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-                                           .image = image};
-    vk->table.vkGetImageMemoryRequirements2(vk->vk_device, &info, &requirements);
-    *out = (culvi_vk_needs){requirements.memoryRequirements, dedicated.requiresDedicatedAllocation,
-                            dedicated.prefersDedicatedAllocation};
-}
-
-culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const char *what,
-                                   const culvi_vk_needs *needs, VkDeviceSize offset,
-                                   VkDeviceSize allocation_size, bool dedicated)
-{
-    const culvi_voice *voice = &vk->device->voice;
-    const VkMemoryRequirements *r = &needs->memory;
-    if (offset > allocation_size || r->size > allocation_size - offset)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
-            "the %s needs %" PRIu64 " bytes and is said to lie at offset %" PRIu64
-            " of an allocation of %" PRIu64 " bytes; pass VkMemoryAllocateInfo::allocationSize and the "
-            "memoryOffset of vkBind%sMemory",
-            what, r->size, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
-    if (r->alignment != 0 && offset % r->alignment != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "offset %" PRIu64 " is not a multiple of the %s's alignment %" PRIu64
-                          ", so the %s cannot lie there",
-                          offset, what, r->alignment, what);
-    if (needs->requires_dedicated && !dedicated)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "Vulkan requires a dedicated allocation for this %s "
-            "(VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; "
-            "allocate with VkMemoryDedicatedAllocateInfo and set it",
-            what);
-    if (dedicated && offset != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "dedicated is set, but the %s lies at offset %" PRIu64
-                          "; a dedicated allocation holds its one resource at offset 0",
-                          what, offset);
-    return CULV_OK;
-}
-
-static const void *find(const void *chain, VkStructureType type)
+const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
 {
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
         if (s->sType == type) return s;
     return NULL;
 }
 
-static culv_result refuse_chain(const culvi_voice *voice, const char *label, const char *what)
+/* What Vulkan exports, and CUDA imports as such. */
+static const struct {
+    culv_handle_type type;
+    VkExternalMemoryHandleTypeFlagBits vk;
+} handle_types[] = {
+    {CULV_HANDLE_OPAQUE_FD, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT},
+    {CULV_HANDLE_OPAQUE_WIN32, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT},
+    {CULV_HANDLE_OPAQUE_WIN32_KMT, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT},
+    {CULV_HANDLE_DMA_BUF_FD, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT},
+};
+enum { HANDLE_TYPES = sizeof handle_types / sizeof handle_types[0] };
+
+/* No handle is between the two: each takes the host's pages. */
+static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out)
 {
+    const culvi_voice *voice = &vk->device->voice;
+    if (ask->handle_type != CULV_HANDLE_NONE || out->access != CULV_VK_ACCESS_POINTER)
+        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "host is set; it is for buffers, and needs no handle_type");
+    if (vk->host_alignment == 0)
+        return culvi_fail(
+            voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; it is "
+            "one of culv_vk_optional_device_extensions()",
+            vk->name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    out->vk_handle_type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    return CULV_OK;
+}
+
+culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    if (ask->host) return check_host_type(vk, ask, out);
+    culv_handle_type type =
+        ask->handle_type != CULV_HANDLE_NONE ? ask->handle_type : (culv_handle_type)CULVI_HANDLE_OPAQUE;
+    culv_result result = culvi_handle_type_check(voice, ask->label, "handle_type", type);
+    if (result != CULV_OK) return result;
+    if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
+        return culvi_fail(
+            voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            "handle_type is DMA_BUF_FD, of which CUDA maps no arrays (cuda.h, "
+            "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it LINEAR");
+    /* Of what is imported already CUDA has answered. */
+    if (ask->origin != CULVI_VK_THE_CALLERS &&
+        !(vk->device->caps.memory_handle_types & (UINT32_C(1) << type)))
+        return culvi_fail(
+            voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            "handle_type is %s; whether CUDA imports that on '%s' only an import tells "
+            "(culv_memory_import_borrow(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 for %s",
+            culvi_handle_type_name(type), vk->device->caps.name,
+            culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
+    out->handle_type = type;
+    for (int i = 0; i < HANDLE_TYPES; i++)
+        if (handle_types[i].type == type) out->vk_handle_type = handle_types[i].vk;
+    return CULV_OK;
+}
+
+static const char *type_name(bool host, const culvi_vk_verdict *verdict)
+{
+    return host ? "HOST_ALLOCATION" : culvi_handle_type_name(verdict->handle_type);
+}
+
+culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const char *what, const void *chain)
+{
+    for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
+        if (culvi_vk_chain_find(s->pNext, s->sType) != NULL)
+            return culvi_fail(
+                &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                "the pNext chain of Vk%sCreateInfo has two structs of sType %d; each may come once "
+                "(VUID-Vk%sCreateInfo-sType-unique)",
+                what, (int)s->sType, what);
+    return CULV_OK;
+}
+
+culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what, bool found,
+                                    VkExternalMemoryHandleTypeFlags external, const culvi_vk_verdict *verdict)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    if (found && ask->origin == CULVI_VK_MADE_HERE)
+        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; Culvert "
+                          "puts its own there, "
+                          "leave it out",
+                          what, what);
+    if (!found && ask->origin != CULVI_VK_THE_CALLERS) return CULV_OK;
+    if (external & (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type) return CULV_OK;
     return culvi_fail(
-        voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-        "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; Culvert puts its "
-        "own there, leave it out",
-        what, what);
+        voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+        "the pNext chain of Vk%sCreateInfo has %s VkExternalMemory%sCreateInfo%s with %s in handleTypes; "
+        "created so, its bytes may lie in a way that only its own driver reads",
+        what, found ? "a" : "no", what, found ? ", but not one" : "", type_name(ask->host, verdict));
 }
 
-culv_result culvi_vk_check_buffer(const culv_vk *vk, const char *label, const VkBufferCreateInfo *info,
-                                  culvi_vk_verdict *out)
+culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, const char *what,
+                                      VkExternalMemoryHandleTypeFlags external,
+                                      const culvi_vk_verdict *verdict,
+                                      const VkExternalMemoryProperties *properties)
+{
+    VkExternalMemoryHandleTypeFlags together =
+        properties->compatibleHandleTypes | (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type;
+    if (!(external & ~together)) return CULV_OK;
+    return culvi_fail(
+        &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+        "VkExternalMemory%sCreateInfo::handleTypes is %#" PRIx32 ", of which %#" PRIx32
+        " does not go together with %s on '%s' (VkExternalMemoryProperties::compatibleHandleTypes); "
+        "leave it out",
+        what, external, external & ~together, type_name(verdict->handle_type == CULV_HANDLE_NONE, verdict),
+        vk->name);
+}
+
+culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const char *what,
+                                    VkSharingMode mode, uint32_t count, const uint32_t *families)
 {
     const culvi_voice *voice = &vk->device->voice;
-    if (info->sType != VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)
+    if (mode == VK_SHARING_MODE_EXCLUSIVE) return CULV_OK;
+    if (mode != VK_SHARING_MODE_CONCURRENT)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "create_info->sType is %d, not VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO",
-                          (int)info->sType);
-    if (info->size == 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "VkBufferCreateInfo::size is 0");
-    if (info->usage == 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer");
-    VkBufferCreateFlags refused = VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
-                                  VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT |
-                                  VK_BUFFER_CREATE_SPARSE_ALIASED_BIT | VK_BUFFER_CREATE_PROTECTED_BIT |
-                                  VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT;
-    if (info->flags & refused)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkBufferCreateInfo::flags is %#" PRIx32
-            "; sparse and protected buffers have no one allocation that CUDA could map, and addresses "
-            "are not replayed",
-            info->flags);
-    /* VkBufferUsageFlags2CreateInfo (Vulkan 1.4), which these headers may not have: it would replace `usage`. */
-    if (find(info->pNext, (VkStructureType)1000470006) != NULL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the pNext chain has a VkBufferUsageFlags2CreateInfo; say the usage in "
-                          "VkBufferCreateInfo::usage");
-    if (find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) != NULL)
-        return refuse_chain(voice, label, "Buffer");
-    VkPhysicalDeviceExternalBufferInfo query = {.sType =
-                                                    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
-                                                .flags = info->flags,
-                                                .usage = info->usage,
-                                                .handleType = opaque_fd};
-    VkExternalBufferProperties answer = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
-    vk->instance.vkGetPhysicalDeviceExternalBufferProperties(vk->physical_device, &query, &answer);
-    VkExternalMemoryFeatureFlags features = answer.externalMemoryProperties.externalMemoryFeatures;
-    if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                          "'%s' exports no buffers with flags %#" PRIx32 " and usage %#" PRIx32
-                          " as OPAQUE_FD (vkGetPhysicalDeviceExternalBufferProperties)",
-                          vk->name, info->flags, info->usage);
-    out->dedicated_only = (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
-    out->format = NULL;
-    return CULV_OK;
-}
-
-/* What CUDA cannot map at all, or maps and reads wrong. */
-static culv_result check_kind(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
-{
-    const culvi_voice *voice = &vk->device->voice;
-    if (info->tiling != VK_IMAGE_TILING_OPTIMAL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_TILING,
-                          "VkImageCreateInfo::tiling is %d; CUDA maps such an image as an array without an "
-                          "error and reads wrong texels. Use VK_IMAGE_TILING_OPTIMAL, or share a buffer",
-                          (int)info->tiling);
-    VkImageCreateFlags refused = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT |
-                                 VK_IMAGE_CREATE_SPARSE_ALIASED_BIT | VK_IMAGE_CREATE_PROTECTED_BIT |
-                                 VK_IMAGE_CREATE_DISJOINT_BIT;
-    if (info->flags & refused)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::flags is %#" PRIx32
-            "; sparse, protected and disjoint images have no one allocation that CUDA could map",
-            info->flags);
-    if (info->samples != VK_SAMPLE_COUNT_1_BIT)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "VkImageCreateInfo::samples is %d; CUDA arrays have one sample, so resolve into an "
-                          "image of one",
-                          (int)info->samples);
-    if (info->usage == 0 || (info->usage & VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT))
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "VkImageCreateInfo::usage is %#" PRIx32
-                          "; a shared image has a usage and is no transient attachment",
-                          info->usage);
-    if (info->arrayLayers == 0 || info->extent.depth == 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "VkImageCreateInfo has depth %" PRIu32 " and arrayLayers %" PRIu32 "; neither is 0",
-                          info->extent.depth, info->arrayLayers);
-    if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "VkImageCreateInfo::initialLayout is %d; external memory allows UNDEFINED alone "
-                          "(VUID-VkImageCreateInfo-pNext-01443)",
-                          (int)info->initialLayout);
-    if (info->imageType != VK_IMAGE_TYPE_2D || info->arrayLayers != 1 || info->extent.depth != 1)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT,
-                          "the image has imageType %d, depth %" PRIu32 " and arrayLayers %" PRIu32
-                          "; this version maps 2D images (imageType 1) of depth 1 and one layer",
-                          (int)info->imageType, info->extent.depth, info->arrayLayers);
-    return CULV_OK;
-}
-
-static culv_result ask_vulkan(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                              const culvi_format *format, bool *dedicated_only)
-{
-    const culvi_voice *voice = &vk->device->voice;
-    VkPhysicalDeviceExternalImageFormatInfo external = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, .handleType = opaque_fd};
-    VkPhysicalDeviceImageFormatInfo2 query = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                              .pNext = &external,
-                                              .format = info->format,
-                                              .type = info->imageType,
-                                              .tiling = info->tiling,
-                                              .usage = info->usage,
-                                              .flags = info->flags};
-    VkExternalImageFormatProperties shared = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
-    VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
-                                       .pNext = &shared};
-    VkResult r = vk->instance.vkGetPhysicalDeviceImageFormatProperties2(vk->physical_device, &query, &answer);
-    VkExternalMemoryFeatureFlags features = shared.externalMemoryProperties.externalMemoryFeatures;
-    /* Mesa answers success with no feature where the handle type is not supported. */
-    if (r == VK_ERROR_FORMAT_NOT_SUPPORTED ||
-        (r == VK_SUCCESS && !(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)))
-        return culvi_fail_native(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                                 CULV_API_VULKAN, r, "vkGetPhysicalDeviceImageFormatProperties2",
-                                 "'%s' exports no %s images with flags %#" PRIx32 " and usage %#" PRIx32
-                                 " as OPAQUE_FD; try fewer usages",
-                                 vk->name, format->name, info->flags, info->usage);
-    if (r != VK_SUCCESS)
-        return culvi_fail_vk(voice, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
-                             CULV_REASON_DRIVER_REFUSED, "whether such images can be shared is unknown");
-    const VkImageFormatProperties *most = &answer.imageFormatProperties;
-    uint32_t levels = culvi_image_most_levels(info->extent.width, info->extent.height);
-    if (levels > most->maxMipLevels) levels = most->maxMipLevels;
-    if (info->extent.width == 0 || info->extent.height == 0 || info->extent.width > most->maxExtent.width ||
-        info->extent.height > most->maxExtent.height || info->mipLevels == 0 || info->mipLevels > levels)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "the image has %" PRIu32 " x %" PRIu32 " texels and %" PRIu32
-                          " levels; '%s' has 1 x 1 to %" PRIu32 " x %" PRIu32
-                          " of such images, and this one 1 to %" PRIu32 " levels",
-                          info->extent.width, info->extent.height, info->mipLevels, vk->name,
-                          most->maxExtent.width, most->maxExtent.height, levels);
-    *dedicated_only = (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
-    return CULV_OK;
-}
-
-culv_result culvi_vk_check_image(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                 bool made, culvi_vk_verdict *out)
-{
-    const culvi_voice *voice = &vk->device->voice;
-    if (info->sType != VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)
+                          "Vk%sCreateInfo::sharingMode is %d; EXCLUSIVE is 0 and CONCURRENT 1", what,
+                          (int)mode);
+    if (count < 2 || families == NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "create_info->sType is %d, not VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO",
-                          (int)info->sType);
-    culv_result result = check_kind(vk, label, info);
-    if (result != CULV_OK) return result;
-    const culvi_format *format = culvi_format_find((uint32_t)info->format);
-    if (format == NULL)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "VkImageCreateInfo::format is %d, which this version does not map; "
-                          "culvert/format.h lists the formats",
-                          (int)info->format);
-    const VkExternalMemoryImageCreateInfo *external =
-        find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
-    if (made && external != NULL) return refuse_chain(voice, label, "Image");
-    if (!made && (external == NULL || !(external->handleTypes & (VkExternalMemoryHandleTypeFlags)opaque_fd)))
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "the image was created without VkExternalMemoryImageCreateInfo, handleTypes "
-            "OPAQUE_FD, in the pNext chain of create_info; its layout may then be one that only "
-            "its own driver reads");
-    result = ask_vulkan(vk, label, info, format, &out->dedicated_only);
-    if (result != CULV_OK) return result;
-    out->format = format;
+                          "Vk%sCreateInfo::sharingMode is CONCURRENT, but pQueueFamilyIndices names %" PRIu32
+                          " families; name two or more, or take EXCLUSIVE",
+                          what, families == NULL ? 0 : count);
+    for (uint32_t i = 0; i < count; i++) {
+        bool twice = false;
+        for (uint32_t j = 0; j < i && j < vk->queue_families; j++)
+            twice = twice || families[i] == families[j];
+        if (!twice && families[i] < vk->queue_families) continue;
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "Vk%sCreateInfo::pQueueFamilyIndices[%" PRIu32 "] is %" PRIu32
+                          "%s; name each of the %" PRIu32
+                          " families of '%s' once at most (CUDA is not one of them)",
+                          what, i, families[i], twice ? " once more" : "", vk->queue_families, vk->name);
+    }
     return CULV_OK;
+}
+
+/* The calls ------------------------------------------------------------------------------------------------- */
+
+typedef struct request {
+    culv_vk_check_desc desc;
+    culvi_vk_ask ask;
+    culvi_vk_verdict verdict;
+    culv_vk_sharing sharing;
+} request;
+
+static culv_result begin(const char *call, const culv_vk *vk, const void *create_info,
+                         const culv_vk_check_desc *desc, const culv_vk_sharing *out, request *r)
+{
+    if (vk == NULL || create_info == NULL || out == NULL)
+        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
+                          vk == NULL            ? "vk"
+                          : create_info == NULL ? "create_info"
+                                                : "out");
+    const culvi_voice *voice = &vk->device->voice;
+    culv_result result = culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
+    if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing");
+    if (result == CULV_OK && !r->desc.host) result = culvi_vk_check_shares(vk, r->desc.label, false);
+    r->ask = (culvi_vk_ask){.label = r->desc.label,
+                            .origin = CULVI_VK_PLANNED,
+                            .handle_type = r->desc.handle_type,
+                            .texels = r->desc.texels,
+                            .no_surfaces = r->desc.no_surfaces != VK_FALSE,
+                            .host = r->desc.host != VK_FALSE};
+    r->sharing = culv_vk_sharing_init();
+    return result;
+}
+
+/* Each handle type by which such a resource can be shared; `buffer` or `image` is what it is asked of. */
+static culv_result find_handle_types(culv_vk *vk, const VkBufferCreateInfo *buffer,
+                                     const VkImageCreateInfo *image, request *r)
+{
+    for (int i = 0; i < HANDLE_TYPES && !r->ask.host; i++) {
+        uint32_t bit = UINT32_C(1) << handle_types[i].type;
+        culvi_vk_answer a = {.result = VK_SUCCESS};
+        if (handle_types[i].type == r->verdict.handle_type) {
+            r->sharing.handle_types |= bit;
+            continue;
+        }
+        bool no_array =
+            handle_types[i].type == CULV_HANDLE_DMA_BUF_FD && r->verdict.access == CULV_VK_ACCESS_ARRAY;
+        if (!(vk->device->caps.memory_handle_types & (uint32_t)CULVI_HANDLE_TYPES & bit) || no_array)
+            continue;
+        culv_result result = CULV_OK;
+        if (buffer != NULL)
+            culvi_vk_ask_buffer_sharing(vk, buffer, handle_types[i].vk, &a.external);
+        else
+            result = culvi_vk_ask_image_sharing(vk, r->ask.label, image, handle_types[i].vk, &a);
+        if (result != CULV_OK) return result;
+        if (a.external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)
+            r->sharing.handle_types |= bit;
+    }
+    return CULV_OK;
+}
+
+/* `needs`: NULL where they are not known yet. Then some type of the device must do. */
+static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r, culv_vk_sharing *out)
+{
+    culv_vk_sharing *s = &r->sharing;
+    uint32_t type = 0;
+    uint32_t bits = needs != NULL ? needs->memory.memoryTypeBits : UINT32_MAX;
+    culv_result result =
+        r->ask.host ? culvi_vk_host_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type)
+                    : culvi_vk_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type);
+    if (result == CULV_OK && needs != NULL)
+        result = culvi_vk_check_heap(vk, r->ask.label, type, needs->memory.size);
+    if (result != CULV_OK) return result;
+    s->access = r->verdict.access;
+    s->handle_type = r->verdict.handle_type;
+    s->dedicated_required = r->verdict.dedicated_only;
+    s->memory_type_index = UINT32_MAX;
+    if (needs != NULL) {
+        s->dedicated_required = r->verdict.dedicated_only || needs->requires_dedicated;
+        s->dedicated_preferred = needs->prefers_dedicated;
+        s->requirements_known = 1;
+        s->requirements = needs->memory;
+        if (!r->ask.host) s->memory_type_index = type; /* which types they can have depends on the pages */
+    }
+    s->max_extent = r->verdict.most.maxExtent;
+    s->max_mip_levels = r->verdict.most.maxMipLevels;
+    s->max_array_layers = r->verdict.most.maxArrayLayers;
+    s->sample_counts = r->verdict.most.sampleCounts;
+    s->max_resource_size = r->verdict.most.maxResourceSize;
+    if (s->access == CULV_VK_ACCESS_ARRAY) s->image = r->verdict.image;
+    culvi_struct_write(out, s, sizeof *s);
+    return CULV_OK;
+}
+
+culv_result culv_vk_check_buffer(culv_vk *vk, const VkBufferCreateInfo *create_info,
+                                 const culv_vk_check_desc *desc, culv_vk_sharing *out)
+{
+    request r;
+    culvi_vk_needs needs;
+    culv_result result = begin("culv_vk_check_buffer", vk, create_info, desc, out, &r);
+    if (result == CULV_OK) result = culvi_vk_check_buffer(vk, &r.ask, create_info, &r.verdict);
+    if (result == CULV_OK) result = find_handle_types(vk, create_info, NULL, &r);
+    if (result != CULV_OK) return result;
+    bool known = culvi_vk_ask_buffer_needs(vk, create_info, r.verdict.vk_handle_type, &needs);
+    return finish(vk, known ? &needs : NULL, &r, out);
+}
+
+culv_result culv_vk_check_image(culv_vk *vk, const VkImageCreateInfo *create_info,
+                                const culv_vk_check_desc *desc, culv_vk_sharing *out)
+{
+    request r;
+    culvi_vk_needs needs;
+    culv_result result = begin("culv_vk_check_image", vk, create_info, desc, out, &r);
+    if (result == CULV_OK) result = culvi_vk_check_image(vk, &r.ask, create_info, &r.verdict);
+    if (result == CULV_OK) result = find_handle_types(vk, NULL, create_info, &r);
+    if (result != CULV_OK) return result;
+    bool known = culvi_vk_ask_image_needs(vk, create_info, r.verdict.vk_handle_type, &needs);
+    return finish(vk, known ? &needs : NULL, &r, out);
 }

@@ -93,10 +93,20 @@ uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity, co
 
 uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
 {
-    static const char *const names[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
-                                        VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
-                                        VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME};
+    const char *const names[] = {culvi_vk_memory_extension, culvi_vk_semaphore_extension,
+                                 VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME};
     return list(names, api_version < VK_API_VERSION_1_2 ? 3 : 2, capacity, out_names);
+}
+
+uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+{
+    const char *names[3];
+    uint32_t count = 0;
+    names[count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    if (CULVI_HANDLE_TYPES & 1 << CULV_HANDLE_DMA_BUF_FD)
+        names[count++] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
+    if (api_version < VK_API_VERSION_1_3) names[count++] = VK_KHR_MAINTENANCE_4_EXTENSION_NAME;
+    return list(names, count, capacity, out_names);
 }
 
 uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t capacity,

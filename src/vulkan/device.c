@@ -94,9 +94,9 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
     bool timeline = out->api_version >= VK_API_VERSION_1_2;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = list[i].extensionName;
-        if (strcmp(name, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME) == 0) out->has_external_memory_fd = 1;
-        if (strcmp(name, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME) == 0)
-            out->has_external_semaphore_fd = 1;
+        if (strcmp(name, culvi_vk_memory_extension) == 0) out->has_external_memory_fd = 1;
+        if (strcmp(name, culvi_vk_semaphore_extension) == 0) out->has_external_semaphore_fd = 1;
+        if (strcmp(name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) == 0) out->buffer_host_import = 1;
         if (strcmp(name, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME) == 0) timeline = true;
     }
     culvi_free(list);
@@ -132,7 +132,7 @@ bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice
     VkPhysicalDeviceExternalSemaphoreInfo info = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
         .pNext = type == VK_SEMAPHORE_TYPE_TIMELINE ? &kind : NULL,
-        .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+        .handleType = culvi_vk_semaphore_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE)};
     VkExternalSemaphoreProperties out = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
     vk->vkGetPhysicalDeviceExternalSemaphoreProperties(device, &info, &out);
     return (out.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
@@ -149,13 +149,16 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     culv_result result = examine_extensions(voice, vk, device, out);
     if (result == CULV_OK) result = culvi_vk_group_size(voice, vk, device, &out->group_size);
     if (result != CULV_OK) return result;
-    VkExternalMemoryFeatureFlags fd =
-        buffer_features(vk, device, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+    VkExternalMemoryFeatureFlags opaque =
+        buffer_features(vk, device, culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE));
     VkExternalMemoryFeatureFlags dma =
         buffer_features(vk, device, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);
-    out->buffer_opaque_fd_export = (fd & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
-    out->buffer_opaque_fd_dedicated_only = (fd & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
+    out->buffer_opaque_fd_export = (opaque & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
+    out->buffer_opaque_fd_dedicated_only = (opaque & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
     out->buffer_dma_buf_export = (dma & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
+    VkExternalMemoryFeatureFlags pages =
+        buffer_features(vk, device, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT);
+    if (!(pages & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT)) out->buffer_host_import = 0;
     if (out->has_timeline_semaphore)
         out->timeline_opaque_fd_export =
             culvi_vk_semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
@@ -206,8 +209,8 @@ static culv_reason no_match_reason(const culvi_probe *probe, const culv_vk_candi
 /* What a device with a CUDA match lacks for sharing with it. */
 static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
 {
-    const char *extension = !c->has_external_memory_fd      ? VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME
-                            : !c->has_external_semaphore_fd ? VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME
+    const char *extension = !c->has_external_memory_fd      ? culvi_vk_memory_extension
+                            : !c->has_external_semaphore_fd ? culvi_vk_semaphore_extension
                                                             : NULL;
     if (extension != NULL && c->has_external_memory_fd && c->driver == CULV_DRIVER_SOFT) {
         culvi_text_add(why,
@@ -223,8 +226,8 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
     if (extension != NULL)
         culvi_text_add(why, "'%s' does not offer %s; a newer graphics driver may", c->name, extension);
     else if (export != NULL)
-        culvi_text_add(why, "'%s' does not export %s as OPAQUE_FD; a newer graphics driver may", c->name,
-                       export);
+        culvi_text_add(why, "'%s' does not export %s by an opaque handle; a newer graphics driver may",
+                       c->name, export);
     return extension != NULL ? CULV_REASON_EXTENSION_MISSING
            : export != NULL  ? CULV_REASON_NOT_EXPORTABLE
                              : CULV_REASON_NONE;

@@ -1,13 +1,7 @@
 /* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "fallback.h"
 
 #include <inttypes.h>
-
-struct culv_vk_semaphore {
-    culv_vk *vk;
-    VkSemaphore semaphore;
-    culv_semaphore *cuda;
-};
 
 static culv_result check_type(const culv_vk *vk, const char *label, const char *desc,
                               culv_semaphore_type type, uint32_t untracked)
@@ -51,20 +45,11 @@ static culv_result read_counter(const culv_vk *vk, const char *label, VkSemaphor
 static culv_result share(culv_vk *vk, VkSemaphore semaphore, culv_semaphore_desc *import,
                          culv_semaphore **out)
 {
-    VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
-                                    .semaphore = semaphore,
-                                    .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    int fd = -1;
-    VkResult r = vk->table.vkGetSemaphoreFdKHR(vk->vk_device, &info, &fd);
-    if (r != VK_SUCCESS || fd < 0)
-        return culvi_fail_vk(&vk->device->voice, import->label, r, "vkGetSemaphoreFdKHR",
-                             CULV_REASON_NOT_EXPORTABLE,
-                             "the semaphore could not be exported (fd %d); create it with "
-                             "VkExportSemaphoreCreateInfo, handleTypes OPAQUE_FD",
-                             fd);
-    import->handle = culv_handle_opaque_fd(fd);
+    culv_result result = culvi_vk_semaphore_export(vk, import->label, semaphore,
+                                                   (culv_handle_type)CULVI_HANDLE_OPAQUE, &import->handle);
+    if (result != CULV_OK) return result;
     import->exporter = vk->uuid;
-    culv_result result = culv_semaphore_import_take(vk->device, import, out);
+    result = culv_semaphore_import_take(vk->device, import, out);
     if (result != CULV_OK) culvi_handle_close(&import->handle);
     return result;
 }
@@ -85,6 +70,7 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_semaphore_desc.semaphore is VK_NULL_HANDLE");
     result = check_type(vk, d.label, "culv_vk_semaphore_desc", d.type, d.untracked);
+    if (result == CULV_OK) result = culvi_vk_check_shares(vk, d.label, true);
     if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE && d.signal_pending)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_semaphore_desc.signal_pending is for binary semaphores; tell of promised "
@@ -104,42 +90,62 @@ static culv_result check_exportable(const culv_vk *vk, const char *label, VkSema
 {
     if (culvi_vk_semaphore_exportable(&vk->instance, vk->physical_device, type)) return CULV_OK;
     return culvi_fail(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                      "'%s' exports no %s semaphores as OPAQUE_FD "
+                      "'%s' exports no %s semaphores by an opaque handle "
                       "(vkGetPhysicalDeviceExternalSemaphoreProperties)%s",
                       vk->name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
                       type == VK_SEMAPHORE_TYPE_TIMELINE ? "" : "; use a timeline");
 }
 
-static culv_result create(culv_vk_semaphore *s, const culv_vk_semaphore_create_desc *d)
+culv_result culvi_vk_semaphore_make(culv_vk *vk, const culv_vk_semaphore_create_desc *d, bool exportable,
+                                    VkSemaphore *out)
 {
-    culv_vk *vk = s->vk;
     VkSemaphoreType type =
         d->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE;
     culv_result result = type == VK_SEMAPHORE_TYPE_TIMELINE ? check_timelines(vk, d->label) : CULV_OK;
-    if (result == CULV_OK) result = check_exportable(vk, d->label, type);
+    if (result == CULV_OK && exportable) result = check_exportable(vk, d->label, type);
     if (result != CULV_OK) return result;
     VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = type,
                                       .initialValue = d->initial_value};
-    VkExportSemaphoreCreateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
-                                               .pNext = type == VK_SEMAPHORE_TYPE_TIMELINE ? &kind : NULL,
-                                               .handleTypes =
-                                                   VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &export_info};
-    VkResult r = vk->table.vkCreateSemaphore(vk->vk_device, &info, NULL, &s->semaphore);
-    if (r != VK_SUCCESS) {
-        s->semaphore = VK_NULL_HANDLE;
-        return culvi_fail_vk(&vk->device->voice, d->label, r, "vkCreateSemaphore", CULV_REASON_DRIVER_REFUSED,
-                             "an exportable semaphore could not be made");
-    }
+    VkExportSemaphoreCreateInfo export_info = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+        .pNext = type == VK_SEMAPHORE_TYPE_TIMELINE ? &kind : NULL,
+        .handleTypes = (VkExternalSemaphoreHandleTypeFlags)culvi_vk_semaphore_handle_bit(
+            (culv_handle_type)CULVI_HANDLE_OPAQUE)};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                  .pNext = exportable ? &export_info : export_info.pNext};
+    VkResult r = vk->table.vkCreateSemaphore(vk->vk_device, &info, NULL, out);
+    if (r == VK_SUCCESS) return CULV_OK;
+    *out = VK_NULL_HANDLE;
+    return culvi_fail_vk(&vk->device->voice, d->label, r, "vkCreateSemaphore", CULV_REASON_DRIVER_REFUSED,
+                         "%s semaphore could not be made", exportable ? "an exportable" : "a");
+}
+
+culv_result culvi_vk_semaphore_share(culv_vk_semaphore *s, const culv_vk_semaphore_create_desc *d)
+{
+    culv_vk *vk = s->vk;
+    culv_result result = culvi_vk_check_shares(vk, d->label, true);
+    if (result == CULV_OK) result = culvi_vk_semaphore_make(vk, d, true, &s->semaphore);
+    if (result != CULV_OK) return result;
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = d->type;
     import.value = d->initial_value;
     import.untracked = d->untracked;
     import.label = d->label;
     result = share(vk, s->semaphore, &import, &s->cuda);
-    if (result == CULV_OK) s->cuda->owned = true;
+    if (result == CULV_OK) {
+        s->cuda->owned = true;
+        return CULV_OK;
+    }
+    vk->table.vkDestroySemaphore(vk->vk_device, s->semaphore, NULL);
+    s->semaphore = VK_NULL_HANDLE;
     return result;
+}
+
+bool culvi_vk_semaphore_reached(const culv_vk *vk, VkSemaphore semaphore, uint64_t value)
+{
+    uint64_t now = 0;
+    return counter_function(vk)(vk->vk_device, semaphore, &now) == VK_SUCCESS && now >= value;
 }
 
 culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create_desc *desc,
@@ -164,9 +170,9 @@ culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create
     culv_vk_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
     if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);
     semaphore->vk = vk;
-    result = create(semaphore, &d);
+    result = d.fallback != 0 ? culvi_vk_semaphore_fall_back(semaphore, &d)
+                             : culvi_vk_semaphore_share(semaphore, &d);
     if (result != CULV_OK) {
-        vk->table.vkDestroySemaphore(vk->vk_device, semaphore->semaphore, NULL);
         culvi_free(semaphore);
         return result;
     }
@@ -182,6 +188,7 @@ static void destroy(culv_vk_semaphore **semaphore, bool has_last_use, CUstream l
     culv_vk_semaphore *mine = *semaphore;
     culv_vk *vk = mine->vk;
     *semaphore = NULL;
+    culvi_relay_quiesce(mine->cuda);
     culvi_semaphore_give_up(mine->cuda, has_last_use, last_use);
     vk->table.vkDestroySemaphore(vk->vk_device, mine->semaphore, NULL);
     culvi_vk_count_created(vk, false);

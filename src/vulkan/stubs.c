@@ -34,7 +34,28 @@
         (void)a, (void)b, (void)c, (void)d, (void)e;                                                         \
         REFUSE(name);                                                                                        \
     }
+/* The exporting calls have an enum in the middle. */
+#define STUB_EXPORT(name)                                                                                    \
+    CULV_API culv_result name(WORD a, WORD b, int c, WORD d);                                                \
+    culv_result name(WORD a, WORD b, int c, WORD d)                                                          \
+    {                                                                                                        \
+        (void)a, (void)b, (void)c, (void)d;                                                                  \
+        REFUSE(name);                                                                                        \
+    }
 #define WORD const void *
+CULV_API culv_result culv_vk_image_map_pitched(WORD a, WORD b, WORD c, uint32_t d, uint32_t e, WORD f,
+                                               WORD g);
+culv_result culv_vk_image_map_pitched(WORD a, WORD b, WORD c, uint32_t d, uint32_t e, WORD f, WORD g)
+{
+    (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g;
+    REFUSE(culv_vk_image_map_pitched);
+}
+CULV_API const char *culv_vk_sampler_difference_text(int difference);
+const char *culv_vk_sampler_difference_text(int difference)
+{
+    (void)difference;
+    return "unknown";
+}
 /* Nothing can have been made, so there is nothing to destroy or to ask. */
 #define STUB_DESTROY(name)                                                                                   \
     CULV_API void name(WORD a, WORD b);                                                                      \
@@ -54,6 +75,9 @@ CULV_API uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t cap
                                               const char **out_names);
 CULV_API uint32_t culv_vk_instance_layers(WORD get_proc, uint32_t capacity, const char **out_names);
 CULV_API uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names);
+CULV_API uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
+                                                     const char **out_names);
+CULV_API uint64_t culv_vk_host_import_alignment(WORD vk);
 CULV_API void culv_vk_detach(void **vk);
 
 uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
@@ -74,6 +98,18 @@ uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, cons
     return 0;
 }
 
+uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+{
+    (void)api_version, (void)capacity, (void)out_names;
+    return 0;
+}
+
+uint64_t culv_vk_host_import_alignment(WORD vk)
+{
+    (void)vk;
+    return 0;
+}
+
 void culv_vk_detach(void **vk)
 {
     (void)vk;
@@ -83,11 +119,22 @@ STUB5(culv_vk_rank_physical_devices)
 STUB5(culv_vk_device_open)
 STUB3(culv_vk_attach)
 STUB3(culv_vk_memory_import)
+STUB3(culv_vk_memory_acquire)
+STUB3(culv_vk_texture_desc_from_sampler)
+STUB3(culv_vk_memory_from_handle)
 STUB3(culv_vk_semaphore_import)
+STUB_EXPORT(culv_vk_memory_export_dup)
+STUB_EXPORT(culv_vk_semaphore_export_dup)
+STUB4(culv_vk_check_buffer)
+STUB4(culv_vk_check_image)
 STUB4(culv_vk_image_map)
 STUB3(culv_vk_buffer_create)
 STUB3(culv_vk_image_create)
 STUB3(culv_vk_semaphore_create)
+STUB2(culv_vk_buffer_record_push)
+STUB2(culv_vk_buffer_record_pull)
+STUB3(culv_vk_image_record_push)
+STUB3(culv_vk_image_record_pull)
 STUB_DESTROY(culv_vk_buffer_destroy)
 STUB_DESTROY(culv_vk_buffer_destroy_after)
 STUB_DESTROY(culv_vk_image_destroy)
@@ -97,6 +144,7 @@ STUB_DESTROY(culv_vk_semaphore_destroy_after)
 STUB_GET(culv_vk_buffer_handle)
 STUB_GET(culv_vk_buffer_memory)
 STUB_GET(culv_vk_buffer_cuda)
+STUB_GET(culv_vk_buffer_host_pointer)
 STUB_GET(culv_vk_image_handle)
 STUB_GET(culv_vk_image_memory)
 STUB_GET(culv_vk_image_cuda)

@@ -3,8 +3,19 @@
 #ifndef CULVI_VK_H_
 #define CULVI_VK_H_
 
-#include "../object.h"
-#include "culvert/vulkan.h"
+#include "check.h"
+
+#ifdef _WIN32
+/* As in vulkan_win32.h, which wants windows.h, whose macros are too many for here. A HANDLE is a void *. */
+typedef struct VkMemoryGetWin32HandleInfoKHR VkMemoryGetWin32HandleInfoKHR;
+typedef struct VkSemaphoreGetWin32HandleInfoKHR VkSemaphoreGetWin32HandleInfoKHR;
+typedef VkResult(VKAPI_PTR *PFN_vkGetMemoryWin32HandleKHR)(VkDevice device,
+                                                           const VkMemoryGetWin32HandleInfoKHR *info,
+                                                           void **handle);
+typedef VkResult(VKAPI_PTR *PFN_vkGetSemaphoreWin32HandleKHR)(VkDevice device,
+                                                              const VkSemaphoreGetWin32HandleInfoKHR *info,
+                                                              void **handle);
+#endif
 
 typedef struct culvi_vk_instance {
     VkInstance handle;
@@ -25,6 +36,7 @@ typedef struct culvi_vk_device {
 
 struct culv_vk {
     atomic_uint refs; /* the caller's handle and each object made with it */
+    uint64_t id;      /* of its device's attachments: another one may get this address */
     culv_device *device;
     VkPhysicalDevice physical_device;
     VkDevice vk_device;
@@ -33,6 +45,18 @@ struct culv_vk {
     char label[64];
     culvi_vk_instance instance;
     culvi_vk_device table;
+    /* Asked once, at the attachment. */
+    VkPhysicalDeviceMemoryProperties memory_types;
+    uint32_t queue_families;
+    VkDeviceSize max_buffer_size; /* UINT64_MAX: not told */
+    bool tells_needs;             /* vkGetDevice...MemoryRequirements() may be called */
+    VkDeviceSize host_alignment;  /* of pages of the host's; 0: VK_EXT_external_memory_host was not enabled */
+    culvi_vk_known known;         /* the gate's */
+    /* Fallbacks (fallback.h). */
+    bool foreign;     /* another GPU than the device */
+    culv_vk_desc how; /* it was attached, without the label */
+    culvi_peer *peer; /* its own GPU in CUDA, and the attachment to that; guarded by the device's lock */
+    culv_vk *peer_vk;
 };
 
 extern const char culvi_vk_soft_layer[];
@@ -57,36 +81,24 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk, VkPhysicalDevice device,
                              culv_vk_candidate *out);
 
-/* Whether semaphores of this type can be exported as OPAQUE_FD. */
+/* Exporting by this system's handles: the extensions' names, whether the VkDevice has them, Vulkan's name of a type. */
+extern const char *const culvi_vk_memory_extension;
+extern const char *const culvi_vk_semaphore_extension;
+bool culvi_vk_exports_memory(const culv_vk *vk);
+bool culvi_vk_exports_semaphores(const culv_vk *vk);
+VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type);
+VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type);
+/* A new handle, to be closed by who asked for it. `type` is one of this system's; *out means nothing after an error. */
+culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDeviceMemory memory,
+                                   culv_handle_type type, culv_handle *out);
+culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSemaphore semaphore,
+                                      culv_handle_type type, culv_handle *out);
+
+/* Whether memory or semaphores can be shared through this attachment at all. */
+culv_result culvi_vk_check_shares(const culv_vk *vk, const char *label, bool semaphores);
+
+/* Whether semaphores of this type can be exported by this system's opaque handle. */
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
                                    VkSemaphoreType type);
-
-/* What Vulkan says of a resource's memory. */
-typedef struct culvi_vk_needs {
-    VkMemoryRequirements memory;
-    bool requires_dedicated;
-    bool prefers_dedicated;
-} culvi_vk_needs;
-
-void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out);
-void culvi_vk_image_needs(const culv_vk *vk, VkImage image, culvi_vk_needs *out);
-/* Holds a bound resource ("buffer" or "image") against what the caller says of its memory (R17). */
-culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const char *what,
-                                   const culvi_vk_needs *needs, VkDeviceSize offset,
-                                   VkDeviceSize allocation_size, bool dedicated);
-
-/* The gate: whether such a resource can be shared at all. `made` by Culvert, or else by the caller. */
-typedef struct culvi_vk_verdict {
-    bool dedicated_only;        /* VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT */
-    const culvi_format *format; /* images */
-} culvi_vk_verdict;
-
-culv_result culvi_vk_check_buffer(const culv_vk *vk, const char *label, const VkBufferCreateInfo *info,
-                                  culvi_vk_verdict *out);
-culv_result culvi_vk_check_image(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                 bool made, culvi_vk_verdict *out);
-/* An image in CUDA's terms (R16: as it was created). */
-culv_image_desc culvi_vk_image_desc(const VkImageCreateInfo *info, VkDeviceSize offset, VkBool32 no_surfaces,
-                                    const char *label);
 
 #endif

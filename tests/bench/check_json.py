@@ -27,6 +27,7 @@ ROWS = {("buffer", "import + map", "pair"), ("buffer", "import + map", "control"
         ("buffer", "map", "pair"), ("buffer", "unmap", "pair"), ("buffer", "release the import", "pair"),
         ("image", "import + map", "pair"), ("image", "import", "pair"), ("image", "map", "pair"),
         ("image", "surface", "pair"), ("image", "unmap", "pair"), ("image", "release the import", "pair"),
+        ("check", "check", "pair"),
         ("create", "create", "pair"), ("create", "destroy", "pair"), ("batch", "signal 4 + wait for 4", "pair"),
         ("batch", "signal 4", "pair"), ("batch", "wait for 4", "pair"),
         ("timeline", "signal + wait", "pair"), ("timeline", "signal + wait", "control"), ("timeline", "signal", "pair"),

@@ -1,42 +1,61 @@
-/* The barriers that Culvert hands out, field by field: every use, way and form. That they order and transfer is
- * shown by the suites of data. SPDX-License-Identifier: MIT */
-#include "library.h"
+/* The barriers that Culvert hands out, field by field: every use, format, way and form. What is refused is in
+ * barriers_refused.c. That they order and transfer is shown by barriers_recorded.c and the suites of data.
+ * SPDX-License-Identifier: MIT */
+#include "barriers.h"
 
 #include <string.h>
 
-typedef enum way { RELEASE, ACQUIRE } way;
-typedef enum form { BARRIER2, OLD_FORM } form;
-
-#define STAGE(name)  VK_PIPELINE_STAGE_2_##name##_BIT
-#define ACCESS(name) VK_ACCESS_2_##name##_BIT
-#define LAYOUT(name) VK_IMAGE_LAYOUT_##name
+enum {
+    COLOR = VK_IMAGE_ASPECT_COLOR_BIT,
+    DEPTH = VK_IMAGE_ASPECT_DEPTH_BIT,
+    STENCIL = VK_IMAGE_ASPECT_STENCIL_BIT
+};
+enum { EVERY = COLOR | DEPTH | STENCIL };
 
 static const struct {
     culv_vk_use use;
     VkPipelineStageFlags2 stage;
     VkAccessFlags2 release, acquire;
-    VkImageLayout layout; /* UNDEFINED: buffers only */
+    bool buffers;
+    VkImageAspectFlags images; /* the aspects that may have the use */
+    VkImageLayout layout;
 } uses[] = {
     {CULV_VK_USE_ANY, STAGE(ALL_COMMANDS), ACCESS(MEMORY_WRITE), ACCESS(MEMORY_READ) | ACCESS(MEMORY_WRITE),
-     LAYOUT(GENERAL)},
-    {CULV_VK_USE_VERTEX_BUFFER, STAGE(VERTEX_INPUT), 0, ACCESS(VERTEX_ATTRIBUTE_READ), LAYOUT(UNDEFINED)},
-    {CULV_VK_USE_INDEX_BUFFER, STAGE(VERTEX_INPUT), 0, ACCESS(INDEX_READ), LAYOUT(UNDEFINED)},
-    {CULV_VK_USE_INDIRECT_BUFFER, STAGE(DRAW_INDIRECT), 0, ACCESS(INDIRECT_COMMAND_READ), LAYOUT(UNDEFINED)},
-    {CULV_VK_USE_UNIFORM, STAGE(ALL_COMMANDS), 0, ACCESS(UNIFORM_READ), LAYOUT(UNDEFINED)},
-    {CULV_VK_USE_STORAGE_READ, STAGE(ALL_COMMANDS), 0, ACCESS(SHADER_READ), LAYOUT(GENERAL)},
+     true, EVERY, LAYOUT(GENERAL)},
+    {CULV_VK_USE_VERTEX_BUFFER, STAGE(VERTEX_INPUT), 0, ACCESS(VERTEX_ATTRIBUTE_READ), true, 0, 0},
+    {CULV_VK_USE_INDEX_BUFFER, STAGE(VERTEX_INPUT), 0, ACCESS(INDEX_READ), true, 0, 0},
+    {CULV_VK_USE_INDIRECT_BUFFER, STAGE(DRAW_INDIRECT), 0, ACCESS(INDIRECT_COMMAND_READ), true, 0, 0},
+    {CULV_VK_USE_UNIFORM, STAGE(ALL_COMMANDS), 0, ACCESS(UNIFORM_READ), true, 0, 0},
+    {CULV_VK_USE_STORAGE_READ, STAGE(ALL_COMMANDS), 0, ACCESS(SHADER_READ), true, EVERY, LAYOUT(GENERAL)},
     {CULV_VK_USE_STORAGE, STAGE(ALL_COMMANDS), ACCESS(SHADER_WRITE),
-     ACCESS(SHADER_READ) | ACCESS(SHADER_WRITE), LAYOUT(GENERAL)},
-    {CULV_VK_USE_SAMPLED, STAGE(ALL_COMMANDS), 0, ACCESS(SHADER_READ), LAYOUT(SHADER_READ_ONLY_OPTIMAL)},
+     ACCESS(SHADER_READ) | ACCESS(SHADER_WRITE), true, EVERY, LAYOUT(GENERAL)},
+    {CULV_VK_USE_SAMPLED, STAGE(ALL_COMMANDS), 0, ACCESS(SHADER_READ), true, EVERY,
+     LAYOUT(SHADER_READ_ONLY_OPTIMAL)},
     {CULV_VK_USE_COLOR_ATTACHMENT, STAGE(COLOR_ATTACHMENT_OUTPUT), ACCESS(COLOR_ATTACHMENT_WRITE),
-     ACCESS(COLOR_ATTACHMENT_READ) | ACCESS(COLOR_ATTACHMENT_WRITE), LAYOUT(COLOR_ATTACHMENT_OPTIMAL)},
-    {CULV_VK_USE_TRANSFER_SRC, STAGE(ALL_TRANSFER), 0, ACCESS(TRANSFER_READ), LAYOUT(TRANSFER_SRC_OPTIMAL)},
-    {CULV_VK_USE_TRANSFER_DST, STAGE(ALL_TRANSFER), ACCESS(TRANSFER_WRITE), ACCESS(TRANSFER_WRITE),
-     LAYOUT(TRANSFER_DST_OPTIMAL)},
+     ACCESS(COLOR_ATTACHMENT_READ) | ACCESS(COLOR_ATTACHMENT_WRITE), false, COLOR,
+     LAYOUT(COLOR_ATTACHMENT_OPTIMAL)},
+    {CULV_VK_USE_TRANSFER_SRC, STAGE(ALL_TRANSFER), 0, ACCESS(TRANSFER_READ), true, EVERY,
+     LAYOUT(TRANSFER_SRC_OPTIMAL)},
+    {CULV_VK_USE_TRANSFER_DST, STAGE(ALL_TRANSFER), ACCESS(TRANSFER_WRITE), ACCESS(TRANSFER_WRITE), true,
+     EVERY, LAYOUT(TRANSFER_DST_OPTIMAL)},
+    {CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT, STAGE(EARLY_FRAGMENT_TESTS) | STAGE(LATE_FRAGMENT_TESTS),
+     ACCESS(DEPTH_STENCIL_ATTACHMENT_WRITE),
+     ACCESS(DEPTH_STENCIL_ATTACHMENT_READ) | ACCESS(DEPTH_STENCIL_ATTACHMENT_WRITE), false, DEPTH | STENCIL,
+     LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL)},
+    {CULV_VK_USE_DEPTH_STENCIL_READ, STAGE(ALL_COMMANDS), 0,
+     ACCESS(DEPTH_STENCIL_ATTACHMENT_READ) | ACCESS(SHADER_READ), false, DEPTH | STENCIL,
+     LAYOUT(DEPTH_STENCIL_READ_ONLY_OPTIMAL)},
+    {CULV_VK_USE_INPUT_ATTACHMENT,
+     STAGE(FRAGMENT_SHADER) | STAGE(COLOR_ATTACHMENT_OUTPUT) | STAGE(EARLY_FRAGMENT_TESTS) |
+         STAGE(LATE_FRAGMENT_TESTS),
+     0, ACCESS(INPUT_ATTACHMENT_READ) | ACCESS(COLOR_ATTACHMENT_READ) | ACCESS(DEPTH_STENCIL_ATTACHMENT_READ),
+     false, EVERY, LAYOUT(SHADER_READ_ONLY_OPTIMAL)},
+    {CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT, VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
+     0, ACCESS(SHADER_READ), true, 0, 0},
 };
 enum { USES = sizeof uses / sizeof uses[0], FAMILY = 3 };
 
-/* Handles are copied, never used. */
-static VkBuffer some_buffer(void)
+VkBuffer some_buffer(void)
 {
     VkBuffer handle;
     uint64_t number = 0x1122334455667700;
@@ -44,7 +63,7 @@ static VkBuffer some_buffer(void)
     return handle;
 }
 
-static VkImage some_image(void)
+VkImage some_image(void)
 {
     VkImage handle;
     uint64_t number = 0x1122334455667711;
@@ -52,16 +71,8 @@ static VkImage some_image(void)
     return handle;
 }
 
-/* Both forms and kinds in one. */
-typedef struct fields {
-    VkStructureType type;
-    const void *next;
-    uint64_t src_stage, dst_stage, src_access, dst_access;
-    uint32_t src_family, dst_family;
-} fields;
-
-static culv_result buffer(const culv_vk_buffer_transfer *t, way w, form f, fields *out, VkBuffer *handle,
-                          VkDeviceSize *offset, VkDeviceSize *size)
+culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fields *out, VkBuffer *handle,
+                           VkDeviceSize *offset, VkDeviceSize *size)
 {
     if (f == BARRIER2) {
         VkBufferMemoryBarrier2 b;
@@ -93,8 +104,8 @@ static culv_result buffer(const culv_vk_buffer_transfer *t, way w, form f, field
     return r;
 }
 
-static culv_result image(const culv_vk_image_transfer *t, way w, form f, fields *out, VkImage *handle,
-                         VkImageLayout layouts[2], VkImageSubresourceRange *range)
+culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields *out, VkImage *handle,
+                          VkImageLayout layouts[2], VkImageSubresourceRange *range)
 {
     if (f == BARRIER2) {
         VkImageMemoryBarrier2 b;
@@ -153,11 +164,12 @@ static void buffers(void)
         t.buffer = some_buffer();
         t.queue_family = FAMILY;
         t.use = uses[u].use;
-        if (t.use == CULV_VK_USE_COLOR_ATTACHMENT) {
-            LIB_ERROR(buffer(&t, w, f, &b, &handle, &offset, &size), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        if (!uses[u].buffers) {
+            LIB_ERROR(buffer_barrier(&t, w, f, &b, &handle, &offset, &size), CULV_ERROR_INVALID,
+                      CULV_REASON_VALUE);
             continue;
         }
-        LIB_OK(buffer(&t, w, f, &b, &handle, &offset, &size));
+        LIB_OK(buffer_barrier(&t, w, f, &b, &handle, &offset, &size));
         REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2
                                          : VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
         require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire, FAMILY);
@@ -169,12 +181,39 @@ static void buffers(void)
         t.stage = STAGE(COMPUTE_SHADER) | STAGE(FRAGMENT_SHADER);
         t.access = ACCESS(SHADER_WRITE);
         t.queue_family = VK_QUEUE_FAMILY_IGNORED; /* VK_SHARING_MODE_CONCURRENT */
-        LIB_OK(buffer(&t, w, f, &b, &handle, &offset, &size));
+        LIB_OK(buffer_barrier(&t, w, f, &b, &handle, &offset, &size));
         require_half(&b, w, t.stage, t.access, VK_QUEUE_FAMILY_IGNORED);
         REQUIRE_EQ(offset, t.offset);
         REQUIRE_EQ(size, t.size);
     }
 }
+
+/* What formats hand over; 0 is a color format. */
+static const struct {
+    VkFormat format;
+    VkImageAspectFlags aspects;
+} formats[] = {
+    {VK_FORMAT_UNDEFINED, COLOR},
+    {VK_FORMAT_R4G4_UNORM_PACK8, COLOR},
+    {VK_FORMAT_B8G8R8A8_SRGB, COLOR},
+    {VK_FORMAT_R32G32B32A32_SFLOAT, COLOR},
+    {VK_FORMAT_E5B9G9R9_UFLOAT_PACK32, COLOR}, /* the last before the depth formats */
+    {VK_FORMAT_D16_UNORM, DEPTH},
+    {VK_FORMAT_X8_D24_UNORM_PACK32, DEPTH},
+    {VK_FORMAT_D32_SFLOAT, DEPTH},
+    {VK_FORMAT_S8_UINT, STENCIL},
+    {VK_FORMAT_D16_UNORM_S8_UINT, DEPTH | STENCIL},
+    {VK_FORMAT_D24_UNORM_S8_UINT, DEPTH | STENCIL},
+    {VK_FORMAT_D32_SFLOAT_S8_UINT, DEPTH | STENCIL},
+    {VK_FORMAT_BC1_RGB_UNORM_BLOCK, COLOR}, /* the first after them */
+    {VK_FORMAT_BC7_SRGB_BLOCK, COLOR},
+    {VK_FORMAT_ASTC_12x12_SRGB_BLOCK, COLOR},
+    {VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, COLOR},
+    {VK_FORMAT_G8_B8_R8_3PLANE_444_UNORM, COLOR},
+    {VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, COLOR},
+    {(VkFormat)2000000000, COLOR}, /* of an extension that nobody knows yet */
+};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 static void images(void)
 {
@@ -182,8 +221,8 @@ static void images(void)
     VkImage handle;
     VkImageLayout layouts[2];
     VkImageSubresourceRange range;
-    for (int n = 0; n < USES * 4; n++) {
-        int u = n / 4;
+    for (int n = 0; n < USES * FORMATS * 4; n++) {
+        const int u = n / 4 % USES, k = n / 4 / USES;
         way w = n & 1 ? ACQUIRE : RELEASE;
         form f = n & 2 ? OLD_FORM : BARRIER2;
         const int vulkans = w == RELEASE ? 0 : 1; /* whose half of the layouts */
@@ -191,166 +230,169 @@ static void images(void)
         t.image = some_image();
         t.queue_family = FAMILY;
         t.use = uses[u].use;
-        if (uses[u].layout == VK_IMAGE_LAYOUT_UNDEFINED) {
-            LIB_ERROR(image(&t, w, f, &b, &handle, layouts, &range), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        } else {
-            LIB_OK(image(&t, w, f, &b, &handle, layouts, &range));
-            REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2
-                                             : VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
-            require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire, FAMILY);
-            REQUIRE(handle == some_image());
-            REQUIRE_EQ(layouts[vulkans], uses[u].layout);
-            REQUIRE_EQ(layouts[1 - vulkans], VK_IMAGE_LAYOUT_GENERAL);
-            REQUIRE_EQ(range.aspectMask, VK_IMAGE_ASPECT_COLOR_BIT);
-            REQUIRE_EQ(range.baseMipLevel, 0);
-            REQUIRE_EQ(range.levelCount, VK_REMAINING_MIP_LEVELS);
-            REQUIRE_EQ(range.baseArrayLayer, 0);
-            REQUIRE(range.layerCount == 1 || range.layerCount == VK_REMAINING_ARRAY_LAYERS);
+        t.format = formats[k].format;
+        if ((formats[k].aspects & ~uses[u].images) != 0) {
+            LIB_ERROR(image_barrier(&t, w, f, &b, &handle, layouts, &range), CULV_ERROR_INVALID,
+                      CULV_REASON_VALUE);
+            LIB_SAYS("culv_vk_image_transfer.use is ");
+            t.layout = VK_IMAGE_LAYOUT_GENERAL; /* helps nobody */
+            LIB_ERROR(image_barrier(&t, w, f, &b, &handle, layouts, &range), CULV_ERROR_INVALID,
+                      CULV_REASON_VALUE);
+            continue;
         }
-        t.layout = VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL; /* the caller's word counts */
+        LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
+        REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2
+                                         : VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
+        require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire, FAMILY);
+        REQUIRE(handle == some_image());
+        REQUIRE_EQ(layouts[vulkans], uses[u].layout);
+        REQUIRE_EQ(layouts[1 - vulkans], VK_IMAGE_LAYOUT_GENERAL);
+        REQUIRE_EQ(range.aspectMask, formats[k].aspects);
+        REQUIRE_EQ(range.baseMipLevel, 0);
+        REQUIRE_EQ(range.levelCount, VK_REMAINING_MIP_LEVELS);
+        REQUIRE_EQ(range.baseArrayLayer, 0);
+        REQUIRE_EQ(range.layerCount, VK_REMAINING_ARRAY_LAYERS);
+        t.layout = VK_IMAGE_LAYOUT_GENERAL; /* the caller's word counts */
         t.base_mip_level = 2;
         t.level_count = 3;
+        t.base_array_layer = 7;
+        t.layer_count = 5;
         t.stage = STAGE(FRAGMENT_SHADER);
         t.access = ACCESS(INPUT_ATTACHMENT_READ);
-        t.queue_family = VK_QUEUE_FAMILY_IGNORED;
-        LIB_OK(image(&t, w, f, &b, &handle, layouts, &range));
+        t.queue_family = VK_QUEUE_FAMILY_IGNORED; /* VK_SHARING_MODE_CONCURRENT */
+        LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
         require_half(&b, w, t.stage, t.access, VK_QUEUE_FAMILY_IGNORED);
         REQUIRE_EQ(layouts[vulkans], t.layout);
         REQUIRE_EQ(layouts[1 - vulkans], VK_IMAGE_LAYOUT_GENERAL);
+        REQUIRE_EQ(range.aspectMask, formats[k].aspects);
         REQUIRE_EQ(range.baseMipLevel, 2);
         REQUIRE_EQ(range.levelCount, 3);
+        REQUIRE_EQ(range.baseArrayLayer, 7);
+        REQUIRE_EQ(range.layerCount, 5);
         t.discard = VK_TRUE;
-        LIB_OK(image(&t, w, f, &b, &handle, layouts, &range));
+        LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
         REQUIRE_EQ(layouts[0], VK_IMAGE_LAYOUT_UNDEFINED);
         REQUIRE_EQ(layouts[1], w == RELEASE ? VK_IMAGE_LAYOUT_GENERAL : t.layout);
     }
 }
 
-/* What only synchronization2 has is refused by the old form, and *out left alone; the new form takes it. */
-static void old_form(void)
+/* An aspect that is named: with a format, one that it has; without one, whatever is an aspect at all. */
+static void aspects(void)
 {
-    static const VkPipelineStageFlags2 stages[] = {STAGE(COPY),
-                                                   STAGE(RESOLVE),
-                                                   STAGE(BLIT),
-                                                   STAGE(CLEAR),
-                                                   STAGE(INDEX_INPUT),
-                                                   STAGE(VERTEX_ATTRIBUTE_INPUT),
-                                                   STAGE(PRE_RASTERIZATION_SHADERS),
-                                                   STAGE(COPY) | STAGE(HOST)};
-    static const VkAccessFlags2 accesses[] = {ACCESS(SHADER_SAMPLED_READ), ACCESS(SHADER_STORAGE_READ),
-                                              ACCESS(SHADER_STORAGE_WRITE),
-                                              ACCESS(SHADER_STORAGE_WRITE) | ACCESS(SHADER_READ)};
-    enum { STAGES = sizeof stages / sizeof stages[0], ALL = STAGES + sizeof accesses / sizeof accesses[0] };
-    culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
-    culv_vk_image_transfer it = culv_vk_image_transfer_init();
-    bt.buffer = some_buffer();
-    it.image = some_image();
-    for (int i = 0; i < ALL; i++) {
-        union {
-            culv_vk_buffer_barrier buffer;
-            culv_vk_image_barrier image;
-            unsigned char bytes[sizeof(culv_vk_image_barrier)];
-        } out;
-        VkBufferMemoryBarrier2 buffer2;
-        VkImageMemoryBarrier2 image2;
-        memset(&out, 0x66, sizeof out);
-        bt.stage = it.stage = i < STAGES ? stages[i] : 0;
-        bt.access = it.access = i < STAGES ? 0 : accesses[i - STAGES];
-        LIB_ERROR(culv_vk_buffer_release_barrier(&bt, &out.buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, &out.buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_image_release_barrier(&it, &out.image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_image_acquire_barrier(&it, &out.image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        for (size_t k = 0; k < sizeof out; k++)
-            REQUIRE_EQ(out.bytes[k], 0x66);
-        LIB_OK(culv_vk_buffer_release_barrier2(&bt, &buffer2));
-        LIB_OK(culv_vk_buffer_acquire_barrier2(&bt, &buffer2));
-        LIB_OK(culv_vk_image_release_barrier2(&it, &image2));
-        LIB_OK(culv_vk_image_acquire_barrier2(&it, &image2));
+    static const VkImageAspectFlags given[] = {
+        COLOR,
+        DEPTH,
+        STENCIL,
+        DEPTH | STENCIL,
+        COLOR | DEPTH,
+        COLOR | STENCIL,
+        EVERY,
+        VK_IMAGE_ASPECT_METADATA_BIT,
+        VK_IMAGE_ASPECT_PLANE_0_BIT,
+        VK_IMAGE_ASPECT_PLANE_1_BIT,
+        COLOR | VK_IMAGE_ASPECT_PLANE_2_BIT,
+        VK_IMAGE_ASPECT_MEMORY_PLANE_0_BIT_EXT,
+        0x80000000u,
+        UINT32_MAX,
+    };
+    enum { GIVEN = sizeof given / sizeof given[0], VALID = 4 };
+    VkImageMemoryBarrier2 b;
+    for (int n = 0; n < GIVEN * FORMATS; n++) {
+        const int i = n % GIVEN, k = n / GIVEN;
+        culv_vk_image_transfer t = culv_vk_image_transfer_init();
+        t.image = some_image();
+        t.format = formats[k].format;
+        t.aspect = given[i];
+        if (i < VALID && (t.format == VK_FORMAT_UNDEFINED || (given[i] & ~formats[k].aspects) == 0)) {
+            LIB_OK(culv_vk_image_release_barrier2(&t, &b));
+            REQUIRE_EQ(b.subresourceRange.aspectMask, given[i]);
+            continue;
+        }
+        LIB_ERROR(culv_vk_image_release_barrier2(&t, &b), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_SAYS("culv_vk_image_transfer.aspect is ");
     }
-    /* Layouts that came with synchronization2. */
-    static const VkImageLayout layouts[] = {VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL,
-                                            VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL};
-    for (int i = 0; i < 2; i++) {
-        culv_vk_image_barrier out;
-        VkImageMemoryBarrier2 out2;
-        it = culv_vk_image_transfer_init();
-        it.image = some_image();
-        it.layout = layouts[i];
-        LIB_ERROR(culv_vk_image_release_barrier(&it, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_image_acquire_barrier(&it, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_OK(culv_vk_image_release_barrier2(&it, &out2));
-        LIB_OK(culv_vk_image_acquire_barrier2(&it, &out2));
-    }
+    /* A named aspect meets the use as that of a format does. */
+    culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.image = some_image();
+    t.use = CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
+    LIB_ERROR(culv_vk_image_release_barrier2(&t, &b), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("set format to the image's VkFormat");
+    t.aspect = STENCIL;
+    LIB_OK(culv_vk_image_release_barrier2(&t, &b));
+    t.format = VK_FORMAT_D32_SFLOAT_S8_UINT; /* separateDepthStencilLayouts */
+    LIB_OK(culv_vk_image_release_barrier2(&t, &b));
+    REQUIRE_EQ(b.subresourceRange.aspectMask, STENCIL);
 }
 
-static void refuse_buffer(const culv_vk_buffer_transfer *t, culv_reason reason)
+/* A layout that is named: one that the aspects can be in. */
+static void layouts(void)
 {
-    fields b;
-    VkBuffer handle;
-    VkDeviceSize offset, size;
-    for (int n = 0; n < 4; n++)
-        LIB_ERROR(
-            buffer(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b, &handle, &offset, &size),
-            CULV_ERROR_INVALID, reason);
-}
-
-static void refuse_image(const culv_vk_image_transfer *t, culv_reason reason)
-{
+    static const struct {
+        VkImageLayout layout;
+        VkImageAspectFlags aspects;
+        bool old_form;
+    } rows[] = {
+        {LAYOUT(GENERAL), EVERY, true},
+        {LAYOUT(COLOR_ATTACHMENT_OPTIMAL), COLOR, true},
+        {LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL), DEPTH | STENCIL, true},
+        {LAYOUT(DEPTH_STENCIL_READ_ONLY_OPTIMAL), DEPTH | STENCIL, true},
+        {LAYOUT(SHADER_READ_ONLY_OPTIMAL), EVERY, true},
+        {LAYOUT(TRANSFER_SRC_OPTIMAL), EVERY, true},
+        {LAYOUT(TRANSFER_DST_OPTIMAL), EVERY, true},
+        {LAYOUT(DEPTH_READ_ONLY_STENCIL_ATTACHMENT_OPTIMAL), DEPTH | STENCIL, true},
+        {LAYOUT(DEPTH_ATTACHMENT_STENCIL_READ_ONLY_OPTIMAL), DEPTH | STENCIL, true},
+        {LAYOUT(DEPTH_ATTACHMENT_OPTIMAL), DEPTH, true},
+        {LAYOUT(DEPTH_READ_ONLY_OPTIMAL), DEPTH, true},
+        {LAYOUT(STENCIL_ATTACHMENT_OPTIMAL), STENCIL, true},
+        {LAYOUT(STENCIL_READ_ONLY_OPTIMAL), STENCIL, true},
+        {LAYOUT(READ_ONLY_OPTIMAL), EVERY, false},
+        {LAYOUT(ATTACHMENT_OPTIMAL), EVERY, false},
+        {LAYOUT(PRESENT_SRC_KHR), EVERY, true},
+    };
+    enum { ROWS = sizeof rows / sizeof rows[0] };
     fields b;
     VkImage handle;
-    VkImageLayout layouts[2];
+    VkImageLayout found[2];
     VkImageSubresourceRange range;
-    for (int n = 0; n < 4; n++)
-        LIB_ERROR(
-            image(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b, &handle, layouts, &range),
-            CULV_ERROR_INVALID, reason);
-}
-
-static void refused(void)
-{
-    culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
-    culv_vk_image_transfer it = culv_vk_image_transfer_init();
-    refuse_buffer(NULL, CULV_REASON_NULL_ARGUMENT);
-    refuse_image(NULL, CULV_REASON_NULL_ARGUMENT);
-    refuse_buffer(&bt, CULV_REASON_NULL_ARGUMENT); /* no handle */
-    refuse_image(&it, CULV_REASON_NULL_ARGUMENT);
-    bt.buffer = some_buffer();
-    it.image = some_image();
-    LIB_ERROR(culv_vk_buffer_release_barrier2(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_acquire_barrier2(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_release_barrier(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_release_barrier2(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_acquire_barrier2(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_release_barrier(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_acquire_barrier(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    static const uint32_t families[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
-    for (int i = 0; i < 2; i++) {
-        bt.queue_family = it.queue_family = families[i];
-        refuse_buffer(&bt, CULV_REASON_VALUE);
-        refuse_image(&it, CULV_REASON_VALUE);
+    for (int n = 0; n < ROWS * FORMATS * 4; n++) {
+        const int i = n / 4 % ROWS, k = n / 4 / ROWS;
+        way w = n & 1 ? ACQUIRE : RELEASE;
+        form f = n & 2 ? OLD_FORM : BARRIER2;
+        culv_vk_image_transfer t = culv_vk_image_transfer_init();
+        t.image = some_image();
+        t.format = formats[k].format;
+        t.layout = rows[i].layout;
+        if ((formats[k].aspects & ~rows[i].aspects) != 0 || (f == OLD_FORM && !rows[i].old_form)) {
+            LIB_ERROR(image_barrier(&t, w, f, &b, &handle, found, &range), CULV_ERROR_INVALID,
+                      CULV_REASON_VALUE);
+            LIB_SAYS("culv_vk_image_transfer.layout is ");
+            continue;
+        }
+        LIB_OK(image_barrier(&t, w, f, &b, &handle, found, &range));
+        REQUIRE_EQ(found[w == RELEASE ? 0 : 1], t.layout);
     }
-    bt.queue_family = it.queue_family = 0;
-    static const int wrong[] = {USES, -1, INT32_MIN, CULV_VK_USE_FORCE32};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        bt.use = it.use = (culv_vk_use)wrong[i];
-        refuse_buffer(&bt, CULV_REASON_VALUE);
-        refuse_image(&it, CULV_REASON_VALUE);
-    }
-    bt.use = it.use = CULV_VK_USE_ANY;
-    static const size_t sizes[] = {0, sizeof(size_t), 65537, SIZE_MAX};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        bt.struct_size = it.struct_size = sizes[i];
-        refuse_buffer(&bt, CULV_REASON_STRUCT_SIZE);
-        refuse_image(&it, CULV_REASON_STRUCT_SIZE);
+    /* The contents of a PREINITIALIZED image can be handed over; no image becomes one. */
+    for (int n = 0; n < 4; n++) {
+        culv_vk_image_transfer t = culv_vk_image_transfer_init();
+        form f = n & 2 ? OLD_FORM : BARRIER2;
+        t.image = some_image();
+        t.layout = VK_IMAGE_LAYOUT_PREINITIALIZED;
+        if (n & 1) {
+            LIB_ERROR(image_barrier(&t, ACQUIRE, f, &b, &handle, found, &range), CULV_ERROR_INVALID,
+                      CULV_REASON_VALUE);
+            continue;
+        }
+        LIB_OK(image_barrier(&t, RELEASE, f, &b, &handle, found, &range));
+        REQUIRE_EQ(found[0], VK_IMAGE_LAYOUT_PREINITIALIZED);
     }
 }
 
 static const test_case cases[] = {
     {.name = "barriers.buffers", .run = buffers},
     {.name = "barriers.images", .run = images},
-    {.name = "barriers.old_form", .run = old_form},
-    {.name = "barriers.refused", .run = refused},
+    {.name = "barriers.aspects", .run = aspects},
+    {.name = "barriers.layouts", .run = layouts},
     {.name = NULL},
 };
-TEST_SUITE(cases);
+extern const test_case barriers_refused_cases[];
+const test_case *const test_suite_tables[] = {cases, barriers_refused_cases, NULL};

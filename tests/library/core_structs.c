@@ -12,7 +12,9 @@ void described_check(lib_world *w, const described *d)
 {
     unsigned char *copy = malloc(1 << 17);
     REQUIRE(copy != NULL);
-    static const size_t wrong[] = {0, 1, 4, sizeof(size_t), 65537, 100000, SIZE_MAX};
+    /* The last two before the ends would cut a pointer in two. */
+    static const size_t wrong[] = {
+        0, 1, 4, sizeof(size_t), 2 * sizeof(size_t) + 4, 6 * sizeof(size_t) + 1, 65537, 100001, SIZE_MAX};
     printf("%s\n", d->name);
     memset(copy, 0, 1 << 17);
     memcpy(copy, d->desc, d->size);
@@ -24,7 +26,9 @@ void described_check(lib_world *w, const described *d)
     }
     free(copy);
     /* Just as long as it says, so that a sanitizer sees a read beyond. */
-    for (size_t size = d->oldest; size <= d->size + 24; size += size < d->size ? d->size - size : 8) {
+    size_t oldest =
+        (d->oldest + sizeof(size_t) - 1) / sizeof(size_t) * sizeof(size_t); /* as its padding had it */
+    for (size_t size = oldest; size <= d->size + 24; size += size < d->size ? d->size - size : 8) {
         copy = calloc(1, size);
         REQUIRE(copy != NULL);
         memcpy(copy, d->desc, size < d->size ? size : d->size);

@@ -77,7 +77,11 @@ static void caps_are_the_drivers(void)
                 {caps.dma_buf_export, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED},
                 {caps.gpudirect_rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED},
                 {caps.sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
-                {caps.multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED}};
+                {caps.multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
+                {caps.integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED},
+                {caps.host_register, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
+                {caps.host_register_address, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
+                {caps.host_page_tables, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int value = 0;
         CU_OK(cu->DeviceGetAttribute(&value, rows[i].attribute, caps.ordinal));

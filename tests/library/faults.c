@@ -248,6 +248,11 @@ static void primary_context_is_reset(void)
     s.heard = (heard){0};
     lib_forget_error();
     culv_buffer_unmap(&s.buffer);
+    culv_buffer *late = NULL; /* a range of the mapping that `second` still has */
+    LIB_REFUSES(culv_buffer, late, culv_buffer_map(s.memory, NULL, &late), CULV_ERROR_DRIVER,
+                CULV_REASON_DEVICE_LOST);
+    s.heard = (heard){0};
+    lib_forget_error();
     culv_buffer_unmap_after(&s.second, s.stream);
     culv_semaphore_destroy(&s.semaphore);
     culv_vk_semaphore_destroy_after(&s.made, s.stream);

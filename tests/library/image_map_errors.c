@@ -20,7 +20,8 @@ static void maps(void)
         culv_reason reason;
     } rows[] = {
         {offset, 0, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT},
-        {offset, 38, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT},
+        {offset, 23, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT},  /* three channels */
+        {offset, 129, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT}, /* D24_UNORM_S8_UINT */
         {offset, UINT32_MAX, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT},
         {offset, 100, 0, 64, 1, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
         {offset, 100, 64, 0, 1, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
@@ -68,6 +69,109 @@ static void maps(void)
     stage_close(&s);
 }
 
+/* Kinds of image: what type, extent, layers and format contradict in. */
+static void kinds(void)
+{
+    stage s;
+    shared_image at;
+    culv_image *mapped = NULL;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R32_SFLOAT, 64, 64, 7, 0, &at);
+    enum { FLOAT = CULV_FORMAT_R32_SFLOAT, NV12 = CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM };
+    const struct {
+        uint32_t type, format, texels, width, height, depth, layers, levels, gather;
+        culv_result result;
+        culv_reason reason;
+    } rows[] = {
+        {4, FLOAT, 0, 8, 8, 1, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_VALUE},
+        {UINT32_MAX, FLOAT, 0, 8, 8, 1, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_VALUE},
+        {CULV_IMAGE_1D, FLOAT, 0, 8, 2, 1, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_1D, FLOAT, 0, 8, 1, 2, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_1D, FLOAT, 0, 8, 1, 1, 1, 5, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 2, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 1, 2049, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 1, UINT32_MAX, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 1, 2, 1, 1, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_3D, FLOAT, 0, 8, 8, 0, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_3D, FLOAT, 0, 8, 8, 8, 2, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_3D, FLOAT, 0, 8, 8, 8, 1, 5, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_3D, FLOAT, 0, 8, 8, 16385, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_3D, FLOAT, 0, 8, 8, 8, 1, 1, 1, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_CUBE, FLOAT, 0, 8, 4, 1, 6, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_CUBE, FLOAT, 0, 8, 8, 1, 5, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_CUBE, FLOAT, 0, 8, 8, 1, 7, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_CUBE, FLOAT, 0, 8, 8, 1, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_2D, FLOAT, 1, 8, 8, 1, 1, 1, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT},
+        {CULV_IMAGE_2D, FLOAT, 2, 8, 8, 1, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_VALUE},
+        {CULV_IMAGE_2D, NV12, 0, 7, 8, 1, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_2D, NV12, 0, 8, 7, 1, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_2D, NV12, 0, 8, 8, 1, 1, 2, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_3D, NV12, 0, 8, 8, 2, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        /* More than the allocation, by each of the factors. */
+        {CULV_IMAGE_1D, FLOAT, 0, 131072, 1, 1, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_RANGE},
+        {CULV_IMAGE_2D, FLOAT, 0, 64, 64, 1, 2048, 7, 0, CULV_ERROR_INVALID, CULV_REASON_RANGE},
+        {CULV_IMAGE_3D, FLOAT, 0, 64, 64, 16384, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_RANGE},
+        {CULV_IMAGE_CUBE, FLOAT, 0, 64, 64, 1, 0, 7, 0, CULV_ERROR_INVALID, CULV_REASON_RANGE},
+        {CULV_IMAGE_2D, CULV_FORMAT_R64G64_UINT, 0, 131072, 131072, 1, 2048, 18, 0, CULV_ERROR_INVALID,
+         CULV_REASON_RANGE},
+    };
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        culv_image_desc d = culv_image_desc_init();
+        d.offset = at.caller.offset;
+        d.format = (culv_format)rows[n].format;
+        d.texels = (culv_texels)rows[n].texels;
+        d.type = (culv_image_type)rows[n].type;
+        d.width = rows[n].width;
+        d.height = rows[n].height;
+        d.depth = rows[n].depth;
+        d.array_layers = rows[n].layers;
+        d.mip_levels = rows[n].levels;
+        d.gather = rows[n].gather;
+        LIB_REFUSES(culv_image, mapped, culv_image_map(at.memory, &d, &mapped), rows[n].result,
+                    rows[n].reason);
+    }
+    shared_image_close(&s, &at);
+    stage_close(&s);
+}
+
+/* What was mapped, with the defaults. */
+static void told(void)
+{
+    stage s;
+    shared_image i;
+    stage_open(&s);
+    shared_image_open(&s, CALLERS_AT_OFFSET, VK_FORMAT_R8G8B8A8_UNORM, 40, 30, 3, 0, &i);
+    culv_image_desc d = culv_image_desc_init();
+    LIB_OK(culv_image_get_desc(i.cuda, &d));
+    REQUIRE_EQ(d.struct_size, sizeof d);
+    REQUIRE_EQ(d.offset, i.caller.offset);
+    REQUIRE_EQ(d.format, CULV_FORMAT_R8G8B8A8_UNORM);
+    REQUIRE_EQ(d.type, CULV_IMAGE_2D);
+    REQUIRE(d.width == 40 && d.height == 30 && d.depth == 1 && d.array_layers == 1 && d.mip_levels == 3);
+    REQUIRE(d.label == NULL);
+    uint32_t depth = 9;
+    LIB_OK(culv_image_extent(i.cuda, 2, NULL, NULL, &depth));
+    REQUIRE_EQ(depth, 1);
+    CUarray level = NULL, plane = NULL;
+    LIB_OK(culv_image_array(i.cuda, 0, &level));
+    LIB_OK(culv_image_plane_array(i.cuda, 0, &plane));
+    REQUIRE(level == plane); /* the one plane */
+    CUsurfObject a = 0, b = 0;
+    LIB_OK(culv_image_surface(i.cuda, 0, &a));
+    LIB_OK(culv_image_plane_surface(i.cuda, 0, &b));
+    REQUIRE(a == b);
+    LIB_ERROR(culv_image_plane_array(i.cuda, 1, &plane), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+    LIB_ERROR(culv_image_plane_surface(i.cuda, 1, &b), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+    LIB_ERROR(culv_image_plane_array(NULL, 0, &plane), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_plane_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_get_desc(NULL, &d), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_get_desc(i.cuda, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 0;
+    LIB_ERROR(culv_image_get_desc(i.cuda, &d), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    shared_image_close(&s, &i);
+    stage_close(&s);
+}
+
 static void levels(void)
 {
     static const uint32_t wrong[] = {3, 4, 31, 32, 33, UINT32_MAX};
@@ -81,14 +185,15 @@ static void levels(void)
     for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
         LIB_ERROR(culv_image_array(i.cuda, wrong[n], &array), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
         LIB_ERROR(culv_image_surface(i.cuda, wrong[n], &surface), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-        LIB_ERROR(culv_image_extent(i.cuda, wrong[n], &width, &height), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_image_extent(i.cuda, wrong[n], &width, &height, NULL), CULV_ERROR_INVALID,
                   CULV_REASON_LEVEL);
     }
     LIB_ERROR(culv_image_array(NULL, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_array(i.cuda, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_surface(NULL, 0, &surface), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_extent(NULL, 0, &width, &height), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_extent(NULL, 0, &width, &height, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     REQUIRE(array == POISON(struct CUarray_st) && surface == 99 && width == 98 && height == 97);
     shared_image_close(&s, &i);
     stage_close(&s);
@@ -134,6 +239,8 @@ static void handles_stay_untouched(void)
 
 const test_case map_error_cases[] = {
     {.name = "maps.wrong_descriptors", .run = maps},
+    {.name = "maps.wrong_kinds", .run = kinds},
+    {.name = "maps.told", .run = told},
     {.name = "maps.levels", .run = levels},
     {.name = "maps.handles_stay_untouched", .run = handles_stay_untouched},
     {.name = NULL},

@@ -167,7 +167,7 @@ void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t 
     for (uint32_t level = 0; level < levels; level++) {
         VkExtent3D e = shared_image_extent(out, level);
         out->at[level] = out->size;
-        out->size += ((size_t)e.width * e.height * out->format.bytes_per_texel + 15) / 16 * 16;
+        out->size += ((size_t)e.width * e.height * out->format.bytes_per_block + 15) / 16 * 16;
     }
 }
 
@@ -188,7 +188,7 @@ void shared_image_close(stage *s, shared_image *i)
 VkExtent3D shared_image_extent(const shared_image *i, uint32_t level)
 {
     VkExtent3D e = {0, 0, 1};
-    LIB_OK(culv_image_extent(i->cuda, level, &e.width, &e.height));
+    LIB_OK(culv_image_extent(i->cuda, level, &e.width, &e.height, NULL));
     REQUIRE_EQ(e.width, i->width >> level != 0 ? i->width >> level : 1);
     REQUIRE_EQ(e.height, i->height >> level != 0 ? i->height >> level : 1);
     return e;
@@ -210,7 +210,7 @@ static void fill_level(const shared_image *i, uint32_t level, uint32_t seed, uns
     unsigned char *p = texels;
     for (uint32_t y = 0; y < e.height; y++)
         for (uint32_t x = 0; x < e.width; x++)
-            for (uint32_t b = 0; b < i->format.bytes_per_texel; b++)
+            for (uint32_t b = 0; b < i->format.bytes_per_block; b++)
                 *p++ = texel_byte(x, y, b, seed + level) ^ flip;
 }
 
@@ -233,7 +233,7 @@ void image_require(const char *file, int line, const shared_image *i, uint32_t s
         snprintf(what, sizeof what, "%s %ux%u, origin %d, level %u of %u", i->format.name, i->width,
                  i->height, (int)i->origin, level, i->levels);
         test_require_eq_bytes(file, line, what, texels + i->at[level], expected + i->at[level],
-                              (size_t)e.width * e.height * i->format.bytes_per_texel);
+                              (size_t)e.width * e.height * i->format.bytes_per_block);
     }
     free(expected);
 }
@@ -272,7 +272,7 @@ static void copy(stage *s, const shared_image *i, uint32_t level, const unsigned
 {
     const raw_cuda *cu = s->w.cu;
     VkExtent3D e = shared_image_extent(i, level);
-    size_t row = (size_t)e.width * i->format.bytes_per_texel;
+    size_t row = (size_t)e.width * i->format.bytes_per_block;
     CUarray array = NULL;
     LIB_OK(culv_image_array(i->cuda, level, &array));
     CUDA_MEMCPY2D c = {.srcMemoryType = from != NULL ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY,

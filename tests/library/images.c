@@ -323,7 +323,7 @@ static void arrays_and_surfaces_are_kept(void)
         REQUIRE_EQ(d.Format, i.format.cuda_array_format);
         REQUIRE_EQ(d.NumChannels, i.format.channels);
     }
-    LIB_OK(culv_image_extent(i.cuda, 2, NULL, NULL));
+    LIB_OK(culv_image_extent(i.cuda, 2, NULL, NULL, NULL));
     CUcontext current = NULL; /* none of these calls left a context current */
     CU_OK(cu->CtxGetCurrent(&current));
     REQUIRE(current == NULL);
@@ -396,5 +396,5 @@ static const test_case cases[] = {
     {.name = "levels.threads_ask", .run = threads_ask_for_levels},
     {.name = NULL},
 };
-extern const test_case image_use_cases[], format_cases[];
-const test_case *const test_suite_tables[] = {cases, image_use_cases, format_cases, NULL};
+extern const test_case image_use_cases[];
+const test_case *const test_suite_tables[] = {cases, image_use_cases, NULL};

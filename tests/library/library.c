@@ -91,7 +91,9 @@ void lib_open_vulkan(lib_world *w)
     w->cu = lib_driver();
     CUresult r = w->cu->DeviceGetUuid(&uuid, 0);
     REQUIRE_EQ(r, CUDA_SUCCESS);
-    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = w->cu->software});
+    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
+                                          .software = w->cu->software,
+                                          .host_memory = true});
     w->fds = test_open_fds();
 }
 

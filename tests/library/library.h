@@ -141,11 +141,13 @@ typedef struct lib_lies {
     uint32_t api_version; /* each device's apiVersion */
     uint8_t uuid_xor;     /* spoils each device's UUID */
     VkPhysicalDevice
-        stranger_like;            /* lists a first device that is this one, but for a UUID that is nobody's */
-    bool no_timelines;            /* the device lacks their functions */
-    bool requires_dedicated;      /* of every buffer and image */
-    bool dedicated_only;          /* the same, by what can be exported */
-    bool exports_nothing;         /* no buffer and no image */
+        stranger_like;       /* lists a first device that is this one, but for a UUID that is nobody's */
+    bool no_timelines;       /* the device lacks their functions */
+    bool requires_dedicated; /* of every buffer and image */
+    bool dedicated_only;     /* the same, by what can be exported */
+    bool exports_nothing;    /* no buffer and no image */
+    bool exports_no_semaphores;
+    bool takes_pages;             /* with exports_nothing: pages of the host may be imported all the same */
     VkResult image_format_result; /* of vkGetPhysicalDeviceImageFormatProperties2, when not success */
     bool memory_fd_fails;         /* vkGetMemoryFdKHR answers memory_fd_result and fd -1 */
     VkResult memory_fd_result;
@@ -155,6 +157,11 @@ typedef struct lib_lies {
     bool says_type;
     bool plays_binaries; /* every semaphore is a binary one, and exported as a duplicate of binary_fd */
     int binary_fd;
+    bool
+        plays_dma_bufs; /* the device offers them; what is imported or asked of as one goes to it as an opaque fd */
+    uint32_t dma_buf_types;
+    VkResult dma_buf_result; /* of vkGetMemoryFdPropertiesKHR */
+    uint32_t second_type;    /* property flags of a memory type 1 that is added, when not 0 */
 } lib_lies;
 
 extern lib_lies lib_lying;
@@ -162,6 +169,7 @@ extern lib_lies lib_lying;
  * vkCreateImage had Culvert's structure in its chain, and VkBufferOpaqueCaptureAddressCreateInfo or
  * VkImageFormatListCreateInfo. */
 extern bool lib_saw_dedicated, lib_saw_chain;
+extern uint32_t lib_saw_type; /* VkMemoryAllocateInfo::memoryTypeIndex */
 VkPhysicalDevice lib_stranger(void);
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, const char *name);
 

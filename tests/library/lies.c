@@ -8,6 +8,7 @@
 
 lib_lies lib_lying;
 bool lib_saw_dedicated, lib_saw_chain;
+uint32_t lib_saw_type;
 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_groups(VkInstance instance, uint32_t *count,
                                                    VkPhysicalDeviceGroupProperties *groups)
@@ -57,7 +58,37 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_devices(VkInstance instance, uint32_
 static VKAPI_ATTR VkResult VKAPI_CALL lying_extensions(VkPhysicalDevice device, const char *layer,
                                                        uint32_t *count, VkExtensionProperties *out)
 {
-    return vkEnumerateDeviceExtensionProperties(real(device), layer, count, out);
+    if (!lib_lying.plays_dma_bufs)
+        return vkEnumerateDeviceExtensionProperties(real(device), layer, count, out);
+    /* One more than there are. */
+    uint32_t rest = out != NULL ? *count - 1 : 0;
+    VkResult r = vkEnumerateDeviceExtensionProperties(real(device), layer, &rest, out);
+    if (out != NULL)
+        memcpy(out[rest].extensionName, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME,
+               sizeof VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+    *count = rest + 1;
+    return r;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL lying_fd_properties(VkDevice device,
+                                                          VkExternalMemoryHandleTypeFlagBits type, int fd,
+                                                          VkMemoryFdPropertiesKHR *out)
+{
+    (void)device;
+    (void)fd;
+    if (type != VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    out->memoryTypeBits = lib_lying.dma_buf_types;
+    return lib_lying.dma_buf_result;
+}
+
+static VKAPI_ATTR void VKAPI_CALL lying_memory_types(VkPhysicalDevice device,
+                                                     VkPhysicalDeviceMemoryProperties *out)
+{
+    vkGetPhysicalDeviceMemoryProperties(real(device), out);
+    if (lib_lying.second_type == 0 || out->memoryTypeCount != 1) return;
+    out->memoryTypes[1] = out->memoryTypes[0];
+    out->memoryTypes[1].propertyFlags = lib_lying.second_type;
+    out->memoryTypeCount = 2;
 }
 
 static VKAPI_ATTR void VKAPI_CALL lying_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
@@ -76,15 +107,27 @@ static VKAPI_ATTR void VKAPI_CALL lying_buffer(VkPhysicalDevice device,
                                                const VkPhysicalDeviceExternalBufferInfo *info,
                                                VkExternalBufferProperties *out)
 {
+    bool pages = info->handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     vkGetPhysicalDeviceExternalBufferProperties(real(device), info, out);
-    spoil_features(&out->externalMemoryProperties);
+    if (!pages || !lib_lying.takes_pages) spoil_features(&out->externalMemoryProperties);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_image_format(VkPhysicalDevice device,
                                                          const VkPhysicalDeviceImageFormatInfo2 *info,
                                                          VkImageFormatProperties2 *out)
 {
-    VkResult r = vkGetPhysicalDeviceImageFormatProperties2(device, info, out);
+    VkPhysicalDeviceExternalImageFormatInfo opaque;
+    VkPhysicalDeviceImageFormatInfo2 plain = *info;
+    const VkPhysicalDeviceExternalImageFormatInfo *asked =
+        info->pNext; /* Culvert's is the first of its chain */
+    if (lib_lying.plays_dma_bufs && asked != NULL &&
+        asked->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO &&
+        asked->handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT) {
+        opaque = *asked;
+        opaque.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        plain.pNext = &opaque;
+    }
+    VkResult r = vkGetPhysicalDeviceImageFormatProperties2(device, &plain, out);
     for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext) {
         VkExternalImageFormatProperties *external = (VkExternalImageFormatProperties *)(void *)s;
         if (s->sType == VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES)
@@ -98,6 +141,7 @@ static VKAPI_ATTR void VKAPI_CALL lying_semaphore(VkPhysicalDevice device,
                                                   VkExternalSemaphoreProperties *out)
 {
     vkGetPhysicalDeviceExternalSemaphoreProperties(real(device), info, out);
+    if (lib_lying.exports_no_semaphores) out->externalSemaphoreFeatures = 0;
     if (!lib_lying.plays_binaries) return;
     out->exportFromImportedHandleTypes = out->compatibleHandleTypes = info->handleType;
     out->externalSemaphoreFeatures = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
@@ -193,7 +237,16 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_allocate(VkDevice device, const VkMe
                                                      VkDeviceMemory *out)
 {
     lib_saw_dedicated = has(info->pNext, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO);
-    return vkAllocateMemory(device, info, callbacks, out);
+    lib_saw_type = info->memoryTypeIndex;
+    if (!lib_lying.plays_dma_bufs) return vkAllocateMemory(device, info, callbacks, out);
+    const VkImportMemoryFdInfoKHR *import = info->pNext; /* Culvert's is the first of its chain */
+    if (import->sType != VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) return VK_ERROR_UNKNOWN;
+    VkImportMemoryFdInfoKHR opaque = *import;
+    VkMemoryAllocateInfo plain = *info;
+    opaque.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    plain.pNext = &opaque;
+    plain.memoryTypeIndex = 0;
+    return vkAllocateMemory(device, &plain, callbacks, out);
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_memory_fd(VkDevice device, const VkMemoryGetFdInfoKHR *info,
@@ -226,6 +279,8 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lying_device_proc(VkDevice devic
         return (PFN_vkVoidFunction)lying_image_requirements;
     if (strcmp(name, "vkCreateBuffer") == 0) return (PFN_vkVoidFunction)lying_create_buffer;
     if (strcmp(name, "vkCreateImage") == 0) return (PFN_vkVoidFunction)lying_create_image;
+    if (lib_lying.plays_dma_bufs && strcmp(name, "vkGetMemoryFdPropertiesKHR") == 0)
+        return (PFN_vkVoidFunction)lying_fd_properties;
     if (strcmp(name, "vkAllocateMemory") == 0) return (PFN_vkVoidFunction)lying_allocate;
     if (lib_lying.memory_fd_fails && strcmp(name, "vkGetMemoryFdKHR") == 0)
         return (PFN_vkVoidFunction)lying_memory_fd;
@@ -242,6 +297,10 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, c
     if (lib_lying.missing != NULL && strcmp(name, lib_lying.missing) == 0) return NULL;
     if (lib_lying.group_size != 0 && strcmp(name, "vkEnumeratePhysicalDeviceGroups") == 0)
         return (PFN_vkVoidFunction)lying_groups;
+    if (lib_lying.plays_dma_bufs && strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0)
+        return (PFN_vkVoidFunction)lying_extensions;
+    if (lib_lying.second_type != 0 && strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0)
+        return (PFN_vkVoidFunction)lying_memory_types;
     if (lib_lying.stranger_like != VK_NULL_HANDLE) {
         if (strcmp(name, "vkEnumeratePhysicalDevices") == 0) return (PFN_vkVoidFunction)lying_devices;
         if (strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0)
@@ -250,7 +309,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, c
         if (strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
             return (PFN_vkVoidFunction)lying_semaphore;
     }
-    if (lib_lying.plays_binaries && strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
+    if ((lib_lying.plays_binaries || lib_lying.exports_no_semaphores) &&
+        strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
         return (PFN_vkVoidFunction)lying_semaphore;
     if (strcmp(name, "vkGetPhysicalDeviceExternalBufferProperties") == 0)
         return (PFN_vkVoidFunction)lying_buffer;

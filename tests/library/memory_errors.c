@@ -65,7 +65,7 @@ static void wrong_descriptors(void)
                     CULV_REASON_SIZE);
         static const culv_handle_type types[] = {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT,
                                                  CULV_HANDLE_DMA_BUF_FD};
-        for (int i = 0; i < 3; i++) { /* real ones, not supported yet */
+        for (int i = 0; i < 3; i++) { /* another system's; and one that the driver does not take */
             d = right;
             d.handle.type = types[i];
             LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_UNSUPPORTED,

@@ -170,6 +170,8 @@ static void require_the_same(const totals *expected)
         {"CUDA contexts", now.cuda.contexts, expected->cuda.contexts},
         {"CUDA streams", now.cuda.streams, expected->cuda.streams},
         {"CUDA events", now.cuda.events, expected->cuda.events},
+        {"CUDA allocations", now.cuda.device_allocations, expected->cuda.device_allocations},
+        {"pinned host memory", now.cuda.host_allocations, expected->cuda.host_allocations},
         {"external memories", now.cuda.external_memories, expected->cuda.external_memories},
         {"external mappings", now.cuda.external_mappings, expected->cuda.external_mappings},
         {"mipmapped arrays", now.cuda.mipmapped_arrays, expected->cuda.mipmapped_arrays},
@@ -196,7 +198,8 @@ static void mend_a_lost_reference(void)
 {
     const raw_cuda *cu = torture.w.cu;
     if (torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_ILLEGAL_ADDRESS &&
-        torture.call != NULL && strncmp(torture.call, "cuDevicePrimaryCtxRelease", 25) == 0)
+        torture.call != NULL && strncmp(torture.call, "cuDevicePrimaryCtxRelease", 25) == 0 &&
+        (cu->device_count < 2 || cu->DevicePrimaryCtxRelease(1) != CUDA_SUCCESS))
         CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
 
@@ -211,7 +214,8 @@ static void begin(const torture_path *path, bool hold)
     const raw_cuda *cu = torture.w.cu;
     CUcontext context;
     torture.hold = hold;
-    if (hold) CU_OK(cu->DevicePrimaryCtxRetain(&context, 0));
+    for (int i = 0; hold && i < cu->device_count; i++)
+        CU_OK(cu->DevicePrimaryCtxRetain(&context, i));
     if (path->begin != NULL) path->begin();
     path->run(); /* what both drivers keep from their first use on */
 }
@@ -219,7 +223,8 @@ static void begin(const torture_path *path, bool hold)
 static void end(const torture_path *path)
 {
     const raw_cuda *cu = torture.w.cu;
-    if (torture.hold) CU_OK(cu->DevicePrimaryCtxRelease(0));
+    for (int i = 0; torture.hold && i < cu->device_count; i++)
+        CU_OK(cu->DevicePrimaryCtxRelease(i));
     if (path->end != NULL) path->end();
     lib_close(&torture.w);
 }

@@ -15,18 +15,22 @@ VULKAN = {"usable": FLAG, "loader_path": TEXT, "loader_version": TEXT, "soft_lay
           "loader_messages": (list,)}
 DRIVER = {"allowed": FLAG, "usable": FLAG, "path": TEXT, "cuda_version": TEXT, "release": TEXT,
           "num_devices": (int,), "reason": TEXT, "why": TEXT}
-SYSTEM = {"nvidia_gpus": NUMBER, "nvidia_kernel_version": TEXT, "nvidia_kernel_open": FLAG, "nvidia_icd": TEXT}
+SYSTEM = {"nvidia_gpus": NUMBER, "nvidia_kernel_version": TEXT, "nvidia_kernel_open": FLAG, "nvidia_icd": TEXT,
+          "iommu_units": NUMBER, "iommu_groups": NUMBER}
 GRAPHICS = {"vulkan_index": (int,), "name": (str,), "type": (str,), "vendor_id": (int,), "uuid": (str,),
             "api_version": (str,), "driver_name": TEXT, "driver_info": TEXT, "group_size": (int,),
             "reachable": FLAG, "reason": TEXT, "why": TEXT, "message": TEXT, "cuda": (dict, type(None)),
             "features": (dict,)}
 MATCH = {"driver": (str,), "ordinal": (int,), "name": (str,)}
 CUDA = {"driver": (str,), "ordinal": (int,), "opened": FLAG, "reason": TEXT, "why": TEXT, "vulkan_index": NUMBER,
-        "name": TEXT, "uuid": TEXT, "compute_capability": TEXT, "pci_bus_id": TEXT, "total_memory": NUMBER,
+        "name": TEXT, "uuid": TEXT, "compute_capability": TEXT, "pci_bus_id": TEXT,
+        "pcie_path": TEXT, "iommu_group": NUMBER, "total_memory": NUMBER,
         "mig_slice": (bool, type(None)), "features": (dict,)}
-SHARE_FEATURES = {"buffer_opaque_fd", "timeline_opaque_fd", "binary_opaque_fd", "buffer_dma_buf", "win32_handles"}
+SHARE_FEATURES = {"buffer_opaque_fd", "timeline_opaque_fd", "binary_opaque_fd", "buffer_dma_buf",
+                  "buffer_host_memory", "win32_handles"}
 CUDA_FEATURES = {"timeline_semaphores", "vmm", "vmm_posix_fd", "vmm_win32", "vmm_fabric", "dma_buf_export",
-                 "gpudirect_rdma", "sparse_arrays", "deferred_mapping_arrays", "host_visible_kernels", "multicast"}
+                 "gpudirect_rdma", "sparse_arrays", "deferred_mapping_arrays", "host_visible_kernels", "multicast",
+                 "integrated", "host_register", "host_register_address", "host_page_tables"}
 
 
 def check(place, value, keys):

@@ -168,6 +168,7 @@ static void open_device(struct report *report, struct cuda_device *d)
             : culv_device_open_by_ordinal(d->ordinal, &desc, &device);
     if (result == CULV_OK) result = culv_device_get_caps(device, &d->caps);
     d->opened = result == CULV_OK;
+    pci_read(d->opened && !d->caps.is_software ? d->caps.pci_bus_id : "", &d->pci);
     if (!d->opened) {
         culv_error error = culv_error_init();
         culv_last_error(&error);

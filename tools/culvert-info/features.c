@@ -23,7 +23,12 @@ typedef CUresult(CUDAAPI *attribute_fn)(int *, CUdevice_attribute, CUdevice);
     X(deferred_mapping_arrays, "deferred mapping arrays", DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, "")         \
     X(host_visible_kernels, "kernels read pageable host memory", PAGEABLE_MEMORY_ACCESS,                     \
       "it takes HMM (open kernel modules, Linux 6.1.24) or ATS")                                             \
-    X(multicast, "multicast objects", MULTICAST_SUPPORTED, "it takes several GPUs on NVSwitch")
+    X(multicast, "multicast objects", MULTICAST_SUPPORTED, "it takes several GPUs on NVSwitch")              \
+    X(integrated, "its memory is the host's", INTEGRATED, "buffers in host memory cross the bus")            \
+    X(host_register, "takes the host's pages", HOST_REGISTER_SUPPORTED, "")                                  \
+    X(host_register_address, "  by the CPU's address", CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, "")          \
+    X(host_page_tables, "  unpinned, by the CPU's page tables",                                              \
+      PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, "it takes ATS, as on Grace")
 
 static const struct {
     const char *key;
@@ -160,9 +165,17 @@ void features_shared(const struct report *report, struct graphics_device *d)
     decide(f, !c->buffer_dma_buf_export ? "the Vulkan driver does not export buffers that way" : "",
            cuda[0] != '\0' ? cuda
            : !takes(caps->memory_handle_types, CULV_HANDLE_DMA_BUF_FD)
-               ? "Vulkan exports it; Culvert does not "
-                 "import dma-bufs into CUDA"
+               ? "Vulkan exports it; CUDA takes dma-bufs on Tegra from Thor on, and tells at the "
+                 "import alone"
                : "");
+
+    set(++f, "buffer_host_memory", "buffers in host memory, in place");
+    decide(f, !c->buffer_host_import ? "the Vulkan driver does not offer VK_EXT_external_memory_host" : "",
+           cuda[0] != '\0'        ? cuda
+           : !caps->host_register ? "CUDA does not register host memory"
+                                  : "");
+    if (f->answer == ANSWER_YES && !caps->integrated)
+        text_set(f->why, sizeof f->why, "each access of the GPU crosses the bus");
 
     set(++f, "win32_handles", "Windows handles (NT, KMT)");
     decide(f, "they exist on Windows only", "");

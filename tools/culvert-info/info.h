@@ -24,7 +24,7 @@ struct feature {
     int value;             /* what it answered */
 };
 
-enum { NUM_SHARE_FEATURES = 5, NUM_CUDA_FEATURES = 11 };
+enum { NUM_SHARE_FEATURES = 6, NUM_CUDA_FEATURES = 15 };
 
 /* What the operating system tells. */
 struct system_info {
@@ -32,6 +32,8 @@ struct system_info {
     char nvidia_kernel_version[64]; /* of the loaded kernel module; "" when none is */
     bool nvidia_kernel_open;        /* the open flavour of the kernel module */
     char nvidia_icd[512]; /* manifest of NVIDIA's Vulkan driver in the usual directories; "" when none */
+    int iommu_units;      /* that the kernel uses; -1 where sysfs does not tell */
+    int iommu_groups;     /* 0: none is in use */
     char imex[256];       /* why fabric handles cannot be used; "" when an IMEX channel is there */
 };
 
@@ -48,12 +50,20 @@ struct cuda_driver {
     char why[TEXT_SIZE];
 };
 
+/* Where a device is on the bus. */
+struct pci_info {
+    char path
+        [256]; /* from the root: "pci0000:00 > 0000:00:01.0 > 0000:01:00.0"; "" where sysfs does not tell */
+    int iommu_group; /* -1: none */
+};
+
 struct cuda_device {
     culv_driver driver;
     int ordinal;
     int graphics; /* index of the first graphics device that is this one, -1 for none */
     bool opened;
     culv_device_caps caps;
+    struct pci_info pci;
     struct feature features[NUM_CUDA_FEATURES];
     culv_reason reason;  /* why it could not be opened */
     char why[TEXT_SIZE]; /* the same in words, or why no graphics device is this one */
@@ -121,6 +131,10 @@ void system_read(struct system_info *out);
 void variables_read(struct report *report);
 /* The file behind a library that dlopen gave; "" when it cannot be told. */
 void library_path(void *module, char *out, size_t size);
+
+/* pci.c */
+void iommu_read(struct system_info *out);
+void pci_read(const char *bus_id, struct pci_info *out);
 
 /* vulkan.c */
 void vulkan_open(struct vulkan_info *out);

@@ -5,6 +5,15 @@
 
 enum { SCHEMA = 1 };
 
+/* -1: it could not be told. */
+static void put_count(struct json *json, const char *key, int count)
+{
+    if (count >= 0)
+        json_integer(json, key, count);
+    else
+        json_null(json, key);
+}
+
 static void put_features(struct json *json, const struct feature *features, int count)
 {
     json_begin(json, "features", '{');
@@ -109,8 +118,8 @@ static void put_cuda(struct json *json, const struct report *report, const struc
     else
         json_null(json, "vulkan_index");
     if (!d->opened) {
-        static const char *const unknown[] = {"name",       "uuid",         "compute_capability",
-                                              "pci_bus_id", "total_memory", "mig_slice"};
+        static const char *const unknown[] = {"name",      "uuid",        "compute_capability", "pci_bus_id",
+                                              "pcie_path", "iommu_group", "total_memory",       "mig_slice"};
         for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
             json_null(json, unknown[i]);
     } else {
@@ -120,6 +129,8 @@ static void put_cuda(struct json *json, const struct report *report, const struc
         text_set(text, sizeof text, "%u.%u", caps->compute_major, caps->compute_minor);
         json_string(json, "compute_capability", text);
         json_text(json, "pci_bus_id", caps->pci_bus_id);
+        json_text(json, "pcie_path", d->pci.path);
+        put_count(json, "iommu_group", d->pci.iommu_group);
         json_integer(json, "total_memory", (int64_t)caps->total_memory);
         json_bool(json, "mig_slice", caps->mig_slice != 0);
     }
@@ -143,13 +154,12 @@ void print_json(const struct report *report, FILE *out)
         put_driver(&json, &report->drivers[i]);
     json_end(&json, '}');
     json_begin(&json, "system", '{');
-    if (system->nvidia_gpus >= 0)
-        json_integer(&json, "nvidia_gpus", system->nvidia_gpus);
-    else
-        json_null(&json, "nvidia_gpus");
+    put_count(&json, "nvidia_gpus", system->nvidia_gpus);
     json_text(&json, "nvidia_kernel_version", system->nvidia_kernel_version);
     json_bool(&json, "nvidia_kernel_open", system->nvidia_kernel_open);
     json_text(&json, "nvidia_icd", system->nvidia_icd);
+    put_count(&json, "iommu_units", system->iommu_units);
+    put_count(&json, "iommu_groups", system->iommu_groups);
     json_end(&json, '}');
     json_begin(&json, "graphics_devices", '[');
     for (uint32_t i = 0; i < report->num_graphics; i++)

@@ -149,6 +149,7 @@ void system_read(struct system_info *out)
     read_kernel_module(out);
     find_nvidia_icd(out->nvidia_icd, sizeof out->nvidia_icd);
     read_imex(out->imex, sizeof out->imex);
+    iommu_read(out);
 }
 
 void library_path(void *module, char *out, size_t size)

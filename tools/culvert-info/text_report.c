@@ -85,6 +85,10 @@ static void print_drivers(const struct page *page, const struct report *report, 
     if (system->nvidia_gpus >= 0)
         text_add(line, sizeof line, "; %d NVIDIA GPU%s on the PCI bus", system->nvidia_gpus,
                  system->nvidia_gpus == 1 ? "" : "s");
+    if (system->iommu_groups > 0)
+        text_add(line, sizeof line, "; an IOMMU is on (%d groups)", system->iommu_groups);
+    else if (system->iommu_groups == 0 || system->iommu_units == 0)
+        text_add(line, sizeof line, "; no IOMMU is on");
     page_row(page, "Kernel", line);
 }
 
@@ -116,6 +120,10 @@ static void print_cuda_identity(const struct page *page, const struct cuda_devic
              d->caps.pci_bus_id[0] != '\0' ? d->caps.pci_bus_id : "unknown",
              d->caps.mig_slice ? ", a MIG slice" : "");
     page_row(page, "CUDA", line);
+    if (d->pci.path[0] == '\0') return;
+    text_set(line, sizeof line, "%s", d->pci.path);
+    if (d->pci.iommu_group >= 0) text_add(line, sizeof line, ", IOMMU group %d", d->pci.iommu_group);
+    page_row(page, "PCI Express", line);
 }
 
 static void print_graphics(const struct page *page, const struct report *report,

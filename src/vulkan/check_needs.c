@@ -1,0 +1,95 @@
+/* The gate: memory. Requirements, memory types, and what the caller says of a bound resource: CUDA's driver checks
+ * none of it (measured, docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
+#include "vk.h"
+
+#include <inttypes.h>
+
+void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out)
+{
+    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                          .pNext = &dedicated};
+    VkBufferMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
+                                            .buffer = buffer};
+    vk->table.vkGetBufferMemoryRequirements2(vk->vk_device, &info, &requirements);
+    *out = (culvi_vk_needs){requirements.memoryRequirements, dedicated.requiresDedicatedAllocation,
+                            dedicated.prefersDedicatedAllocation};
+}
+
+void culvi_vk_image_needs(const culv_vk *vk, VkImage image, culvi_vk_needs *out)
+{
+    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                          .pNext = &dedicated};
+    VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+                                           .image = image};
+    vk->table.vkGetImageMemoryRequirements2(vk->vk_device, &info, &requirements);
+    *out = (culvi_vk_needs){requirements.memoryRequirements, dedicated.requiresDedicatedAllocation,
+                            dedicated.prefersDedicatedAllocation};
+}
+
+culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const char *what,
+                                   const culvi_vk_needs *needs, VkDeviceSize offset,
+                                   VkDeviceSize allocation_size, bool dedicated)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    const VkMemoryRequirements *r = &needs->memory;
+    if (offset > allocation_size || r->size > allocation_size - offset)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
+            "the %s needs %" PRIu64 " bytes and is said to lie at offset %" PRIu64
+            " of an allocation of %" PRIu64 " bytes; pass VkMemoryAllocateInfo::allocationSize and the "
+            "memoryOffset of vkBind%sMemory",
+            what, r->size, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
+    if (r->alignment != 0 && offset % r->alignment != 0)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "offset %" PRIu64 " is not a multiple of the %s's alignment %" PRIu64
+                          ", so the %s cannot lie there",
+                          offset, what, r->alignment, what);
+    if (needs->requires_dedicated && !dedicated)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            "Vulkan requires a dedicated allocation for this %s "
+            "(VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; "
+            "allocate with VkMemoryDedicatedAllocateInfo and set it",
+            what);
+    if (dedicated && offset != 0)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+                          "dedicated is set, but the %s lies at offset %" PRIu64
+                          "; a dedicated allocation holds its one resource at offset 0",
+                          what, offset);
+    return CULV_OK;
+}
+
+culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t type_bits,
+                                 VkMemoryPropertyFlags wanted, uint32_t *out)
+{
+    const VkPhysicalDeviceMemoryProperties *all = &vk->memory_types;
+    char buffer[256] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    if (wanted == 0) wanted = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    for (uint32_t i = 0; i < all->memoryTypeCount; i++) {
+        if (!(type_bits & (UINT32_C(1) << i))) continue;
+        if ((all->memoryTypes[i].propertyFlags & wanted) == wanted) {
+            *out = i;
+            return CULV_OK;
+        }
+        culvi_text_add(&text, " %#" PRIx32, all->memoryTypes[i].propertyFlags);
+    }
+    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
+                      "no memory type that the resource can have has the memory_properties %#" PRIx32
+                      " (VkMemoryPropertyFlags); those that it can have:%s",
+                      wanted, buffer);
+}
+
+culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type, VkDeviceSize size)
+{
+    uint32_t heap = vk->memory_types.memoryTypes[type].heapIndex;
+    VkDeviceSize has = vk->memory_types.memoryHeaps[heap].size;
+    if (size <= has) return CULV_OK;
+    return culvi_fail(&vk->device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY,
+                      "the resource needs %" PRIu64 " bytes, and heap %" PRIu32
+                      " of '%s', where memory type %" PRIu32 " lies, has %" PRIu64
+                      " (VUID-vkAllocateMemory-pAllocateInfo-01713)",
+                      size, heap, vk->name, type, has);
+}

@@ -1,0 +1,290 @@
+/* VkDeviceMemory and VkSemaphore as operating-system handles, and VkDeviceMemory made of one. What differs by system
+ * is in posix_export.c and win32_export.c. SPDX-License-Identifier: MIT */
+#include "export.h"
+#include "../handle.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static culv_result has_extension(const culv_vk *vk, const char *label, const char *name, bool *out)
+{
+    uint32_t n = 0;
+    VkExtensionProperties *list = NULL;
+    const culvi_voice *voice = &vk->device->voice;
+    VkResult r = vk->instance.vkEnumerateDeviceExtensionProperties(vk->physical_device, NULL, &n, NULL);
+    if (r >= VK_SUCCESS) {
+        list = culvi_alloc((n + 1) * sizeof *list);
+        if (list == NULL) return culvi_fail_host_memory(voice, label);
+        r = vk->instance.vkEnumerateDeviceExtensionProperties(vk->physical_device, NULL, &n, list);
+    }
+    *out = false;
+    for (uint32_t i = 0; r >= VK_SUCCESS && i < n; i++)
+        *out = *out || strcmp(list[i].extensionName, name) == 0;
+    culvi_free(list);
+    if (r >= VK_SUCCESS) return CULV_OK;
+    return culvi_fail_vk(voice, label, r, "vkEnumerateDeviceExtensionProperties", CULV_REASON_DRIVER_REFUSED,
+                         "the extensions of '%s' could not be listed", vk->name);
+}
+
+/* A VkDevice that was attached for fallbacks may lack the extension, and with it the function. */
+static culv_result check_enabled(const culv_vk *vk, const char *label, bool enabled, const char *extension,
+                                 const char *what)
+{
+    if (enabled) return CULV_OK;
+    return culvi_fail(
+        &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without the extension %s, which handles of %s need; enable what "
+        "culv_vk_device_extensions() lists",
+        vk->name, extension, what);
+}
+
+static culv_result check_memory_handles(const culv_vk *vk, const char *label)
+{
+    return check_enabled(vk, label, culvi_vk_exports_memory(vk), culvi_vk_memory_extension, "memory");
+}
+
+/* Whether the device knows dma-bufs. That its extension was enabled cannot be asked: it brings no function. */
+static culv_result check_dma_buf(const culv_vk *vk, const char *label)
+{
+    bool has = false;
+    culv_result result = has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
+    if (result != CULV_OK || has) return result;
+    return culvi_fail(
+        &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where "
+        "there is a DRM node); share the memory as OPAQUE_FD",
+        vk->name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+}
+
+culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDeviceMemory memory,
+                                   culv_handle_type type, culv_handle *out)
+{
+    const char *call = NULL;
+    VkResult r = culvi_vk_get_memory_handle(vk, memory, type, out, &call);
+    if (r == VK_SUCCESS && out->type != CULV_HANDLE_NONE) return CULV_OK;
+    return culvi_fail_vk(
+        &vk->device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+        "the memory could not be exported; allocate it with VkExportMemoryAllocateInfo, handleTypes "
+        "%s",
+        culvi_handle_type_name(type));
+}
+
+culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSemaphore semaphore,
+                                      culv_handle_type type, culv_handle *out)
+{
+    const char *call = NULL;
+    VkResult r = culvi_vk_get_semaphore_handle(vk, semaphore, type, out, &call);
+    if (r == VK_SUCCESS && out->type != CULV_HANDLE_NONE) return CULV_OK;
+    return culvi_fail_vk(&vk->device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+                         "the semaphore could not be exported; create it with VkExportSemaphoreCreateInfo, "
+                         "handleTypes %s",
+                         culvi_handle_type_name(type));
+}
+
+static culv_result check_export(const culv_vk *vk, bool has_object, const char *object, culv_handle_type type,
+                                const culv_handle *out, const char *function)
+{
+    const culvi_voice *voice = vk != NULL ? &vk->device->voice : NULL;
+    if (vk == NULL || !has_object || out == NULL)
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is %s",
+                          function,
+                          vk == NULL    ? "vk"
+                          : !has_object ? object
+                                        : "out",
+                          vk != NULL && !has_object ? "VK_NULL_HANDLE" : "NULL");
+    return culvi_handle_type_check(voice, vk->label, "type", type);
+}
+
+culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
+                                      culv_handle *out)
+{
+    culv_handle handle;
+    culv_result result =
+        check_export(vk, memory != VK_NULL_HANDLE, "memory", type, out, "culv_vk_memory_export_dup");
+    if (result == CULV_OK) result = check_memory_handles(vk, vk->label);
+    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, vk->label);
+    if (result == CULV_OK) result = culvi_vk_memory_export(vk, vk->label, memory, type, &handle);
+    if (result == CULV_OK) *out = handle;
+    return result;
+}
+
+culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
+                                         culv_handle *out)
+{
+    culv_handle handle;
+    culv_result result =
+        check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type, out, "culv_vk_semaphore_export_dup");
+    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD)
+        result = culvi_fail(&vk->device->voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                            "type is %d (DMA_BUF_FD), which is memory; semaphores are exported as OPAQUE_FD",
+                            (int)type);
+    if (result == CULV_OK)
+        result = check_enabled(vk, vk->label, culvi_vk_exports_semaphores(vk), culvi_vk_semaphore_extension,
+                               "semaphores");
+    if (result == CULV_OK) result = culvi_vk_semaphore_export(vk, vk->label, semaphore, type, &handle);
+    if (result == CULV_OK) *out = handle;
+    return result;
+}
+
+/* The memory that a handle of the descriptor can become: `bits` of memory types that what will be bound allows. */
+static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t *bits)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    culvi_vk_needs needs = {
+        .memory = {.memoryTypeBits = d->memory_type_bits != 0 ? d->memory_type_bits : UINT32_MAX}};
+    bool given = d->buffer != VK_NULL_HANDLE || d->image != VK_NULL_HANDLE;
+    if (d->buffer != VK_NULL_HANDLE) culvi_vk_buffer_needs(vk, d->buffer, &needs);
+    if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, &needs);
+    if (given && d->memory_type_bits != 0)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32
+                          ", and the %s tells them already; give one of them",
+                          d->memory_type_bits, d->buffer != VK_NULL_HANDLE ? "buffer" : "image");
+    if (!given && d->dedicated)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the "
+            "memory is for");
+    if (d->size < needs.memory.size)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vk_memory_from_handle_desc.size is %" PRIu64
+                          " bytes, and what is to be bound needs %" PRIu64,
+                          d->size, needs.memory.size);
+    if (needs.requires_dedicated && !d->dedicated)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+                          "Vulkan requires a dedicated allocation for what is to be bound; set "
+                          "culv_vk_memory_from_handle_desc.dedicated");
+    /* VUID-VkMemoryDedicatedAllocateInfo-image-02964, -buffer-02965. CUDA allocates multiples of its granularity. */
+    if (d->dedicated && d->size != needs.memory.size)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            "culv_vk_memory_from_handle_desc.size is %" PRIu64 " bytes, but a dedicated allocation is of the "
+            "very size that the %s needs, %" PRIu64 "; %smake one that needs %" PRIu64,
+            d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
+            needs.requires_dedicated ? "which Vulkan requires here: " : "leave dedicated 0, or ", d->size);
+    *bits = needs.memory.memoryTypeBits;
+    return CULV_OK;
+}
+
+/* What Vulkan imports is memory of Vulkan's GPU. An attachment may be to another one than the culv_device's. */
+static culv_result check_exporter(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
+{
+    if (culvi_uuid_given(&d->exporter) && culvi_uuid_equal(&d->exporter, &vk->device->caps.uuid))
+        return culvi_vk_check_shares(vk, d->label, false);
+    culv_result result = check_memory_handles(vk, d->label);
+    if (result != CULV_OK || !culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &vk->uuid))
+        return result;
+    char buffer[320];
+    culvi_text text = {buffer, sizeof buffer, 0};
+    culvi_text_add_uuid(&text, &d->exporter);
+    culvi_text_add(&text, "; this VkDevice is '%.120s' UUID ", vk->name);
+    culvi_text_add_uuid(&text, &vk->uuid);
+    return culvi_fail(
+        &vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the memory was exported by the device with UUID %s. Import it on the device that exported it: "
+        "no driver carries it to another GPU",
+        buffer);
+}
+
+static culv_result check_desc(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    if (d->size == 0)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's in bytes");
+    if (d->buffer != VK_NULL_HANDLE && d->image != VK_NULL_HANDLE)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_memory_from_handle_desc.buffer and .image are both given; an allocation chosen "
+            "for both takes the memory_type_bits that both allow");
+    culv_result result =
+        culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle", &d->handle);
+    if (result == CULV_OK) result = check_exporter(vk, d);
+    if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, d->label);
+    if (result != CULV_OK) return result;
+    uint64_t limit = culvi_handle_size_limit(&d->handle);
+    if (d->size > limit)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vk_memory_from_handle_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
+                          " are behind the handle",
+                          d->size, limit);
+    return CULV_OK;
+}
+
+/* Of the types in `bits` the first device-local one, or else the first; -1 for none. */
+static int choose_type(const culv_vk *vk, uint32_t bits)
+{
+    VkPhysicalDeviceMemoryProperties memory;
+    int found = -1;
+    vk->instance.vkGetPhysicalDeviceMemoryProperties(vk->physical_device, &memory);
+    for (uint32_t i = 0; i < memory.memoryTypeCount; i++) {
+        VkMemoryPropertyFlags flags = memory.memoryTypes[i].propertyFlags;
+        if (!(bits & (UINT32_C(1) << i)) ||
+            (flags & (VK_MEMORY_PROPERTY_PROTECTED_BIT | VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT)))
+            continue;
+        if (flags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) return (int)i;
+        if (found < 0) found = (int)i;
+    }
+    return found;
+}
+
+static culv_result find_type(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t *out)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    uint32_t bits = 0, allowed = UINT32_MAX;
+    culv_result result = check_resource(vk, d, &bits);
+    if (result != CULV_OK) return result;
+    /* An opaque handle's types cannot be asked for (VUID-vkGetMemoryFdPropertiesKHR-handleType-00674). */
+    if (d->handle.type == CULV_HANDLE_DMA_BUF_FD) {
+        const char *call = NULL;
+        VkResult r = culvi_vk_get_handle_types(vk, &d->handle, &allowed, &call);
+        if (r != VK_SUCCESS)
+            return culvi_fail_vk(voice, d->label, r, call, CULV_REASON_HANDLE_REFUSED,
+                                 "Vulkan does not know file descriptor %d as a dma-buf", d->handle.value.fd);
+    }
+    int type = choose_type(vk, bits & allowed);
+    if (type < 0)
+        return culvi_fail(voice, d->label, allowed == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
+                          CULV_REASON_MEMORY_TYPE,
+                          "no memory type of '%s' is left: what will be bound allows %#" PRIx32
+                          ", the handle %#" PRIx32,
+                          vk->name, bits, allowed);
+    *out = (uint32_t)type;
+    return CULV_OK;
+}
+
+culv_result culv_vk_memory_from_handle(culv_vk *vk, const culv_vk_memory_from_handle_desc *desc,
+                                       VkDeviceMemory *out)
+{
+    culv_vk_memory_from_handle_desc d;
+    if (vk == NULL || desc == NULL || out == NULL)
+        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vk_memory_from_handle: %s is NULL",
+                          vk == NULL     ? "vk"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    const culvi_voice *voice = &vk->device->voice;
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
+    if (result == CULV_OK) result = check_desc(vk, &d);
+    if (result != CULV_OK) return result;
+    VkMemoryDedicatedAllocateInfo dedicated = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = d.buffer, .image = d.image};
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .pNext = d.dedicated ? &dedicated : NULL,
+                                 .allocationSize = d.size};
+    result = find_type(vk, &d, &info.memoryTypeIndex);
+    culvi_duplicate duplicate;
+    if (result == CULV_OK) result = culvi_handle_duplicate_for(voice, d.label, &d.handle, &duplicate);
+    if (result != CULV_OK) return result;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
+    culvi_handle_duplicate_done(&duplicate, &d.handle, r == VK_SUCCESS);
+    if (r != VK_SUCCESS)
+        return culvi_fail_vk(voice, d.label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
+                             "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
+                             " bytes, memory type %" PRIu32 "); it must be memory of this very GPU",
+                             culvi_handle_type_name(d.handle.type), d.size, info.memoryTypeIndex);
+    *out = memory;
+    return CULV_OK;
+}

@@ -1,0 +1,97 @@
+/* Fallbacks: which path is taken. SPDX-License-Identifier: MIT */
+#include "fallback.h"
+
+#include <stdio.h>
+
+culv_result culvi_vk_check_fallback(const culvi_voice *voice, const char *label, const char *desc,
+                                    uint32_t fallback)
+{
+    if (!(fallback & ~(uint32_t)CULV_FALLBACK_ANY)) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "%s.fallback is %#x; it is CULV_FALLBACK_PEER (1), CULV_FALLBACK_HOST (2) or both",
+                      desc, (unsigned)fallback);
+}
+
+culv_result culvi_vk_check_shares(const culv_vk *vk, const char *label, bool semaphores)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    if (vk->foreign)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "the Vulkan device '%s' is another GPU than the culv_device '%s'; no driver carries memory or "
+            "semaphores from one to the other. What Culvert makes can be copied: set `fallback`",
+            vk->name, vk->device->caps.name);
+    const char *extension = semaphores && !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
+                            : !semaphores && !culvi_vk_exports_memory(vk)  ? culvi_vk_memory_extension
+                                                                           : NULL;
+    if (extension == NULL) return CULV_OK;
+    return culvi_fail(
+        voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without the extension %s, so nothing of it can be shared", vk->name,
+        extension);
+}
+
+/* Whether the last error says that a path is impossible here; a call that is wrong stays wrong on every path. */
+static bool impossible(const culv_vk *vk, culv_result result)
+{
+    culv_reason reason = culvi_thread_state()->error.reason;
+    return result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_NO_DEVICE ||
+           (result == CULV_ERROR_INVALID && reason == CULV_REASON_DEVICE_MISMATCH && vk->foreign);
+}
+
+culv_result culvi_vk_try_paths(const culv_vk *vk, const char *label, uint32_t fallback,
+                               const culvi_vk_paths *paths, void *object, const void *desc)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    char why[2][512] = {"", ""};
+    culv_path path = CULV_PATH_SHARED;
+    culvi_attempt_begin();
+    culv_result result = paths->shared(object, desc);
+    if (result != CULV_OK && (fallback & CULV_FALLBACK_PEER) && impossible(vk, result)) {
+        path = CULV_PATH_PEER;
+        snprintf(why[0], sizeof why[0], "%s", culv_last_error_message());
+        result = paths->peer(object, desc);
+    }
+    if (result != CULV_OK && (fallback & CULV_FALLBACK_HOST) && impossible(vk, result)) {
+        snprintf(why[path == CULV_PATH_PEER], sizeof why[0], "%s", culv_last_error_message());
+        path = CULV_PATH_HOST;
+        result = paths->host(object, desc);
+    }
+    if (result == CULV_OK && path != CULV_PATH_SHARED)
+        culvi_log(voice, CULV_LOG_INFO, "'%s' is on the %s path: %s%s%s", label != NULL ? label : "",
+                  culv_path_name(path), why[0], why[1][0] != '\0' ? "; no peer copies: " : "", why[1]);
+    return culvi_attempt_end(voice, result);
+}
+
+culv_result culvi_vk_peer(culv_vk *vk, const char *label, culv_vk **out)
+{
+    culv_device *device = vk->device;
+    if (!vk->foreign)
+        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
+                          "'%s' is the culv_device's own GPU, so there is no other one to copy to", vk->name);
+    culv_result result = CULV_OK;
+    culvi_mutex_lock(&device->lock);
+    if (vk->peer == NULL) result = culvi_peer_acquire(device, &vk->uuid, label, &vk->peer);
+    if (result == CULV_OK && vk->peer_vk == NULL) {
+        culv_vk_desc how = vk->how;
+        how.fallback = 0;
+        result = culv_vk_attach(vk->peer->device, &how, &vk->peer_vk);
+    }
+    culvi_mutex_unlock(&device->lock);
+    if (result == CULV_OK) *out = vk->peer_vk;
+    return result;
+}
+
+void culvi_vk_wait(culv_vk *vk, bool *has_last_use, CUstream last_use)
+{
+    culv_device *device = vk->device;
+    culvi_scope scope;
+    if (!*has_last_use) return;
+    culvi_mutex_lock(&device->lock);
+    if (culvi_enter_quietly(device, &scope) == CUDA_SUCCESS) {
+        (void)CULVI_CU(device, cuStreamSynchronize, (last_use));
+        culvi_leave(device, &scope);
+    }
+    culvi_mutex_unlock(&device->lock);
+    *has_last_use = false;
+}

@@ -1,0 +1,126 @@
+/* Fallbacks through the host: the copies in the caller's command buffers. SPDX-License-Identifier: MIT */
+#include "culvert/vulkan_fallback.h"
+
+#include "fallback.h"
+
+/* Earlier uses in the queue, whatever they were, and what CUDA wrote: a submission makes visible what the host wrote
+ * before it, and this may have been written after it. */
+static const VkPipelineStageFlags before = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
+static const VkAccessFlags before_access = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT;
+/* Later uses, and CUDA. */
+static const VkPipelineStageFlags after = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
+static const VkAccessFlags after_access =
+    VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT;
+static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
+
+static culv_result check_call(const culv_vk *vk, const char *call, const char *what, VkCommandBuffer commands)
+{
+    if (vk != NULL && commands != NULL) return CULV_OK;
+    return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                      CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, vk == NULL ? what : "commands");
+}
+
+/* `image` has the layouts of the one before the copy and of the one after it; NULL: a buffer. */
+static void barrier(const culv_vk *vk, VkCommandBuffer commands, bool entering,
+                    const VkImageMemoryBarrier *image)
+{
+    VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                              .srcAccessMask = entering ? before_access : VK_ACCESS_TRANSFER_WRITE_BIT,
+                              .dstAccessMask = entering ? copying : after_access};
+    vk->table.vkCmdPipelineBarrier(commands, entering ? before : VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   entering ? VK_PIPELINE_STAGE_TRANSFER_BIT : after, 0, 1, &memory, 0, NULL,
+                                   image != NULL, image);
+}
+
+static culv_result record_buffer(const culv_vk_buffer *b, VkCommandBuffer commands, bool push,
+                                 const char *call)
+{
+    culv_result result = check_call(b != NULL ? b->vk : NULL, call, "buffer", commands);
+    if (result != CULV_OK || culv_buffer_path(b->cuda) != CULV_PATH_HOST) return result;
+    const culv_vk *vk = b->vk;
+    VkBufferCopy region = {.size = culv_buffer_size(b->cuda)};
+    barrier(vk, commands, true, NULL);
+    vk->table.vkCmdCopyBuffer(commands, push ? b->stage.buffer : b->resource.buffer,
+                              push ? b->resource.buffer : b->stage.buffer, 1, &region);
+    barrier(vk, commands, false, NULL);
+    return CULV_OK;
+}
+
+culv_result culv_vk_buffer_record_push(const culv_vk_buffer *buffer, VkCommandBuffer commands)
+{
+    return record_buffer(buffer, commands, true, "culv_vk_buffer_record_push");
+}
+
+culv_result culv_vk_buffer_record_pull(const culv_vk_buffer *buffer, VkCommandBuffer commands)
+{
+    return record_buffer(buffer, commands, false, "culv_vk_buffer_record_pull");
+}
+
+static VkBufferImageCopy region_of(const culvi_part *part)
+{
+    return (VkBufferImageCopy){
+        .bufferOffset = part->offset,
+        .imageSubresource = {.aspectMask = part->aspect, .mipLevel = part->level, .layerCount = part->layers},
+        .imageExtent = {part->width, part->height, part->depth}};
+}
+
+static void copy_parts(const culv_vk_image *i, VkCommandBuffer commands, bool push, VkImageLayout layout)
+{
+    const culv_vk *vk = i->vk;
+    const culvi_staging *staging = i->cuda->staging;
+    for (uint32_t k = 0; k < staging->num_parts; k++) {
+        VkBufferImageCopy region = region_of(&staging->parts[k]);
+        if (push)
+            vk->table.vkCmdCopyBufferToImage(commands, i->stage.buffer, i->resource.image, layout, 1,
+                                             &region);
+        else
+            vk->table.vkCmdCopyImageToBuffer(commands, i->resource.image, layout, i->stage.buffer, 1,
+                                             &region);
+    }
+}
+
+static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands, VkImageLayout layout,
+                                bool push, const char *call)
+{
+    culv_result result = check_call(i != NULL ? i->vk : NULL, call, "image", commands);
+    if (result != CULV_OK) return result;
+    const culv_vk *vk = i->vk;
+    if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
+        return culvi_fail(&vk->device->voice, i->cuda->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: layout is %d, which no image can be left in; pass the one that it is used in",
+                          call, (int)layout);
+    if (culv_image_path(i->cuda) != CULV_PATH_HOST) return CULV_OK;
+    VkImageLayout copied = push ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+    VkImageMemoryBarrier change = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = before_access,
+        .dstAccessMask = push ? VK_ACCESS_TRANSFER_WRITE_BIT : VK_ACCESS_TRANSFER_READ_BIT,
+        .oldLayout = push ? VK_IMAGE_LAYOUT_UNDEFINED : layout, /* all of it is overwritten */
+        .newLayout = copied,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = i->resource.image,
+        .subresourceRange = {.aspectMask = i->cuda->row->aspects,
+                             .levelCount = VK_REMAINING_MIP_LEVELS,
+                             .layerCount = VK_REMAINING_ARRAY_LAYERS}};
+    barrier(vk, commands, true, &change);
+    copy_parts(i, commands, push, copied);
+    change.srcAccessMask = push ? VK_ACCESS_TRANSFER_WRITE_BIT : 0;
+    change.dstAccessMask = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    change.oldLayout = copied;
+    change.newLayout = layout;
+    barrier(vk, commands, false, &change);
+    return CULV_OK;
+}
+
+culv_result culv_vk_image_record_push(const culv_vk_image *image, VkCommandBuffer commands,
+                                      VkImageLayout layout)
+{
+    return record_image(image, commands, layout, true, "culv_vk_image_record_push");
+}
+
+culv_result culv_vk_image_record_pull(const culv_vk_image *image, VkCommandBuffer commands,
+                                      VkImageLayout layout)
+{
+    return record_image(image, commands, layout, false, "culv_vk_image_record_pull");
+}

@@ -1,0 +1,148 @@
+/* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. SPDX-License-Identifier: MIT */
+#include "vk.h"
+
+#include <inttypes.h>
+
+/* Vulkan does not tell what an image was created with, but what memory create_info would need: images created alike need
+ * the same (Vulkan specification, VkMemoryRequirements, with maintenance4). */
+static culv_result check_same(culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_verdict *verdict,
+                              const culvi_vk_needs *needs)
+{
+    const VkMemoryRequirements *has = &needs->memory;
+    culvi_vk_needs told;
+    if (!culvi_vk_ask_image_needs(vk, d->create_info, verdict->vk_handle_type, &told)) return CULV_OK;
+    if (told.memory.size == has->size && told.memory.alignment == has->alignment &&
+        told.memory.memoryTypeBits == has->memoryTypeBits)
+        return CULV_OK;
+    return culvi_fail(
+        &vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        "create_info is not what this image was created with: such an image needs %" PRIu64
+        " bytes aligned to %" PRIu64 " in memory types %#" PRIx32 ", and this one %" PRIu64
+        " aligned to %" PRIu64 " in %#" PRIx32
+        "; pass the VkImageCreateInfo, with its pNext chain, that vkCreateImage was called with",
+        told.memory.size, told.memory.alignment, told.memory.memoryTypeBits, has->size, has->alignment,
+        has->memoryTypeBits);
+}
+
+/* What both ways ask. */
+static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc, bool has_outputs,
+                         const char *call, bool pitched, culv_vk_image_desc *d, culvi_vk_verdict *verdict)
+{
+    culvi_vk_needs needs;
+    if (vk == NULL || memory == NULL || desc == NULL || !has_outputs)
+        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
+                          vk == NULL       ? "vk"
+                          : memory == NULL ? "memory"
+                          : desc == NULL   ? "desc"
+                                           : "an output");
+    const culvi_voice *voice = &vk->device->voice;
+    culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_image_desc");
+    if (result != CULV_OK) return result;
+    if (d->label == NULL) d->label = memory->label;
+    if (d->image == VK_NULL_HANDLE || d->create_info == NULL)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_image_desc.%s is NULL",
+                          d->image == VK_NULL_HANDLE ? "image" : "create_info");
+    if (memory->device != vk->device)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                          "the memory was imported into another culv_device ('%s') than the one attached "
+                          "('%s')",
+                          memory->device->caps.name, vk->device->caps.name);
+    result = culvi_vk_check_shares(vk, d->label, false);
+    if (result != CULV_OK) return result;
+    culvi_vk_ask ask = {.label = d->label,
+                        .origin = CULVI_VK_THE_CALLERS,
+                        .handle_type = memory->handle_type,
+                        .texels = d->texels,
+                        .no_surfaces = d->no_surfaces,
+                        .pitched = pitched};
+    result = culvi_vk_check_image(vk, &ask, d->create_info, verdict);
+    if (result != CULV_OK) return result;
+    culvi_vk_image_needs(vk, d->image, &needs);
+    needs.requires_dedicated = needs.requires_dedicated || verdict->dedicated_only;
+    result =
+        culvi_vk_check_binding(vk, d->label, "image", &needs, d->offset, memory->size, memory->dedicated);
+    return result == CULV_OK ? check_same(vk, d, verdict, &needs) : result;
+}
+
+culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
+                              culv_image **out)
+{
+    culv_vk_image_desc d;
+    culvi_vk_verdict verdict;
+    culv_result result = check(vk, memory, desc, out != NULL, "culv_vk_image_map", false, &d, &verdict);
+    if (result != CULV_OK) return result;
+    culv_image_desc map = verdict.image;
+    map.offset = d.offset;
+    map.label = d.label;
+    return culv_image_map(memory, &map, out);
+}
+
+/* Where a level of a plane lies: pitches from Vulkan, the rest from what was created. */
+static culv_result describe(const culv_vk *vk, const culv_vk_image_desc *d, uint32_t level, uint32_t plane,
+                            culv_vk_pitched *out, VkDeviceSize *offset)
+{
+    const VkImageCreateInfo *info = d->create_info;
+    const culvi_format *row = culvi_format_find((uint32_t)info->format);
+    culv_format format = CULV_FORMAT_NONE;
+    uint32_t across = 1, down = 1;
+    if (row == NULL || level >= info->mipLevels || plane >= row->planes)
+        return culvi_fail(&vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+                          "culv_vk_image_map_pitched: level %" PRIu32 " and plane %" PRIu32
+                          " of an image that has %" PRIu32 " and %u",
+                          level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
+    culv_result result = culv_format_plane((culv_format)info->format, plane, &format, &across, &down);
+    if (result != CULV_OK) return result;
+    const culvi_format *of_plane = culvi_format_find((uint32_t)format);
+    VkImageSubresource subresource = {
+        .aspectMask =
+            row->planes > 1 ? (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane : row->aspects,
+        .mipLevel = level};
+    VkSubresourceLayout found = {0};
+    vk->table.vkGetImageSubresourceLayout(vk->vk_device, d->image, &subresource, &found);
+    *out = culv_vk_pitched_init();
+    out->row_pitch = found.rowPitch;
+    out->depth_pitch = info->imageType == VK_IMAGE_TYPE_3D ? found.depthPitch : 0;
+    out->layer_pitch = info->arrayLayers > 1 ? found.arrayPitch : 0;
+    out->width = culvi_level_size(info->extent.width / across, level);
+    out->height = culvi_level_size(info->extent.height / down, level);
+    out->depth = culvi_level_size(info->extent.depth, level);
+    out->array_layers = info->arrayLayers;
+    out->bytes_per_block = of_plane->block_bytes;
+    out->block_width = of_plane->block_width;
+    out->block_height = of_plane->block_height;
+    *offset = found.offset;
+    return CULV_OK;
+}
+
+/* The bytes from a level's first block to its last. */
+static uint64_t span(const culv_vk_pitched *p)
+{
+    uint64_t across = ((uint64_t)p->width + p->block_width - 1) / p->block_width;
+    uint64_t down = ((uint64_t)p->height + p->block_height - 1) / p->block_height;
+    return (p->array_layers - 1) * p->layer_pitch + (p->depth - 1) * p->depth_pitch +
+           (down - 1) * p->row_pitch + across * p->bytes_per_block;
+}
+
+culv_result culv_vk_image_map_pitched(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
+                                      uint32_t level, uint32_t plane, culv_buffer **out,
+                                      culv_vk_pitched *layout)
+{
+    culv_vk_image_desc d;
+    culvi_vk_verdict verdict;
+    culv_vk_pitched p;
+    VkDeviceSize offset = 0;
+    culv_result result = check(vk, memory, desc, out != NULL && layout != NULL, "culv_vk_image_map_pitched",
+                               true, &d, &verdict);
+    if (result == CULV_OK) result = culvi_struct_check(&vk->device->voice, layout, "culv_vk_pitched");
+    if (result == CULV_OK) result = describe(vk, &d, level, plane, &p, &offset);
+    if (result != CULV_OK) return result;
+    culv_buffer_desc map = culv_buffer_desc_init();
+    map.offset = d.offset + offset;
+    map.size = span(&p);
+    map.label = d.label;
+    result = culv_buffer_map(memory, &map, out);
+    if (result == CULV_OK) culvi_struct_write(layout, &p, sizeof p);
+    return result;
+}

@@ -1,0 +1,88 @@
+/* Handles of Vulkan's objects: file descriptors. SPDX-License-Identifier: MIT */
+#include "export.h"
+
+#include <string.h>
+
+const char *const culvi_vk_memory_extension = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+const char *const culvi_vk_semaphore_extension = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
+
+bool culvi_vk_exports_memory(const culv_vk *vk)
+{
+    return vk->table.vkGetMemoryFdKHR != NULL;
+}
+
+bool culvi_vk_exports_semaphores(const culv_vk *vk)
+{
+    return vk->table.vkGetSemaphoreFdKHR != NULL;
+}
+
+VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type)
+{
+    return type == CULV_HANDLE_DMA_BUF_FD ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT
+                                          : VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+}
+
+VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type)
+{
+    (void)type;
+    return VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
+}
+
+static void own(int fd, culv_handle_type type, culv_handle *out)
+{
+    memset(out, 0, sizeof *out);
+    if (fd < 0) return;
+    out->type = type;
+    out->value.fd = fd;
+    culvi_handle_keep_private(out);
+}
+
+VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
+                                    culv_handle *out, const char **call)
+{
+    VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+                                 .memory = memory,
+                                 .handleType = culvi_vk_memory_handle_bit(type)};
+    int fd = -1;
+    *call = "vkGetMemoryFdKHR";
+    VkResult r = vk->table.vkGetMemoryFdKHR(vk->vk_device, &info, &fd);
+    own(r == VK_SUCCESS ? fd : -1, type, out);
+    return r;
+}
+
+VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
+                                       culv_handle *out, const char **call)
+{
+    VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
+                                    .semaphore = semaphore,
+                                    .handleType = culvi_vk_semaphore_handle_bit(type)};
+    int fd = -1;
+    *call = "vkGetSemaphoreFdKHR";
+    VkResult r = vk->table.vkGetSemaphoreFdKHR(vk->vk_device, &info, &fd);
+    own(r == VK_SUCCESS ? fd : -1, type, out);
+    return r;
+}
+
+VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle, uint32_t *out,
+                                   const char **call)
+{
+    VkMemoryFdPropertiesKHR properties = {.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR};
+    *call = "vkGetMemoryFdPropertiesKHR";
+    if (vk->table.vkGetMemoryFdPropertiesKHR == NULL) return VK_ERROR_EXTENSION_NOT_PRESENT;
+    VkResult r = vk->table.vkGetMemoryFdPropertiesKHR(vk->vk_device, culvi_vk_memory_handle_bit(handle->type),
+                                                      handle->value.fd, &properties);
+    *out = properties.memoryTypeBits;
+    return r;
+}
+
+VkResult culvi_vk_allocate_from(const culv_vk *vk, const culv_handle *duplicate,
+                                const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
+{
+    VkImportMemoryFdInfoKHR import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+                                      .pNext = info->pNext,
+                                      .handleType = culvi_vk_memory_handle_bit(duplicate->type),
+                                      .fd = duplicate->value.fd};
+    VkMemoryAllocateInfo all = *info;
+    all.pNext = &import;
+    return vk->table.vkAllocateMemory(vk->vk_device, &all, NULL, out);
+}

@@ -1,0 +1,118 @@
+/* Making a buffer or an image with memory of its own. SPDX-License-Identifier: MIT */
+#include "resource.h"
+
+#include <inttypes.h>
+
+static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *made,
+                                 culvi_vk_needs *needs)
+{
+    VkExternalMemoryBufferCreateInfo external = {.sType =
+                                                     VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+                                                 .pNext = plan->buffer->pNext,
+                                                 .handleTypes = plan->handle_types};
+    VkBufferCreateInfo info = *plan->buffer;
+    if (plan->handle_types != 0) info.pNext = &external;
+    VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &made->buffer);
+    if (r != VK_SUCCESS)
+        return culvi_fail_vk(&vk->device->voice, plan->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
+                             "a buffer of %" PRIu64 " bytes could not be made", info.size);
+    culvi_vk_buffer_needs(vk, made->buffer, needs);
+    return CULV_OK;
+}
+
+static culv_result create_image(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *made,
+                                culvi_vk_needs *needs)
+{
+    VkExternalMemoryImageCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+                                                .pNext = plan->image->pNext,
+                                                .handleTypes = plan->handle_types};
+    VkImageCreateInfo info = *plan->image;
+    if (plan->handle_types != 0) info.pNext = &external;
+    VkResult r = vk->table.vkCreateImage(vk->vk_device, &info, NULL, &made->image);
+    if (r != VK_SUCCESS)
+        return culvi_fail_vk(&vk->device->voice, plan->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
+                             "an image of format %d and %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                             " texels could not be made",
+                             (int)info.format, info.extent.width, info.extent.height, info.extent.depth);
+    culvi_vk_image_needs(vk, made->image, needs);
+    return CULV_OK;
+}
+
+static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_vk_needs *needs,
+                            culvi_vk_resource *made)
+{
+    uint32_t type = 0;
+    if (plan->pages != NULL) return culvi_vk_host_allocate(vk, plan, needs, made);
+    culv_result result =
+        culvi_vk_memory_type(vk, plan->label, needs->memory.memoryTypeBits, plan->memory_properties, &type);
+    if (result == CULV_OK) result = culvi_vk_check_heap(vk, plan->label, type, needs->memory.size);
+    if (result != CULV_OK) return result;
+    VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+                                               .buffer = made->buffer,
+                                               .image = made->image};
+    VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                       .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
+    VkExportMemoryAllocateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+                                              .handleTypes = plan->handle_types};
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .allocationSize = needs->memory.size,
+                                 .memoryTypeIndex = type};
+    if (plan->handle_types != 0) info.pNext = &export_info;
+    made->dedicated = plan->dedicated || needs->requires_dedicated || needs->prefers_dedicated;
+    if (made->dedicated) {
+        dedicated.pNext = info.pNext;
+        info.pNext = &dedicated;
+    }
+    if (plan->buffer != NULL && (plan->buffer->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT)) {
+        flags.pNext = info.pNext;
+        info.pNext = &flags;
+    }
+    VkResult r = vk->table.vkAllocateMemory(vk->vk_device, &info, NULL, &made->memory);
+    if (r != VK_SUCCESS)
+        return culvi_fail_vk(&vk->device->voice, plan->label, r, "vkAllocateMemory",
+                             CULV_REASON_DRIVER_REFUSED,
+                             "%" PRIu64 " bytes of %smemory (type %" PRIu32 ", %s) could not be had",
+                             info.allocationSize, plan->handle_types != 0 ? "exportable " : "", type,
+                             made->dedicated ? "dedicated" : "not dedicated");
+    made->size = info.allocationSize;
+    return CULV_OK;
+}
+
+static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_resource *made)
+{
+    bool is_image = made->image != VK_NULL_HANDLE;
+    VkResult r = is_image ? vk->table.vkBindImageMemory(vk->vk_device, made->image, made->memory, 0)
+                          : vk->table.vkBindBufferMemory(vk->vk_device, made->buffer, made->memory, 0);
+    if (r == VK_SUCCESS) return CULV_OK;
+    return culvi_fail_vk(&vk->device->voice, label, r, is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
+                         CULV_REASON_DRIVER_REFUSED, "the memory could not be bound");
+}
+
+culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *out)
+{
+    culvi_vk_resource made = {.buffer = VK_NULL_HANDLE};
+    culvi_vk_needs needs;
+    culv_result result =
+        plan->image != NULL ? create_image(vk, plan, &made, &needs) : create_buffer(vk, plan, &made, &needs);
+    if (result != CULV_OK) return result;
+    result = allocate(vk, plan, &needs, &made);
+    if (result != CULV_OK) {
+        made.memory = VK_NULL_HANDLE;
+        goto destroy_resource;
+    }
+    result = bind(vk, plan->label, &made);
+    if (result != CULV_OK) goto destroy_resource;
+    *out = made;
+    return CULV_OK;
+
+destroy_resource:
+    culvi_vk_resource_destroy(vk, &made);
+    return result;
+}
+
+void culvi_vk_resource_destroy(culv_vk *vk, const culvi_vk_resource *resource)
+{
+    vk->table.vkDestroyBuffer(vk->vk_device, resource->buffer, NULL);
+    vk->table.vkDestroyImage(vk->vk_device, resource->image, NULL);
+    vk->table.vkFreeMemory(vk->vk_device, resource->memory, NULL);
+}

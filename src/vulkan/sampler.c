@@ -1,0 +1,170 @@
+/* A VkSampler's settings as those of a texture object. SPDX-License-Identifier: MIT */
+#include "vk.h"
+
+#include "culvert/vulkan_texture.h"
+
+/* Structs and flags that these headers may not have yet. */
+enum {
+    STYPE_BORDER_COLOR = 1000287000, /* VkSamplerCustomBorderColorCreateInfoEXT */
+    STYPE_REDUCTION = 1000130001,    /* VkSamplerReductionModeCreateInfo */
+    STYPE_YCBCR = 1000156001,        /* VkSamplerYcbcrConversionInfo */
+    FLAG_SUBSAMPLED = 0x1,
+    FLAG_SUBSAMPLED_RECONSTRUCTION = 0x2,
+    FLAG_NON_SEAMLESS_CUBE = 0x4
+};
+
+static culv_result refuse(const char *field)
+{
+    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "VkSamplerCreateInfo::%s has a value that Vulkan does not know", field);
+}
+
+static bool take_address(VkSamplerAddressMode mode, culv_texture_address *out, uint32_t *differences)
+{
+    switch ((int)mode) {
+    case VK_SAMPLER_ADDRESS_MODE_REPEAT: *out = CULV_ADDRESS_WRAP; return true;
+    case VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT: *out = CULV_ADDRESS_MIRROR; return true;
+    case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE: *out = CULV_ADDRESS_CLAMP; return true;
+    case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER: *out = CULV_ADDRESS_BORDER; return true;
+    case VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
+        *out = CULV_ADDRESS_CLAMP;
+        *differences |= CULV_VK_SAMPLER_MIRROR_CLAMP;
+        return true;
+    default: return false;
+    }
+}
+
+static bool take_filter(VkFilter filter, culv_texture_filter *out, uint32_t *differences)
+{
+    *out = filter == VK_FILTER_NEAREST ? CULV_FILTER_NEAREST : CULV_FILTER_LINEAR;
+    if (filter == VK_FILTER_CUBIC_EXT) *differences |= CULV_VK_SAMPLER_CUBIC_FILTER;
+    return filter == VK_FILTER_NEAREST || filter == VK_FILTER_LINEAR || filter == VK_FILTER_CUBIC_EXT;
+}
+
+static const void *find(const void *chain, int type)
+{
+    for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
+        if ((int)s->sType == type) return s;
+    return NULL;
+}
+
+static bool take_border(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint32_t *differences)
+{
+    const VkSamplerCustomBorderColorCreateInfoEXT *custom = find(s->pNext, STYPE_BORDER_COLOR);
+    float *c = d->border_color;
+    bool integers = false;
+    bool opaque = false, white = false;
+    c[0] = c[1] = c[2] = c[3] = 0;
+    if (d->address[0] != CULV_ADDRESS_BORDER && d->address[1] != CULV_ADDRESS_BORDER &&
+        d->address[2] != CULV_ADDRESS_BORDER)
+        return true; /* Vulkan does not look at it either */
+    switch ((int)s->borderColor) {
+    case VK_BORDER_COLOR_INT_TRANSPARENT_BLACK: integers = true; break;
+    case VK_BORDER_COLOR_FLOAT_TRANSPARENT_BLACK: break;
+    case VK_BORDER_COLOR_INT_OPAQUE_BLACK: integers = opaque = true; break;
+    case VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK: opaque = true; break;
+    case VK_BORDER_COLOR_INT_OPAQUE_WHITE: integers = opaque = white = true; break;
+    case VK_BORDER_COLOR_FLOAT_OPAQUE_WHITE: opaque = white = true; break;
+    case VK_BORDER_COLOR_FLOAT_CUSTOM_EXT:
+    case VK_BORDER_COLOR_INT_CUSTOM_EXT:
+        if (custom == NULL) {
+            *differences |= CULV_VK_SAMPLER_BORDER_CUSTOM;
+            return true;
+        }
+        integers = s->borderColor == VK_BORDER_COLOR_INT_CUSTOM_EXT;
+        for (int i = 0; i < 4; i++)
+            c[i] =
+                integers ? (float)custom->customBorderColor.int32[i] : custom->customBorderColor.float32[i];
+        if (integers) *differences |= CULV_VK_SAMPLER_BORDER_INTEGER;
+        return true;
+    default: return false;
+    }
+    if (integers) *differences |= CULV_VK_SAMPLER_BORDER_INTEGER;
+    c[0] = c[1] = c[2] = white ? 1.0f : 0.0f;
+    c[3] = opaque ? 1.0f : 0.0f;
+    return true;
+}
+
+static void take_anisotropy(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint32_t *differences)
+{
+    d->max_anisotropy = 0;
+    if (!s->anisotropyEnable) return;
+    float most = s->maxAnisotropy;
+    d->max_anisotropy = most >= 16 ? 16 : most >= 1 ? (uint32_t)most : 1;
+    if ((float)d->max_anisotropy != most) *differences |= CULV_VK_SAMPLER_ANISOTROPY;
+}
+
+static void take_extras(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint32_t *differences)
+{
+    const VkSamplerReductionModeCreateInfo *reduction = find(s->pNext, STYPE_REDUCTION);
+    if (s->compareEnable) *differences |= CULV_VK_SAMPLER_COMPARE;
+    if (reduction != NULL && reduction->reductionMode != VK_SAMPLER_REDUCTION_MODE_WEIGHTED_AVERAGE)
+        *differences |= CULV_VK_SAMPLER_REDUCTION;
+    if (find(s->pNext, STYPE_YCBCR) != NULL) *differences |= CULV_VK_SAMPLER_YCBCR;
+    for (const VkBaseInStructure *e = s->pNext; e != NULL; e = e->pNext)
+        if ((int)e->sType != STYPE_BORDER_COLOR && (int)e->sType != STYPE_REDUCTION &&
+            (int)e->sType != STYPE_YCBCR)
+            *differences |= CULV_VK_SAMPLER_FLAGS;
+    d->no_seamless_cube = (s->flags & FLAG_NON_SEAMLESS_CUBE) != 0;
+    if (d->no_seamless_cube) *differences |= CULV_VK_SAMPLER_CUBE_SEAMS;
+    if (s->flags & (FLAG_SUBSAMPLED | FLAG_SUBSAMPLED_RECONSTRUCTION))
+        *differences |= CULV_VK_SAMPLER_SUBSAMPLED;
+    if (s->flags &
+        ~(VkSamplerCreateFlags)(FLAG_SUBSAMPLED | FLAG_SUBSAMPLED_RECONSTRUCTION | FLAG_NON_SEAMLESS_CUBE))
+        *differences |= CULV_VK_SAMPLER_FLAGS;
+}
+
+culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler, culv_texture_desc *out,
+                                              uint32_t *differences)
+{
+    culv_texture_desc d;
+    uint32_t found = 0;
+    if (sampler == NULL || out == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vk_texture_desc_from_sampler: %s is NULL",
+                          sampler == NULL ? "sampler" : "out");
+    culv_result result = culvi_desc_read(NULL, &d, sizeof d, out, "culv_texture_desc");
+    if (result != CULV_OK) return result;
+    if (sampler->sType != VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO) return refuse("sType");
+    if (!take_address(sampler->addressModeU, &d.address[0], &found)) return refuse("addressModeU");
+    if (!take_address(sampler->addressModeV, &d.address[1], &found)) return refuse("addressModeV");
+    if (!take_address(sampler->addressModeW, &d.address[2], &found)) return refuse("addressModeW");
+    culv_texture_filter magnifying;
+    uint32_t unused = 0;
+    if (!take_filter(sampler->magFilter, &magnifying, &unused)) return refuse("magFilter");
+    if (!take_filter(sampler->minFilter, &d.filter, &found)) return refuse("minFilter");
+    if (sampler->magFilter != sampler->minFilter) found |= CULV_VK_SAMPLER_MAG_FILTER;
+    if (sampler->mipmapMode != VK_SAMPLER_MIPMAP_MODE_NEAREST &&
+        sampler->mipmapMode != VK_SAMPLER_MIPMAP_MODE_LINEAR)
+        return refuse("mipmapMode");
+    d.mip_filter =
+        sampler->mipmapMode == VK_SAMPLER_MIPMAP_MODE_LINEAR ? CULV_FILTER_LINEAR : CULV_FILTER_NEAREST;
+    if (!take_border(sampler, &d, &found)) return refuse("borderColor");
+    if (!(sampler->minLod <= sampler->maxLod)) return refuse("minLod"); /* or one of the two is no number */
+    d.mip_bias = sampler->mipLodBias;
+    d.clamp_lod = 1;
+    d.min_lod = sampler->minLod > 0 ? sampler->minLod : 0; /* there are no levels below 0 */
+    d.max_lod = sampler->maxLod > 0 ? sampler->maxLod : 0;
+    d.unnormalized_coordinates = sampler->unnormalizedCoordinates != VK_FALSE;
+    for (int i = 0; d.unnormalized_coordinates && i < 3; i++) {
+        /* Vulkan allows clamping of U and V alone, to the edge or the border, and does not look at W. */
+        if (i < 2 && d.address[i] == CULV_ADDRESS_BORDER) found |= CULV_VK_SAMPLER_UNNORMALIZED_BORDER;
+        d.address[i] = CULV_ADDRESS_CLAMP;
+    }
+    take_anisotropy(sampler, &d, &found);
+    take_extras(sampler, &d, &found);
+    culvi_struct_write(out, &d, sizeof d);
+    if (differences != NULL) *differences = found;
+    return CULV_OK;
+}
+
+const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference)
+{
+    switch ((int)difference) {
+#define TEXT(name, bit, text)                                                                                \
+    case CULV_VK_SAMPLER_##name: return text;
+        CULV_VK_SAMPLER_DIFFERENCES(TEXT)
+#undef TEXT
+    default: return "unknown";
+    }
+}

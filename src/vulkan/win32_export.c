@@ -1,0 +1,93 @@
+/* Handles of Vulkan's objects: NT and KMT handles. SPDX-License-Identifier: MIT */
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+/* After windows.h, before the attachment: the one part that knows Vulkan's Windows types. */
+#include <vulkan/vulkan_core.h>
+#include <vulkan/vulkan_win32.h>
+
+#undef OPTIONAL
+#include "export.h"
+
+#include <string.h>
+
+const char *const culvi_vk_memory_extension = VK_KHR_EXTERNAL_MEMORY_WIN32_EXTENSION_NAME;
+const char *const culvi_vk_semaphore_extension = VK_KHR_EXTERNAL_SEMAPHORE_WIN32_EXTENSION_NAME;
+
+bool culvi_vk_exports_memory(const culv_vk *vk)
+{
+    return vk->table.vkGetMemoryWin32HandleKHR != NULL;
+}
+
+bool culvi_vk_exports_semaphores(const culv_vk *vk)
+{
+    return vk->table.vkGetSemaphoreWin32HandleKHR != NULL;
+}
+
+VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type)
+{
+    return type == CULV_HANDLE_OPAQUE_WIN32_KMT ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT
+                                                : VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT;
+}
+
+VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type)
+{
+    return type == CULV_HANDLE_OPAQUE_WIN32_KMT ? VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT
+                                                : VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT;
+}
+
+static void own(HANDLE handle, culv_handle_type type, culv_handle *out)
+{
+    memset(out, 0, sizeof *out);
+    if (handle == NULL) return;
+    out->type = type;
+    out->value.win32 = handle;
+}
+
+VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
+                                    culv_handle *out, const char **call)
+{
+    VkMemoryGetWin32HandleInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_KHR,
+                                          .memory = memory,
+                                          .handleType = culvi_vk_memory_handle_bit(type)};
+    HANDLE handle = NULL;
+    *call = "vkGetMemoryWin32HandleKHR";
+    VkResult r = vk->table.vkGetMemoryWin32HandleKHR(vk->vk_device, &info, &handle);
+    own(r == VK_SUCCESS ? handle : NULL, type, out);
+    return r;
+}
+
+VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
+                                       culv_handle *out, const char **call)
+{
+    VkSemaphoreGetWin32HandleInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR,
+                                             .semaphore = semaphore,
+                                             .handleType = culvi_vk_semaphore_handle_bit(type)};
+    HANDLE handle = NULL;
+    *call = "vkGetSemaphoreWin32HandleKHR";
+    VkResult r = vk->table.vkGetSemaphoreWin32HandleKHR(vk->vk_device, &info, &handle);
+    own(r == VK_SUCCESS ? handle : NULL, type, out);
+    return r;
+}
+
+VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle, uint32_t *out,
+                                   const char **call)
+{
+    (void)vk;
+    (void)handle;
+    *call = "vkGetMemoryWin32HandlePropertiesKHR"; /* both types here are opaque: there is nothing to ask */
+    *out = UINT32_MAX;
+    return VK_SUCCESS;
+}
+
+VkResult culvi_vk_allocate_from(const culv_vk *vk, const culv_handle *duplicate,
+                                const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
+{
+    VkImportMemoryWin32HandleInfoKHR import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR,
+                                               .pNext = info->pNext,
+                                               .handleType = culvi_vk_memory_handle_bit(duplicate->type),
+                                               .handle = duplicate->value.win32,
+                                               .name = duplicate->name};
+    VkMemoryAllocateInfo all = *info;
+    all.pNext = &import;
+    return vk->table.vkAllocateMemory(vk->vk_device, &all, NULL, out);
+}

@@ -1,0 +1,95 @@
+/* The sweep's stage: a device in both APIs, a timeline each way, kernels, and memory for texels and values.
+ * SPDX-License-Identifier: MIT */
+#include "sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void open_world(lib_world *w)
+{
+    CUuuid uuid;
+    memset(w, 0, sizeof *w);
+    w->cu = lib_driver();
+    CUresult r = w->cu->DeviceGetUuid(&uuid, 0);
+    REQUIRE_EQ(r, CUDA_SUCCESS);
+    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
+                                          .software = w->cu->software,
+                                          .with_formats = true});
+    lib_open_culvert(w);
+}
+
+void sweep_open(sweep *s)
+{
+    memset(s, 0, sizeof *s);
+    open_world(&s->w);
+    const raw_cuda *cu = s->w.cu;
+    raw_vk *vk = &s->w.vk;
+    CUcontext before = lib_enter(&s->w);
+    s->surfaces = raw_cuda_load(cu, "formats_surface");
+    s->textures = raw_cuda_load(cu, "formats_texture");
+    s->store = raw_cuda_function(cu, s->surfaces, "sweep_store");
+    s->load = raw_cuda_function(cu, s->surfaces, "sweep_load");
+    s->sample = raw_cuda_function(cu, s->textures, "sweep_sample");
+    CU_OK(cu->MemAlloc(&s->device, (size_t)SWEEP_TEXELS * 16));
+    lib_leave(&s->w, before);
+    s->stream = lib_stream(&s->w);
+    s->to_vulkan = raw_vk_timeline(vk, 0, true);
+    s->to_cuda = raw_vk_timeline(vk, 0, true);
+    s->signals = lib_import_timeline(&s->w, s->to_vulkan);
+    s->waits = lib_import_timeline(&s->w, s->to_cuda);
+    raw_vk_buffer_create(vk, SWEEP_BYTES, RAW_VK_HOST, &s->written);
+    raw_vk_buffer_create(vk, SWEEP_BYTES, RAW_VK_HOST, &s->read);
+    raw_vk_buffer_create(vk, (VkDeviceSize)SWEEP_TEXELS * 16, RAW_VK_HOST, &s->fetched);
+    s->expected = malloc((size_t)SWEEP_TEXELS * 16);
+    s->found = malloc((size_t)SWEEP_TEXELS * 16);
+    REQUIRE(s->expected != NULL && s->found != NULL);
+    sweep_open_fetch(s);
+    sweep_report_machine(s);
+}
+
+void sweep_close(sweep *s)
+{
+    const raw_cuda *cu = s->w.cu;
+    raw_vk *vk = &s->w.vk;
+    lib_finish(&s->w, s->stream);
+    raw_vk_idle(vk);
+    sweep_close_fetch(s);
+    free(s->expected);
+    free(s->found);
+    raw_vk_buffer_destroy(vk, &s->written);
+    raw_vk_buffer_destroy(vk, &s->read);
+    raw_vk_buffer_destroy(vk, &s->fetched);
+    culv_semaphore_destroy(&s->signals);
+    culv_semaphore_destroy(&s->waits);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->MemFree(s->device));
+    CU_OK(cu->ModuleUnload(s->surfaces));
+    CU_OK(cu->ModuleUnload(s->textures));
+    lib_leave(&s->w, before);
+    lib_stream_destroy(&s->w, s->stream);
+    raw_vk_timeline_destroy(vk, s->to_vulkan);
+    raw_vk_timeline_destroy(vk, s->to_cuda);
+    lib_close_culvert(&s->w);
+    raw_vk_close(vk);
+    raw_cuda_require_empty(cu);
+}
+
+void sweep_submit(sweep *s, VkCommandBuffer commands)
+{
+    raw_vk_submit(&s->w.vk, commands,
+                  &(raw_vk_job){.wait = s->to_vulkan,
+                                .wait_value = s->vulkan_value,
+                                .signal = s->to_cuda,
+                                .signal_value = ++s->cuda_value});
+}
+
+void sweep_cuda_begin(sweep *s)
+{
+    LIB_OK(culv_semaphore_wait(s->waits, s->stream, s->cuda_value));
+}
+
+void sweep_cuda_end(sweep *s)
+{
+    LIB_OK(culv_semaphore_signal(s->signals, s->stream, ++s->vulkan_value));
+    lib_finish(&s->w, s->stream);
+}

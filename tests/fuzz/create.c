@@ -1,0 +1,219 @@
+/* The gate against a real Vulkan driver: what it lets through can be made, what it refuses it refuses everywhere alike,
+ * and what Vulkan refuses it refuses too, before the driver is asked to make it. SPDX-License-Identifier: MIT */
+#include "fuzz.h"
+
+#include <culvert/vulkan_fallback.h>
+
+void fuzz_target_open(void)
+{
+    fuzz_open_vulkan();
+}
+
+/* A struct that is in the way of the comparison: the gate looks for it, making refuses it. */
+static bool has_external(const void *chain)
+{
+    return fuzz_chain_find(chain, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO) != NULL ||
+           fuzz_chain_find(chain, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) != NULL;
+}
+
+/* A refusal of the one that is not the other's. */
+static void compare(culv_result checked, const culv_error *refusal, culv_result made)
+{
+    if (fuzz_injected()) return;
+    if (checked != CULV_OK) {
+        FUZZ_REQUIRE(made == checked && fuzz_error.reason == refusal->reason,
+                     "checked: %s (%s), made: %s (%s)", culv_result_name(checked), refusal->message,
+                     culv_result_name(made), made != CULV_OK ? fuzz_error.message : "");
+        return;
+    }
+    /* Memory may run out all the same. */
+    FUZZ_REQUIRE(made == CULV_OK || made == CULV_ERROR_OUT_OF_MEMORY, "checked: OK, made: %s (%s)",
+                 culv_result_name(made), fuzz_error.message);
+}
+
+/* Vulkan's own answer about an image that the gate let through. */
+static void ask_vulkan(const VkImageCreateInfo *i)
+{
+    VkPhysicalDeviceExternalImageFormatInfo external = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkPhysicalDeviceImageFormatInfo2 query = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+                                              .pNext = &external,
+                                              .format = i->format,
+                                              .type = i->imageType,
+                                              .tiling = i->tiling,
+                                              .usage = i->usage,
+                                              .flags = i->flags};
+    VkExternalImageFormatProperties shared = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
+    VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
+                                       .pNext = &shared};
+    FUZZ_REQUIRE(vkGetPhysicalDeviceImageFormatProperties2(fuzz.physical, &query, &answer) == VK_SUCCESS,
+                 "Vulkan has no such image");
+    const VkImageFormatProperties *most = &answer.imageFormatProperties;
+    FUZZ_REQUIRE(shared.externalMemoryProperties.externalMemoryFeatures &
+                     VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT,
+                 "Vulkan does not export it");
+    FUZZ_REQUIRE(i->extent.width <= most->maxExtent.width && i->extent.height <= most->maxExtent.height &&
+                     i->extent.depth <= most->maxExtent.depth && i->mipLevels <= most->maxMipLevels &&
+                     i->arrayLayers <= most->maxArrayLayers,
+                 "it is larger than Vulkan's");
+}
+
+/* What is not shared is in no file, so nothing keeps a large one from being had: only small ones are tried. */
+static uint32_t read_fallback(fuzz_reader *r, double bytes)
+{
+    return fuzz_rarely(r, 3) && bytes < (double)FUZZ_MOST_MEMORY / 4 ? fuzz_enum(r, 4) : 0;
+}
+
+static void begin_commands(void)
+{
+    const VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    FUZZ_REQUIRE(vkBeginCommandBuffer(fuzz.commands, &info) == VK_SUCCESS, "vkBeginCommandBuffer");
+}
+
+/* There and back; nothing is to be waited for. */
+static void copy_image(fuzz_reader *r, culv_vk_image *made)
+{
+    culv_image *cuda = culv_vk_image_cuda(made);
+    culv_linear *out = fuzz_box_out(r, sizeof *out);
+    VkImageLayout layout = (VkImageLayout)fuzz_enum(r, 9);
+    begin_commands();
+    (void)FUZZ_CALL(culv_image_push(cuda, fuzz.stream));
+    (void)FUZZ_CALL(culv_vk_image_record_push(made, fuzz.commands, layout));
+    (void)FUZZ_CALL(culv_vk_image_record_pull(made, fuzz.commands, layout));
+    (void)FUZZ_CALL(culv_image_pull(cuda, fuzz.stream));
+    FUZZ_REQUIRE(vkEndCommandBuffer(fuzz.commands) == VK_SUCCESS, "vkEndCommandBuffer");
+    if (FUZZ_CALL(culv_image_linear(cuda, fuzz_value32(r, 0), fuzz_value32(r, 0), out)) != CULV_OK)
+        fuzz_require_untouched(out);
+    else if (fuzz_box_whole(out))
+        FUZZ_REQUIRE(out->pointer != 0 && out->size != 0 && out->row_pitch != 0 &&
+                         out->slice_pitch >= out->row_pitch && out->size >= out->slice_pitch,
+                     "%llu bytes", (unsigned long long)out->size);
+    fuzz_unbox(out);
+}
+
+static void copy_buffer(culv_vk_buffer *made)
+{
+    culv_buffer *cuda = culv_vk_buffer_cuda(made);
+    begin_commands();
+    (void)FUZZ_CALL(culv_buffer_push(cuda, fuzz.stream));
+    (void)FUZZ_CALL(culv_vk_buffer_record_push(made, fuzz.commands));
+    (void)FUZZ_CALL(culv_vk_buffer_record_pull(made, fuzz.commands));
+    (void)FUZZ_CALL(culv_buffer_pull(cuda, fuzz.stream));
+    FUZZ_REQUIRE(vkEndCommandBuffer(fuzz.commands) == VK_SUCCESS, "vkEndCommandBuffer");
+}
+
+static void image(fuzz_reader *r)
+{
+    fuzz_chain chain = {.count = 0};
+    VkImageCreateInfo info;
+    fuzz_image_info(r, &chain, &info);
+    culv_vk_check_desc ask = culv_vk_check_desc_init();
+    ask.texels = (culv_texels)fuzz_enum(r, 2);
+    ask.no_surfaces = fuzz_flag(r);
+    ask.memory_properties = fuzz_bits(r, 0);
+    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_result checked = FUZZ_CALL(culv_vk_check_image(fuzz.vk, &info, &ask, &sharing));
+    culv_error refusal = fuzz_error;
+    if (checked == CULV_OK) ask_vulkan(&info);
+    /* LINEAR ones are mapped, never made. */
+    bool comparable = !has_external(info.pNext) && info.tiling == VK_IMAGE_TILING_OPTIMAL;
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.texels = ask.texels;
+    d.no_surfaces = ask.no_surfaces;
+    d.memory_properties = ask.memory_properties;
+    d.fallback = read_fallback(r, 16.0 * info.extent.width * info.extent.height * info.extent.depth *
+                                      info.arrayLayers);
+    culv_vk_image *made = FUZZ_POISON(culv_vk_image);
+    fuzz_arm(r);
+    culv_result result = FUZZ_CALL(culv_vk_image_create(fuzz.vk, &d, &made));
+    fuzz_disarm();
+    if (comparable && d.fallback == 0) compare(checked, &refusal, result);
+    if (result == CULV_OK && culv_image_path(culv_vk_image_cuda(made)) != CULV_PATH_SHARED) {
+        FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
+        copy_image(r, made);
+        culv_vk_image_destroy(&made);
+    } else if (result == CULV_OK) {
+        VkMemoryRequirements needs;
+        vkGetImageMemoryRequirements(fuzz.vk_device, culv_vk_image_handle(made), &needs);
+        FUZZ_REQUIRE(!comparable || d.fallback != 0 || !sharing.requirements_known ||
+                         needs.size == sharing.requirements.size,
+                     "%llu bytes were foretold", (unsigned long long)sharing.requirements.size);
+        culv_image *cuda = culv_vk_image_cuda(made);
+        CUarray array = NULL;
+        CUsurfObject surface = 0;
+        uint32_t level = fuzz_value32(r, 0);
+        if (FUZZ_CALL(culv_image_array(cuda, level, &array)) == CULV_OK)
+            FUZZ_REQUIRE(array != NULL && level < info.mipLevels, "level %u", level);
+        if (FUZZ_CALL(culv_image_surface(cuda, level, &surface)) == CULV_OK)
+            FUZZ_REQUIRE(surface != 0 && !ask.no_surfaces, "surface of level %u", level);
+        culv_vk_image_destroy(&made);
+    } else
+        FUZZ_REQUIRE(made == FUZZ_POISON(culv_vk_image), "written after an error");
+    fuzz_chain_free(&chain);
+}
+
+/* Memory of the program's own, and a place in it: what is said to be there is there. */
+static void read_host(fuzz_reader *r, culv_vk_buffer_create_desc *d)
+{
+    static _Alignas(65536) uint8_t pages[4 * 65536];
+    uint64_t needed = d->create_info->size;
+    if (!fuzz_rarely(r, 4) || (needed > sizeof pages && needed < UINT64_C(1) << 48)) return;
+    d->host = 1;
+    uint64_t offset = fuzz_value(r, 0), size = fuzz_value(r, sizeof pages);
+    if (offset >= sizeof pages || fuzz_flag(r)) return;
+    if (size > sizeof pages - offset) size = sizeof pages - offset;
+    if (size == 0 && needed > sizeof pages - offset) return;
+    d->host_pointer = pages + offset;
+    d->host_size = size;
+}
+
+static void buffer(fuzz_reader *r)
+{
+    fuzz_chain chain = {.count = 0};
+    VkBufferCreateInfo info;
+    fuzz_buffer_info(r, &chain, &info);
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    d.memory_properties = fuzz_bits(r, 0);
+    d.fallback = read_fallback(r, (double)info.size);
+    read_host(r, &d);
+    culv_vk_check_desc ask = culv_vk_check_desc_init();
+    ask.memory_properties = d.memory_properties;
+    ask.host = d.host;
+    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_result checked = FUZZ_CALL(culv_vk_check_buffer(fuzz.vk, &info, &ask, &sharing));
+    culv_error refusal = fuzz_error;
+    culv_vk_buffer *made = FUZZ_POISON(culv_vk_buffer);
+    fuzz_arm(r);
+    culv_result result = FUZZ_CALL(culv_vk_buffer_create(fuzz.vk, &d, &made));
+    fuzz_disarm();
+    if (!has_external(info.pNext) && d.fallback == 0 && d.host_pointer == NULL)
+        compare(checked, &refusal, result);
+    if (result == CULV_OK && culv_buffer_path(culv_vk_buffer_cuda(made)) != CULV_PATH_SHARED) {
+        FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
+        copy_buffer(made);
+        culv_vk_buffer_destroy(&made);
+    } else if (result == CULV_OK) {
+        VkDeviceSize size = 0;
+        volatile uint8_t *host = culv_vk_buffer_host_pointer(made);
+        (void)culv_vk_buffer_memory(made, &size);
+        FUZZ_REQUIRE((host != NULL) == (d.host != 0), "host memory");
+        if (host != NULL) host[0] = host[info.size - 1] = 1;
+        FUZZ_REQUIRE(size >= info.size && culv_buffer_size(culv_vk_buffer_cuda(made)) == info.size,
+                     "%llu bytes", (unsigned long long)size);
+        culv_vk_buffer_destroy(&made);
+    } else
+        FUZZ_REQUIRE(made == FUZZ_POISON(culv_vk_buffer), "written after an error");
+    fuzz_chain_free(&chain);
+}
+
+void fuzz_target_run(fuzz_reader *r)
+{
+    for (int i = 0; i < 3 && (i == 0 || r->left > 0); i++)
+        if (fuzz_pick(r, 3) == 2)
+            buffer(r);
+        else
+            image(r);
+}

@@ -1,0 +1,216 @@
+/* culv_vk_memory_acquire(): one import a VkDeviceMemory, however many resources are in it.
+ * SPDX-License-Identifier: MIT */
+#include "library.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+enum { BYTES = 1 << 20 };
+
+static culv_vk_memory_desc desc_of(const raw_vk_buffer *buffer)
+{
+    culv_vk_memory_desc d = culv_vk_memory_desc_init();
+    d.memory = buffer->memory;
+    d.allocation_size = buffer->allocation_size;
+    return d;
+}
+
+static culv_memory *acquire(culv_vk *vk, const raw_vk_buffer *buffer)
+{
+    culv_vk_memory_desc d = desc_of(buffer);
+    culv_memory *memory = NULL;
+    LIB_OK(culv_vk_memory_acquire(vk, &d, &memory));
+    return memory;
+}
+
+static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
+{
+    culv_buffer_desc d = culv_buffer_desc_init();
+    culv_buffer *buffer = NULL;
+    d.offset = offset;
+    d.size = size;
+    LIB_OK(culv_buffer_map(memory, &d, &buffer));
+    return buffer;
+}
+
+/* As an allocator's user does: acquire, map, give the import up at once, for each of a dozen resources. */
+static void one_import(void)
+{
+    enum { RESOURCES = 12, SIZE = 4096 };
+    lib_world w;
+    raw_vk_buffer block;
+    culv_buffer *buffers[RESOURCES];
+    lib_open(&w);
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
+    culv_memory *first = acquire(w.attachment, &block);
+    const size_t fds = test_open_fds();
+    for (uint64_t i = 0; i < RESOURCES; i++) {
+        culv_memory *again = acquire(w.attachment, &block);
+        REQUIRE(again == first);
+        buffers[i] = map(again, i * 2 * SIZE, SIZE);
+        culv_memory_destroy(&again);
+        REQUIRE_EQ(culv_buffer_pointer(buffers[i]), culv_buffer_pointer(buffers[0]) + i * 2 * SIZE);
+    }
+    REQUIRE_EQ(test_open_fds(), fds);
+    lib_require_driver_counts(&w, 1, 1, 0);
+    /* A buffer alone keeps it findable. */
+    culv_memory *kept = first;
+    culv_memory_destroy(&first);
+    for (int i = 1; i < RESOURCES; i++)
+        culv_buffer_unmap(&buffers[i]);
+    culv_memory *again = acquire(w.attachment, &block);
+    REQUIRE(again == kept);
+    culv_memory_destroy(&again);
+    culv_buffer_unmap(&buffers[0]);
+    lib_settle(&w);
+    lib_require_driver_counts(&w, 0, 0, 0);
+    /* Then it is a new one. */
+    again = acquire(w.attachment, &block);
+    REQUIRE_EQ(lib_counts(&w).memories, 1);
+    culv_memory_destroy(&again);
+    raw_vk_buffer_destroy(&w.vk, &block);
+    lib_close(&w);
+}
+
+/* What was given up and waits for the GPU is not found: its VkDeviceMemory may be another by then. */
+static void deferred_is_not_found(void)
+{
+    lib_world w;
+    raw_vk_buffer block;
+    lib_open(&w);
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
+    CUstream stream = lib_stream(&w);
+    LIB_OK(culv_semaphore_wait(semaphore, stream, 1)); /* the stream stands still */
+    culv_memory *memory = acquire(w.attachment, &block);
+    culv_buffer *buffer = map(memory, 0, 4096);
+    culv_memory_destroy(&memory);
+    culv_buffer_unmap_after(&buffer, stream);
+    REQUIRE_EQ(lib_counts(&w).deferred, 1);
+    memory = acquire(w.attachment, &block);
+    REQUIRE_EQ(lib_counts(&w).memories, 2); /* the old one and the new one */
+    culv_memory_destroy(&memory);
+    raw_vk_timeline_signal(&w.vk, timeline, 1);
+    lib_finish(&w, stream);
+    lib_settle(&w);
+    REQUIRE_EQ(lib_counts(&w).memories, 0);
+    culv_semaphore_destroy(&semaphore);
+    lib_stream_destroy(&w, stream);
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    raw_vk_buffer_destroy(&w.vk, &block);
+    lib_close(&w);
+}
+
+/* Imports of culv_vk_memory_import(), and those of another attachment, are apart. */
+static void apart(void)
+{
+    lib_world w;
+    raw_vk_buffer block;
+    culv_vk *other = NULL;
+    lib_open(&w);
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
+    culv_vk_desc vd = lib_vk_desc(&w);
+    LIB_OK(culv_vk_attach(w.device, &vd, &other));
+    culv_memory *plain = lib_import(&w, &block);
+    culv_memory *a = acquire(w.attachment, &block);
+    culv_memory *b = acquire(other, &block);
+    REQUIRE(plain != a && a != b && plain != b);
+    REQUIRE_EQ(lib_counts(&w).memories, 3);
+    culv_vk_detach(&other);
+    /* A third attachment may lie where the second was: its imports are its own all the same. */
+    LIB_OK(culv_vk_attach(w.device, &vd, &other));
+    culv_memory *c = acquire(other, &block);
+    REQUIRE(c != b);
+    culv_vk_detach(&other);
+    culv_memory_destroy(&a);
+    culv_memory_destroy(&b);
+    culv_memory_destroy(&c);
+    culv_memory_destroy(&plain);
+    raw_vk_buffer_destroy(&w.vk, &block);
+    lib_close(&w);
+}
+
+static void refused(void)
+{
+    lib_world w;
+    raw_vk_buffer block;
+    culv_memory *memory = NULL;
+    lib_open(&w);
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
+    culv_memory *first = acquire(w.attachment, &block);
+    culv_vk_memory_desc d = desc_of(&block);
+    d.allocation_size -= 1;
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_SIZE);
+    LIB_SAYS("allocation_size");
+    d = desc_of(&block);
+    d.dedicated = VK_TRUE;
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEDICATED);
+    d = desc_of(&block);
+    d.buffer = block.buffer;
+    d.buffer_offset = block.allocation_size;
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_RANGE); /* found or not, what is said of the resource is checked */
+    d.memory = VK_NULL_HANDLE;
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(NULL, &d, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_memory_acquire(w.attachment, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(lib_counts(&w).memories, 1);
+    culv_memory_destroy(&first);
+    raw_vk_buffer_destroy(&w.vk, &block);
+    lib_close(&w);
+}
+
+typedef struct worker {
+    pthread_t thread;
+    lib_world *w;
+    const raw_vk_buffer *block;
+} worker;
+
+static void *work(void *user)
+{
+    worker *me = user;
+    for (int turn = 0; turn < 200; turn++) {
+        culv_memory *memory = acquire(me->w->attachment, me->block);
+        culv_buffer *buffer = map(memory, 256, 256);
+        culv_memory_destroy(&memory);
+        REQUIRE(culv_buffer_pointer(buffer) != 0);
+        culv_buffer_unmap(&buffer);
+    }
+    return NULL;
+}
+
+/* The last to give up and the next to acquire meet. */
+static void threads(void)
+{
+    enum { THREADS = 4 };
+    lib_world w;
+    raw_vk_buffer block;
+    worker workers[THREADS];
+    lib_open(&w);
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.w = &w, .block = &block};
+        REQUIRE_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
+    lib_settle(&w);
+    lib_require_driver_counts(&w, 0, 0, 0);
+    raw_vk_buffer_destroy(&w.vk, &block);
+    lib_close(&w);
+}
+
+static const test_case cases[] = {
+    {.name = "acquire.one_import", .run = one_import},
+    {.name = "acquire.deferred_is_not_found", .run = deferred_is_not_found},
+    {.name = "acquire.apart", .run = apart},
+    {.name = "acquire.refused", .run = refused},
+    {.name = "acquire.threads", .run = threads},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

@@ -1,0 +1,378 @@
+/* The barriers that Culvert hands out, recorded: every use of every kind of resource in both forms, CUDA's turn
+ * between, the use itself between acquire and release. lib_close() requires that validation and synchronization
+ * validation said nothing. SPDX-License-Identifier: MIT */
+#include "barriers_probe.h"
+#include "image_stage.h"
+
+#include <stdio.h>
+
+/* VK_REMAINING_... is 0 in a transfer. */
+typedef struct image_kind {
+    const char *name;
+    raw_vk_image_desc desc;
+    uint32_t base_level, levels, base_layer, layers; /* what changes hands */
+} image_kind;
+
+#define CUBE   VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT
+#define SLICED VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT
+
+static const image_kind kinds[] = {
+    {"1D", {.format = VK_FORMAT_R32_SFLOAT, .dimensions = 1, .width = 40}, 0, 0, 0, 0},
+    {"a level of a 1D array",
+     {.format = VK_FORMAT_R32_SFLOAT, .dimensions = 1, .width = 40, .levels = 4, .layers = 5},
+     2,
+     1,
+     3,
+     2},
+    {"2D", {.format = VK_FORMAT_R32_SFLOAT, .width = 33, .height = 17}, 0, 0, 0, 0},
+    {"the last levels of a 2D image",
+     {.format = VK_FORMAT_R32_SFLOAT, .width = 32, .height = 16, .levels = 6},
+     3,
+     0,
+     0,
+     0},
+    {"a level and layer of a 2D array",
+     {.format = VK_FORMAT_R32_SFLOAT, .width = 32, .height = 16, .levels = 3, .layers = 7},
+     1,
+     1,
+     4,
+     1},
+    {"the last layers of a 2D array",
+     {.format = VK_FORMAT_R32_SFLOAT, .width = 32, .height = 16, .layers = 7},
+     0,
+     0,
+     5,
+     0},
+    {"3D",
+     {.format = VK_FORMAT_R32_SFLOAT, .dimensions = 3, .width = 16, .height = 8, .depth = 8},
+     0,
+     0,
+     0,
+     0},
+    {"a level of a 3D image",
+     {.format = VK_FORMAT_R32_SFLOAT, .dimensions = 3, .width = 16, .height = 16, .depth = 16, .levels = 3},
+     1,
+     1,
+     0,
+     1},
+    {"3D that has 2D views",
+     {.format = VK_FORMAT_R32_SFLOAT,
+      .dimensions = 3,
+      .width = 8,
+      .height = 8,
+      .depth = 8,
+      .create_flags = SLICED},
+     0,
+     0,
+     0,
+     1},
+    {"cube",
+     {.format = VK_FORMAT_R32_SFLOAT, .width = 16, .height = 16, .layers = 6, .create_flags = CUBE},
+     0,
+     0,
+     0,
+     0},
+    {"a face of a cube array",
+     {.format = VK_FORMAT_R32_SFLOAT,
+      .width = 16,
+      .height = 16,
+      .levels = 2,
+      .layers = 18,
+      .create_flags = CUBE},
+     1,
+     1,
+     6 * 1 + 4,
+     1},
+    {"D16", {.format = VK_FORMAT_D16_UNORM, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"X8_D24", {.format = VK_FORMAT_X8_D24_UNORM_PACK32, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"D32", {.format = VK_FORMAT_D32_SFLOAT, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"a level and layer of a D32 array",
+     {.format = VK_FORMAT_D32_SFLOAT, .width = 32, .height = 16, .levels = 3, .layers = 4},
+     2,
+     1,
+     3,
+     1},
+    {"a face of a D32 cube",
+     {.format = VK_FORMAT_D32_SFLOAT, .width = 16, .height = 16, .layers = 6, .create_flags = CUBE},
+     0,
+     1,
+     5,
+     1},
+    {"S8", {.format = VK_FORMAT_S8_UINT, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"D16_S8", {.format = VK_FORMAT_D16_UNORM_S8_UINT, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"D24_S8", {.format = VK_FORMAT_D24_UNORM_S8_UINT, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"D32_S8 with levels",
+     {.format = VK_FORMAT_D32_SFLOAT_S8_UINT, .width = 16, .height = 16, .levels = 2, .layers = 2},
+     1,
+     0,
+     1,
+     0},
+    {"BC1", {.format = VK_FORMAT_BC1_RGBA_UNORM_BLOCK, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"BC7 with levels",
+     {.format = VK_FORMAT_BC7_UNORM_BLOCK, .width = 32, .height = 32, .levels = 3, .layers = 2},
+     1,
+     1,
+     1,
+     1},
+    {"two planes", {.format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"LINEAR",
+     {.format = VK_FORMAT_R32_SFLOAT, .width = 33, .height = 17, .flags = RAW_VK_LINEAR},
+     0,
+     0,
+     0,
+     0},
+};
+enum { KINDS = sizeof kinds / sizeof kinds[0], USES = CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1 };
+
+/* CUDA's turn: it waits for what Vulkan submitted and signals what Vulkan waits for next. */
+static void cudas_turn(stage *s)
+{
+    stage_cuda_begin(s);
+    stage_cuda_end(s);
+}
+
+/* As many of the usages as an exportable image can have here. */
+static bool choose_usage(stage *s, raw_vk_image_desc *d)
+{
+    const bool color = probe_aspects(d->format) == VK_IMAGE_ASPECT_COLOR_BIT;
+    const VkImageUsageFlags usages[] = {
+        color ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT : VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
+        VK_IMAGE_USAGE_SAMPLED_BIT, VK_IMAGE_USAGE_STORAGE_BIT, VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT};
+    if (d->format == VK_FORMAT_G8_B8R8_2PLANE_420_UNORM) /* sampled through conversions alone */
+        return raw_vk_image_supported(&s->w.vk, d);
+    for (size_t i = 0; i < sizeof usages / sizeof usages[0]; i++) {
+        if (d->dimensions == 3 && (i == 0 || i == 3)) continue; /* attachments are 2D views of theirs */
+        raw_vk_image_desc more = *d;
+        more.usage |= usages[i];
+        if (raw_vk_image_supported(&s->w.vk, &more)) *d = more;
+    }
+    return raw_vk_image_supported(&s->w.vk, d);
+}
+
+/* Validation does not see the layout transitions of releases, nor, of acquires, those from GENERAL to GENERAL (known
+ * and given up on later: Vulkan-ValidationLayers, issue 8940, pull request 8960), so that it takes an image for what
+ * Vulkan had it in before. A transition without owners tells it; the contents go. */
+static void tell_validation(stage *s, const culv_vk_image_transfer *t)
+{
+    culv_vk_image_transfer release = *t;
+    VkImageMemoryBarrier2 b;
+    release.discard = VK_TRUE;
+    LIB_OK(culv_vk_image_release_barrier2(&release, &b));
+    b.srcQueueFamilyIndex = b.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+    const VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .imageMemoryBarrierCount = 1, .pImageMemoryBarriers = &b};
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, t->queue_family);
+    vkCmdPipelineBarrier2(commands, &info);
+    release.discard = VK_FALSE;
+    release.use = CULV_VK_USE_ANY;
+    record_barrier(commands, &release, TO_CUDA, false);
+    stage_submit(s, commands, t->queue_family);
+}
+
+static void turn(stage *s, probe *p, const raw_vk_image *image, culv_vk_image_transfer *t, bool old_form)
+{
+    const VkImageSubresourceRange range = {0, t->base_mip_level, 1, t->base_array_layer, 1};
+    if (t->use == CULV_VK_USE_ANY || t->use == CULV_VK_USE_STORAGE_READ || t->use == CULV_VK_USE_STORAGE)
+        tell_validation(s, t);
+    cudas_turn(s);
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, t->queue_family);
+    record_barrier(commands, t, TO_VULKAN, old_form);
+    probe_image_use(p, commands, image, &range, t->use);
+    record_barrier(commands, t, TO_CUDA, old_form);
+    stage_submit(s, commands, t->queue_family);
+    probe_forget(p);
+}
+
+/* All uses on all queues, and how many there were. */
+static unsigned turns(stage *s, probe *p, const image_kind *kind, const raw_vk_image *image)
+{
+    unsigned count = 0;
+    culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.image = image->image;
+    t.format = kind->desc.format;
+    t.discard = VK_TRUE; /* a new image, all of it */
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    record_barrier(commands, &t, TO_CUDA, false);
+    stage_submit(s, commands, 0);
+    t.discard = VK_FALSE;
+    t.base_mip_level = kind->base_level;
+    t.level_count = kind->levels;
+    t.base_array_layer = kind->base_layer;
+    t.layer_count = kind->layers;
+    for (uint32_t queue = 0; queue < s->w.vk.queue_count; queue++) {
+        if (!stage_copies(s, queue)) continue;
+        t.queue_family = queue;
+        for (int use = 0; use < USES; use++) {
+            t.use = (culv_vk_use)use;
+            if (!probe_image_has(p, queue, image, t.use)) continue;
+            turn(s, p, image, &t, false);
+            turn(s, p, image, &t, true);
+            count++;
+        }
+    }
+    return count;
+}
+
+static void images(void)
+{
+    stage s;
+    probe p;
+    unsigned total = 0, made = 0;
+    stage_open(&s);
+    probe_open(&p, &s.w.vk);
+    for (int k = 0; k < KINDS; k++) {
+        raw_vk_image_desc d = kinds[k].desc;
+        raw_vk_image image;
+        d.flags |= RAW_VK_EXPORT | RAW_VK_UNTOUCHED;
+        if (!choose_usage(&s, &d)) d.flags |= RAW_VK_DEDICATED; /* DEDICATED_ONLY */
+        if (!choose_usage(&s, &d)) {
+            printf("no exportable image here: %s\n", kinds[k].name);
+            continue;
+        }
+        raw_vk_image_create(&s.w.vk, &d, &image);
+        const unsigned uses = turns(&s, &p, &kinds[k], &image);
+        printf("%s: %u uses in two forms\n", kinds[k].name, uses);
+        REQUIRE(uses >= 3); /* at least what copies have */
+        lib_finish(&s.w, s.stream);
+        raw_vk_image_destroy(&s.w.vk, &image);
+        total += uses;
+        made++;
+    }
+    printf("%u kinds of image, %u uses\n", made, total);
+    REQUIRE(made >= 12);
+    probe_close(&p);
+    stage_close(&s);
+}
+
+/* What the silence is worth: an acquire for another stage than the one that uses the image is heard. */
+static void validation_listens(void)
+{
+    stage s;
+    probe p;
+    raw_vk_image image;
+    stage_open(&s);
+    if (!s.w.vk.validation) SKIP("no validation layer");
+    probe_open(&p, &s.w.vk);
+    raw_vk_image_desc d = kinds[2].desc;
+    d.flags |= RAW_VK_EXPORT | RAW_VK_DEDICATED | RAW_VK_UNTOUCHED;
+    REQUIRE(choose_usage(&s, &d));
+    raw_vk_image_create(&s.w.vk, &d, &image);
+    culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.image = image.image;
+    t.use = CULV_VK_USE_SAMPLED;
+    tell_validation(&s, &t);
+    turn(&s, &p, &image, &t, false);
+    REQUIRE_EQ(s.w.vk.validation_messages, 0);
+    t.stage = VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT;
+    t.access = VK_ACCESS_2_INDIRECT_COMMAND_READ_BIT;
+    turn(&s, &p, &image, &t, false);
+    REQUIRE(s.w.vk.validation_messages > 0);
+    s.w.vk.validation_messages = 0;
+    lib_finish(&s.w, s.stream);
+    raw_vk_image_destroy(&s.w.vk, &image);
+    probe_close(&p);
+    stage_close(&s);
+}
+
+/* Buffers ------------------------------------------------------------------------------------------------- */
+
+static void record_buffer(VkCommandBuffer commands, const culv_vk_buffer_transfer *t, hand_over way,
+                          bool old_form)
+{
+    if (old_form) {
+        culv_vk_buffer_barrier b;
+        LIB_OK(way == TO_CUDA ? culv_vk_buffer_release_barrier(t, &b)
+                              : culv_vk_buffer_acquire_barrier(t, &b));
+        vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0, NULL);
+        return;
+    }
+    VkBufferMemoryBarrier2 b;
+    LIB_OK(way == TO_CUDA ? culv_vk_buffer_release_barrier2(t, &b) : culv_vk_buffer_acquire_barrier2(t, &b));
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .bufferMemoryBarrierCount = 1,
+                                   .pBufferMemoryBarriers = &b};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
+/* CUDA writes zeros, which are vertices, indices, texels and draws of nothing. */
+static void buffer_turn(stage *s, probe *p, const culv_vk_buffer_transfer *t, CUdeviceptr pointer,
+                        uint32_t queue, bool old_form)
+{
+    const raw_cuda *cu = s->w.cu;
+    stage_cuda_begin(s);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->MemsetD32Async(pointer, 0, PROBE_BUFFER_BYTES / 4, s->stream));
+    lib_leave(&s->w, before);
+    stage_cuda_end(s);
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, queue);
+    record_buffer(commands, t, TO_VULKAN, old_form);
+    probe_buffer_use(p, commands, t->buffer, t->use);
+    record_buffer(commands, t, TO_CUDA, old_form);
+    stage_submit(s, commands, queue);
+    probe_forget(p);
+}
+
+static void buffers_of(VkSharingMode sharing)
+{
+    stage s;
+    probe p;
+    uint32_t families[RAW_VK_MAX_QUEUES];
+    unsigned uses = 0;
+    stage_open(&s);
+    if (sharing == VK_SHARING_MODE_CONCURRENT && s.w.vk.queue_count < 2)
+        SKIP("one queue family: no CONCURRENT");
+    for (uint32_t i = 0; i < s.w.vk.queue_count; i++)
+        families[i] = i;
+    const bool concurrent = sharing == VK_SHARING_MODE_CONCURRENT;
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = PROBE_BUFFER_BYTES,
+                                     .usage = probe_buffer_usage(),
+                                     .sharingMode = sharing,
+                                     .queueFamilyIndexCount = concurrent ? s.w.vk.queue_count : 0,
+                                     .pQueueFamilyIndices = concurrent ? families : NULL};
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    culv_vk_buffer *made = NULL;
+    d.create_info = &info;
+    probe_open(&p, &s.w.vk);
+    LIB_OK(culv_vk_buffer_create(s.w.attachment, &d, &made));
+    const CUdeviceptr pointer = culv_buffer_pointer(culv_vk_buffer_cuda(made));
+    culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
+    t.buffer = culv_vk_buffer_handle(made);
+    for (uint32_t queue = 0; queue < s.w.vk.queue_count; queue++) {
+        if (!stage_copies(&s, queue)) continue;
+        for (int use = 0; use < USES; use++) {
+            t.use = (culv_vk_use)use;
+            if (!probe_buffer_has(&p, queue, t.use)) continue;
+            t.queue_family = concurrent ? VK_QUEUE_FAMILY_IGNORED : queue;
+            buffer_turn(&s, &p, &t, pointer, queue, false);
+            buffer_turn(&s, &p, &t, pointer, queue, true);
+            uses++;
+        }
+    }
+    printf("%u uses of buffers in two forms\n", uses);
+    REQUIRE(uses >= 10);
+    lib_finish(&s.w, s.stream);
+    culv_vk_buffer_destroy(&made);
+    probe_close(&p);
+    stage_close(&s);
+}
+
+static void buffers(void)
+{
+    buffers_of(VK_SHARING_MODE_EXCLUSIVE);
+}
+
+static void buffers_concurrent(void)
+{
+    buffers_of(VK_SHARING_MODE_CONCURRENT);
+}
+
+static const test_case cases[] = {
+    {.name = "recorded.images", .run = images},
+    {.name = "recorded.validation_listens", .run = validation_listens},
+    {.name = "recorded.buffers", .run = buffers},
+    {.name = "recorded.buffers_concurrent", .run = buffers_concurrent},
+    {.name = NULL},
+};
+extern const test_case barriers_data_cases[];
+const test_case *const test_suite_tables[] = {cases, barriers_data_cases, NULL};

@@ -1,0 +1,184 @@
+/* What Culvert's barriers refuse. SPDX-License-Identifier: MIT */
+#include "barriers.h"
+
+#include <string.h>
+
+extern const test_case barriers_refused_cases[];
+
+/* What only synchronization2 has is refused by the old form, and *out left alone; the new form takes it. The last
+ * stages have numbers that VkPipelineStageFlagBits might have had. */
+static void old_form(void)
+{
+    static const VkPipelineStageFlags2 stages[] = {STAGE(COPY),
+                                                   STAGE(RESOLVE),
+                                                   STAGE(BLIT),
+                                                   STAGE(CLEAR),
+                                                   STAGE(INDEX_INPUT),
+                                                   STAGE(VERTEX_ATTRIBUTE_INPUT),
+                                                   STAGE(PRE_RASTERIZATION_SHADERS),
+                                                   STAGE(COPY) | STAGE(VERTEX_INPUT),
+                                                   VK_PIPELINE_STAGE_2_VIDEO_DECODE_BIT_KHR,
+                                                   VK_PIPELINE_STAGE_2_OPTICAL_FLOW_BIT_NV,
+                                                   VK_PIPELINE_STAGE_2_MICROMAP_BUILD_BIT_EXT,
+                                                   UINT64_C(1) << 31};
+    static const VkAccessFlags2 accesses[] = {
+        ACCESS(SHADER_SAMPLED_READ), ACCESS(SHADER_STORAGE_READ), ACCESS(SHADER_STORAGE_WRITE),
+        ACCESS(SHADER_STORAGE_WRITE) | ACCESS(SHADER_READ), UINT64_C(1) << 28};
+    enum { STAGES = sizeof stages / sizeof stages[0], ALL = STAGES + sizeof accesses / sizeof accesses[0] };
+    culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
+    culv_vk_image_transfer it = culv_vk_image_transfer_init();
+    bt.buffer = some_buffer();
+    it.image = some_image();
+    for (int i = 0; i < ALL; i++) {
+        union {
+            culv_vk_buffer_barrier buffer;
+            culv_vk_image_barrier image;
+            unsigned char bytes[sizeof(culv_vk_image_barrier)];
+        } out;
+        VkBufferMemoryBarrier2 buffer2;
+        VkImageMemoryBarrier2 image2;
+        memset(&out, 0x66, sizeof out);
+        bt.stage = it.stage = i < STAGES ? stages[i] : 0;
+        bt.access = it.access = i < STAGES ? 0 : accesses[i - STAGES];
+        LIB_ERROR(culv_vk_buffer_release_barrier(&bt, &out.buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, &out.buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_image_release_barrier(&it, &out.image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_image_acquire_barrier(&it, &out.image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        for (size_t k = 0; k < sizeof out; k++)
+            REQUIRE_EQ(out.bytes[k], 0x66);
+        LIB_OK(culv_vk_buffer_release_barrier2(&bt, &buffer2));
+        LIB_OK(culv_vk_buffer_acquire_barrier2(&bt, &buffer2));
+        LIB_OK(culv_vk_image_release_barrier2(&it, &image2));
+        LIB_OK(culv_vk_image_acquire_barrier2(&it, &image2));
+    }
+    /* All that the old form has passes. */
+    static const VkPipelineStageFlags last_stage = VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR;
+    static const VkAccessFlags last_access = VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT;
+    culv_vk_buffer_barrier out;
+    for (uint64_t bit = 1; bit <= last_access; bit <<= 1) {
+        if (bit & (ACCESS(HOST_READ) | ACCESS(HOST_WRITE))) continue;
+        bt.stage = bit <= last_stage && bit != STAGE(HOST) ? bit : 0;
+        bt.access = bit;
+        LIB_OK(culv_vk_buffer_release_barrier(&bt, &out));
+        REQUIRE_EQ(out.src_stage, bt.stage != 0 ? bit : STAGE(ALL_COMMANDS));
+        REQUIRE_EQ(out.barrier.srcAccessMask, bit);
+    }
+}
+
+static void refuse_buffer(const culv_vk_buffer_transfer *t, culv_reason reason)
+{
+    fields b;
+    VkBuffer handle;
+    VkDeviceSize offset, size;
+    for (int n = 0; n < 4; n++)
+        LIB_ERROR(buffer_barrier(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b, &handle,
+                                 &offset, &size),
+                  CULV_ERROR_INVALID, reason);
+}
+
+static void refuse_image(const culv_vk_image_transfer *t, culv_reason reason)
+{
+    fields b;
+    VkImage handle;
+    VkImageLayout layouts[2];
+    VkImageSubresourceRange range;
+    for (int n = 0; n < 4; n++)
+        LIB_ERROR(image_barrier(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b, &handle,
+                                layouts, &range),
+                  CULV_ERROR_INVALID, reason);
+}
+
+/* What cannot be a range of any resource. */
+static void ranges(culv_vk_buffer_transfer bt, culv_vk_image_transfer it)
+{
+    VkBufferMemoryBarrier2 b;
+    VkImageMemoryBarrier2 i;
+    bt.offset = UINT64_C(0xfffffffffffffff0);
+    bt.size = 17;
+    refuse_buffer(&bt, CULV_REASON_RANGE);
+    bt.offset = 64;
+    bt.size = UINT64_MAX - 62; /* the caller's subtraction went below zero */
+    refuse_buffer(&bt, CULV_REASON_RANGE);
+    bt.size = VK_WHOLE_SIZE;
+    LIB_OK(culv_vk_buffer_release_barrier2(&bt, &b));
+    REQUIRE_EQ(b.size, VK_WHOLE_SIZE);
+    it.base_mip_level = 4;
+    it.level_count = UINT32_MAX - 2;
+    refuse_image(&it, CULV_REASON_RANGE);
+    LIB_SAYS("mip level");
+    it.level_count = VK_REMAINING_MIP_LEVELS;
+    it.base_array_layer = 6;
+    it.layer_count = UINT32_MAX - 3;
+    refuse_image(&it, CULV_REASON_RANGE);
+    LIB_SAYS("array layer");
+    it.layer_count = VK_REMAINING_ARRAY_LAYERS;
+    LIB_OK(culv_vk_image_release_barrier2(&it, &i));
+    REQUIRE_EQ(i.subresourceRange.levelCount, VK_REMAINING_MIP_LEVELS);
+    REQUIRE_EQ(i.subresourceRange.layerCount, VK_REMAINING_ARRAY_LAYERS);
+}
+
+static void refused(void)
+{
+    culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
+    culv_vk_image_transfer it = culv_vk_image_transfer_init();
+    refuse_buffer(NULL, CULV_REASON_NULL_ARGUMENT);
+    refuse_image(NULL, CULV_REASON_NULL_ARGUMENT);
+    refuse_buffer(&bt, CULV_REASON_NULL_ARGUMENT); /* no handle */
+    refuse_image(&it, CULV_REASON_NULL_ARGUMENT);
+    bt.buffer = some_buffer();
+    it.image = some_image();
+    LIB_ERROR(culv_vk_buffer_release_barrier2(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_acquire_barrier2(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_release_barrier(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_release_barrier2(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_acquire_barrier2(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_release_barrier(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_acquire_barrier(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    static const uint32_t families[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
+    for (int i = 0; i < 2; i++) {
+        bt.queue_family = it.queue_family = families[i];
+        refuse_buffer(&bt, CULV_REASON_VALUE);
+        refuse_image(&it, CULV_REASON_VALUE);
+    }
+    bt.queue_family = it.queue_family = 0;
+    static const int wrong[] = {CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1, -1, INT32_MIN,
+                                CULV_VK_USE_FORCE32};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        bt.use = it.use = (culv_vk_use)wrong[i];
+        refuse_buffer(&bt, CULV_REASON_VALUE);
+        refuse_image(&it, CULV_REASON_VALUE);
+    }
+    bt.use = it.use = CULV_VK_USE_ANY;
+    /* No transfer between queue families has the stage HOST (VUID-VkBufferMemoryBarrier2-srcStageMask-03851). */
+    static const struct {
+        VkPipelineStageFlags2 stage;
+        VkAccessFlags2 access;
+    } hosts[] = {{STAGE(HOST), 0},
+                 {STAGE(HOST) | STAGE(ALL_TRANSFER), ACCESS(TRANSFER_WRITE)},
+                 {0, ACCESS(HOST_READ)},
+                 {STAGE(HOST), ACCESS(HOST_WRITE)},
+                 {0, ACCESS(HOST_WRITE) | ACCESS(TRANSFER_WRITE)}};
+    for (size_t i = 0; i < sizeof hosts / sizeof hosts[0]; i++) {
+        bt.stage = it.stage = hosts[i].stage;
+        bt.access = it.access = hosts[i].access;
+        refuse_buffer(&bt, CULV_REASON_VALUE);
+        LIB_SAYS("HOST");
+        refuse_image(&it, CULV_REASON_VALUE);
+    }
+    bt.stage = it.stage = 0;
+    bt.access = it.access = 0;
+    ranges(bt, it);
+    static const size_t sizes[] = {0, sizeof(size_t), 65537, SIZE_MAX};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        bt.struct_size = it.struct_size = sizes[i];
+        refuse_buffer(&bt, CULV_REASON_STRUCT_SIZE);
+        refuse_image(&it, CULV_REASON_STRUCT_SIZE);
+    }
+}
+
+const test_case barriers_refused_cases[] = {
+    {.name = "barriers.old_form", .run = old_form},
+    {.name = "barriers.refused", .run = refused},
+    {.name = NULL},
+};

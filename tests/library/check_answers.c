@@ -1,0 +1,439 @@
+/* The gate and the drivers: what it asks, what it keeps, and answers that no machine at hand gives.
+ * SPDX-License-Identifier: MIT */
+#include "check_stage.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+static uint64_t cuda_calls(const lib_world *w)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (!w->cu->software) return 0;
+    w->cu->SoftCounts(&c);
+    return c.calls;
+}
+
+static void zero_counts(void)
+{
+    check_spy.sharing = check_spy.needs = check_spy.others = 0;
+}
+
+/* Asked twice: the second time no driver is. */
+static void asked_once(void)
+{
+    lib_world w;
+    lib_open(&w);
+    check_spy = (check_spying){0};
+    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    culv_vk_sharing first = culv_vk_sharing_init(), again = culv_vk_sharing_init();
+    REQUIRE(check_spy.others > 0 && check_spy.needs == 0);
+    zero_counts();
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &first));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1 && check_spy.saw_external);
+    zero_counts();
+    uint64_t calls = cuda_calls(&w);
+    for (int n = 0; n < 100; n++)
+        LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs + check_spy.others, 0);
+    REQUIRE_EQ(cuda_calls(&w), calls);
+    check_require_equal(&first, &again);
+
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &first));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1 && check_spy.saw_external);
+    zero_counts();
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &again));
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs + check_spy.others, 0);
+    check_require_equal(&first, &again);
+
+    /* Each input that an answer depends on is part of the question. */
+    buffer.size = 4097;
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &again));
+    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 1);
+    buffer.usage |= VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &again));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 2);
+    zero_counts();
+    image.extent.width = 65;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 1);
+    image.mipLevels = 2;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    image.arrayLayers = 2;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 3);
+    image.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    image.format = VK_FORMAT_R8G8B8A8_UINT;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    image.usage &= ~(VkImageUsageFlags)VK_IMAGE_USAGE_SAMPLED_BIT;
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &again));
+    REQUIRE(check_spy.sharing >= 3 && check_spy.needs == 6);
+
+    /* Refusals are kept as well. */
+    image.usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &again), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_NOT_EXPORTABLE);
+    zero_counts();
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &again), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("without DEPTH_STENCIL_ATTACHMENT");
+    REQUIRE_EQ(check_spy.sharing, 0);
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
+/* Making an image of a kind that was asked for asks the gate nothing anew. */
+static void shared_with_making(void)
+{
+    lib_with_option("--validation=off"); /* the layer asks for itself */
+    lib_world w;
+    lib_open(&w);
+    check_spy = (check_spying){0};
+    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    const VkImageCreateInfo info = check_image_info(VK_FORMAT_R32_SFLOAT, 64, 64);
+    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_image *made = NULL;
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    zero_counts();
+    LIB_OK(culv_vk_image_create(vk, &d, &made));
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+    culv_vk_image_destroy(&made);
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
+/* More questions than are kept: answers stay right, and the newest are kept. */
+static void more_than_fit(void)
+{
+    lib_world w;
+    lib_open(&w);
+    check_spy = (check_spying){0};
+    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_sharing s = culv_vk_sharing_init();
+    for (uint32_t n = 0; n < 300; n++) {
+        const VkBufferCreateInfo info = check_buffer_info(4096 + 64 * (n % 150));
+        LIB_OK(culv_vk_check_buffer(vk, &info, NULL, &s));
+        REQUIRE(s.requirements.size >= info.size && s.requirements.size < info.size + 65536);
+    }
+    zero_counts();
+    for (uint32_t n = 149; n >= 120; n--) {
+        const VkBufferCreateInfo info = check_buffer_info(4096 + 64 * n);
+        LIB_OK(culv_vk_check_buffer(vk, &info, NULL, &s));
+    }
+    REQUIRE_EQ(check_spy.needs, 0);
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
+/* What the caller's chain brings is handed on, and is part of the question or keeps the answer from being kept. */
+static void chains(void)
+{
+    lib_world w;
+    lib_open(&w);
+    check_spy = (check_spying){0};
+    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_sharing s = culv_vk_sharing_init();
+    VkFormat views[8] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB,  VK_FORMAT_R8G8B8A8_UINT,
+                         VK_FORMAT_R8G8B8A8_SINT,  VK_FORMAT_R8G8B8A8_SNORM, VK_FORMAT_R32_UINT,
+                         VK_FORMAT_R32_SINT,       VK_FORMAT_R32_SFLOAT};
+    VkImageFormatListCreateInfo list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+                                        .viewFormatCount = 2,
+                                        .pViewFormats = views};
+    VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    info.flags = VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT;
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE(!check_spy.saw_list && !check_spy.saw_stencil && !check_spy.saw_video);
+    info.pNext = &list;
+    zero_counts();
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1 && check_spy.saw_list);
+    list.viewFormatCount = 1;
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE_EQ(check_spy.needs, 2);
+    list.viewFormatCount = 2;
+    zero_counts();
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+    views[1] = VK_FORMAT_B8G8R8A8_UNORM;
+    LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+    REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1);
+    views[1] = VK_FORMAT_R8G8B8A8_SRGB;
+    list.viewFormatCount = 8; /* more than a question has room for */
+    for (unsigned n = 1; n <= 2; n++) {
+        zero_counts();
+        LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+        REQUIRE(check_spy.sharing >= 1 && check_spy.needs == 1);
+    }
+    /* Each struct once. */
+    VkImageFormatListCreateInfo second = list;
+    second.pNext = &list;
+    info.pNext = &second;
+    zero_counts();
+    LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("sType-unique");
+    REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+
+    VkImageStencilUsageCreateInfo stencil = {.sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+                                             .stencilUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    info = check_image_info(VK_FORMAT_D32_SFLOAT, 64, 64);
+    info.pNext = &stencil;
+    culv_result r = culv_vk_check_image(vk, &info, NULL, &s);
+    REQUIRE(check_spy.saw_stencil);
+    if (r == CULV_OK) {
+        zero_counts();
+        LIB_OK(culv_vk_check_image(vk, &info, NULL, &s));
+        REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
+    }
+
+    /* A struct of buffers that the gate has no words for. */
+    const VkBufferOpaqueCaptureAddressCreateInfo address = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO};
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    buffer.pNext = &address;
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+    zero_counts();
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+    REQUIRE(check_spy.sharing == 0 && check_spy.needs == 1);
+    const VkExternalMemoryBufferCreateInfo inner = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalMemoryBufferCreateInfo outer = inner;
+    outer.pNext = &inner;
+    buffer.pNext = &outer;
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("sType-unique");
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
+/* Vulkan 1.1 and 1.2 have no requirements before the resource, unless by VK_KHR_maintenance4. */
+static void needs_unknown(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_sharing s = culv_vk_sharing_init();
+    const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    const VkBufferCreateInfo buffer = check_buffer_info(4096);
+    static const struct {
+        check_spying spy;
+        uint32_t version;
+        unsigned known;
+    } rows[] = {
+        {{.without_khr = true}, 0, 0}, /* 1.1: the core name is there, but not the caller's */
+        {{.without_khr = true}, VK_API_VERSION_1_2, 0},
+        {{0}, VK_API_VERSION_1_2, 1}, /* the extension */
+        {{.without_khr = true}, VK_API_VERSION_1_3, 1},
+        {{.without_core = true, .without_khr = true}, VK_API_VERSION_1_3, 0},
+        {{.tells_nothing = true}, VK_API_VERSION_1_3, 0},
+    };
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        culv_vk_check_desc d = culv_vk_check_desc_init();
+        check_spy = rows[n].spy;
+        culv_vk *vk = check_attach(&w, rows[n].version);
+        LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
+        REQUIRE_EQ(s.requirements_known, rows[n].known);
+        REQUIRE_EQ(s.memory_type_index == UINT32_MAX, !rows[n].known);
+        REQUIRE_EQ(s.requirements.size != 0, rows[n].known);
+        LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+        REQUIRE_EQ(s.requirements_known, rows[n].known);
+        REQUIRE_EQ(check_spy.needs != 0, rows[n].known || rows[n].spy.tells_nothing);
+        /* A memory type that no resource can have is one that this one has not. */
+        d.memory_properties = 1u << 30;
+        LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
+        culv_vk_detach(&vk);
+    }
+    lib_close(&w);
+}
+
+static void dedicated(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_sharing s = culv_vk_sharing_init();
+    const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    const VkBufferCreateInfo buffer = check_buffer_info(4096);
+    check_spy = (check_spying){.requires_dedicated = true, .prefers_dedicated = true};
+    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
+    REQUIRE(s.dedicated_required == 1 && s.dedicated_preferred == 1);
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+    REQUIRE(s.dedicated_required == 1 && s.dedicated_preferred == 1);
+    culv_vk_detach(&vk);
+    /* The external features say it where the requirements are not known. */
+    lib_lying = (lib_lies){.dedicated_only = true};
+    culv_vk_desc d = lib_vk_desc(&w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w.device, &d, &vk));
+    LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
+    REQUIRE_EQ(s.dedicated_required, 1);
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+    REQUIRE_EQ(s.dedicated_required, 1);
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
+/* A Vulkan without limits: then CUDA's own hold, and sums do not overflow. */
+static void limits(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_sharing s = culv_vk_sharing_init();
+    check_spy = (check_spying){.max_side = UINT32_MAX,
+                               .max_layers = UINT32_MAX,
+                               .max_resource_size = UINT64_MAX,
+                               .tells_nothing = true};
+    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    static const struct {
+        const char *kind;
+        VkImageType type;
+        VkImageCreateFlags flags;
+        uint32_t width, height, depth, layers;
+    } rows[] = {
+        {"maps 1D images", VK_IMAGE_TYPE_1D, 0, 1u << 18, 1, 1, 1},
+        {"maps 1D array images", VK_IMAGE_TYPE_1D, 0, 64, 1, 1, 1u << 18},
+        {"maps 2D images", VK_IMAGE_TYPE_2D, 0, 1u << 18, 64, 1, 1},
+        {"maps 2D images", VK_IMAGE_TYPE_2D, 0, 64, 1u << 18, 1, 1},
+        {"maps 2D array images", VK_IMAGE_TYPE_2D, 0, 64, 64, 1, 1u << 18},
+        {"maps 3D images", VK_IMAGE_TYPE_3D, 0, 64, 64, 1u << 18, 1},
+        {"maps cube images", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 1u << 18, 1u << 18, 1, 6},
+        {"maps cube array images", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 8, 8, 1, 6u << 18},
+    };
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, rows[n].width, rows[n].height);
+        info.imageType = rows[n].type;
+        info.flags = rows[n].flags;
+        info.extent.depth = rows[n].depth;
+        info.arrayLayers = rows[n].layers;
+        for (int surfaces = 0; surfaces < 2; surfaces++) {
+            culv_vk_check_desc d = culv_vk_check_desc_init();
+            d.no_surfaces = !surfaces;
+            LIB_ERROR(culv_vk_check_image(vk, &info, &d, &s), CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT);
+            LIB_SAYS(rows[n].kind);
+            printf("%s\n", culv_last_error_message());
+        }
+        uint64_t calls = cuda_calls(&w);
+        LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT);
+        REQUIRE_EQ(cuda_calls(&w), calls); /* the limits are kept */
+    }
+    /* A width that fits CUDA; the limits told are CUDA's. */
+    const VkImageCreateInfo small = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    LIB_OK(culv_vk_check_image(vk, &small, NULL, &s));
+    REQUIRE(s.max_extent.width < UINT32_MAX && s.max_extent.height < UINT32_MAX);
+    MEASURED("check.limits.2d", "%u x %u", s.max_extent.width, s.max_extent.height);
+    culv_vk_detach(&vk);
+
+    /* Bytes: 2^32-1 squared texels of 16 bytes are more than 64 bits have. */
+    check_spy.max_resource_size = UINT64_C(1) << 40;
+    vk = check_attach(&w, VK_API_VERSION_1_3);
+    VkImageCreateInfo huge = check_image_info(VK_FORMAT_R32G32B32A32_SFLOAT, UINT32_MAX, UINT32_MAX);
+    huge.arrayLayers = UINT32_MAX;
+    huge.mipLevels = 32;
+    LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_SAYS("18446744073709551615 bytes or more");
+    huge.imageType = VK_IMAGE_TYPE_3D;
+    huge.arrayLayers = 1;
+    huge.extent.depth = UINT32_MAX;
+    LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_SAYS("18446744073709551615 bytes or more");
+    huge.tiling = VK_IMAGE_TILING_LINEAR;
+    LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
+/* Sizes that a device says it has not. */
+static void sizes(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_sharing s = culv_vk_sharing_init();
+    check_spy = (check_spying){.max_buffer_size = 1 << 20, .heap_size = 1 << 18};
+    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    VkBufferCreateInfo buffer = check_buffer_info((1 << 20) + 1);
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_SAYS("1048577");
+    LIB_SAYS("1048576");
+    buffer.size = 1 << 19;
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_ERROR_OUT_OF_MEMORY,
+              CULV_REASON_DEVICE_MEMORY);
+    LIB_SAYS("heap");
+    culv_vk_buffer *made = NULL;
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &buffer;
+    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(vk, &d, &made), CULV_ERROR_OUT_OF_MEMORY,
+                CULV_REASON_DEVICE_MEMORY);
+    LIB_SAYS("VUID-vkAllocateMemory-pAllocateInfo-01713");
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 512, 512);
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &s), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
+    culv_vk_image *made_image = NULL;
+    culv_vk_image_create_desc di = culv_vk_image_create_desc_init();
+    di.create_info = &image;
+    LIB_REFUSES(culv_vk_image, made_image, culv_vk_image_create(vk, &di, &made_image),
+                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
+    LIB_SAYS("heap");
+    culv_vk_detach(&vk);
+    lib_close(&w);
+}
+
+typedef struct asker {
+    culv_vk *vk;
+    unsigned seed;
+    unsigned wrong;
+} asker;
+
+static void *ask(void *argument)
+{
+    asker *a = argument;
+    for (unsigned n = 0; n < 200; n++) {
+        culv_vk_sharing s = culv_vk_sharing_init();
+        uint32_t side = 1 + (n * 7 + a->seed) % 80;
+        const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, side, side);
+        const VkBufferCreateInfo buffer = check_buffer_info(side * 100u);
+        if (culv_vk_check_image(a->vk, &image, NULL, &s) != CULV_OK || s.image.width != side ||
+            s.requirements.size < (VkDeviceSize)side * side * 4)
+            a->wrong++;
+        if (culv_vk_check_buffer(a->vk, &buffer, NULL, &s) != CULV_OK || s.requirements.size < buffer.size)
+            a->wrong++;
+    }
+    return NULL;
+}
+
+/* From several threads at once, with more questions than are kept. */
+static void threads(void)
+{
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    asker askers[THREADS];
+    lib_world w;
+    lib_open(&w);
+    for (unsigned n = 0; n < THREADS; n++) {
+        askers[n] = (asker){.vk = w.attachment, .seed = n * 13};
+        REQUIRE_EQ(pthread_create(&thread[n], NULL, ask, &askers[n]), 0);
+    }
+    for (unsigned n = 0; n < THREADS; n++) {
+        REQUIRE_EQ(pthread_join(thread[n], NULL), 0);
+        REQUIRE_EQ(askers[n].wrong, 0);
+    }
+    lib_close(&w);
+}
+
+static const test_case cases[] = {
+    {.name = "answers.asked_once", .run = asked_once},
+    {.name = "answers.shared_with_making", .run = shared_with_making},
+    {.name = "answers.more_than_fit", .run = more_than_fit},
+    {.name = "answers.chains", .run = chains},
+    {.name = "answers.needs_unknown", .run = needs_unknown},
+    {.name = "answers.dedicated", .run = dedicated},
+    {.name = "answers.limits", .run = limits},
+    {.name = "answers.sizes", .run = sizes},
+    {.name = "answers.threads", .run = threads},
+    {.name = NULL},
+};
+extern const test_case check_kind_cases[], check_map_cases[], check_refusal_cases[], check_random_cases[];
+const test_case *const test_suite_tables[] = {
+    cases, check_kind_cases, check_map_cases, check_refusal_cases, check_random_cases, NULL};

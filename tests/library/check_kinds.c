@@ -1,0 +1,280 @@
+/* What the gate lets through: every kind of image and buffer, and each really is what was told of it.
+ * SPDX-License-Identifier: MIT */
+#include "check_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct kind {
+    const char *name;
+    VkImageType type;
+    VkImageCreateFlags flags;
+    uint32_t width, height, depth, levels, layers;
+    culv_image_type mapped;
+} kind;
+
+static const kind kinds[] = {
+    {"1D", VK_IMAGE_TYPE_1D, 0, 256, 1, 1, 9, 1, CULV_IMAGE_1D},
+    {"1D, odd", VK_IMAGE_TYPE_1D, 0, 253, 1, 1, 3, 1, CULV_IMAGE_1D},
+    {"1D array", VK_IMAGE_TYPE_1D, 0, 61, 1, 1, 6, 7, CULV_IMAGE_1D},
+    {"2D", VK_IMAGE_TYPE_2D, 0, 256, 128, 1, 1, 1, CULV_IMAGE_2D},
+    {"2D, one texel", VK_IMAGE_TYPE_2D, 0, 1, 1, 1, 1, 1, CULV_IMAGE_2D},
+    {"2D, high and odd", VK_IMAGE_TYPE_2D, 0, 3, 1021, 1, 10, 1, CULV_IMAGE_2D},
+    {"2D, odd, levels", VK_IMAGE_TYPE_2D, 0, 253, 127, 1, 8, 1, CULV_IMAGE_2D},
+    {"2D array", VK_IMAGE_TYPE_2D, 0, 33, 17, 1, 6, 5, CULV_IMAGE_2D},
+    {"2D array of six", VK_IMAGE_TYPE_2D, 0, 32, 32, 1, 1, 6, CULV_IMAGE_2D},
+    {"cube", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 64, 64, 1, 7, 6, CULV_IMAGE_CUBE},
+    {"cube, odd", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 31, 31, 1, 5, 6, CULV_IMAGE_CUBE},
+    {"cube array", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 16, 16, 1, 2, 12, CULV_IMAGE_CUBE},
+    {"3D", VK_IMAGE_TYPE_3D, 0, 31, 17, 9, 5, 1, CULV_IMAGE_3D},
+    {"3D, deep", VK_IMAGE_TYPE_3D, 0, 4, 4, 63, 6, 1, CULV_IMAGE_3D},
+    {"2D, mutable", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT, 64, 64, 1, 1, 1, CULV_IMAGE_2D},
+    {"2D, views of other usages", VK_IMAGE_TYPE_2D,
+     VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT, 64, 64, 1, 1, 1, CULV_IMAGE_2D},
+    {"2D, aliasing", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_ALIAS_BIT, 64, 64, 1, 1, 1, CULV_IMAGE_2D},
+};
+
+static VkImageCreateInfo info_of(const kind *k, VkFormat format)
+{
+    VkImageCreateInfo info = check_image_info(format, k->width, k->height);
+    info.flags = k->flags;
+    info.imageType = k->type;
+    info.extent.depth = k->depth;
+    info.mipLevels = k->levels;
+    info.arrayLayers = k->layers;
+    return info;
+}
+
+static uint32_t most_levels(const kind *k)
+{
+    uint32_t most = 1;
+    while ((k->width | k->height | k->depth) >> most != 0)
+        most++;
+    return most;
+}
+
+static void all_kinds(void)
+{
+    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT, VK_FORMAT_R16G16_UINT,
+                                       VK_FORMAT_R32G32B32A32_SFLOAT};
+    lib_world w;
+    lib_open(&w);
+    for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; n++)
+        for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
+            const VkImageCreateInfo info = info_of(&kinds[n], formats[f]);
+            culv_vk_sharing s;
+            printf("%s, format %d\n", kinds[n].name, (int)formats[f]);
+            LIB_OK(check_image_agrees(&w, &info, NULL, &s));
+            REQUIRE_EQ(s.image.type, kinds[n].mapped);
+            REQUIRE_EQ(s.image.array_layers, kinds[n].layers);
+            REQUIRE_EQ(s.max_mip_levels, most_levels(&kinds[n]));
+        }
+    REQUIRE_EQ(lib_counts(&w).created, 0);
+    lib_close(&w);
+}
+
+/* What a usage means for CUDA, and what the caller chooses. */
+static void all_usages(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_sharing s;
+    VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    LIB_OK(check_image_agrees(&w, &info, NULL, &s));
+    REQUIRE(s.image.attachment == 0 && s.image.video == 0 && s.image.no_surfaces == 0);
+    REQUIRE_EQ(s.image.texels, CULV_TEXELS_STORED);
+    info.usage |= VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
+                  VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT;
+    LIB_OK(check_image_agrees(&w, &info, NULL, &s));
+    REQUIRE_EQ(s.image.attachment, 1);
+    culv_vk_check_desc d = culv_vk_check_desc_init();
+    d.no_surfaces = VK_TRUE;
+    d.handle_type = CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(check_image_agrees(&w, &info, &d, &s));
+    REQUIRE_EQ(s.image.no_surfaces, 1);
+    d.texels = CULV_TEXELS_NORMALIZED;
+    if (check_image_agrees(&w, &info, &d, &s) == CULV_OK)
+        REQUIRE_EQ(s.image.texels, CULV_TEXELS_NORMALIZED);
+    else
+        REQUIRE(!w.cu->software); /* an older driver than CUDA 11.5 */
+    lib_close(&w);
+}
+
+/* Formats of every sort: those that this Vulkan exports are made, the others refused by both. */
+static void formats_of_every_sort(void)
+{
+    static const VkFormat formats[] = {
+        VK_FORMAT_R8_UINT,
+        VK_FORMAT_R8G8_SNORM,
+        VK_FORMAT_R16_SFLOAT,
+        VK_FORMAT_R16G16B16A16_UNORM,
+        VK_FORMAT_R32G32_SINT,
+        VK_FORMAT_B8G8R8A8_SRGB,
+        VK_FORMAT_R8G8B8A8_SRGB,
+        VK_FORMAT_R64_UINT,
+        VK_FORMAT_R5G6B5_UNORM_PACK16,
+        VK_FORMAT_A2B10G10R10_UNORM_PACK32,
+        VK_FORMAT_B10G11R11_UFLOAT_PACK32,
+        VK_FORMAT_E5B9G9R9_UFLOAT_PACK32,
+        VK_FORMAT_D16_UNORM,
+        VK_FORMAT_D32_SFLOAT,
+        VK_FORMAT_S8_UINT,
+        VK_FORMAT_D24_UNORM_S8_UINT,
+        VK_FORMAT_R8G8B8_UNORM,
+        VK_FORMAT_R32G32B32_SFLOAT,
+        VK_FORMAT_BC1_RGBA_UNORM_BLOCK,
+        VK_FORMAT_BC7_SRGB_BLOCK,
+        VK_FORMAT_ASTC_4x4_UNORM_BLOCK,
+        VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+        VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM,
+        VK_FORMAT_G8B8G8R8_422_UNORM,
+    };
+    lib_world w;
+    unsigned made = 0;
+    lib_open(&w);
+    for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++) {
+        const VkImageCreateInfo info = check_image_info(formats[n], 64, 32);
+        culv_vk_sharing s;
+        bool accepted = check_image_agrees(&w, &info, NULL, &s) == CULV_OK;
+        printf("%3d: %s\n", (int)formats[n], accepted ? "shared" : culv_last_error_message());
+        made += accepted;
+    }
+    REQUIRE(made >= 8);
+    lib_close(&w);
+}
+
+/* LINEAR images are rows of bytes for CUDA, in whatever format Vulkan has them. */
+static void pitched(void)
+{
+    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT,
+                                       VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_R8G8B8_UNORM,
+                                       VK_FORMAT_B8G8R8A8_SRGB};
+    lib_world w;
+    unsigned shared = 0;
+    lib_open(&w);
+    for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++) {
+        VkImageCreateInfo info = check_image_info(formats[n], 61, 33);
+        culv_vk_sharing s;
+        info.tiling = VK_IMAGE_TILING_LINEAR;
+        info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+        culv_result r = check_image_agrees(&w, &info, NULL, &s);
+        printf("%3d: %s\n", (int)formats[n], r == CULV_OK ? "pitched" : culv_last_error_message());
+        if (r == CULV_OK) REQUIRE_EQ(s.access, CULV_VK_ACCESS_PITCHED);
+        shared += r == CULV_OK;
+        REQUIRE(r == CULV_OK || n > 0); /* Vulkan has RGBA8 as LINEAR everywhere */
+    }
+    MEASURED("check.linear", "%u of %zu formats as rows of bytes", shared,
+             sizeof formats / sizeof formats[0]);
+    lib_close(&w);
+}
+
+static void buffers(void)
+{
+    static const VkDeviceSize sizes[] = {1, 4, 4096, 70001, 16 << 20};
+    static const VkBufferUsageFlags usages[] = {
+        VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_VERTEX_BUFFER_BIT |
+            VK_BUFFER_USAGE_INDEX_BUFFER_BIT,
+        VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT | VK_BUFFER_USAGE_INDIRECT_BUFFER_BIT |
+            VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT | VK_BUFFER_USAGE_STORAGE_TEXEL_BUFFER_BIT,
+        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+    lib_world w;
+    lib_open(&w);
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++)
+        for (size_t u = 0; u < sizeof usages / sizeof usages[0]; u++) {
+            VkBufferCreateInfo info = check_buffer_info(sizes[n]);
+            culv_vk_sharing s;
+            info.usage = usages[u];
+            LIB_OK(check_buffer_agrees(&w, &info, NULL, &s));
+            REQUIRE(s.requirements.size >= sizes[n]);
+        }
+    REQUIRE_EQ(lib_counts(&w).created, 0);
+    lib_close(&w);
+}
+
+/* Two families and more may share: the gate knows how many there are. */
+static void concurrent(void)
+{
+    static const uint32_t families[] = {1, 0};
+    lib_world w;
+    lib_open(&w);
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    culv_vk_sharing s = culv_vk_sharing_init();
+    image.sharingMode = buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 2;
+    image.pQueueFamilyIndices = buffer.pQueueFamilyIndices = families;
+    if (w.vk.queue_count >= 2) {
+        LIB_OK(check_image_agrees(&w, &image, NULL, &s));
+        LIB_OK(check_buffer_agrees(&w, &buffer, NULL, &s));
+    } else { /* a device that says to have more than it has is asked no further */
+        check_spy = (check_spying){.families = 2, .without_core = true, .without_khr = true};
+        culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+        LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
+        LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
+        culv_vk_detach(&vk);
+    }
+    lib_close(&w);
+}
+
+/* The chain may name the external memory already; then all of its types go with the one that is asked for. */
+static void named_in_the_chain(void)
+{
+    lib_world w;
+    lib_open(&w);
+    VkExternalMemoryImageCreateInfo of_image = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+                                                .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalMemoryBufferCreateInfo of_buffer = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    culv_vk_sharing with = culv_vk_sharing_init(), without = culv_vk_sharing_init();
+    LIB_OK(culv_vk_check_image(w.attachment, &image, NULL, &without));
+    image.pNext = &of_image;
+    LIB_OK(culv_vk_check_image(w.attachment, &image, NULL, &with));
+    check_require_equal(&with, &without);
+    LIB_OK(culv_vk_check_buffer(w.attachment, &buffer, NULL, &without));
+    buffer.pNext = &of_buffer;
+    LIB_OK(culv_vk_check_buffer(w.attachment, &buffer, NULL, &with));
+    check_require_equal(&with, &without);
+
+    of_image.handleTypes = of_buffer.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    LIB_ERROR(culv_vk_check_image(w.attachment, &image, NULL, &with), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("handleTypes");
+    LIB_ERROR(culv_vk_check_buffer(w.attachment, &buffer, NULL, &with), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("OPAQUE_FD");
+    of_image.handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    of_buffer.handleTypes |= VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    LIB_ERROR(culv_vk_check_image(w.attachment, &image, NULL, &with), CULV_ERROR_INVALID,
+              CULV_REASON_HANDLE_TYPE);
+    LIB_SAYS("compatibleHandleTypes");
+    LIB_ERROR(culv_vk_check_buffer(w.attachment, &buffer, NULL, &with), CULV_ERROR_INVALID,
+              CULV_REASON_HANDLE_TYPE);
+
+    /* Where a driver says that dma-bufs go with opaque fds, both may be named. */
+    check_spy = (check_spying){.compatible_with_dma_buf = true, .tells_nothing = true};
+    culv_vk *other = check_attach(&w, VK_API_VERSION_1_3);
+    of_image.handleTypes = of_buffer.handleTypes =
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT | VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+    if (w.cu->software) { /* the twin's Vulkan knows the type, others may not */
+        LIB_OK(culv_vk_check_image(other, &image, NULL, &with));
+        LIB_OK(culv_vk_check_buffer(other, &buffer, NULL, &with));
+    }
+    culv_vk_detach(&other);
+    lib_close(&w);
+}
+
+extern const test_case check_kind_cases[];
+const test_case check_kind_cases[] = {
+    {.name = "kinds.all", .run = all_kinds},
+    {.name = "kinds.usages", .run = all_usages},
+    {.name = "kinds.formats", .run = formats_of_every_sort},
+    {.name = "kinds.pitched", .run = pitched},
+    {.name = "kinds.buffers", .run = buffers},
+    {.name = "kinds.concurrent", .run = concurrent},
+    {.name = "kinds.named_in_the_chain", .run = named_in_the_chain},
+    {.name = NULL},
+};

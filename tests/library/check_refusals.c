@@ -1,0 +1,460 @@
+/* What the gate refuses: each its class, its reason, the field and what to do; making it says the same.
+ * SPDX-License-Identifier: MIT */
+#include "check_stage.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A 32-bit field of a plan and what it is set to; a size of 64 bits by its lower half. */
+typedef struct change {
+    size_t at;
+    uint32_t value;
+    bool given;
+} change;
+
+#define IMAGE(field, to)                                                                                     \
+    {                                                                                                        \
+        offsetof(VkImageCreateInfo, field), (uint32_t)(to), true                                             \
+    }
+#define BUFFER(field, to)                                                                                    \
+    {                                                                                                        \
+        offsetof(VkBufferCreateInfo, field), (uint32_t)(to), true                                            \
+    }
+
+typedef struct refusal {
+    culv_result result;
+    culv_reason reason;
+    const char *words[3];
+    change changes[4];
+} refusal;
+
+static void apply(const refusal *r, void *info)
+{
+    for (size_t i = 0; i < sizeof r->changes / sizeof r->changes[0] && r->changes[i].given; i++)
+        memcpy((char *)info + r->changes[i].at, &r->changes[i].value, sizeof r->changes[i].value);
+}
+
+static void require_refusal(const refusal *r, culv_result actual)
+{
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    printf("%s\n", e.message);
+    size_t count = 0;
+    while (count < 3 && r->words[count] != NULL)
+        count++;
+    check_refused(__FILE__, __LINE__, actual, r->result, r->reason, r->words, count);
+}
+
+#define INVALID     CULV_ERROR_INVALID
+#define UNSUPPORTED CULV_ERROR_UNSUPPORTED
+#define WHY(name)   CULV_REASON_##name
+
+/* Of a 2D image of 64 x 64 R8G8B8A8 texels. */
+static const refusal images[] = {
+    {INVALID, WHY(VALUE), {"sType", "12, not"}, {IMAGE(sType, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)}},
+    {INVALID,
+     WHY(TILING),
+     {"tiling", "OPTIMAL", "LINEAR"},
+     {IMAGE(tiling, VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "SPARSE_BINDING", "without"},
+     {IMAGE(flags, VK_IMAGE_CREATE_SPARSE_BINDING_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "SPARSE_RESIDENCY", "without"},
+     {IMAGE(flags, VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "SPARSE_ALIASED", "without"},
+     {IMAGE(flags, VK_IMAGE_CREATE_SPARSE_ALIASED_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "PROTECTED", "unprotected"},
+     {IMAGE(flags, VK_IMAGE_CREATE_PROTECTED_BIT)}},
+    {INVALID, WHY(USAGE), {"flags", "DISJOINT", "plane"}, {IMAGE(flags, VK_IMAGE_CREATE_DISJOINT_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "SPLIT_INSTANCE", "group"},
+     {IMAGE(flags, VK_IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "2D_ARRAY_COMPATIBLE", "layers"},
+     {IMAGE(flags, VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT), IMAGE(imageType, VK_IMAGE_TYPE_3D)}},
+    {INVALID, WHY(USAGE), {"flags", "2D_VIEW_COMPATIBLE"}, {IMAGE(flags, 0x20000), IMAGE(imageType, 2)}},
+    {INVALID, WHY(USAGE), {"flags", "CORNER_SAMPLED"}, {IMAGE(flags, VK_IMAGE_CREATE_CORNER_SAMPLED_BIT_NV)}},
+    {INVALID, WHY(USAGE), {"flags", "SUBSAMPLED"}, {IMAGE(flags, VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT)}},
+    {INVALID, WHY(USAGE), {"flags", "FRAGMENT_DENSITY"}, {IMAGE(flags, 0x8000)}},
+    {INVALID, WHY(USAGE), {"flags", "CAPTURE_REPLAY"}, {IMAGE(flags, 0x10000)}},
+    {INVALID, WHY(USAGE), {"flags", "SINGLE_SAMPLED"}, {IMAGE(flags, 0x40000)}},
+    {INVALID, WHY(USAGE), {"flags", "0x40000000", "not know"}, {IMAGE(flags, 0x40000000)}},
+    {INVALID, WHY(USAGE), {"samples is 4", "resolve"}, {IMAGE(samples, VK_SAMPLE_COUNT_4_BIT)}},
+    {INVALID, WHY(USAGE), {"samples is 0"}, {IMAGE(samples, 0)}},
+    {INVALID, WHY(USAGE), {"::usage is 0", "TRANSFER_SRC"}, {IMAGE(usage, 0)}},
+    {INVALID,
+     WHY(USAGE),
+     {"usage", "TRANSIENT_ATTACHMENT", "without"},
+     {IMAGE(usage, VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"::usage is 0x400001", "HOST_TRANSFER", "without"},
+     {IMAGE(usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | 0x400000)}},
+    {INVALID,
+     WHY(USAGE),
+     {"::usage is 0x80000001", "not know 0x80000000", "without"},
+     {IMAGE(usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT | 0x80000000u)}},
+    {INVALID,
+     WHY(USAGE),
+     {"::usage", "not know 0x100000 "},
+     {IMAGE(usage, VK_IMAGE_USAGE_SAMPLED_BIT | 0x100000)}}, /* SAMPLE_WEIGHT_QCOM */
+    {INVALID,
+     WHY(USAGE),
+     {"initialLayout", "UNDEFINED", "01443"},
+     {IMAGE(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED)}},
+    {INVALID, WHY(VALUE), {"sharingMode is 7", "EXCLUSIVE"}, {IMAGE(sharingMode, 7)}},
+    {INVALID, WHY(VALUE), {"CONCURRENT", "0 families"}, {IMAGE(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
+    {INVALID, WHY(VALUE), {"imageType is 3"}, {IMAGE(imageType, 3)}},
+    {INVALID, WHY(VALUE), {"imageType"}, {IMAGE(imageType, UINT32_MAX)}},
+    {INVALID, WHY(EXTENT), {"extent 0 x 64", "no side"}, {IMAGE(extent.width, 0)}},
+    {INVALID, WHY(EXTENT), {"extent 64 x 0", "no side"}, {IMAGE(extent.height, 0)}},
+    {INVALID, WHY(EXTENT), {"64 x 64 x 0", "no side"}, {IMAGE(extent.depth, 0)}},
+    {INVALID, WHY(EXTENT), {"arrayLayers 0", "1 or more"}, {IMAGE(arrayLayers, 0)}},
+    {INVALID, WHY(EXTENT), {"imageType 0", "height of 1"}, {IMAGE(imageType, VK_IMAGE_TYPE_1D)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"imageType 0", "depth"},
+     {IMAGE(imageType, VK_IMAGE_TYPE_1D), IMAGE(extent.height, 1), IMAGE(extent.depth, 2)}},
+    {INVALID, WHY(EXTENT), {"imageType 1", "depth", "arrayLayers"}, {IMAGE(extent.depth, 2)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"imageType 2", "one layer"},
+     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(arrayLayers, 2)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"CUBE_COMPATIBLE", "multiple of six", "arrayLayers 7"},
+     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 7)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"CUBE_COMPATIBLE", "arrayLayers 1,"},
+     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"CUBE_COMPATIBLE", "square"},
+     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 6), IMAGE(extent.width, 32)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"CUBE_COMPATIBLE", "2D"},
+     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 6), IMAGE(imageType, 0),
+      IMAGE(extent.height, 1)}},
+    {INVALID, WHY(EXTENT), {"extent is 4294967295 x 64", "up to"}, {IMAGE(extent.width, UINT32_MAX)}},
+    {INVALID, WHY(EXTENT), {"extent is 64 x 4294967295", "up to"}, {IMAGE(extent.height, UINT32_MAX)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"extent", "4294967295 x 4294967295 x 4294967295"},
+     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(extent.width, UINT32_MAX), IMAGE(extent.height, UINT32_MAX),
+      IMAGE(extent.depth, UINT32_MAX)}},
+    {INVALID, WHY(EXTENT), {"arrayLayers is 4294967295", "up to"}, {IMAGE(arrayLayers, UINT32_MAX)}},
+    {INVALID, WHY(EXTENT), {"mipLevels is 0", "1 to 7"}, {IMAGE(mipLevels, 0)}},
+    {INVALID, WHY(EXTENT), {"mipLevels is 8", "1 to 7"}, {IMAGE(mipLevels, 8)}},
+    {INVALID, WHY(EXTENT), {"mipLevels is 4294967295"}, {IMAGE(mipLevels, UINT32_MAX)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"extent is 63 x 64", "G8_B8R8_2PLANE_420_UNORM", "multiple of 2"},
+     {IMAGE(extent.width, 63), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"extent is 64 x 63", "multiple of 2"},
+     {IMAGE(extent.height, 63), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"G8_B8R8_2PLANE_420_UNORM", "arrayLayers 2", "an image for each layer"},
+     {IMAGE(arrayLayers, 2), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"mipLevels 2", "an image for each level"},
+     {IMAGE(mipLevels, 2), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"flags 0x10", "CUBE_COMPATIBLE", "create it without"},
+     {IMAGE(arrayLayers, 6), IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT),
+      IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"imageType 2", "VK_IMAGE_TYPE_2D"},
+     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"G8B8G8R8_422_UNORM", "arrayLayers 2", "an image for each layer"},
+     {IMAGE(arrayLayers, 2), IMAGE(format, VK_FORMAT_G8B8G8R8_422_UNORM)}},
+    {UNSUPPORTED, WHY(FORMAT), {"format is 0"}, {IMAGE(format, VK_FORMAT_UNDEFINED)}},
+    {UNSUPPORTED,
+     WHY(FORMAT),
+     {"format is 2147483647", "format_list.h"},
+     {IMAGE(format, VK_FORMAT_MAX_ENUM)}},
+    {UNSUPPORTED, WHY(FORMAT), {"format is R32G32B32_SFLOAT: "}, {IMAGE(format, VK_FORMAT_R32G32B32_SFLOAT)}},
+    {UNSUPPORTED,
+     WHY(FORMAT),
+     {"format is D24_UNORM_S8_UINT: "},
+     {IMAGE(format, VK_FORMAT_D24_UNORM_S8_UINT)}},
+    /* LINEAR, they have rows for each aspect, and no bytes a texel. */
+    {UNSUPPORTED,
+     WHY(FORMAT),
+     {"format is D32_SFLOAT_S8_UINT: ", "two images"},
+     {IMAGE(tiling, VK_IMAGE_TILING_LINEAR), IMAGE(format, VK_FORMAT_D32_SFLOAT_S8_UINT)}},
+    {UNSUPPORTED,
+     WHY(FORMAT),
+     {"format is D16_UNORM_S8_UINT: ", "two images"},
+     {IMAGE(tiling, VK_IMAGE_TILING_LINEAR), IMAGE(format, VK_FORMAT_D16_UNORM_S8_UINT)}},
+};
+
+static void of_images(void)
+{
+    lib_world w;
+    culv_vk_sharing s;
+    lib_open(&w);
+    for (size_t n = 0; n < sizeof images / sizeof images[0]; n++) {
+        VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+        apply(&images[n], &info);
+        require_refusal(&images[n], check_image_agrees(&w, &info, NULL, &s));
+    }
+    REQUIRE_EQ(lib_counts(&w).created, 0);
+    lib_close(&w);
+}
+
+static const refusal buffers[] = {
+    {INVALID, WHY(VALUE), {"sType", "14, not"}, {BUFFER(sType, VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)}},
+    {INVALID, WHY(SIZE), {"size is 0"}, {BUFFER(size, 0)}},
+    {INVALID, WHY(USAGE), {"usage is 0", "TRANSFER_SRC"}, {BUFFER(usage, 0)}},
+    {INVALID, WHY(USAGE), {"flags", "SPARSE_BINDING"}, {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_BINDING_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "SPARSE_RESIDENCY"},
+     {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT)}},
+    {INVALID, WHY(USAGE), {"flags", "SPARSE_ALIASED"}, {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_ALIASED_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "PROTECTED", "unprotected"},
+     {BUFFER(flags, VK_BUFFER_CREATE_PROTECTED_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "DEVICE_ADDRESS_CAPTURE_REPLAY"},
+     {BUFFER(flags, VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT)}},
+    {INVALID, WHY(USAGE), {"flags", "DESCRIPTOR_BUFFER_CAPTURE_REPLAY"}, {BUFFER(flags, 0x20)}},
+    {INVALID, WHY(USAGE), {"flags", "0x80000000", "not know"}, {BUFFER(flags, 0x80000000u)}},
+    {INVALID, WHY(VALUE), {"sharingMode is 2"}, {BUFFER(sharingMode, 2)}},
+    {INVALID, WHY(VALUE), {"CONCURRENT", "0 families"}, {BUFFER(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
+};
+
+static void of_buffers(void)
+{
+    lib_world w;
+    culv_vk_sharing s;
+    lib_open(&w);
+    for (size_t n = 0; n < sizeof buffers / sizeof buffers[0]; n++) {
+        VkBufferCreateInfo info = check_buffer_info(4096);
+        apply(&buffers[n], &info);
+        require_refusal(&buffers[n], check_buffer_agrees(&w, &info, NULL, &s));
+    }
+    VkBufferCreateInfo info = check_buffer_info(UINT64_MAX);
+    CHECK_REFUSED(check_buffer_agrees(&w, &info, NULL, &s), INVALID, SIZE, "maxBufferSize",
+                  "18446744073709551615");
+    lib_close(&w);
+}
+
+/* Each family once, and only families that there are. */
+static void families(void)
+{
+    lib_world w;
+    culv_vk_sharing s;
+    lib_open(&w);
+    uint32_t list[3] = {0, 0, 0};
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    image.sharingMode = buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
+    image.pQueueFamilyIndices = buffer.pQueueFamilyIndices = list;
+    image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 1;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "1 families", "EXCLUSIVE");
+    image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 2;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE,
+                  "pQueueFamilyIndices[1] is 0 once more");
+    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, NULL, &s), INVALID, VALUE,
+                  "pQueueFamilyIndices[1] is 0 once more");
+    list[1] = w.vk.queue_count;
+    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, NULL, &s), INVALID, VALUE, "pQueueFamilyIndices[1]");
+    list[1] = VK_QUEUE_FAMILY_EXTERNAL;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "4294967294", "CUDA is not one");
+    /* However many are said to be there, no more are read than there can be. */
+    list[1] = 0;
+    image.queueFamilyIndexCount = UINT32_MAX;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "once more");
+    lib_close(&w);
+}
+
+/* Of the pNext chain. */
+static void chains(void)
+{
+    lib_world w;
+    culv_vk_sharing s;
+    lib_open(&w);
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    const VkImageSwapchainCreateInfoKHR swapchain = {.sType =
+                                                         VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR};
+    const VkImageCompressionControlEXT fixed_rate = {.sType = VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT,
+                                                     .flags = VK_IMAGE_COMPRESSION_FIXED_RATE_DEFAULT_EXT};
+    const VkImageFormatListCreateInfo no_list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+                                                 .viewFormatCount = 1};
+    const VkImageStencilUsageCreateInfo no_stencil = {.sType =
+                                                          VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO};
+    const VkImageStencilUsageCreateInfo transient = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+        .stencilUsage =
+            VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT | VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
+    const VkImageStencilUsageCreateInfo unknown = {.sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+                                                   .stencilUsage = 0x80000000u};
+    const VkBaseInStructure usage2 = {.sType = (VkStructureType)1000470006};
+    image.pNext = &swapchain;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, USAGE, "VkImageSwapchainCreateInfoKHR",
+                  "own");
+    image.pNext = &fixed_rate;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, USAGE,
+                  "VkImageCompressionControlEXT::flags");
+    image.pNext = &no_list;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, NULL_ARGUMENT, "pViewFormats");
+    image.pNext = &no_stencil;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, USAGE, "stencilUsage is 0");
+    image.pNext = &transient;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, USAGE, "stencilUsage",
+                  "TRANSIENT_ATTACHMENT");
+    image.pNext = &unknown;
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, USAGE, "stencilUsage",
+                  "not know 0x80000000");
+    buffer.pNext = &usage2;
+    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, NULL, &s), INVALID, USAGE,
+                  "VkBufferUsageFlags2CreateInfo");
+    lib_close(&w);
+}
+
+/* Of what is asked besides. */
+static void descriptors(void)
+{
+    lib_world w;
+    culv_vk_sharing s = culv_vk_sharing_init();
+    lib_open(&w);
+    culv_vk *vk = w.attachment;
+    VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    VkBufferCreateInfo buffer = check_buffer_info(4096);
+    culv_vk_check_desc d = culv_vk_check_desc_init();
+    LIB_ERROR(culv_vk_check_image(NULL, &image, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_image(vk, NULL, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("create_info");
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_buffer(NULL, &buffer, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_buffer(vk, NULL, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 0;
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    d = culv_vk_check_desc_init();
+    s.struct_size = 0;
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    s.struct_size = sizeof s.struct_size + sizeof s.access + sizeof s.handle_types; /* an older version's */
+    LIB_OK(culv_vk_check_buffer(vk, &buffer, &d, &s));
+    REQUIRE_EQ(s.access, CULV_VK_ACCESS_POINTER);
+    REQUIRE_EQ(s.max_array_layers, 0);
+    REQUIRE_EQ(s.handle_type, 0);
+
+    d.label = "planned";
+    static const struct {
+        culv_handle_type type;
+        culv_result result;
+        const char *words;
+    } types[] = {{CULV_HANDLE_OPAQUE_WIN32, CULV_ERROR_UNSUPPORTED, "OPAQUE_WIN32"},
+                 {CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_ERROR_UNSUPPORTED, "OPAQUE_WIN32_KMT"},
+                 {(culv_handle_type)77, CULV_ERROR_INVALID, "handle_type is 77"}};
+    s = culv_vk_sharing_init();
+    for (size_t n = 0; n < sizeof types / sizeof types[0]; n++) {
+        d.handle_type = types[n].type;
+        LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), types[n].result, CULV_REASON_HANDLE_TYPE);
+        LIB_SAYS(types[n].words);
+        LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), types[n].result, CULV_REASON_HANDLE_TYPE);
+        LIB_SAYS("planned");
+    }
+    /* dma-bufs: whatever the device imports, no array is on one. */
+    d.handle_type = CULV_HANDLE_DMA_BUF_FD;
+    LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_SAYS("DMA_BUF_FD");
+    culv_result r = culv_vk_check_buffer(vk, &buffer, &d, &s);
+    MEASURED("check.dma_buf", "%s", r == CULV_OK ? "buffers" : culv_last_error_message());
+    if (w.cu->software) REQUIRE_EQ(r, CULV_ERROR_UNSUPPORTED);
+
+    d = culv_vk_check_desc_init();
+    d.texels = (culv_texels)7;
+    CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), INVALID, VALUE, "texels is 7");
+    d.texels = CULV_TEXELS_NORMALIZED;
+    image.format = VK_FORMAT_R32_SFLOAT;
+    CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), UNSUPPORTED, FORMAT, "R32_SFLOAT", "STORED");
+    d.texels = CULV_TEXELS_STORED;
+    d.memory_properties = 1u << 30;
+    CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), INVALID, MEMORY_TYPE,
+                  "memory_properties 0x40000000");
+    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, &d, &s), INVALID, MEMORY_TYPE, "memory_properties");
+    lib_close(&w);
+}
+
+/* Usages that a format has not: the message names the one to leave out. */
+static void usages(void)
+{
+    lib_world w;
+    culv_vk_sharing s;
+    lib_open(&w);
+    VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    info.usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+    CHECK_REFUSED(check_image_agrees(&w, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
+                  "without DEPTH_STENCIL_ATTACHMENT in usage", "R8G8B8A8_UNORM");
+    info.usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+    CHECK_REFUSED(check_image_agrees(&w, &info, NULL, &s), UNSUPPORTED, NOT_EXPORTABLE,
+                  "nor any that are not shared");
+
+    check_spy = (check_spying){.refused_usage = VK_IMAGE_USAGE_SAMPLED_BIT};
+    culv_vk *other = check_attach(&w, VK_API_VERSION_1_3);
+    info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("without SAMPLED in usage");
+    info.usage = VK_IMAGE_USAGE_SAMPLED_BIT;
+    LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_SAYS("not shared; copy");
+    culv_vk_detach(&other);
+    lib_close(&w);
+}
+
+/* The calls that map say of LINEAR and OPTIMAL where the other way is; those that make, that they make no LINEAR. */
+static void ways(void)
+{
+    lib_world w;
+    lib_open(&w);
+    culv_vk_image *made = NULL;
+    VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    info.tiling = VK_IMAGE_TILING_LINEAR;
+    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(w.attachment, &d, &made), CULV_ERROR_INVALID,
+                CULV_REASON_TILING);
+    LIB_SAYS("tiling");
+    LIB_SAYS("culv_vk_image_map_pitched()");
+    lib_close(&w);
+}
+
+extern const test_case check_refusal_cases[];
+const test_case check_refusal_cases[] = {
+    {.name = "refusals.images", .run = of_images},
+    {.name = "refusals.buffers", .run = of_buffers},
+    {.name = "refusals.families", .run = families},
+    {.name = "refusals.chains", .run = chains},
+    {.name = "refusals.descriptors", .run = descriptors},
+    {.name = "refusals.usages", .run = usages},
+    {.name = "refusals.ways", .run = ways},
+    {.name = NULL},
+};

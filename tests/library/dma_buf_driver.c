@@ -1,0 +1,106 @@
+/* A libcuda.so.1 that has dma-bufs, both ways, as no machine at hand does: the software twin behind it does the work.
+ * What it exports is a memfd, which proves handles and calls, not data; what it imports as a dma-buf the twin takes as
+ * an opaque fd. SPDX-License-Identifier: MIT */
+#include "dma_buf_driver.h"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED extern dma_buf_driver culvDmaBufDriver;
+dma_buf_driver culvDmaBufDriver;
+
+static PFN_cuGetProcAddress_v12000 twin(void)
+{
+    static PFN_cuGetProcAddress_v12000 get;
+    if (get == NULL) {
+        void *library = dlopen(getenv("CULVERT_TEST_TWIN"), RTLD_NOW);
+        void *symbol = library != NULL ? dlsym(library, "cuGetProcAddress_v2") : NULL;
+        if (symbol == NULL) abort();
+        memcpy(&get, &symbol, sizeof get);
+    }
+    return get;
+}
+
+static void *function(const char *name, int version)
+{
+    void *address = NULL;
+    CUdriverProcAddressQueryResult status;
+    if (twin()(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS) abort();
+    return address;
+}
+
+#define TWIN(type, name, version)                                                                            \
+    type real;                                                                                               \
+    void *address = function(name, version);                                                                 \
+    memcpy(&real, &address, sizeof real)
+
+static CUresult CUDAAPI attribute(int *out, CUdevice_attribute which, CUdevice device)
+{
+    TWIN(PFN_cuDeviceGetAttribute_v2000, "cuDeviceGetAttribute", 2000);
+    CUresult r = real(out, which, device);
+    if (r == CUDA_SUCCESS && which == CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) *out = 1;
+    return r;
+}
+
+static CUresult CUDAAPI pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values,
+                                           CUdeviceptr pointer)
+{
+    TWIN(PFN_cuPointerGetAttributes_v7000, "cuPointerGetAttributes", 7000);
+    CUresult r = real(count, attributes, values, pointer);
+    for (unsigned i = 0; r == CUDA_SUCCESS && i < count; i++) {
+        if (attributes[i] == CU_POINTER_ATTRIBUTE_IS_MANAGED)
+            memcpy(values[i], &culvDmaBufDriver.managed, sizeof(int));
+        if (attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL && culvDmaBufDriver.ordinal != 0)
+            memcpy(values[i], &culvDmaBufDriver.ordinal, sizeof(int));
+    }
+    return r;
+}
+
+static CUresult CUDAAPI range_handle(void *handle, CUdeviceptr pointer, size_t size,
+                                     CUmemRangeHandleType type, unsigned long long flags)
+{
+    culvDmaBufDriver.calls++;
+    culvDmaBufDriver.pointer = pointer;
+    culvDmaBufDriver.size = size;
+    culvDmaBufDriver.flags = flags;
+    if (culvDmaBufDriver.answer != 0) return (CUresult)culvDmaBufDriver.answer;
+    if (type != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD) return CUDA_ERROR_INVALID_VALUE;
+    int fd = memfd_create("range", 0);
+    memcpy(handle, &fd, sizeof fd);
+    return fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
+}
+
+static CUresult CUDAAPI import(CUexternalMemory *out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc)
+{
+    TWIN(PFN_cuImportExternalMemory_v10000, "cuImportExternalMemory", 10000);
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = *desc;
+    if ((int)desc->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1) {
+        if (desc->flags != 0) return CUDA_ERROR_INVALID_VALUE; /* as cuda.h demands */
+        culvDmaBufDriver.imports++;
+        d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+    }
+    return real(out, &d);
+}
+
+EXPORTED CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,
+                                              CUdriverProcAddressQueryResult *status)
+{
+    CUresult r = twin()(name, out, version, flags, status);
+    PFN_cuDeviceGetAttribute_v2000 my_attribute = attribute;
+    PFN_cuPointerGetAttributes_v7000 my_pointer_attributes = pointer_attributes;
+    PFN_cuMemGetHandleForAddressRange_v11070 my_range_handle = range_handle;
+    PFN_cuImportExternalMemory_v10000 my_import = import;
+    if (strcmp(name, "cuMemGetHandleForAddressRange") == 0) r = CUDA_SUCCESS;
+    if (r != CUDA_SUCCESS) return r;
+    if (strcmp(name, "cuDeviceGetAttribute") == 0) memcpy(out, &my_attribute, sizeof *out);
+    if (strcmp(name, "cuPointerGetAttributes") == 0) memcpy(out, &my_pointer_attributes, sizeof *out);
+    if (strcmp(name, "cuMemGetHandleForAddressRange") == 0) memcpy(out, &my_range_handle, sizeof *out);
+    if (strcmp(name, "cuImportExternalMemory") == 0) memcpy(out, &my_import, sizeof *out);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,16 @@
+/* What a test may set and read of dma_buf_driver.c. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_LIBRARY_DMA_BUF_DRIVER_H_
+#define CULVERT_TESTS_LIBRARY_DMA_BUF_DRIVER_H_
+
+#include <stdint.h>
+
+typedef struct dma_buf_driver {
+    int managed;    /* every pointer is managed memory */
+    int ordinal;    /* of the device of every pointer, when not 0 */
+    int answer;     /* CUresult of cuMemGetHandleForAddressRange, when not 0 */
+    unsigned calls; /* of it */
+    uint64_t pointer, size, flags;
+    unsigned imports; /* of dma-bufs that came with flags 0 */
+} dma_buf_driver;
+
+#endif

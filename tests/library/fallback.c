@@ -1,0 +1,389 @@
+/* Fallbacks: buffers, the same program on every path; what is refused; how they go.
+ * SPDX-License-Identifier: MIT */
+#include "fallback_scene.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WORDS = 20001, BYTES = WORDS * 4 };
+
+static uint32_t words[WORDS];
+
+static void fill_words(uint32_t seed)
+{
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = lib_word(i, seed);
+}
+
+static void write_cuda(const scene *s, const culv_vk_buffer *buffer, uint32_t seed)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
+    fill_words(seed);
+    CU_OK(cu->MemcpyHtoD(culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), words, BYTES));
+    lib_leave(&s->w, before);
+}
+
+static void require_cuda(const scene *s, const culv_vk_buffer *buffer, uint32_t seed)
+{
+    const raw_cuda *cu = s->w.cu;
+    lib_finish(&s->w, s->stream);
+    CUcontext before = lib_enter(&s->w);
+    memset(words, 0, sizeof words);
+    CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), BYTES));
+    lib_leave(&s->w, before);
+    REQUIRE_WORDS(words, WORDS, seed);
+}
+
+static void vulkan_copies(scene *s, culv_vk_buffer *buffer, const raw_vk_buffer *host, bool out)
+{
+    const VkBufferCopy all = {.size = BYTES};
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    VkBuffer own = culv_vk_buffer_handle(buffer);
+    scene_buffer_barrier(s, commands, buffer, true);
+    LIB_OK(culv_vk_buffer_record_push(buffer, commands));
+    vkCmdCopyBuffer(commands, out ? own : host->buffer, out ? host->buffer : own, 1, &all);
+    LIB_OK(culv_vk_buffer_record_pull(buffer, commands));
+    scene_buffer_barrier(s, commands, buffer, false);
+    scene_submit(s, commands);
+}
+
+/* CUDA writes, Vulkan reads; Vulkan writes, CUDA reads; and CUDA reads back what Vulkan left alone. */
+static void buffers(scene_kind kind)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    raw_vk_buffer host;
+    scene_open(&s, kind);
+    raw_vk_buffer_create(&s.w.vk, BYTES, RAW_VK_HOST, &host);
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
+    REQUIRE_EQ(culv_buffer_path(cuda), s.path);
+    REQUIRE_EQ(culv_buffer_size(cuda), BYTES);
+    REQUIRE(culv_buffer_pointer(cuda) != 0);
+    culv_device_counts c = lib_counts(&s.w);
+    REQUIRE_EQ(c.buffers, 1);
+    REQUIRE_EQ(c.created, 3);
+    REQUIRE_EQ(c.semaphores, 2);
+    REQUIRE_EQ(c.memories, kind == SCENE_SHARED);
+    REQUIRE_EQ(c.mappings, kind == SCENE_SHARED);
+    REQUIRE_EQ(c.allocations, kind == SCENE_SHARED ? 0 : kind == SCENE_PEER ? 1 : 2);
+    REQUIRE_EQ(c.peers, kind == SCENE_PEER);
+    for (uint32_t turn = 1; turn <= 3; turn++) {
+        write_cuda(&s, buffer, turn);
+        LIB_OK(culv_buffer_push(cuda, s.stream));
+        scene_signal(&s);
+        memset(host.mapped, 0, BYTES);
+        vulkan_copies(&s, buffer, &host, true);
+        scene_wait(&s);
+        LIB_OK(culv_buffer_pull(cuda, s.stream));
+        require_cuda(&s, buffer, turn);
+        raw_vk_idle(&s.w.vk);
+        REQUIRE_WORDS(host.mapped, WORDS, turn);
+        fill_words(turn + 100);
+        memcpy(host.mapped, words, BYTES);
+        scene_signal(&s);
+        vulkan_copies(&s, buffer, &host, false);
+        scene_wait(&s);
+        LIB_OK(culv_buffer_pull(cuda, s.stream));
+        require_cuda(&s, buffer, turn + 100);
+    }
+    raw_vk_idle(&s.w.vk);
+    culv_vk_buffer_destroy(&buffer);
+    raw_vk_buffer_destroy(&s.w.vk, &host);
+    scene_close(&s);
+}
+
+static void buffers_shared(void)
+{
+    buffers(SCENE_SHARED);
+}
+static void buffers_pages(void)
+{
+    buffers(SCENE_PAGES);
+}
+static void buffers_mapped(void)
+{
+    buffers(SCENE_MAPPED);
+}
+static void buffers_peer(void)
+{
+    buffers(SCENE_PEER);
+}
+
+/* Where sharing is possible, allowing a fallback changes nothing, and the calls for it call nobody. */
+static void shared_costs_nothing(void)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    scene_open(&s, SCENE_SHARED);
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
+    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
+    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_vk_buffer_record_push(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_pull(buffer, commands));
+    if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
+    REQUIRE_EQ(before.calls, after.calls);
+    raw_vk_submit(&s.w.vk, commands, NULL);
+    culv_vk_buffer_destroy(&buffer);
+    scene_close(&s);
+}
+
+/* Off unless asked for, and never for calls that are wrong. */
+static void refused(void)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    culv_vk_semaphore *semaphore = NULL;
+    scene_open_bare(&s, SCENE_PAGES);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+    LIB_SAYS("own GPU");
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 8, &buffer), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), CULV_ERROR_INVALID,
+                CULV_REASON_SIZE);
+    LIB_REFUSES(culv_vk_semaphore, semaphore, scene_semaphore(&s, 0, &semaphore), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_vk_semaphore, semaphore, scene_semaphore(&s, CULV_FALLBACK_PEER, &semaphore),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    d.type = CULV_SEMAPHORE_BINARY;
+    d.fallback = CULV_FALLBACK_ANY;
+    LIB_REFUSES(culv_vk_semaphore, semaphore, culv_vk_semaphore_create(s.w.attachment, &d, &semaphore),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
+    LIB_ERROR(culv_buffer_push(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_buffer_pull(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_push(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_pull(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_record_push(NULL, VK_NULL_HANDLE), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_record_pull(NULL, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(culv_buffer_path(NULL), CULV_PATH_SHARED);
+    REQUIRE_EQ(culv_image_path(NULL), CULV_PATH_SHARED);
+    REQUIRE_EQ(culv_semaphore_path(NULL), CULV_PATH_SHARED);
+    REQUIRE_EQ_STR(culv_path_name(CULV_PATH_HOST), "HOST");
+    REQUIRE_EQ_STR(culv_path_name((culv_path)77), "unknown");
+    scene_close(&s);
+}
+
+/* Another GPU: attached only when asked for, and nothing of it is imported, nor tried on the driver. */
+static void another_gpu(void)
+{
+    static scene s;
+    raw_vk_buffer own;
+    culv_vk *vk = NULL;
+    culv_vk_buffer *buffer = NULL;
+    culv_memory *memory = NULL;
+    culv_semaphore *semaphore = NULL;
+    scene_open_bare(&s, SCENE_PEER);
+    const raw_cuda *cu = s.w.cu;
+    culv_vk_desc d = lib_vk_desc(&s.w);
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("culv_vk_desc.fallback");
+    d.fallback = 64;
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &own);
+    VkSemaphore timeline = raw_vk_timeline(&s.w.vk, 0, true);
+    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
+    if (cu->SoftCounts != NULL) cu->SoftCounts(&before);
+    culv_vk_memory_desc m = culv_vk_memory_desc_init();
+    m.memory = own.memory;
+    m.allocation_size = own.allocation_size;
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s.w.attachment, &m, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(s.w.attachment, &m, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    culv_vk_semaphore_desc t = culv_vk_semaphore_desc_init();
+    t.semaphore = timeline;
+    t.type = CULV_SEMAPHORE_TIMELINE;
+    LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(s.w.attachment, &t, &semaphore),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = BYTES,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    culv_vk_sharing sharing = culv_vk_sharing_init();
+    LIB_ERROR(culv_vk_check_buffer(s.w.attachment, &info, NULL, &sharing), CULV_ERROR_INVALID,
+              CULV_REASON_DEVICE_MISMATCH);
+    if (cu->SoftCounts != NULL) cu->SoftCounts(&after);
+    REQUIRE_EQ(before.calls, after.calls);
+    /* Told to, it goes through the host from one GPU to the other. */
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_HOST, &buffer));
+    REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(buffer)), CULV_PATH_HOST);
+    culv_vk_buffer_destroy(&buffer);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), CULV_ERROR_INVALID,
+                CULV_REASON_SIZE);
+    raw_vk_timeline_destroy(&s.w.vk, timeline);
+    raw_vk_buffer_destroy(&s.w.vk, &own);
+    scene_close(&s);
+}
+
+/* Copies between the GPUs that arrive wrong without an error are found out, once, and HOST is next (R37). */
+static void wrong_copies(void)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    scene_open_bare(&s, SCENE_PEER);
+    const raw_cuda *cu = s.w.cu;
+    if (cu->SoftSpoilPeers == NULL) {
+        scene_close(&s);
+        SKIP("only the twin's copies go wrong on demand");
+    }
+    cu->SoftSpoilPeers(1);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+    LIB_SAYS("IOMMU");
+    cu->SoftSpoilPeers(0); /* the verdict stays: nothing is verified twice */
+    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
+    cu->SoftCounts(&before);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+    cu->SoftCounts(&after);
+    REQUIRE_EQ(before.calls, after.calls);
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(buffer)), CULV_PATH_HOST);
+    culv_vk_buffer_destroy(&buffer);
+    scene_close(&s);
+}
+
+/* A VkDevice without the extensions that sharing needs. */
+static void no_extensions(void)
+{
+    static scene s;
+    lib_world *w = &s.w;
+    CUuuid uuid;
+    culv_vk_buffer *buffer = NULL;
+    culv_vk *vk = NULL;
+    memset(&s, 0, sizeof s);
+    w->cu = lib_driver();
+    const raw_cuda *cu = w->cu;
+    CU_OK(cu->DeviceGetUuid(&uuid, 0));
+    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
+                                          .software = cu->software,
+                                          .without_memory_fd = true,
+                                          .without_semaphore_fd = true});
+    w->fds = test_open_fds();
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &w->device));
+    culv_vk_desc d = lib_vk_desc(w);
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
+                CULV_REASON_EXTENSION_MISSING);
+    d.fallback = CULV_FALLBACK_HOST;
+    LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
+    w->context = culv_device_context(w->device);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_EXTENSION_MISSING);
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &s.to_vulkan));
+    REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(buffer)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_semaphore_path(culv_vk_semaphore_cuda(s.to_vulkan)), CULV_PATH_HOST);
+    culv_vk_buffer_destroy(&buffer);
+    scene_close(&s);
+}
+
+/* Given up while the GPU is still at it, in any order; the stream is held by a gate. */
+static atomic_bool gate;
+
+static void CUDA_CB hold(void *user)
+{
+    (void)user;
+    while (!atomic_load(&gate))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+static void given_up_early(scene_kind kind)
+{
+    static scene s;
+    culv_vk_buffer *one = NULL, *two = NULL;
+    scene_open(&s, kind);
+    const raw_cuda *cu = s.w.cu;
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &one));
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &two));
+    atomic_store(&gate, kind == SCENE_MAPPED); /* there Vulkan's memory goes with the buffer, so that waits */
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(cu->LaunchHostFunc(s.stream, hold, NULL));
+    lib_leave(&s.w, before);
+    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(one), s.stream));
+    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(two), s.stream));
+    culv_vk_buffer_destroy_after(&one, s.stream);
+    culv_vk_buffer_destroy_after(&two, s.stream);
+    REQUIRE(one == NULL && two == NULL);
+    if (kind != SCENE_MAPPED) REQUIRE_EQ(lib_counts(&s.w).deferred, 2);
+    culv_vk_detach(&s.w.attachment); /* objects made with it keep it */
+    atomic_store(&gate, true);
+    scene_close(&s);
+}
+
+static void given_up_pages(void)
+{
+    given_up_early(SCENE_PAGES);
+}
+static void given_up_mapped(void)
+{
+    given_up_early(SCENE_MAPPED);
+}
+static void given_up_peer(void)
+{
+    given_up_early(SCENE_PEER);
+}
+
+/* The device is closed first, the object last. */
+static void device_first(scene_kind kind)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    culv_vk_semaphore *semaphore = NULL;
+    scene_open_bare(&s, kind);
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
+    culv_vk_detach(&s.w.attachment);
+    culv_device_close(&s.w.device);
+    culv_vk_semaphore_destroy(&semaphore);
+    culv_vk_buffer_destroy(&buffer);
+    lib_close(&s.w);
+}
+
+static void device_first_host(void)
+{
+    device_first(SCENE_PAGES);
+}
+static void device_first_mapped(void)
+{
+    device_first(SCENE_MAPPED);
+}
+static void device_first_peer(void)
+{
+    device_first(SCENE_PEER);
+}
+
+static const test_case cases[] = {
+    {.name = "buffers.shared", .run = buffers_shared},
+    {.name = "buffers.pages", .run = buffers_pages},
+    {.name = "buffers.mapped", .run = buffers_mapped},
+    {.name = "buffers.peer", .run = buffers_peer},
+    {.name = "shared_costs_nothing", .run = shared_costs_nothing},
+    {.name = "refused", .run = refused},
+    {.name = "another_gpu", .run = another_gpu},
+    {.name = "wrong_copies", .run = wrong_copies},
+    {.name = "no_extensions", .run = no_extensions},
+    {.name = "given_up_early.pages", .run = given_up_pages},
+    {.name = "given_up_early.mapped", .run = given_up_mapped},
+    {.name = "given_up_early.peer", .run = given_up_peer},
+    {.name = "device_first.host", .run = device_first_host},
+    {.name = "device_first.mapped", .run = device_first_mapped},
+    {.name = "device_first.peer", .run = device_first_peer},
+    {.name = NULL},
+};
+extern const test_case order_cases[]; /* fallback_order.c */
+const test_case *const test_suite_tables[] = {cases, order_cases, NULL};

@@ -1,0 +1,430 @@
+/* Fallbacks: images of every kind and of formats that no CUDA array has, the same program on every path.
+ * SPDX-License-Identifier: MIT */
+#include "fallback_scene.h"
+#include "raw_cuda_image.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct row {
+    const char *what;
+    VkFormat format;
+    VkImageType type;
+    VkImageCreateFlags flags;
+    VkExtent3D extent;
+    uint32_t levels, layers;
+    bool linear; /* no CUDA array has the format */
+} row;
+
+#define IMAGE_2D VK_IMAGE_TYPE_2D
+
+static const row rows[] = {
+    {"2D", VK_FORMAT_R8G8B8A8_UNORM, IMAGE_2D, 0, {61, 33, 1}, 3, 1, false},
+    {"2D array", VK_FORMAT_R16G16_SFLOAT, IMAGE_2D, 0, {31, 17, 1}, 2, 3, false},
+    {"1D array", VK_FORMAT_R8_UNORM, VK_IMAGE_TYPE_1D, 0, {101, 1, 1}, 2, 2, false},
+    {"3D", VK_FORMAT_R32_UINT, VK_IMAGE_TYPE_3D, 0, {13, 9, 5}, 2, 1, false},
+    {"cube", VK_FORMAT_R8G8_UNORM, IMAGE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, {16, 16, 1}, 2, 6, false},
+    {"blocks", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 1, false},
+    {"depth", VK_FORMAT_D16_UNORM, IMAGE_2D, 0, {40, 20, 1}, 1, 1, false},
+    {"planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, 0, {48, 24, 1}, 1, 1, false},
+    {"three channels", VK_FORMAT_R32G32B32_SFLOAT, IMAGE_2D, 0, {23, 11, 1}, 1, 1, true},
+    {"three channels, 3D", VK_FORMAT_R32G32B32_UINT, VK_IMAGE_TYPE_3D, 0, {9, 7, 3}, 1, 1, true},
+    {"three planes", VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM, IMAGE_2D, 0, {32, 16, 1}, 1, 1, true},
+    {"depth and stencil", VK_FORMAT_D24_UNORM_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 2, true},
+    {"float depth and stencil", VK_FORMAT_D32_SFLOAT_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 1, true},
+};
+
+/* One plane of one level, as vkCmdCopyImageToBuffer lays it out. */
+typedef struct piece {
+    uint32_t level, plane;
+    VkImageAspectFlags aspect;
+    VkExtent3D extent; /* texels */
+    uint32_t blocks, rows, slices, block_bytes;
+    size_t size, at;
+} piece;
+
+enum { MAX_PIECES = 16 };
+
+static piece pieces[MAX_PIECES];
+static uint32_t num_pieces;
+static size_t all_bytes;
+
+static uint32_t half(uint32_t size, uint32_t level)
+{
+    return size >> level != 0 ? size >> level : 1;
+}
+
+/* Restated from the formats' definitions, not taken from Culvert's table. */
+static piece plane_of(const row *r, uint32_t plane)
+{
+    piece p = {.plane = plane, .aspect = VK_IMAGE_ASPECT_COLOR_BIT, .extent = r->extent};
+    bool first = plane == 0;
+    switch ((int)r->format) {
+    case VK_FORMAT_R8G8B8A8_UNORM:
+    case VK_FORMAT_R16G16_SFLOAT:
+    case VK_FORMAT_R32_UINT: p.block_bytes = 4; break;
+    case VK_FORMAT_R8_UNORM: p.block_bytes = 1; break;
+    case VK_FORMAT_R8G8_UNORM: p.block_bytes = 2; break;
+    case VK_FORMAT_BC1_RGBA_UNORM_BLOCK: p.block_bytes = 8; break;
+    case VK_FORMAT_R32G32B32_SFLOAT:
+    case VK_FORMAT_R32G32B32_UINT: p.block_bytes = 12; break;
+    case VK_FORMAT_D16_UNORM:
+        p.block_bytes = 2;
+        p.aspect = VK_IMAGE_ASPECT_DEPTH_BIT;
+        break;
+    case VK_FORMAT_D24_UNORM_S8_UINT:
+    case VK_FORMAT_D32_SFLOAT_S8_UINT:
+        p.block_bytes = first ? 4 : 1;
+        p.aspect = first ? VK_IMAGE_ASPECT_DEPTH_BIT : VK_IMAGE_ASPECT_STENCIL_BIT;
+        break;
+    default: /* of several planes */
+        p.block_bytes = r->format == VK_FORMAT_G8_B8R8_2PLANE_420_UNORM && !first ? 2 : 1;
+        p.aspect = (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane;
+        if (!first) p.extent = (VkExtent3D){r->extent.width / 2, r->extent.height / 2, 1};
+    }
+    return p;
+}
+
+static uint32_t planes_of(const row *r)
+{
+    switch ((int)r->format) {
+    case VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM: return 3;
+    case VK_FORMAT_G8_B8R8_2PLANE_420_UNORM:
+    case VK_FORMAT_D24_UNORM_S8_UINT:
+    case VK_FORMAT_D32_SFLOAT_S8_UINT: return 2;
+    default: return 1;
+    }
+}
+
+static void cut(const row *r)
+{
+    num_pieces = 0;
+    all_bytes = 0;
+    for (uint32_t level = 0; level < r->levels; level++)
+        for (uint32_t plane = 0; plane < planes_of(r); plane++) {
+            piece p = plane_of(r, plane);
+            uint32_t block = r->format == VK_FORMAT_BC1_RGBA_UNORM_BLOCK ? 4 : 1;
+            p.level = level;
+            p.extent = (VkExtent3D){half(p.extent.width, level), half(p.extent.height, level),
+                                    half(p.extent.depth, level)};
+            p.blocks = (p.extent.width + block - 1) / block;
+            p.rows = (p.extent.height + block - 1) / block;
+            p.slices = p.extent.depth * r->layers;
+            p.size = (size_t)p.blocks * p.block_bytes * p.rows * p.slices;
+            p.at = all_bytes;
+            all_bytes += (p.size + 191) / 192 * 192;
+            REQUIRE(num_pieces < MAX_PIECES);
+            pieces[num_pieces++] = p;
+        }
+}
+
+/* Depths are between 0 and 1, and the unused bits of a D24 word are 0. */
+static void fill(const row *r, const piece *p, uint32_t seed, unsigned char *out)
+{
+    bool depth = p->aspect == VK_IMAGE_ASPECT_DEPTH_BIT;
+    for (size_t i = 0; i < p->size; i++) {
+        uint32_t word = lib_word((uint32_t)(p->at + i), seed);
+        out[i] = (unsigned char)(word >> 24);
+    }
+    for (size_t i = 0; depth && p->block_bytes == 4 && i < p->size; i += 4) {
+        uint32_t bits = lib_word((uint32_t)(p->at + i), seed) >> 8;
+        float value = (float)bits / 16777216.0f;
+        if (r->format == VK_FORMAT_D24_UNORM_S8_UINT)
+            memcpy(out + i, &bits, 4);
+        else
+            memcpy(out + i, &value, 4);
+    }
+}
+
+static void require(const row *r, const piece *p, uint32_t seed, unsigned char *found, const char *where)
+{
+    unsigned char *expected = malloc(p->size);
+    REQUIRE(expected != NULL);
+    fill(r, p, seed, expected);
+    for (size_t i = 3; r->format == VK_FORMAT_D24_UNORM_S8_UINT && p->block_bytes == 4 && i < p->size; i += 4)
+        found[i] = 0; /* undefined */
+    for (size_t i = 0; i < p->size; i++)
+        if (found[i] != expected[i])
+            FAIL("%s, %s: level %u, plane %u, byte %zu of %zu is 0x%02x, not 0x%02x", r->what, where,
+                 p->level, p->plane, i, p->size, found[i], expected[i]);
+    free(expected);
+}
+
+/* CUDA's side ------------------------------------------------------------------------------------------------ */
+
+/* Copies a piece to or from CUDA's memory, whatever it is. */
+static void cuda_copies(const scene *s, const row *r, culv_image *image, const piece *p,
+                        unsigned char *texels, bool in)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
+    size_t row_bytes = (size_t)p->blocks * p->block_bytes;
+    if (r->linear) {
+        culv_linear l = culv_linear_init();
+        LIB_OK(culv_image_linear(image, p->level, p->plane, &l));
+        REQUIRE_EQ(l.size, p->size);
+        REQUIRE_EQ(l.row_pitch, row_bytes);
+        REQUIRE_EQ(l.slice_pitch, row_bytes * p->rows);
+        REQUIRE_EQ(l.width, p->extent.width);
+        REQUIRE_EQ(l.height, p->extent.height);
+        REQUIRE_EQ(l.slices, p->slices);
+        REQUIRE_EQ(l.bytes_per_block, p->block_bytes);
+        if (in)
+            CU_OK(cu->MemcpyHtoD(l.pointer, texels, p->size));
+        else
+            CU_OK(cu->MemcpyDtoH(texels, l.pointer, p->size));
+    } else {
+        CUarray array = NULL;
+        if (planes_of(r) > 1)
+            LIB_OK(culv_image_plane_array(image, p->plane, &array));
+        else
+            LIB_OK(culv_image_array(image, p->level, &array));
+        if (in)
+            CU_OK(raw_cuda_write_box(cu, array, texels, row_bytes, p->rows, p->slices));
+        else
+            CU_OK(raw_cuda_read_box(cu, array, texels, row_bytes, p->rows, p->slices));
+    }
+    lib_leave(&s->w, before);
+}
+
+static void write_cuda(const scene *s, const row *r, culv_image *image, uint32_t seed, unsigned char *texels)
+{
+    for (uint32_t i = 0; i < num_pieces; i++) {
+        fill(r, &pieces[i], seed, texels);
+        cuda_copies(s, r, image, &pieces[i], texels, true);
+    }
+}
+
+static void require_cuda(const scene *s, const row *r, culv_image *image, uint32_t seed,
+                         unsigned char *texels)
+{
+    lib_finish(&s->w, s->stream);
+    for (uint32_t i = 0; i < num_pieces; i++) {
+        memset(texels, 0x77, pieces[i].size);
+        cuda_copies(s, r, image, &pieces[i], texels, false);
+        require(r, &pieces[i], seed, texels, "in CUDA");
+    }
+}
+
+/* Vulkan's side ---------------------------------------------------------------------------------------------- */
+
+static void image_barrier(VkCommandBuffer commands, const row *r, const culv_vk_image *image, culv_vk_use use,
+                          bool acquire, bool discard)
+{
+    VkImageMemoryBarrier2 barrier;
+    culv_vk_image_transfer t = culv_vk_image_transfer_init();
+    t.image = culv_vk_image_handle(image);
+    t.format = r->format;
+    t.use = use;
+    t.discard = discard;
+    LIB_OK(acquire ? culv_vk_image_acquire_barrier2(&t, &barrier)
+                   : culv_vk_image_release_barrier2(&t, &barrier));
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .imageMemoryBarrierCount = 1,
+                                   .pImageMemoryBarriers = &barrier};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
+static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image, const raw_vk_buffer *host,
+                          bool out)
+{
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    culv_vk_use use = out ? CULV_VK_USE_TRANSFER_SRC : CULV_VK_USE_TRANSFER_DST;
+    VkImageLayout layout = out ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
+    image_barrier(commands, r, image, use, true, false);
+    if (out) LIB_OK(culv_vk_image_record_push(image, commands, layout));
+    for (uint32_t i = 0; i < num_pieces; i++) {
+        const piece *p = &pieces[i];
+        const VkBufferImageCopy region = {.bufferOffset = p->at,
+                                          .imageSubresource = {p->aspect, p->level, 0, r->layers},
+                                          .imageExtent = p->extent};
+        if (out)
+            vkCmdCopyImageToBuffer(commands, culv_vk_image_handle(image), layout, host->buffer, 1, &region);
+        else
+            vkCmdCopyBufferToImage(commands, host->buffer, culv_vk_image_handle(image), layout, 1, &region);
+    }
+    if (!out) LIB_OK(culv_vk_image_record_pull(image, commands, layout));
+    image_barrier(commands, r, image, use, false, false);
+    scene_submit(s, commands);
+}
+
+static bool make(const scene *s, const row *r, culv_vk_image **out)
+{
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .flags = r->flags,
+                                    .imageType = r->type,
+                                    .format = r->format,
+                                    .extent = r->extent,
+                                    .mipLevels = r->levels,
+                                    .arrayLayers = r->layers,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage =
+                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageFormatProperties2 properties = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
+    const VkPhysicalDeviceImageFormatInfo2 query = {.sType =
+                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+                                                    .format = info.format,
+                                                    .type = info.imageType,
+                                                    .usage = info.usage,
+                                                    .flags = info.flags};
+    if (vkGetPhysicalDeviceImageFormatProperties2(s->w.vk.physical, &query, &properties) != VK_SUCCESS) {
+        printf("  %s: Vulkan makes no such images (format %d)\n", r->what, (int)r->format);
+        return false;
+    }
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.fallback = CULV_FALLBACK_ANY;
+    d.label = r->what;
+    culv_result result = culv_vk_image_create(s->w.attachment, &d, out);
+    if (result == CULV_ERROR_DRIVER &&
+        !s->w.cu->software) { /* which arrays of its own CUDA makes is the driver's */
+        MEASURED("fallback_image_refused", "%s", culv_last_error_message());
+        return false;
+    }
+    LIB_OK(result);
+    return true;
+}
+
+static void refuse_arrays(culv_image *image)
+{
+    CUarray array = NULL;
+    CUsurfObject surface = 0;
+    CUtexObject texture = 0;
+    culv_texture_desc d = culv_texture_desc_init();
+    LIB_ERROR(culv_image_array(image, 0, &array), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_SAYS("culv_image_linear()");
+    LIB_ERROR(culv_image_plane_array(image, 0, &array), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_ERROR(culv_image_surface(image, 0, &surface), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_ERROR(culv_image_texture(image, &d, &texture), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    REQUIRE(array == NULL && surface == 0 && texture == 0 && culv_image_mipmapped_array(image) == NULL);
+}
+
+static void run_row(scene *s, const row *r)
+{
+    culv_vk_image *image = NULL;
+    raw_vk_buffer host;
+    cut(r);
+    if (!make(s, r, &image)) return;
+    culv_image *cuda = culv_vk_image_cuda(image);
+    REQUIRE_EQ(culv_image_path(cuda), r->linear ? CULV_PATH_HOST : s->path);
+    unsigned char *texels = malloc(all_bytes);
+    REQUIRE(texels != NULL);
+    raw_vk_buffer_create(&s->w.vk, all_bytes, RAW_VK_HOST, &host);
+    culv_linear l = culv_linear_init();
+    if (r->linear)
+        refuse_arrays(cuda);
+    else
+        LIB_ERROR(culv_image_linear(cuda, 0, 0, &l), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+    LIB_ERROR(culv_vk_image_record_push(image, commands, VK_IMAGE_LAYOUT_UNDEFINED), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
+    raw_vk_submit(&s->w.vk, commands, NULL);
+    for (uint32_t turn = 1; turn <= 2; turn++) {
+        write_cuda(s, r, cuda, turn, texels);
+        LIB_OK(culv_image_push(cuda, s->stream));
+        scene_signal(s);
+        memset(host.mapped, 0, all_bytes);
+        vulkan_copies(s, r, image, &host, true);
+        scene_wait(s);
+        lib_finish(&s->w, s->stream);
+        raw_vk_idle(&s->w.vk);
+        for (uint32_t i = 0; i < num_pieces; i++) {
+            unsigned char *found = (unsigned char *)host.mapped + pieces[i].at;
+            require(r, &pieces[i], turn, found, "in Vulkan");
+            fill(r, &pieces[i], turn + 50, found);
+        }
+        scene_signal(s);
+        vulkan_copies(s, r, image, &host, false);
+        scene_wait(s);
+        LIB_OK(culv_image_pull(cuda, s->stream));
+        require_cuda(s, r, cuda, turn + 50, texels);
+    }
+    raw_vk_idle(&s->w.vk);
+    culv_vk_image_destroy_after(&image, s->stream);
+    raw_vk_buffer_destroy(&s->w.vk, &host);
+    free(texels);
+    printf("  %s: %u levels, %u layers, compared both ways\n", r->what, r->levels, r->layers);
+}
+
+static void images(scene_kind kind)
+{
+    static scene s;
+    scene_open(&s, kind);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        run_row(&s, &rows[i]);
+    scene_close(&s);
+}
+
+static void images_shared(void)
+{
+    images(SCENE_SHARED);
+}
+static void images_pages(void)
+{
+    images(SCENE_PAGES);
+}
+static void images_mapped(void)
+{
+    images(SCENE_MAPPED);
+}
+static void images_peer(void)
+{
+    images(SCENE_PEER);
+}
+
+/* Wrong on any path. */
+static void refused(void)
+{
+    static scene s;
+    culv_vk_image *image = NULL;
+    scene_open_bare(&s, SCENE_PAGES);
+    VkImageCreateInfo good = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .imageType = IMAGE_2D,
+                              .format = VK_FORMAT_R32G32B32_SFLOAT,
+                              .extent = {16, 16, 1},
+                              .mipLevels = 1,
+                              .arrayLayers = 1,
+                              .samples = VK_SAMPLE_COUNT_1_BIT,
+                              .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo info = good;
+    const VkExternalMemoryImageCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO};
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.fallback = CULV_FALLBACK_HOST;
+    info.samples = VK_SAMPLE_COUNT_4_BIT;
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
+                CULV_REASON_USAGE);
+    info = good;
+    info.tiling = VK_IMAGE_TILING_LINEAR;
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
+                CULV_REASON_TILING);
+    info = good;
+    info.mipLevels = 6;
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
+                CULV_REASON_EXTENT);
+    info = good;
+    info.pNext = &external;
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+    info = good;
+    d.fallback = 0;
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    d.fallback = 5;
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
+    scene_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "images.shared", .run = images_shared},
+    {.name = "images.pages", .run = images_pages},
+    {.name = "images.mapped", .run = images_mapped},
+    {.name = "images.peer", .run = images_peer},
+    {.name = "refused", .run = refused},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

@@ -1,0 +1,441 @@
+/* VkDeviceMemory made of handles: of Vulkan's own exports (which lavapipe takes too), and of dma-bufs, played where the
+ * machine has none. SPDX-License-Identifier: MIT */
+#include "fallback_scene.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+extern const test_case from_handle_cases[];
+
+enum { WORDS = 4096, BYTES = WORDS * 4 };
+
+#define REFUSES(out, call, class, why)                                                                       \
+    do {                                                                                                     \
+        (out) = nobodys_memory();                                                                            \
+        LIB_ERROR(call, class, why);                                                                         \
+        REQUIRE((out) == nobodys_memory());                                                                  \
+    } while (0)
+
+static VkDeviceMemory nobodys_memory(void)
+{
+    void *address = POISON(void);
+    VkDeviceMemory memory;
+    memcpy(&memory, &address, sizeof memory);
+    return memory;
+}
+
+/* A buffer without memory that takes such memory. */
+static VkBuffer make_buffer(const lib_world *w, VkExternalMemoryHandleTypeFlagBits type)
+{
+    const VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = type};
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .pNext = &external,
+                                     .size = BYTES,
+                                     .usage =
+                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkBuffer buffer;
+    VK_OK(vkCreateBuffer(w->vk.device, &info, NULL, &buffer));
+    return buffer;
+}
+
+static culv_vk_memory_from_handle_desc describe(const lib_world *w, const raw_vk_buffer *like,
+                                                culv_handle handle)
+{
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    d.handle = handle;
+    d.size = like->allocation_size;
+    d.memory_type_bits = 1u << like->memory_type;
+    memcpy(d.exporter.bytes, w->vk.id.deviceUUID, VK_UUID_SIZE);
+    d.label = "twice";
+    return d;
+}
+
+static void export(const lib_world *w, const raw_vk_buffer *buffer, culv_handle *out)
+{
+    LIB_OK(culv_vk_memory_export_dup(w->attachment, buffer->memory, CULV_HANDLE_OPAQUE_FD, out));
+}
+
+/* A second VkDeviceMemory of the same pages: what one writes the other shows. The handle stays the caller's. */
+static void same_pages(bool dedicated)
+{
+    static uint32_t words[WORDS], back[WORDS];
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer first;
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT | (dedicated ? RAW_VK_DEDICATED : 0), &first);
+    raw_vk_buffer second = {.size = BYTES, .flags = RAW_VK_IMPORT};
+    second.buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+    size_t fds = test_open_fds();
+    culv_handle handle;
+    export(&w, &first, &handle);
+    lib_fd fd = lib_fd_watch(handle.value.fd);
+    culv_vk_memory_from_handle_desc d = describe(&w, &first, handle);
+    if (dedicated) {
+        d.memory_type_bits = 0;
+        d.buffer = second.buffer;
+        d.dedicated = VK_TRUE;
+    }
+    LIB_OK(culv_vk_memory_from_handle(w.attachment, &d, &second.memory));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, false);
+    culv_handle_close(&handle);
+    VK_OK(vkBindBufferMemory(w.vk.device, second.buffer, second.memory, 0));
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = lib_word(i, 5);
+    raw_vk_write(&w.vk, &first, 0, words, BYTES);
+    raw_vk_read(&w.vk, &second, 0, back, BYTES);
+    REQUIRE_WORDS(back, WORDS, 5);
+    vkDestroyBuffer(w.vk.device, second.buffer, NULL);
+    vkFreeMemory(w.vk.device, second.memory, NULL);
+    if (w.cu->software) REQUIRE_EQ(test_open_fds(), fds);
+    raw_vk_buffer_destroy(&w.vk, &first);
+    lib_close(&w);
+}
+
+static void opaque(void)
+{
+    same_pages(false);
+}
+
+static void opaque_dedicated(void)
+{
+    same_pages(true);
+}
+
+static void wrong_descriptors(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer like;
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
+    VkBuffer buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+    VkImage image; /* only told of */
+    memcpy(&image, &buffer, sizeof image);
+    culv_handle handle;
+    export(&w, &like, &handle);
+    lib_fd fd = lib_fd_watch(handle.value.fd);
+    size_t fds = test_open_fds();
+    VkDeviceMemory out;
+    culv_vk *vk = w.attachment;
+    const culv_vk_memory_from_handle_desc right = describe(&w, &like, handle);
+    culv_vk_memory_from_handle_desc d = right;
+    REFUSES(out, culv_vk_memory_from_handle(NULL, &d, &out), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(out, culv_vk_memory_from_handle(vk, NULL, &out), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_memory_from_handle(vk, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 0;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    d = right;
+    d.size = 0;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    d = right;
+    d.exporter.bytes[3] ^= 1;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("'twice'");
+    d = right;
+    d.buffer = buffer;
+    d.image = image;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    d.image = VK_NULL_HANDLE;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("memory_type_bits");
+    d.memory_type_bits = 0;
+    d.size = BYTES - 1;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    d = right;
+    d.dedicated = VK_TRUE;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("dedicated");
+    d.buffer = buffer; /* more than it needs, as CUDA's allocations are */
+    d.memory_type_bits = 0;
+    raw_vk_buffer bigger;
+    raw_vk_buffer_create(&w.vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
+    culv_handle big;
+    export(&w, &bigger, &big);
+    d.handle = big;
+    d.size = bigger.allocation_size;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
+    LIB_SAYS("of the very size");
+    LIB_SAYS("leave dedicated 0");
+    d.dedicated = VK_FALSE;
+    VkDeviceMemory memory;
+    LIB_OK(culv_vk_memory_from_handle(vk, &d, &memory));
+    vkFreeMemory(w.vk.device, memory, NULL);
+    culv_handle_close(&big);
+    raw_vk_buffer_destroy(&w.vk, &bigger);
+    d = right;
+    d.memory_type_bits = 1u << 31;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
+    d = right;
+    d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    d.handle.type = CULV_HANDLE_NONE;
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    d.handle = culv_handle_opaque_fd(-1);
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    d = right;
+    d.handle.type = CULV_HANDLE_DMA_BUF_FD;
+    if (!w.vk.dma_buf) {
+        REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_EXTENSION_MISSING);
+        LIB_SAYS("so it neither exports nor imports a dma-buf");
+    }
+    lib_fd_require_untouched(&fd);
+    REQUIRE_EQ(test_open_fds(), fds);
+    lib_fd_done(&fd, true);
+    vkDestroyBuffer(w.vk.device, buffer, NULL);
+    raw_vk_buffer_destroy(&w.vk, &like);
+    lib_close(&w);
+}
+
+/* Requires a failure that leaves the handle and the number of descriptors as they were. */
+static void refused(const lib_world *w, const char *what, int file, VkDeviceSize size, culv_result class)
+{
+    VkDeviceMemory out = nobodys_memory();
+    lib_fd fd = lib_fd_watch(file);
+    size_t fds = test_open_fds();
+    culv_error e = culv_error_init();
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    d.handle = culv_handle_opaque_fd(file);
+    d.size = size;
+    d.memory_type_bits = 1;
+    culv_result r = culv_vk_memory_from_handle(w->attachment, &d, &out);
+    if (r == CULV_OK) FAIL("%s was taken for memory", what);
+    culv_last_error(&e);
+    printf("%s: %s\n", what, e.message);
+    if (w->cu->software) REQUIRE_EQ(r, class);
+    REQUIRE(out == nobodys_memory());
+    lib_fd_require_untouched(&fd);
+    REQUIRE_EQ(test_open_fds(), fds);
+    lib_fd_done(&fd, false);
+}
+
+/* What the driver refuses: whether it closes what it was given (Mesa 22, 25) or not, nothing is left and the caller's
+ * own is untouched. */
+static void driver_refuses(void)
+{
+    lib_with_option("--validation=off");
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer like;
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
+    int file = memfd_create("garbage", MFD_CLOEXEC);
+    REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0);
+    refused(&w, "a memfd of zeros", file, BYTES, CULV_ERROR_DRIVER);
+    close(file);
+    if (w.cu->software) { /* its own, but for less than is asked for */
+        file = raw_vk_buffer_fd(&w.vk, &like);
+        refused(&w, "half the memory", file, like.allocation_size + 2048, CULV_ERROR_OUT_OF_MEMORY);
+        refused(&w, "a bit of the memory", file, 1 << 30, CULV_ERROR_INVALID);
+        close(file);
+    }
+    raw_vk_buffer_destroy(&w.vk, &like);
+    lib_close(&w);
+}
+
+/* A device with dma-bufs, played: the types that Vulkan tells are held against those of the buffer. */
+static void played_dma_bufs(void)
+{
+    lib_world w;
+    lib_open(&w);
+    if (!w.cu->software) SKIP("played on lavapipe only, whose one memory type is known");
+    raw_vk_buffer like;
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
+    culv_vk *lying = NULL;
+    culv_vk_desc vd = lib_vk_desc(&w);
+    const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
+    lib_lying = (lib_lies){.plays_dma_bufs = true, .dma_buf_types = 1, .second_type = local};
+    vd.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+    culv_handle handle;
+    export(&w, &like, &handle);
+    handle.type = CULV_HANDLE_DMA_BUF_FD;
+    lib_fd fd = lib_fd_watch(handle.value.fd);
+    VkDeviceMemory memory;
+    culv_vk_memory_from_handle_desc d = describe(&w, &like, handle);
+    static const struct {
+        uint32_t told, asked;
+        VkMemoryPropertyFlags second;
+        int type; /* -1: refused */
+    } rows[] = {
+        {1, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0},  {2, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 1},
+        {3, 2, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, 1},  {3, 0, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, 0},
+        {2, 0, VK_MEMORY_PROPERTY_PROTECTED_BIT, -1},    {2, 0, VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, -1},
+        {2, 1, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, -1}, {0, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, -1}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        lib_lying.dma_buf_types = rows[i].told;
+        lib_lying.second_type = rows[i].second;
+        d.memory_type_bits = rows[i].asked;
+        if (rows[i].type < 0) {
+            REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory),
+                    rows[i].told == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
+        } else {
+            LIB_OK(culv_vk_memory_from_handle(lying, &d, &memory));
+            REQUIRE_EQ(lib_saw_type, rows[i].type);
+            vkFreeMemory(w.vk.device, memory, NULL);
+        }
+        lib_fd_require_untouched(&fd);
+    }
+    lib_lying.dma_buf_result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), CULV_ERROR_DRIVER,
+            CULV_REASON_HANDLE_REFUSED);
+    LIB_SAYS("as a dma-buf");
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
+    culv_vk_detach(&lying);
+    /* What needs an allocation of its own gets one. */
+    lib_lying = (lib_lies){.requires_dedicated = true};
+    LIB_OK(culv_vk_attach(w.device, &vd, &lying));
+    export(&w, &like, &handle);
+    d = describe(&w, &like, handle);
+    d.memory_type_bits = 0;
+    d.buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT);
+    REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), CULV_ERROR_INVALID,
+            CULV_REASON_DEDICATED);
+    d.dedicated = VK_TRUE;
+    raw_vk_buffer bigger;
+    culv_handle big;
+    raw_vk_buffer_create(&w.vk, (VkDeviceSize)BYTES * 2, RAW_VK_EXPORT, &bigger);
+    export(&w, &bigger, &big);
+    d.handle = big;
+    d.size = bigger.allocation_size;
+    REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory), CULV_ERROR_INVALID,
+            CULV_REASON_DEDICATED);
+    LIB_SAYS("which Vulkan requires here");
+    culv_handle_close(&big);
+    raw_vk_buffer_destroy(&w.vk, &bigger);
+    d.handle = handle;
+    d.size = like.allocation_size;
+    lib_saw_dedicated = false;
+    LIB_OK(culv_vk_memory_from_handle(lying, &d, &memory));
+    REQUIRE(lib_saw_dedicated);
+    vkDestroyBuffer(w.vk.device, d.buffer, NULL);
+    vkFreeMemory(w.vk.device, memory, NULL);
+    culv_handle_close(&handle);
+    culv_vk_detach(&lying);
+    raw_vk_buffer_destroy(&w.vk, &like);
+    lib_close(&w);
+}
+
+/* A VkDevice that was created without the extension might take no notice of the import's struct. */
+static void not_enabled(void)
+{
+    lib_world w;
+    lib_open(&w);
+    raw_vk_buffer like;
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
+    culv_handle handle;
+    export(&w, &like, &handle);
+    culv_vk *poor = NULL;
+    culv_vk_desc vd = lib_vk_desc(&w);
+    lib_lying = (lib_lies){.missing = "vkGetMemoryFdKHR"};
+    vd.get_instance_proc_addr = lib_lying_loader;
+    vd.fallback = CULV_FALLBACK_ANY;
+    LIB_OK(culv_vk_attach(w.device, &vd, &poor));
+    lib_fd fd = lib_fd_watch(handle.value.fd);
+    size_t fds = test_open_fds();
+    for (int i = 0; i < 4; i++) { /* as both types, with the exporter and without */
+        VkDeviceMemory out;
+        culv_vk_memory_from_handle_desc d = describe(&w, &like, handle);
+        if (i & 1) d.handle.type = CULV_HANDLE_DMA_BUF_FD;
+        if (i & 2) memset(&d.exporter, 0, sizeof d.exporter);
+        REFUSES(out, culv_vk_memory_from_handle(poor, &d, &out), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_EXTENSION_MISSING);
+        LIB_SAYS(VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME);
+        lib_fd_require_untouched(&fd);
+    }
+    REQUIRE_EQ(test_open_fds(), fds);
+    lib_fd_done(&fd, true);
+    culv_vk_detach(&poor);
+    raw_vk_buffer_destroy(&w.vk, &like);
+    lib_close(&w);
+}
+
+/* Attached as another GPU than the culv_device: what Vulkan's GPU exported it takes back, what CUDA's did never. */
+static void another_gpu(void)
+{
+    static scene s;
+    scene_open_bare(&s, SCENE_PEER);
+    lib_world *w = &s.w;
+    raw_vk_buffer like;
+    raw_vk_buffer_create(&w->vk, BYTES, RAW_VK_EXPORT, &like);
+    VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
+    culv_handle handle, semaphore;
+    export(w, &like, &handle);
+    LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &semaphore));
+    culv_handle_close(&semaphore);
+    lib_fd fd = lib_fd_watch(handle.value.fd);
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(w->device, &caps));
+    VkDeviceMemory memory;
+    culv_vk_memory_from_handle_desc d = describe(w, &like, handle);
+    REQUIRE(memcmp(&d.exporter, &caps.uuid, sizeof caps.uuid) != 0);
+    LIB_OK(culv_vk_memory_from_handle(w->attachment, &d, &memory));
+    vkFreeMemory(w->vk.device, memory, NULL);
+    d.exporter = caps.uuid;
+    REFUSES(memory, culv_vk_memory_from_handle(w->attachment, &d, &memory), CULV_ERROR_INVALID,
+            CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("another GPU");
+    d.exporter.bytes[5] ^= 0x40; /* a third one's */
+    REFUSES(memory, culv_vk_memory_from_handle(w->attachment, &d, &memory), CULV_ERROR_INVALID,
+            CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS(w->vk.properties.deviceName);
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
+    raw_vk_timeline_destroy(&w->vk, timeline);
+    raw_vk_buffer_destroy(&w->vk, &like);
+    scene_close(&s);
+}
+
+/* Mesa from 25 on takes any memfd for a dma-buf, whole: the road that a real one goes, with data. */
+static void mesa_dma_buf(void)
+{
+    static uint32_t back[WORDS];
+    lib_world w;
+    lib_open(&w);
+    if (!w.vk.dma_buf)
+        SKIP("%s has no %s", w.vk.properties.deviceName, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+    if (!w.cu->software) SKIP("a memfd is a dma-buf for software Vulkan only");
+    raw_vk_buffer buffer = {.size = BYTES, .flags = RAW_VK_IMPORT};
+    buffer.buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);
+    int file = memfd_create("dma-buf", MFD_CLOEXEC);
+    REQUIRE(file >= 0 && ftruncate(file, BYTES) == 0);
+    uint32_t *words = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    REQUIRE(words != MAP_FAILED);
+    for (uint32_t i = 0; i < WORDS; i++)
+        words[i] = lib_word(i, 9);
+    lib_fd fd = lib_fd_watch(file);
+    size_t fds = test_open_fds();
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    d.handle = culv_handle_dma_buf_fd(file);
+    d.size = BYTES;
+    d.buffer = buffer.buffer;
+    LIB_OK(culv_vk_memory_from_handle(w.attachment, &d, &buffer.memory));
+    VK_OK(vkBindBufferMemory(w.vk.device, buffer.buffer, buffer.memory, 0));
+    lib_fd_require_untouched(&fd);
+    raw_vk_read(&w.vk, &buffer, 0, back, BYTES);
+    REQUIRE_WORDS(back, WORDS, 9);
+    raw_vk_fill(&w.vk, &buffer, 0, BYTES, 0x01020304, NULL);
+    REQUIRE_EQ(words[WORDS - 1], 0x01020304);
+    vkDestroyBuffer(w.vk.device, buffer.buffer, NULL);
+    vkFreeMemory(w.vk.device, buffer.memory, NULL);
+    REQUIRE_EQ(test_open_fds(), fds);
+    munmap(words, BYTES);
+    lib_fd_done(&fd, true);
+    lib_close(&w);
+}
+
+const test_case from_handle_cases[] = {
+    {.name = "from_handle.opaque", .run = opaque},
+    {.name = "from_handle.opaque_dedicated", .run = opaque_dedicated},
+    {.name = "from_handle.wrong_descriptors", .run = wrong_descriptors},
+    {.name = "from_handle.driver_refuses", .run = driver_refuses},
+    {.name = "from_handle.played_dma_bufs", .run = played_dma_bufs},
+    {.name = "from_handle.not_enabled", .run = not_enabled},
+    {.name = "from_handle.another_gpu", .run = another_gpu},
+    {.name = "from_handle.mesa_dma_buf", .run = mesa_dma_buf},
+    {.name = NULL},
+};

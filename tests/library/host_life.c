@@ -1,0 +1,300 @@
+/* Buffers in host memory: every way to give them up, and what they leave. SPDX-License-Identifier: MIT */
+#include "host_stage.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+extern const test_case host_life_cases[];
+
+enum { WORDS = 4096, BYTES = WORDS * 4 };
+
+typedef struct opener {
+    lib_world *w;
+    VkSemaphore gate;
+    long after_ms;
+    atomic_bool opened;
+    pthread_t thread;
+} opener;
+
+static void *open_gate(void *user)
+{
+    opener *o = user;
+    lib_sleep_ms(o->after_ms);
+    atomic_store(&o->opened, true);
+    raw_vk_timeline_signal(&o->w->vk, o->gate, 1);
+    return NULL;
+}
+
+/* A stream that waits for the gate, then writes the buffer and copies it. */
+static void held_back(stage *s, culv_vk_buffer *b, culv_semaphore *gate, CUdeviceptr copy)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(b));
+    LIB_OK(culv_semaphore_wait(gate, s->stream, 1));
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->MemsetD32Async(p, 0xfeedbeef, WORDS, s->stream));
+    CU_OK(cu->MemcpyDtoDAsync(copy, p, BYTES, s->stream));
+    lib_leave(&s->w, before);
+}
+
+/* Given up while the stream is held back: nothing waits, and pages and registration stay until it is done. */
+static void destroyed_with_work_pending(void)
+{
+    for (int origin = 0; origin < HOST_ORIGINS; origin++) {
+        stage s;
+        stage_open(&s);
+        lib_world *w = &s.w;
+        host_require(w);
+        const raw_cuda *cu = w->cu;
+        host_pages pages = {.start = NULL};
+        CUdeviceptr copy = 0;
+        static uint32_t words[WORDS];
+        if (origin == HOST_CALLERS) pages = host_pages_alloc(w, BYTES);
+        CUcontext before = lib_enter(w);
+        CU_OK(cu->MemAlloc(&copy, BYTES));
+        lib_leave(w, before);
+        culv_vk_buffer *b = host_make(w, BYTES, origin == HOST_CALLERS ? &pages : NULL);
+        VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+        culv_semaphore *wait = lib_import_timeline(w, gate);
+        opener o = {.w = w, .gate = gate, .after_ms = 300};
+        held_back(&s, b, wait, copy);
+        REQUIRE_EQ(pthread_create(&o.thread, NULL, open_gate, &o), 0);
+        culv_vk_buffer_destroy_after(&b, s.stream);
+        REQUIRE(b == NULL && !atomic_load(&o.opened));
+        culv_device_counts c = lib_counts(w);
+        if (!atomic_load(&o.opened)) {
+            REQUIRE_EQ(c.created, 0);
+            REQUIRE_EQ(c.buffers, 0);
+            REQUIRE_EQ(c.mappings, 1); /* still registered */
+            REQUIRE_EQ(c.deferred, 1);
+        }
+        REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+        lib_finish(w, s.stream);
+        REQUIRE_EQ(culv_device_collect(w->device), 0);
+        c = lib_counts(w);
+        REQUIRE_EQ(c.mappings, 0);
+        before = lib_enter(w);
+        CU_OK(cu->MemcpyDtoH(words, copy, BYTES));
+        CU_OK(cu->MemFree(copy));
+        lib_leave(w, before);
+        for (uint32_t i = 0; i < WORDS; i++)
+            REQUIRE_EQ(words[i], 0xfeedbeef);
+        if (origin == HOST_CALLERS) {
+            REQUIRE_EQ(((const uint32_t *)pages.start)[WORDS - 1], 0xfeedbeef);
+            host_require_unregistered(w, &pages);
+            host_pages_free(&pages);
+        }
+        culv_semaphore_destroy(&wait);
+        raw_vk_timeline_destroy(&w->vk, gate);
+        stage_close(&s);
+    }
+}
+
+/* A loader whose vkFreeMemory looks whether CUDA has let go by then, and the pages are still there. */
+static struct {
+    const lib_world *w;
+    const host_pages *pages; /* the caller's; NULL: Culvert's */
+    const volatile uint32_t *words;
+    unsigned freed;
+} watched;
+
+static VKAPI_ATTR void VKAPI_CALL watching_free(VkDevice device, VkDeviceMemory memory,
+                                                const VkAllocationCallbacks *callbacks)
+{
+    if (watched.words != NULL) {
+        REQUIRE_EQ(watched.words[0], 0x12345678);
+        REQUIRE_EQ(watched.words[WORDS * 64 - 1], 0x9abcdef0);
+        REQUIRE_EQ(lib_counts(watched.w).mappings, 0);
+        if (watched.pages != NULL) host_require_unregistered(watched.w, watched.pages);
+        watched.freed++;
+    }
+    vkFreeMemory(device, memory, callbacks);
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_device_proc(VkDevice device, const char *name)
+{
+    return strcmp(name, "vkFreeMemory") == 0 ? (PFN_vkVoidFunction)watching_free
+                                             : vkGetDeviceProcAddr(device, name);
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_loader(VkInstance instance, const char *name)
+{
+    return strcmp(name, "vkGetDeviceProcAddr") == 0 ? (PFN_vkVoidFunction)watching_device_proc
+                                                    : vkGetInstanceProcAddr(instance, name);
+}
+
+/* CUDA's registration, Vulkan's memory, the pages: 1 MiB of them, which free() gives back to the system. */
+static void order_of_the_end(void)
+{
+    enum { LARGE = BYTES * 64 };
+    lib_world w;
+    (void)mallopt(M_MMAP_THRESHOLD, BYTES); /* or free() might keep them */
+    lib_open(&w);
+    host_require(&w);
+    culv_vk *plain = w.attachment;
+    culv_vk_desc d = lib_vk_desc(&w);
+    d.get_instance_proc_addr = watching_loader;
+    LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));
+    for (int origin = 0; origin < HOST_ORIGINS; origin++) {
+        host_pages pages = {.start = NULL};
+        if (origin == HOST_CALLERS) pages = host_pages_alloc(&w, LARGE);
+        culv_vk_buffer *b = host_make(&w, LARGE, origin == HOST_CALLERS ? &pages : NULL);
+        uint32_t *words = culv_vk_buffer_host_pointer(b);
+        words[0] = 0x12345678;
+        words[LARGE / 4 - 1] = 0x9abcdef0;
+        watched.w = &w;
+        watched.pages = origin == HOST_CALLERS ? &pages : NULL;
+        watched.words = words;
+        watched.freed = 0;
+        culv_vk_buffer_destroy(&b);
+        watched.words = NULL;
+        REQUIRE_EQ(watched.freed, 1);
+        host_pages_free(&pages);
+    }
+    culv_vk_detach(&w.attachment);
+    w.attachment = plain;
+    lib_close(&w);
+}
+
+/* In any order with the attachment and the device, which live as long as the last object. */
+static void any_order(void)
+{
+    enum { OBJECTS = 4 }; /* two buffers, attachment, device */
+    lib_world w;
+    lib_open(&w);
+    host_require(&w);
+    host_pages pages = host_pages_alloc(&w, BYTES);
+    for (unsigned n = 0; n < 2 * 24; n++) {
+        culv_device *device = NULL;
+        culv_vk *vk = NULL;
+        culv_vk_desc vd = lib_vk_desc(&w);
+        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device));
+        LIB_OK(culv_vk_attach(device, &vd, &vk));
+        lib_world other = w;
+        other.attachment = vk;
+        culv_vk_buffer *buffers[2] = {host_make(&other, BYTES, NULL), host_make(&other, BYTES, &pages)};
+        int left[OBJECTS] = {0, 1, 2, 3};
+        unsigned code = n / 2;
+        for (int i = 0; i < OBJECTS; i++) {
+            unsigned choices = (unsigned)(OBJECTS - i), pick = code % choices;
+            int which = left[pick];
+            code /= choices;
+            left[pick] = left[choices - 1];
+            if (which < 2 && n % 2 == 0) culv_vk_buffer_destroy(&buffers[which]);
+            if (which < 2 && n % 2 == 1) culv_vk_buffer_destroy_after(&buffers[which], NULL);
+            if (which == 2) culv_vk_detach(&vk);
+            if (which == 3) culv_device_close(&device);
+        }
+        REQUIRE(device == NULL && vk == NULL && buffers[0] == NULL && buffers[1] == NULL);
+        host_require_unregistered(&w, &pages);
+        lib_require_driver_counts(&w, 0, 0, 0);
+    }
+    host_pages_free(&pages);
+    lib_close(&w);
+}
+
+/* Turn by turn, with sizes that malloc() serves in either way. */
+static void nothing_piles_up(void)
+{
+    enum { TURNS = 200, SLACK = 8, SLACK_KIB = 16384 };
+    lib_world w;
+    lib_open(&w);
+    host_require(&w);
+    host_pages pages = host_pages_alloc(&w, 1 << 20);
+    lib_level first = lib_level_now();
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        const host_pages part = {.start = pages.start, .size = pages.size};
+        culv_vk_buffer *a = host_make(&w, turn % 3 == 0 ? 1 << 20 : 1 + turn * 17, NULL);
+        culv_vk_buffer *b = host_make(&w, 1 + turn * 5, &part);
+        memset(culv_vk_buffer_host_pointer(a), 1, 1);
+        culv_vk_buffer_destroy(&a);
+        culv_vk_buffer_destroy_after(&b, NULL);
+        lib_settle(&w);
+        if (turn == TURNS / 4) first = lib_level_now();
+    }
+    lib_level last = lib_level_now();
+    REQUIRE_EQ(last.fds, first.fds);
+    REQUIRE(last.maps <= first.maps + SLACK);
+    if (!test_sanitized()) REQUIRE(last.rss <= first.rss + SLACK_KIB);
+    host_pages_free(&pages);
+    lib_close(&w); /* with all counts at zero */
+}
+
+/* R8: a capture in global mode goes on. What NVIDIA's driver says of registering meanwhile is told, not required. */
+static void during_a_capture(void)
+{
+    lib_world w;
+    lib_open(&w);
+    host_require(&w);
+    const raw_cuda *cu = w.cu;
+    if (cu->StreamBeginCapture == NULL || cu->StreamEndCapture == NULL || cu->GraphDestroy == NULL)
+        SKIP("this driver does not capture streams");
+    CUstream captured = lib_stream(&w);
+    CUgraph graph = NULL;
+    CUcontext before = lib_enter(&w);
+    CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    culv_vk_buffer *b = NULL;
+    const VkBufferCreateInfo info = host_info(BYTES);
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    d.host = VK_TRUE;
+    culv_result made = culv_vk_buffer_create(w.attachment, &d, &b);
+    culv_vk_buffer_destroy(&b);
+    CUresult ended = cu->StreamEndCapture(captured, &graph);
+    MEASURED("library.host_memory_during_a_capture", "%s, the capture ends with %d", culv_result_name(made),
+             (int)ended);
+    if (cu->software) REQUIRE(made == CULV_OK && ended == CUDA_SUCCESS);
+    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+    lib_leave(&w, before);
+    lib_settle(&w);
+    lib_stream_destroy(&w, captured);
+    lib_close(&w);
+}
+
+/* Whether cuMemHostUnregister waits for work that uses the pages, as cuMemFree does: no text says so. */
+static void does_unregistering_wait(void)
+{
+    stage s;
+    stage_open(&s);
+    lib_world *w = &s.w;
+    host_require(w);
+    const raw_cuda *cu = w->cu;
+    host_pages pages = host_pages_alloc(w, BYTES);
+    CUdeviceptr p = 0;
+    VkSemaphore gate = raw_vk_timeline(&w->vk, 0, true);
+    culv_semaphore *wait = lib_import_timeline(w, gate);
+    opener o = {.w = w, .gate = gate, .after_ms = 300};
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemHostRegister(pages.start, pages.size,
+                              CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE));
+    CU_OK(cu->MemHostGetDevicePointer(&p, pages.start, 0));
+    LIB_OK(culv_semaphore_wait(wait, s.stream, 1));
+    CU_OK(cu->MemsetD32Async(p, 0x600dcafe, WORDS, s.stream));
+    REQUIRE_EQ(pthread_create(&o.thread, NULL, open_gate, &o), 0);
+    CU_OK(cu->MemHostUnregister(pages.start));
+    bool waited = atomic_load(&o.opened);
+    REQUIRE_EQ(pthread_join(o.thread, NULL), 0);
+    CUresult r = cu->StreamSynchronize(s.stream);
+    MEASURED("library.host_unregister", "%s; the stream ends with %d; the last word is %#x",
+             waited ? "waits" : "does not wait", (int)r,
+             (unsigned)((const uint32_t *)pages.start)[WORDS - 1]);
+    lib_leave(w, before);
+    if (!waited && r != CUDA_SUCCESS && !cu->software) return; /* the context is lost, and the case with it */
+    REQUIRE(!cu->software || (waited && r == CUDA_SUCCESS));
+    host_pages_free(&pages);
+    culv_semaphore_destroy(&wait);
+    raw_vk_timeline_destroy(&w->vk, gate);
+    stage_close(&s);
+}
+
+const test_case host_life_cases[] = {
+    {.name = "host.destroyed_with_work_pending", .run = destroyed_with_work_pending},
+    {.name = "host.order_of_the_end", .run = order_of_the_end},
+    {.name = "host.any_order", .run = any_order},
+    {.name = "host.nothing_piles_up", .run = nothing_piles_up},
+    {.name = "host.during_a_capture", .run = during_a_capture},
+    {.name = "host.does_unregistering_wait", .run = does_unregistering_wait},
+    {.name = NULL},
+};

@@ -1,0 +1,192 @@
+/* Torture of fallbacks: buffers, images and semaphores on each path that does not share. SPDX-License-Identifier: MIT
+ */
+#include "torture.h"
+
+#include <string.h>
+
+enum { WORDS = 4096 };
+
+static bool peer_path;
+
+/* The validation layer asks for properties itself whenever something is made: its calls are not to be failed. It also
+ * takes signals by the host ill (fallback_scene.c). */
+static void begin(bool mapped)
+{
+    lib_with_option("--validation=off");
+    lib_lying = (lib_lies){.exports_nothing = true, .exports_no_semaphores = true, .takes_pages = !mapped};
+}
+
+static void pages_begin(void)
+{
+    begin(false);
+}
+
+static void mapped_begin(void)
+{
+    begin(true);
+}
+
+static void peer_begin(void)
+{
+    lib_with_option("--validation=off");
+    lib_with_environment("CULVERT_SOFT_DEVICES", "2");
+    peer_path = true;
+}
+
+static void open_all(CUstream *stream)
+{
+    lib_world *w = &torture.w;
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = CULV_DRIVER_SOFT;
+    LIB_OK(culv_device_open_by_ordinal(peer_path ? 1 : 0, &dd, &w->device));
+    culv_vk_desc d = lib_vk_desc(w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    d.fallback = CULV_FALLBACK_ANY;
+    TRY_AGAIN(culv_vk_attach(w->device, &d, &w->attachment), w->attachment == NULL);
+    w->context = culv_device_context(w->device);
+    *stream = lib_stream(w);
+}
+
+static void close_all(CUstream stream)
+{
+    lib_world *w = &torture.w;
+    DO(culv_vk_detach(&w->attachment));
+    culv_device_counts c = culv_device_counts_init();
+    TRY_AGAIN(culv_device_get_counts(w->device, &c), true);
+    REQUIRE_EQ(c.buffers, 0);
+    REQUIRE_EQ(c.images, 0);
+    REQUIRE_EQ(c.created, 0);
+    REQUIRE_EQ(c.attachments, 0);
+    REQUIRE_EQ(c.peers, 0);
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+    REQUIRE(w->attachment == NULL && w->device == NULL);
+}
+
+/* Both ways, which the copies' order makes the identity: what was pushed is pulled. */
+static void buffer_run(culv_vk_buffer *buffer, CUstream stream)
+{
+    lib_world *w = &torture.w;
+    const raw_cuda *cu = w->cu;
+    culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
+    static uint32_t words[WORDS];
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 7, WORDS, stream));
+    lib_leave(w, before);
+    TRY_AGAIN(culv_buffer_push(cuda, stream), true);
+    before = lib_enter(w);
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 8, WORDS, stream));
+    lib_leave(w, before);
+    TRY_AGAIN(culv_buffer_pull(cuda, stream), true);
+    lib_finish(w, stream);
+    before = lib_enter(w);
+    CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(cuda), sizeof words));
+    lib_leave(w, before);
+    for (size_t i = 0; i < WORDS; i++)
+        REQUIRE_EQ(words[i], 7);
+}
+
+static void memory_run(void)
+{
+    lib_world *w = &torture.w;
+    CUstream stream;
+    culv_vk_buffer *one = POISON(culv_vk_buffer), *two = POISON(culv_vk_buffer);
+    culv_vk_image *arrays = POISON(culv_vk_image), *linear = POISON(culv_vk_image);
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = WORDS * 4,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo image = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                               .imageType = VK_IMAGE_TYPE_2D,
+                               .format = VK_FORMAT_R8G8B8A8_UNORM,
+                               .extent = {61, 33, 1},
+                               .mipLevels = 2,
+                               .arrayLayers = 1,
+                               .samples = VK_SAMPLE_COUNT_1_BIT,
+                               .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    culv_vk_image_create_desc i = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.fallback = i.fallback = CULV_FALLBACK_ANY;
+    d.label = i.label = "tortured";
+    i.create_info = &image;
+    open_all(&stream);
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_vk_buffer));
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_vk_buffer));
+    TRY_AGAIN(culv_vk_image_create(w->attachment, &i, &arrays), arrays == POISON(culv_vk_image));
+    image.format = VK_FORMAT_R32G32B32_SFLOAT;
+    image.mipLevels = 1;
+    TRY_AGAIN(culv_vk_image_create(w->attachment, &i, &linear), linear == POISON(culv_vk_image));
+    REQUIRE(culv_buffer_path(culv_vk_buffer_cuda(one)) != CULV_PATH_SHARED);
+    REQUIRE_EQ(culv_image_path(culv_vk_image_cuda(linear)), CULV_PATH_HOST);
+    buffer_run(one, stream);
+    TRY_AGAIN(culv_image_push(culv_vk_image_cuda(arrays), stream), true);
+    TRY_AGAIN(culv_image_pull(culv_vk_image_cuda(linear), stream), true);
+    DO(culv_vk_buffer_destroy_after(&one, stream));
+    DO(culv_vk_image_destroy_after(&linear, stream));
+    lib_finish(w, stream);
+    DO(culv_vk_image_destroy(&arrays));
+    DO(culv_vk_buffer_destroy(&two));
+    REQUIRE(one == NULL && two == NULL && arrays == NULL && linear == NULL);
+    close_all(stream);
+}
+
+static void semaphore_run(void)
+{
+    lib_world *w = &torture.w;
+    CUstream stream;
+    culv_vk_semaphore *one = POISON(culv_vk_semaphore), *two = POISON(culv_vk_semaphore);
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    d.fallback = CULV_FALLBACK_ANY;
+    d.label = "tortured";
+    open_all(&stream);
+    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &one), one == POISON(culv_vk_semaphore));
+    TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &two), two == POISON(culv_vk_semaphore));
+    culv_semaphore *a = culv_vk_semaphore_cuda(one), *b = culv_vk_semaphore_cuda(two);
+    REQUIRE(culv_semaphore_path(a) != CULV_PATH_SHARED);
+    for (uint64_t value = 1; value <= 3; value++) {
+        TRY_AGAIN(culv_semaphore_signal(a, stream, value), culv_semaphore_last_value(a) == value - 1);
+        TRY_AGAIN(culv_semaphore_wait(b, stream, value), true);
+        raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(two), value);
+        TRY_AGAIN(culv_semaphore_wait(b, stream, value), true);
+        lib_finish(w, stream);
+        REQUIRE(raw_vk_timeline_wait(&w->vk, culv_vk_semaphore_handle(one), value, 10000));
+    }
+    DO(culv_vk_semaphore_destroy_after(&one, stream));
+    lib_finish(w, stream);
+    DO(culv_vk_semaphore_destroy(&two));
+    REQUIRE(one == NULL && two == NULL);
+    close_all(stream);
+}
+
+static const torture_path pages_path = {.begin = pages_begin, .run = memory_run, .least = {10, 4, 8}};
+static const torture_path mapped_path = {.begin = mapped_begin, .run = memory_run, .least = {10, 8, 8}};
+static const torture_path peer = {.begin = peer_begin, .run = memory_run, .least = {20, 8, 8}};
+static const torture_path host_order = {.begin = pages_begin, .run = semaphore_run, .least = {4, 2, 4}};
+static const torture_path peer_order = {.begin = peer_begin, .run = semaphore_run, .least = {10, 2, 4}};
+TORTURE_FUNCTIONS(pages_path)
+TORTURE_FUNCTIONS(mapped_path)
+TORTURE_FUNCTIONS(peer)
+/* Vulkan's calls are made in host functions there: library-fallback's host_function_fails. */
+#define HOST_ORDER(kind, victim, code)                                                                       \
+    static void host_order_##kind(void)                                                                      \
+    {                                                                                                        \
+        torture_all(&host_order, victim, code);                                                              \
+    }
+HOST_ORDER(cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)
+HOST_ORDER(cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)
+HOST_ORDER(cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)
+HOST_ORDER(cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)
+HOST_ORDER(allocations, TORTURE_ALLOCATION, 0)
+TORTURE_FUNCTIONS(peer_order)
+
+static const test_case cases[] = {TORTURE_ROWS("pages", pages_path),
+                                  TORTURE_ROWS("mapped", mapped_path),
+                                  TORTURE_ROWS("peer", peer),
+                                  TORTURE_ROW_(host_order, "host_order", cuda_out_of_memory),
+                                  TORTURE_ROW_(host_order, "host_order", cuda_invalid_value),
+                                  TORTURE_ROW_(host_order, "host_order", cuda_unknown),
+                                  TORTURE_ROW_(host_order, "host_order", cuda_illegal_address),
+                                  TORTURE_ROW_(host_order, "host_order", allocations),
+                                  TORTURE_ROWS("peer_order", peer_order),
+                                  {.name = NULL}};
+TEST_SUITE(cases);

@@ -1,0 +1,82 @@
+/* Torture of buffers in host memory: Culvert's pages and the caller's, which no failure may leave pinned.
+ * SPDX-License-Identifier: MIT */
+#include "torture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES = 65536 };
+
+static void *pages; /* the caller's */
+
+static void begin(void)
+{
+    pages = aligned_alloc(BYTES, BYTES);
+    REQUIRE(pages != NULL);
+}
+
+static void end(void)
+{
+    free(pages);
+}
+
+static void run(void)
+{
+    lib_world *w = &torture.w;
+    const raw_cuda *cu = w->cu;
+    culv_vk_buffer *one = POISON(culv_vk_buffer), *two = POISON(culv_vk_buffer);
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = BYTES,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                              VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    d.create_info = &info;
+    d.label = "tortured";
+    d.host = VK_TRUE;
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    memset(pages, 0x2b, BYTES);
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &one), one == POISON(culv_vk_buffer));
+    d.host_pointer = pages;
+    TRY_AGAIN(culv_vk_buffer_create(w->attachment, &d, &two), two == POISON(culv_vk_buffer));
+    REQUIRE(culv_vk_buffer_host_pointer(two) == pages);
+    CUcontext before = lib_enter(w);
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_vk_buffer_cuda(one)), 7, 100, stream));
+    CU_OK(cu->MemsetD32Async(culv_buffer_pointer(culv_vk_buffer_cuda(two)), 8, 100, stream));
+    lib_leave(w, before);
+    culv_device_counts c = culv_device_counts_init();
+    TRY_AGAIN(culv_device_get_counts(w->device, &c), true);
+    REQUIRE_EQ(c.buffers, 2);
+    REQUIRE_EQ(c.created, 2);
+    REQUIRE_EQ(c.mappings, 2);
+    REQUIRE_EQ(c.memories, 0);
+    DO(culv_vk_buffer_destroy_after(&one, stream));
+    lib_finish(w, stream);
+    DO(culv_vk_buffer_destroy(&two));
+    REQUIRE(one == NULL && two == NULL);
+    REQUIRE_EQ(((const uint32_t *)pages)[99], 8);
+    REQUIRE_EQ(((const uint32_t *)pages)[100], 0x2b2b2b2b);
+    TRY_AGAIN(culv_device_get_counts(w->device, &c), true);
+    lib_settle(w);
+    c = lib_counts(w);
+    REQUIRE_EQ(c.buffers, 0);
+    REQUIRE_EQ(c.created, 0);
+    REQUIRE_EQ(c.mappings, 0);
+    /* What Culvert takes for a sticky error takes the registration with the context. */
+    bool taken_for_lost = torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_ILLEGAL_ADDRESS;
+    before = lib_enter(w);
+    CUresult r = cu->MemHostRegister(pages, BYTES, 0);
+    if (r == CUDA_SUCCESS || !taken_for_lost) CU_IS(r, CUDA_SUCCESS);
+    CU_OK(cu->MemHostUnregister(pages));
+    lib_leave(w, before);
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+    REQUIRE(w->attachment == NULL && w->device == NULL);
+}
+
+static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {8, 8, 6}};
+TORTURE_FUNCTIONS(path)
+
+static const test_case cases[] = {TORTURE_ROWS("host", path), {.name = NULL}};
+TEST_SUITE(cases);
