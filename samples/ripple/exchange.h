@@ -13,7 +13,7 @@
 #define RIPPLE_EXCHANGE_H_
 
 #include "../common/cuda_api.h"
-#include "vulkan_setup.h"
+#include "../common/vulkan_setup.h"
 
 #define EXCHANGE_MAX_BUFFERS 2u
 #define EXCHANGE_TINT_FORMAT VK_FORMAT_R8G8B8A8_UNORM

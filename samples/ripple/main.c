@@ -14,7 +14,8 @@ static bool set_up_vulkan(program *p)
 {
     const options *o = &p->options;
     VkExtent2D extent = {o->picture_width, o->picture_height};
-    vulkan_wishes wishes = {.validation = o->validation, .staging = o->staged, .swapchain = o->window};
+    vulkan_wishes wishes = {
+        .name = "ripple", .validation = o->validation, .staging = o->staged, .swapchain = o->window};
     if (o->window) {
         p->window = window_open("ripple", extent);
         if (!p->window) return false;

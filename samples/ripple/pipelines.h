@@ -2,7 +2,7 @@
 #ifndef RIPPLE_PIPELINES_H_
 #define RIPPLE_PIPELINES_H_
 
-#include "vulkan_setup.h"
+#include "../common/vulkan_setup.h"
 
 /* shaders/ripple/rim.vert: four sides of seven strips of two triangles. */
 #define PIPELINES_RIM_VERTICES (4u * 7u * 6u)

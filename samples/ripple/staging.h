@@ -4,7 +4,7 @@
 #define RIPPLE_STAGING_H_
 
 #include "../common/cuda_api.h"
-#include "vulkan_setup.h"
+#include "../common/vulkan_setup.h"
 
 typedef struct staging {
     void *host;

@@ -2,7 +2,7 @@
 #ifndef RIPPLE_SWAPCHAIN_H_
 #define RIPPLE_SWAPCHAIN_H_
 
-#include "vulkan_setup.h"
+#include "../common/vulkan_setup.h"
 
 #define SWAPCHAIN_MAX_IMAGES 8u
 #define SWAPCHAIN_MAX_SLOTS  4u

@@ -1,6 +1,7 @@
-/* ripple's Vulkan instance and device, chosen so that CUDA can reach them. SPDX-License-Identifier: MIT */
-#ifndef RIPPLE_VULKAN_SETUP_H_
-#define RIPPLE_VULKAN_SETUP_H_
+/* Samples: a Vulkan instance and device, chosen so that CUDA can reach them, and what every Vulkan program
+ * needs. The program itself defines VOLK_IMPLEMENTATION. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_SAMPLES_VULKAN_SETUP_H_
+#define CULVERT_SAMPLES_VULKAN_SETUP_H_
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +31,7 @@ typedef struct vulkan_setup {
 
 /* What a run needs beyond drawing from memory that Culvert shares. */
 typedef struct vulkan_wishes {
+    const char *name; /* VkApplicationInfo::pApplicationName */
     bool validation;
     bool staging; /* the transfer queue and host_pointer_alignment, where there are such */
     bool swapchain;

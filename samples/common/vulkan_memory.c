@@ -1,7 +1,7 @@
-/* ripple's Vulkan buffers and images, each with an allocation of its own, and semaphores. SPDX-License-Identifier: MIT */
+/* Vulkan buffers and images, each with an allocation of its own, and semaphores. SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "../common/report.h"
+#include "report.h"
 #include "vulkan_setup.h"
 
 uint32_t vulkan_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryPropertyFlags wanted,

@@ -1,4 +1,4 @@
-/* ripple's Vulkan instance and device. SPDX-License-Identifier: MIT */
+/* See vulkan_setup.h. SPDX-License-Identifier: MIT */
 #include "vulkan_setup.h"
 
 #include <ctype.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/report.h"
+#include "report.h"
 
 /* Dynamic rendering and synchronization2 are core in it. */
 #define API_VERSION    VK_API_VERSION_1_3
@@ -84,7 +84,7 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
         .pfnUserCallback = on_message,
         .pUserData = &v->num_messages};
     VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                     .pApplicationName = "ripple",
+                                     .pApplicationName = wishes->name,
                                      .pEngineName = "culvert",
                                      .engineVersion = CULV_VERSION,
                                      .apiVersion = API_VERSION};
@@ -320,7 +320,7 @@ bool vulkan_setup_list(void)
     memset(&v, 0, sizeof v);
     culv_vk_candidate candidates[MAX_CANDIDATES];
     uint32_t count = 0;
-    bool listed = allow_twin("auto") && create_instance(&v, &(vulkan_wishes){.validation = false}) &&
+    bool listed = allow_twin("auto") && create_instance(&v, &(vulkan_wishes){.name = "list"}) &&
                   rank(v.instance, CULV_DRIVER_AUTO, candidates, &count);
     for (uint32_t i = 0; listed && i < count; i++) {
         const culv_vk_candidate *c = &candidates[i];

@@ -1,0 +1,254 @@
+/* suballocator: a dozen buffers and images in one VkDeviceMemory, as an allocator like VulkanMemoryAllocator places
+ * them. CUDA imports the block once; each resource is mapped at its offset. Kernels write all of them, Vulkan shows
+ * all of them in one picture. SPDX-License-Identifier: MIT */
+#define VOLK_IMPLEMENTATION
+#include <volk.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/cuda_api.h"
+#include "../common/files.h"
+#include "../common/report.h"
+#include "sheet.h"
+
+enum { NUM_KERNELS = 5 };
+
+typedef struct program {
+    const char *output, *device_choice;
+    bool validation;
+    vulkan_setup vulkan;
+    culv_device *device;
+    culv_vk *vk;
+    culv_vk_semaphore *ready; /* CUDA has written */
+    cuda_api cu;
+    CUcontext callers_context;
+    bool entered;
+    CUmodule module;
+    CUfunction kernels[NUM_KERNELS]; /* by resource_kind */
+    CUstream stream;
+    block block;
+    resource resources[NUM_RESOURCES];
+    sheet sheet;
+} program;
+
+static const char usage[] =
+    "Usage: suballocator [options]\n"
+    "Shares a dozen Vulkan buffers and images that lie in one allocation with CUDA, by one import.\n"
+    "\n"
+    "  --output PATH    PNG of all of them (out/suballocator.png)\n"
+    "  --device WHICH   auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show them; "
+    "a\n"
+    "                   number of that list; or part of a name\n"
+    "  --validation     run under Vulkan's validation and synchronization validation; fail if it says "
+    "anything\n"
+    "  --help           this text\n"
+    "The line RESULT {...} on stdout is for programs.\n";
+
+/* 0: go on; else the exit status is one less. */
+static int parse(program *p, int argc, char **argv)
+{
+    p->output = "out/suballocator.png";
+    p->device_choice = "auto";
+    for (int i = 1; i < argc; i++) {
+        const char **value = strcmp(argv[i], "--output") == 0   ? &p->output
+                             : strcmp(argv[i], "--device") == 0 ? &p->device_choice
+                                                                : NULL;
+        if (value && i + 1 < argc) {
+            *value = argv[++i];
+        } else if (strcmp(argv[i], "--validation") == 0) {
+            p->validation = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            fputs(usage, stdout);
+            return 1;
+        } else {
+            report(value ? "%s: expected something after it; see --help" : "unknown option %s; see --help",
+                   argv[i]);
+            return 3;
+        }
+    }
+    return 0;
+}
+
+static bool open_devices(program *p)
+{
+    const vulkan_setup *v = &p->vulkan;
+    vulkan_wishes wishes = {.name = "suballocator", .validation = p->validation};
+    if (!vulkan_setup_create(&p->vulkan, p->device_choice, &wishes)) return false;
+    fprintf(stderr, "suballocator: %s by %s\n", v->candidate.name, v->why);
+    culv_device_desc desc = culv_device_desc_init();
+    culv_vk_desc attach = culv_vk_desc_init();
+    culv_vk_semaphore_create_desc timeline = culv_vk_semaphore_create_desc_init();
+    desc.driver = v->candidate.driver;
+    attach.get_instance_proc_addr = vkGetInstanceProcAddr;
+    attach.instance = v->instance;
+    attach.physical_device = v->physical_device;
+    attach.device = v->device;
+    attach.api_version = VK_API_VERSION_1_3;
+    attach.num_physical_devices = 1;
+    return culv_ok(
+               culv_vk_device_open(vkGetInstanceProcAddr, v->instance, v->physical_device, &desc, &p->device),
+               "culv_vk_device_open") &&
+           culv_ok(culv_vk_attach(p->device, &attach, &p->vk), "culv_vk_attach") &&
+           culv_ok(culv_vk_semaphore_create(p->vk, &timeline, &p->ready), "culv_vk_semaphore_create");
+}
+
+static bool open_cuda(program *p)
+{
+    static const char *const names[NUM_KERNELS] = {
+        [BUFFER] = "suballocator_buffer",           [SURFACE_2D] = "suballocator_2d",
+        [SURFACE_LAYERED] = "suballocator_layered", [SURFACE_3D] = "suballocator_3d",
+        [SURFACE_CUBE] = "suballocator_cube",
+    };
+    const cuda_api *cu = &p->cu;
+    char path[FILES_PATH_MAX];
+    bool software = culv_device_is_software(p->device) != 0;
+    if (!cuda_api_load(&p->cu, p->device) ||
+        !cuda_ok(cu, cu->CtxGetCurrent(&p->callers_context), "cuCtxGetCurrent") ||
+        !cuda_ok(cu, cu->CtxSetCurrent(culv_device_context(p->device)), "cuCtxSetCurrent"))
+        return false;
+    p->entered = true;
+    if (!files_share_path(path, software ? "suballocator.soft.so" : "suballocator.fatbin") ||
+        !cuda_ok(cu, cu->ModuleLoad(&p->module, path), path) ||
+        !cuda_ok(cu, cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
+        return false;
+    for (int i = 0; i < NUM_KERNELS; i++) {
+        if (!cuda_ok(cu, cu->ModuleGetFunction(&p->kernels[i], p->module, names[i]), names[i])) return false;
+    }
+    return true;
+}
+
+/* Vulkan says what each needs; then there is one block for all. */
+static bool make_resources(program *p)
+{
+    uint32_t type_bits = UINT32_MAX;
+    VkDeviceSize size = 0;
+    for (uint32_t i = 0; i < NUM_RESOURCES; i++) {
+        resource *r = &p->resources[i];
+        if (!resource_create(&p->vulkan, p->vk, &resource_plans[i], r)) return false;
+        type_bits &= r->needs.memoryTypeBits;
+        size += r->needs.size + r->needs.alignment + p->vulkan.properties.limits.bufferImageGranularity;
+    }
+    if (!block_create(&p->vulkan, size, type_bits, &p->block)) return false;
+    for (uint32_t i = 0; i < NUM_RESOURCES; i++) {
+        if (!resource_bind(&p->vulkan, &p->block, &p->resources[i])) return false;
+    }
+    for (uint32_t i = 0; i < NUM_RESOURCES; i++) {
+        if (!resource_map(p->vk, &p->block, &p->resources[i])) return false;
+    }
+    return true;
+}
+
+/* Images are in UNDEFINED and nobody's: Vulkan hands them to CUDA once before CUDA's first use. */
+static bool hand_to_cuda(program *p)
+{
+    vulkan_once once;
+    bool fine = vulkan_once_begin(&p->vulkan, &once);
+    for (uint32_t i = 0; fine && i < NUM_RESOURCES; i++) {
+        if (!p->resources[i].image) continue;
+        VkImageMemoryBarrier2 barrier;
+        culv_vk_image_transfer transfer = culv_vk_image_transfer_init();
+        transfer.image = p->resources[i].image;
+        transfer.queue_family = p->vulkan.queue_family;
+        transfer.discard = VK_TRUE;
+        fine = culv_ok(culv_vk_image_release_barrier2(&transfer, &barrier), "culv_vk_image_release_barrier2");
+        VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                 .imageMemoryBarrierCount = 1,
+                                 .pImageMemoryBarriers = &barrier};
+        if (fine) vkCmdPipelineBarrier2(once.commands, &info);
+    }
+    return vulkan_once_end(&p->vulkan, &once, fine);
+}
+
+static bool launch(program *p, const resource *r, int number)
+{
+    const resource_plan *plan = r->plan;
+    CUdeviceptr pointer = culv_buffer_pointer(r->cuda_buffer);
+    CUsurfObject surface = 0;
+    uint32_t width = plan->width, height = plan->height;
+    if (r->cuda_image &&
+        (!culv_ok(culv_image_surface(r->cuda_image, plan->level, &surface), "culv_image_surface") ||
+         !culv_ok(culv_image_extent(r->cuda_image, plan->level, &width, &height, NULL), "culv_image_extent")))
+        return false;
+    int bgra = plan->format == VK_FORMAT_B8G8R8A8_UNORM;
+    int layer = (int)plan->layer;
+    int w = (int)width, h = (int)height;
+    void *params[] = {r->cuda_image ? (void *)&surface : (void *)&pointer, &w, &h, &layer, &number, &bgra};
+    return cuda_ok(&p->cu,
+                   p->cu.LaunchKernel(p->kernels[plan->kind], (width + 15) / 16, (height + 15) / 16, 1, 16,
+                                      16, 1, 0, p->stream, params, NULL),
+                   "cuLaunchKernel");
+}
+
+static bool run(program *p)
+{
+    if (!hand_to_cuda(p)) return false;
+    for (int i = 0; i < NUM_RESOURCES; i++) {
+        if (!launch(p, &p->resources[i], i)) return false;
+    }
+    return culv_ok(culv_semaphore_signal(culv_vk_semaphore_cuda(p->ready), p->stream, 1),
+                   "culv_semaphore_signal") &&
+           sheet_draw(&p->vulkan, &p->sheet, p->resources, culv_vk_semaphore_handle(p->ready), 1) &&
+           sheet_write(&p->sheet, p->output);
+}
+
+static void print(const program *p)
+{
+    culv_device_counts counts = culv_device_counts_init();
+    (void)culv_device_get_counts(p->device, &counts);
+    printf("%-16s %12s %12s %14s\n", "", "offset", "bytes", "acquire + map");
+    for (int i = 0; i < NUM_RESOURCES; i++) {
+        const resource *r = &p->resources[i];
+        printf("%-16s %12llu %12llu %11.1f us\n", r->plan->name, (unsigned long long)r->offset,
+               (unsigned long long)r->needs.size, r->map_us);
+    }
+    printf("one block of %llu bytes: %llu import, %llu mappings at the driver (one for all buffers, one an "
+           "image)\n",
+           (unsigned long long)p->block.size, (unsigned long long)counts.memories,
+           (unsigned long long)counts.mappings);
+    printf("%s\n", p->output);
+    printf(
+        "RESULT {\"sample\": \"suballocator\", \"device\": \"%s\", \"resources\": %d, \"block_bytes\": %llu, "
+        "\"imports\": %llu, \"mappings\": %llu}\n",
+        p->vulkan.candidate.name, (int)NUM_RESOURCES, (unsigned long long)p->block.size,
+        (unsigned long long)counts.memories, (unsigned long long)counts.mappings);
+}
+
+static void tear_down(program *p)
+{
+    const cuda_api *cu = &p->cu;
+    if (p->stream) (void)cu->StreamSynchronize(p->stream);
+    if (p->vulkan.device) {
+        (void)vkDeviceWaitIdle(p->vulkan.device);
+        for (int i = 0; i < NUM_RESOURCES; i++)
+            resource_destroy(&p->vulkan, &p->block, &p->resources[i]);
+        block_destroy(&p->vulkan, &p->block);
+        sheet_destroy(&p->vulkan, &p->sheet);
+    }
+    culv_vk_semaphore_destroy(&p->ready);
+    if (p->stream) (void)cu->StreamDestroy(p->stream);
+    if (p->module) (void)cu->ModuleUnload(p->module);
+    if (p->entered) (void)cu->CtxSetCurrent(p->callers_context);
+    culv_vk_detach(&p->vk);
+    culv_device_close(&p->device);
+    vulkan_setup_destroy(&p->vulkan);
+}
+
+int main(int argc, char **argv)
+{
+    static program p;
+    report_set_program("suballocator");
+    int status = parse(&p, argc, argv);
+    if (status != 0) return status - 1;
+    if (strcmp(p.device_choice, "list") == 0) return vulkan_setup_list() ? EXIT_SUCCESS : EXIT_FAILURE;
+    bool fine = files_make_parents(p.output) && open_devices(&p) && open_cuda(&p) &&
+                sheet_create(&p.vulkan, &p.sheet) && make_resources(&p) && run(&p);
+    if (fine) print(&p);
+    tear_down(&p);
+    if (p.vulkan.num_messages > 0) {
+        report("validation: %u messages", p.vulkan.num_messages);
+        fine = false;
+    }
+    return fine ? EXIT_SUCCESS : EXIT_FAILURE;
+}
