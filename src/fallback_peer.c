@@ -36,11 +36,13 @@ static culv_result fail(const probe *p, const culv_device *device, CUresult r, c
 
 typedef enum kind { WRITE, READ, CROSS } kind;
 
-/* One copy of all of the bytes, and waits: between a side and the host, or from a side to the other. */
+/* One copy of all of the bytes, and waits: between a side and the host, or from a side to the other. That one is in
+ * the near device's stream both ways, as pushes and pulls are. */
 static culv_result copy(const probe *p, kind what, const side *from)
 {
-    culv_device *device = from->device;
     const side *to = from == &p->near ? &p->far : &p->near;
+    const side *runs = what == CROSS ? &p->near : from;
+    culv_device *device = runs->device;
     const char *call = what == WRITE  ? "cuMemcpyHtoDAsync"
                        : what == READ ? "cuMemcpyDtoHAsync"
                                       : "cuMemcpyPeerAsync";
@@ -49,16 +51,16 @@ static culv_result copy(const probe *p, kind what, const side *from)
     if (result != CULV_OK) return result;
     CUresult r;
     if (what == WRITE)
-        r = CULVI_CU(device, cuMemcpyHtoDAsync, (from->memory, p->words, PROBE_BYTES, from->stream));
+        r = CULVI_CU(device, cuMemcpyHtoDAsync, (from->memory, p->words, PROBE_BYTES, runs->stream));
     else if (what == READ)
-        r = CULVI_CU(device, cuMemcpyDtoHAsync, (p->words, from->memory, PROBE_BYTES, from->stream));
+        r = CULVI_CU(device, cuMemcpyDtoHAsync, (p->words, from->memory, PROBE_BYTES, runs->stream));
     else
-        r = CULVI_CU(
-            device, cuMemcpyPeerAsync,
-            (to->memory, to->device->context, from->memory, device->context, PROBE_BYTES, from->stream));
+        r = CULVI_CU(device, cuMemcpyPeerAsync,
+                     (to->memory, to->device->context, from->memory, from->device->context, PROBE_BYTES,
+                      runs->stream));
     if (r == CUDA_SUCCESS) {
         call = "cuStreamSynchronize";
-        r = CULVI_CU(device, cuStreamSynchronize, (from->stream));
+        r = CULVI_CU(device, cuStreamSynchronize, (runs->stream));
     }
     if (r != CUDA_SUCCESS) result = fail(p, device, r, call);
     culvi_leave(device, &scope);

@@ -162,6 +162,9 @@ culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const 
 /* check_image.c: an image in CUDA's terms, every default explicit; and against verdict->most. */
 culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const culvi_vk_ask *ask,
                                         const culvi_format *row);
+/* Whole texels of chroma, of formats that have it at half the size. */
+culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                  const culvi_format *row);
 culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict);
 

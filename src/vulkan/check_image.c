@@ -167,11 +167,12 @@ static culv_result check_planes(const culv_vk *vk, const char *label, const VkIm
 
 /* VUID-VkImageCreateInfo-format-04712 and -04713, which no answer of Vulkan's tells: chroma at half the size has whole
  * texels. */
-static culv_result check_chroma(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                const culvi_format *row)
+culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                  const culvi_format *row)
 {
     culv_format chroma = CULV_FORMAT_NONE;
-    uint32_t across = row->kind == CULV_TEXEL_KIND_SUBSAMPLED ? row->block_width : 1, down = 1;
+    /* 4:2:2 pairs are the blocks that are one texel high. */
+    uint32_t across = row->block_height == 1 ? row->block_width : 1, down = 1;
     if (row->planes > 1) {
         culv_result result = culv_format_plane(row->format, 1, &chroma, &across, &down);
         if (result != CULV_OK) return result;
@@ -336,7 +337,7 @@ culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkI
     if (result == CULV_OK) result = check_chain(vk, label, info);
     if (result == CULV_OK) result = check_format(vk, ask, info, out);
     if (result == CULV_OK) result = check_planes(vk, label, info, out);
-    if (result == CULV_OK) result = check_chroma(vk, label, info, out->format);
+    if (result == CULV_OK) result = culvi_vk_check_chroma(vk, label, info, out->format);
     if (result != CULV_OK) return result;
     const VkExternalMemoryImageCreateInfo *external =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);

@@ -73,9 +73,8 @@ culv_result culvi_vk_peer(culv_vk *vk, const char *label, culv_vk **out)
     culvi_mutex_lock(&device->lock);
     if (vk->peer == NULL) result = culvi_peer_acquire(device, &vk->uuid, label, &vk->peer);
     if (result == CULV_OK && vk->peer_vk == NULL) {
-        culv_vk_desc how = vk->how;
-        how.fallback = 0;
-        result = culv_vk_attach(vk->peer->device, &how, &vk->peer_vk);
+        /* As the caller did: an extension that lacks is a reason for the next path, not an error. */
+        result = culv_vk_attach(vk->peer->device, &vk->how, &vk->peer_vk);
     }
     culvi_mutex_unlock(&device->lock);
     if (result == CULV_OK) *out = vk->peer_vk;
@@ -85,13 +84,19 @@ culv_result culvi_vk_peer(culv_vk *vk, const char *label, culv_vk **out)
 void culvi_vk_wait(culv_vk *vk, bool *has_last_use, CUstream last_use)
 {
     culv_device *device = vk->device;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     culvi_scope scope;
     if (!*has_last_use) return;
     culvi_mutex_lock(&device->lock);
-    if (culvi_enter_quietly(device, &scope) == CUDA_SUCCESS) {
-        (void)CULVI_CU(device, cuStreamSynchronize, (last_use));
+    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+    culvi_mutex_unlock(&device->lock);
+    /* Without the lock, which another thread may need before it submits what the stream waits for. A stream that is
+     * being captured has nothing to wait for, and asking it to would invalidate the capture (R8). */
+    if (entered) {
+        if (CULVI_CU(device, cuStreamIsCapturing, (last_use, &capture)) == CUDA_SUCCESS &&
+            capture == CU_STREAM_CAPTURE_STATUS_NONE)
+            (void)CULVI_CU(device, cuStreamSynchronize, (last_use));
         culvi_leave(device, &scope);
     }
-    culvi_mutex_unlock(&device->lock);
     *has_last_use = false;
 }

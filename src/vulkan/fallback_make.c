@@ -159,8 +159,17 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
             &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; leave it out: "
             "the image is not shared");
-    culv_result result =
-        culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a);
+    const VkImageStencilUsageCreateInfo *stencil =
+        culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
+    const VkImageUsageFlags copied = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    if (stencil != NULL && (stencil->stencilUsage & copied) != copied)
+        return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                          "VkImageStencilUsageCreateInfo::stencilUsage is %#" PRIx32
+                          "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
+                          stencil->stencilUsage);
+    culv_result result = culvi_vk_check_chroma(vk, label, info, row);
+    if (result != CULV_OK) return result;
+    result = culvi_vk_ask_image_sharing(vk, label, info, (VkExternalMemoryHandleTypeFlagBits)0, &a);
     if (result != CULV_OK) return result;
     if (a.result != VK_SUCCESS)
         return culvi_fail_native(

@@ -258,8 +258,8 @@ static void wrong_copies(void)
     scene_close(&s);
 }
 
-/* A VkDevice without the extensions that sharing needs. */
-static void no_extensions(void)
+/* A VkDevice without the extensions that sharing needs, of this GPU or of another one. */
+static void without_extensions(bool foreign)
 {
     static scene s;
     lib_world *w = &s.w;
@@ -267,28 +267,72 @@ static void no_extensions(void)
     culv_vk_buffer *buffer = NULL;
     culv_vk *vk = NULL;
     memset(&s, 0, sizeof s);
+    if (foreign) REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0);
     w->cu = lib_driver();
     const raw_cuda *cu = w->cu;
+    if (foreign && cu->device_count < 2) SKIP("one CUDA device only");
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
     raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
                                           .software = cu->software,
                                           .without_memory_fd = true,
                                           .without_semaphore_fd = true});
-    w->fds = test_open_fds();
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &w->device));
+    w->fds = test_open_fds() + (cu->software ? 0 : 1000);
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    LIB_OK(foreign ? culv_device_open_by_ordinal(1, &dd, &w->device)
+                   : culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                         &w->device));
     culv_vk_desc d = lib_vk_desc(w);
     LIB_REFUSES(culv_vk, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
-                CULV_REASON_EXTENSION_MISSING);
-    d.fallback = CULV_FALLBACK_HOST;
+                foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
+    d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_EXTENSION_MISSING);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 0, &buffer),
+                foreign ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED,
+                foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &s.to_vulkan));
     REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(buffer)), CULV_PATH_HOST);
     REQUIRE_EQ(culv_semaphore_path(culv_vk_semaphore_cuda(s.to_vulkan)), CULV_PATH_HOST);
     culv_vk_buffer_destroy(&buffer);
+    scene_close(&s);
+}
+
+static void no_extensions(void)
+{
+    without_extensions(false);
+}
+
+static void no_extensions_on_another_gpu(void)
+{
+    without_extensions(true);
+}
+
+/* Stencil has a usage of its own, which copies need as well. */
+static void stencil_usage(void)
+{
+    static scene s;
+    culv_vk_image *image = NULL;
+    scene_open_bare(&s, SCENE_PAGES);
+    const VkImageStencilUsageCreateInfo stencil = {.sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+                                                   .stencilUsage =
+                                                       VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .pNext = &stencil,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = VK_FORMAT_D32_SFLOAT_S8_UINT,
+                                    .extent = {16, 16, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.fallback = CULV_FALLBACK_HOST;
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
+                CULV_REASON_USAGE);
+    LIB_SAYS("stencilUsage");
     scene_close(&s);
 }
 
@@ -376,7 +420,9 @@ static const test_case cases[] = {
     {.name = "refused", .run = refused},
     {.name = "another_gpu", .run = another_gpu},
     {.name = "wrong_copies", .run = wrong_copies},
+    {.name = "stencil_usage", .run = stencil_usage},
     {.name = "no_extensions", .run = no_extensions},
+    {.name = "no_extensions_on_another_gpu", .run = no_extensions_on_another_gpu},
     {.name = "given_up_early.pages", .run = given_up_pages},
     {.name = "given_up_early.mapped", .run = given_up_mapped},
     {.name = "given_up_early.peer", .run = given_up_peer},
