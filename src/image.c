@@ -22,26 +22,32 @@ uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth
  * keep the sizes below within 64 bits. */
 enum { MAX_SIDE = 131072, MAX_DEPTH = 16384, MAX_LAYERS = 2048 };
 
-static uint64_t blocks(uint32_t texels, uint32_t block)
+/* a * b + c, or UINT64_MAX. */
+static uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c)
 {
-    return ((uint64_t)texels + block - 1) / block;
+    if (b != 0 && a > (UINT64_MAX - c) / b) return UINT64_MAX;
+    return a * b + c;
 }
 
-/* Bytes that the texels alone need, whatever the layout adds. */
-static uint64_t least_size(const culvi_format *row, const culv_image_desc *d)
+uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height, uint32_t depth,
+                                uint32_t layers, uint32_t levels)
 {
-    uint64_t bytes = 0;
+    uint64_t sum = 0;
     for (uint32_t plane = 0; plane < row->planes; plane++) {
-        culv_format format = CULV_FORMAT_NONE;
+        culv_format format = row->format;
         uint32_t across = 1, down = 1;
-        if (culv_format_plane(d->format, plane, &format, &across, &down) != CULV_OK) continue;
+        if (culv_format_plane(row->format, plane, &format, &across, &down) != CULV_OK) continue;
         const culvi_format *p = culvi_format_find((uint32_t)format);
-        for (uint32_t level = 0; level < d->mip_levels; level++)
-            bytes += blocks(culvi_level_size(d->width / across, level), p->block_width) *
-                     blocks(culvi_level_size(d->height / down, level), p->block_height) *
-                     culvi_level_size(d->depth, level) * d->array_layers * p->block_bytes;
+        for (uint32_t level = 0; level < levels; level++) {
+            uint64_t columns = culvi_level_size(width / across, level);
+            uint64_t rows = culvi_level_size(height / down, level);
+            uint64_t bytes = (columns + p->block_width - 1) / p->block_width * p->block_bytes;
+            bytes = multiply_add(bytes, (rows + p->block_height - 1) / p->block_height, 0);
+            bytes = multiply_add(bytes, culvi_level_size(depth, level), 0);
+            sum = multiply_add(bytes, layers, sum);
+        }
     }
-    return bytes;
+    return sum;
 }
 
 static void explicit_defaults(culv_image_desc *d)
@@ -114,13 +120,9 @@ static culv_result check_format(const culvi_voice *voice, const culvi_format *ro
 static culv_result check_chroma(const culvi_voice *voice, const culvi_format *row, const culv_image_desc *d,
                                 const char *label)
 {
-    culv_format chroma = CULV_FORMAT_NONE;
-    uint32_t across = row->block_width, down = 1;
+    uint32_t across = 1, down = 1;
     if (row->kind != CULV_TEXEL_KIND_PLANES && row->kind != CULV_TEXEL_KIND_SUBSAMPLED) return CULV_OK;
-    if (row->planes > 1) {
-        culv_result result = culv_format_plane(d->format, 1, &chroma, &across, &down);
-        if (result != CULV_OK) return result;
-    }
+    culvi_format_divisors(row, &across, &down);
     if (d->width % across == 0 && d->height % down == 0 && d->type == CULV_IMAGE_2D && d->mip_levels == 1 &&
         d->array_layers == 1)
         return CULV_OK;
@@ -149,8 +151,9 @@ static culv_result check_desc(const culv_memory *memory, const culvi_format *row
                           "the import is dedicated, but the image is said to lie at offset %" PRIu64
                           "; a dedicated allocation holds its one resource at offset 0",
                           d->offset);
-    uint64_t least = least_size(row, d);
     if (memory->own) return culvi_format_supported(memory->device, row, d->texels, label);
+    uint64_t least =
+        culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
     if (d->offset >= memory->size || least > memory->size - d->offset)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "the image's texels need %" PRIu64 " bytes from offset %" PRIu64

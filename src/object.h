@@ -204,6 +204,8 @@ typedef struct culvi_format {
 
 /* NULL: not a number of Vulkan 1.3. */
 const culvi_format *culvi_format_find(uint32_t number);
+/* Of what an image's width and height are multiples, so that its chroma has whole texels. */
+void culvi_format_divisors(const culvi_format *row, uint32_t *across, uint32_t *down);
 /* The CUDA version that brought a CUarray_format; 0: every driver has it. */
 uint32_t culvi_array_format_version(CUarray_format format);
 /* Whether the device's driver has the array format of this form of a row (format_support.c); records why not. Asks the
@@ -241,6 +243,9 @@ struct culv_image {
     culvi_level levels[]; /* one each, then one for each plane of a format of several */
 };
 
+/* Bytes that the texels alone need, whatever the layout adds; UINT64_MAX: more than that. */
+uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height, uint32_t depth,
+                                uint32_t layers, uint32_t levels);
 /* What CUDA is told of the whole of it. */
 CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image);
 /* The array of a level, or of a plane (slot mip_levels + plane). In the device's context; the caller holds the lock. */

@@ -170,13 +170,8 @@ static culv_result check_planes(const culv_vk *vk, const char *label, const VkIm
 culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
                                   const culvi_format *row)
 {
-    culv_format chroma = CULV_FORMAT_NONE;
-    /* 4:2:2 pairs are the blocks that are one texel high. */
-    uint32_t across = row->block_height == 1 ? row->block_width : 1, down = 1;
-    if (row->planes > 1) {
-        culv_result result = culv_format_plane(row->format, 1, &chroma, &across, &down);
-        if (result != CULV_OK) return result;
-    }
+    uint32_t across = 1, down = 1;
+    culvi_format_divisors(row, &across, &down);
     if (info->extent.width % across == 0 && info->extent.height % down == 0) return CULV_OK;
     return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32
@@ -208,35 +203,6 @@ culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const cul
               (row->kind == CULV_TEXEL_KIND_PLANES || row->kind == CULV_TEXEL_KIND_SUBSAMPLED);
     d.no_surfaces = ask->no_surfaces || (row->planes == 1 && !row->surfaces);
     return d;
-}
-
-/* a * b + c, or UINT64_MAX. */
-static uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c)
-{
-    if (b != 0 && a > (UINT64_MAX - c) / b) return UINT64_MAX;
-    return a * b + c;
-}
-
-/* Bytes that the texels alone need, whatever the layout adds; UINT64_MAX: more than that. */
-static uint64_t least_size(const culvi_format *row, const VkImageCreateInfo *info)
-{
-    uint64_t sum = 0;
-    for (uint32_t plane = 0; plane < row->planes; plane++) {
-        culv_format format = row->format;
-        uint32_t across = 1, down = 1;
-        if (row->planes > 1 && culv_format_plane(row->format, plane, &format, &across, &down) != CULV_OK)
-            continue;
-        const culvi_format *p = culvi_format_find((uint32_t)format);
-        for (uint32_t level = 0; level < info->mipLevels; level++) {
-            uint64_t width = culvi_level_size(info->extent.width / across, level);
-            uint64_t height = culvi_level_size(info->extent.height / down, level);
-            uint64_t bytes = (width + p->block_width - 1) / p->block_width * p->block_bytes;
-            bytes = multiply_add(bytes, (height + p->block_height - 1) / p->block_height, 0);
-            bytes = multiply_add(bytes, culvi_level_size(info->extent.depth, level), 0);
-            sum = multiply_add(bytes, info->arrayLayers, sum);
-        }
-    }
-    return sum;
 }
 
 static culv_result not_exported(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
@@ -287,7 +253,8 @@ culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, cons
                           "VkImageCreateInfo::arrayLayers is %" PRIu32
                           "; '%s' has such images of up to %" PRIu32 " layers",
                           info->arrayLayers, vk->name, most->maxArrayLayers);
-    uint64_t least = least_size(verdict->format, info);
+    uint64_t least = culvi_image_least_size(verdict->format, e->width, e->height, e->depth, info->arrayLayers,
+                                            info->mipLevels);
     if (least > most->maxResourceSize)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
