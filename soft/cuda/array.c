@@ -72,7 +72,9 @@ static CUresult create_and_end(struct soft_context *context, CUarray *handle,
     }
     set_up(array, &layout, 0, start);
     result = set_up_planes(array, &layout, start);
+    if (result == CUDA_SUCCESS) result = soft_sparse_new(array, 1, true, &array->sparse);
     if (result != CUDA_SUCCESS) {
+        free(array->planes);
         soft_unmap(array->map, array->map_size);
         free(array);
         return soft_end(result);
@@ -108,6 +110,7 @@ void soft_array_free(void *handle)
 {
     struct soft_array *array = handle;
     withdraw_array(array);
+    soft_sparse_free(array->sparse);
     soft_unmap(array->map, array->map_size);
     free(array);
 }
@@ -176,7 +179,12 @@ static CUresult publish(struct soft_mipmap *mipmap, const struct soft_layout *la
     for (unsigned i = 0; i < layout->num_levels; i++)
         set_up(&mipmap->levels[i], layout, i, mipmap->start);
     CUresult result = set_up_planes(&mipmap->levels[0], layout, mipmap->start);
-    if (result != CUDA_SUCCESS) return result;
+    if (result == CUDA_SUCCESS)
+        result = soft_sparse_new(mipmap->levels, mipmap->num_levels, false, &mipmap->sparse);
+    if (result != CUDA_SUCCESS) {
+        free(mipmap->levels[0].planes);
+        return result;
+    }
     soft_object_add(&mipmap->object, SOFT_MIPMAP, context);
     for (unsigned i = 0; i < layout->num_levels; i++)
         publish_array(&mipmap->levels[i], SOFT_LEVEL, context);
@@ -226,6 +234,9 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
     if (memory == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     for (size_t i = 0; i < sizeof(mipmapDesc->reserved) / sizeof(mipmapDesc->reserved[0]); i++)
         if (mipmapDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    /* Of every format (measured). */
+    if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_DEPTH_TEXTURE) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_SPARSE) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_layout_of(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
     if (result != CUDA_SUCCESS) return soft_end(result);
     if (mipmapDesc->offset % SOFT_IMAGE_ALIGNMENT != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -268,6 +279,7 @@ void soft_mipmap_free(void *handle)
     for (unsigned i = 0; i < mipmap->num_levels; i++)
         withdraw_array(&mipmap->levels[i]);
     soft_slots_forget(mipmap);
+    soft_sparse_free(mipmap->sparse);
     soft_object_remove(&mipmap->object);
     if (mipmap->mapping.external != NULL) soft_external_memory_unmapped(mipmap->mapping.external);
     soft_unmap(mipmap->mapping.map, mipmap->mapping.map_size);

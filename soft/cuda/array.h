@@ -39,6 +39,8 @@ struct soft_plane soft_plane_of(CUarray_format format, unsigned plane);
 /* Widths and heights are multiples of these. */
 void soft_sampling_of(CUarray_format format, unsigned *width, unsigned *height);
 bool soft_format_is_video(CUarray_format format);
+bool soft_format_is_normalized(CUarray_format format); /* CUDA's own: UNORM_INT8X4 and its like */
+bool soft_format_is_srgb(CUarray_format format);       /* blocks */
 /* What a texture makes of it. -1: nothing that the twin reads. */
 int soft_texel_of(CUarray_format format, bool as_integer);
 culv_soft_dimensions soft_dimensions_of(const CUDA_ARRAY3D_DESCRIPTOR *desc);
@@ -74,6 +76,7 @@ struct soft_array {
     size_t map_size;
     unsigned num_planes; /* 0: not of several planes */
     struct soft_array *planes;
+    struct soft_sparse *sparse; /* NULL: not a sparse one, or a level */
 };
 /* A live array, level or plane, NULL when the handle is none. */
 struct soft_array *soft_array_find(CUarray handle);
@@ -84,7 +87,14 @@ struct soft_mipmap {
     struct soft_mapping mapping;
     unsigned num_levels;
     struct soft_array levels[SOFT_MAX_LEVELS];
+    struct soft_sparse *sparse; /* NULL: not a sparse one */
 };
+
+/* --- vmm_sparse.c */
+/* Of an array or mipmapped array that is set up; *out is NULL when it is none. */
+CUresult soft_sparse_new(const struct soft_array *levels, unsigned num_levels, bool array,
+                         struct soft_sparse **out);
+void soft_sparse_free(struct soft_sparse *sparse); /* NULL: does nothing */
 
 /* --- slot.c */
 struct soft_slots {

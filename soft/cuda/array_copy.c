@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "array.h"
 #include "copy.h"
+#include "graph.h"
 
 #define MAX_PITCH 0x7fffffffu /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
 
@@ -53,7 +54,8 @@ static CUresult array_side(const struct box *box, const struct soft_extent *exte
                                        box->y * level->pitch + box->x,
                               .pitch = level->pitch,
                               .slice = (size_t)level->slice,
-                              .on_device = true};
+                              .on_device = true,
+                              .in = {.array = box->array, .x = box->x, .y = box->y, .z = box->z}};
     return CUDA_SUCCESS;
 }
 
@@ -75,8 +77,7 @@ static CUresult memory_side(const struct box *box, const struct soft_extent *ext
     enum soft_side_kind kind = box->type == CU_MEMORYTYPE_HOST     ? SOFT_SIDE_HOST
                                : box->type == CU_MEMORYTYPE_DEVICE ? SOFT_SIDE_DEVICE
                                                                    : SOFT_SIDE_ANY;
-    out->pitch = box->pitch;
-    out->slice = slice;
+    *out = (struct soft_side){.pitch = box->pitch, .slice = slice};
     const bool good = has_context(box) ? soft_side_in_context(kind, start, span, box->context, out)
                                        : soft_side_of_memory(kind, start, span, out);
     return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -168,33 +169,52 @@ CUresult CUDAAPI cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *pCopy, CUstream hStream
     return copy_2d(__func__, hStream, false, MAX_PITCH, pCopy);
 }
 
+static void boxes_of(const CUDA_MEMCPY3D *c, struct box *to, struct box *from, struct soft_extent *extent)
+{
+    *to = (struct box){.type = c->dstMemoryType,
+                       .host = (uintptr_t)c->dstHost,
+                       .device = (uintptr_t)c->dstDevice,
+                       .array = c->dstArray,
+                       .x = c->dstXInBytes,
+                       .y = c->dstY,
+                       .z = c->dstZ,
+                       .lod = c->dstLOD,
+                       .pitch = c->dstPitch,
+                       .height = c->dstHeight,
+                       .reserved = c->reserved1};
+    *from = (struct box){.type = c->srcMemoryType,
+                         .host = (uintptr_t)c->srcHost,
+                         .device = (uintptr_t)c->srcDevice,
+                         .array = c->srcArray,
+                         .x = c->srcXInBytes,
+                         .y = c->srcY,
+                         .z = c->srcZ,
+                         .lod = c->srcLOD,
+                         .pitch = c->srcPitch,
+                         .height = c->srcHeight,
+                         .reserved = c->reserved0};
+    *extent = (struct soft_extent){.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+}
+
 static CUresult copy_3d(const char *call, CUstream stream, bool synchronous, const CUDA_MEMCPY3D *c)
 {
+    struct box to, from;
+    struct soft_extent extent;
     if (c == NULL) return copy_box(call, stream, synchronous, MAX_PITCH, NULL, NULL, NULL);
-    const struct box to = {.type = c->dstMemoryType,
-                           .host = (uintptr_t)c->dstHost,
-                           .device = (uintptr_t)c->dstDevice,
-                           .array = c->dstArray,
-                           .x = c->dstXInBytes,
-                           .y = c->dstY,
-                           .z = c->dstZ,
-                           .lod = c->dstLOD,
-                           .pitch = c->dstPitch,
-                           .height = c->dstHeight,
-                           .reserved = c->reserved1},
-                     from = {.type = c->srcMemoryType,
-                             .host = (uintptr_t)c->srcHost,
-                             .device = (uintptr_t)c->srcDevice,
-                             .array = c->srcArray,
-                             .x = c->srcXInBytes,
-                             .y = c->srcY,
-                             .z = c->srcZ,
-                             .lod = c->srcLOD,
-                             .pitch = c->srcPitch,
-                             .height = c->srcHeight,
-                             .reserved = c->reserved0};
-    const struct soft_extent extent = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+    boxes_of(c, &to, &from, &extent);
     return copy_box(call, stream, synchronous, MAX_PITCH, &to, &from, &extent);
+}
+
+CUresult soft_memcpy_make(const CUDA_MEMCPY3D *params, struct soft_op **out)
+{
+    struct box to, from;
+    struct soft_extent extent;
+    struct soft_side to_side, from_side;
+    boxes_of(params, &to, &from, &extent);
+    if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = side_of(&to, &extent, MAX_PITCH, &to_side);
+    if (result == CUDA_SUCCESS) result = side_of(&from, &extent, MAX_PITCH, &from_side);
+    return result == CUDA_SUCCESS ? soft_copy_make(&to_side, &from_side, extent, out) : result;
 }
 
 CUresult CUDAAPI cuMemcpy3D_v2(const CUDA_MEMCPY3D *pCopy)

@@ -141,6 +141,23 @@ bool soft_format_is_video(CUarray_format number)
     return format != NULL && format->video;
 }
 
+bool soft_format_is_normalized(CUarray_format number)
+{
+    const struct format *format = find(number);
+    return format != NULL && format->texel != NO_TEXEL && format->as_integer == NO_TEXEL;
+}
+
+bool soft_format_is_srgb(CUarray_format number)
+{
+    switch ((int)number) {
+    case 0x92: /* BC1_UNORM_SRGB, and so on */
+    case 0x94:
+    case 0x96:
+    case 0x9e: return true;
+    default: return false;
+    }
+}
+
 int soft_texel_of(CUarray_format number, bool as_integer)
 {
     const struct format *format = find(number);

@@ -112,7 +112,7 @@ CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
 {
     unsigned known_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
                            CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
-                           CUDA_ARRAY3D_COLOR_ATTACHMENT;
+                           CUDA_ARRAY3D_COLOR_ATTACHMENT | CUDA_ARRAY3D_SPARSE;
     CUresult result = soft_element_of(desc->Format, desc->NumChannels, &out->element);
     if (result != CUDA_SUCCESS) return result;
     if (soft_format_is_video(desc->Format)) known_flags |= VIDEO_ENCODE_DECODE;

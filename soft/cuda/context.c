@@ -5,7 +5,7 @@
  * what follows them.
  *
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "graph.h"
 
 #include <stdlib.h>
 
@@ -53,6 +53,8 @@ static void close_context(struct soft_context *context)
     soft_peers_forget(context);
     while ((object = soft_object_any(SOFT_EVENT, context)) != NULL)
         soft_event_free(object);
+    while ((object = soft_object_any(SOFT_EXEC, context)) != NULL)
+        soft_exec_free(object);
     while ((object = soft_object_any(SOFT_EXTERNAL_SEMAPHORE, context)) != NULL)
         soft_external_semaphore_free(object);
     while ((object = soft_object_any(SOFT_SURFACE, context)) != NULL)
@@ -265,6 +267,12 @@ static CUresult begin_with(const char *call, CUcontext handle, struct soft_conte
     return CUDA_SUCCESS;
 }
 
+static CUresult synchronize_and_end(struct soft_context *context)
+{
+    CUresult result = soft_capture_allows_context(context);
+    return soft_end(result == CUDA_SUCCESS ? soft_context_wait(context) : result);
+}
+
 #if CUDA_VERSION >= 13000
 CUresult CUDAAPI cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx)
 {
@@ -280,7 +288,7 @@ CUresult CUDAAPI cuCtxSynchronize_v2(CUcontext ctx)
 {
     struct soft_context *context;
     CUresult result = begin_with(__func__, ctx, &context);
-    return result != CUDA_SUCCESS ? result : soft_end(soft_context_wait(context));
+    return result != CUDA_SUCCESS ? result : synchronize_and_end(context);
 }
 #endif
 
@@ -328,5 +336,5 @@ CUresult CUDAAPI cuCtxSynchronize(void)
 {
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
-    return result != CUDA_SUCCESS ? result : soft_end(soft_context_wait(context));
+    return result != CUDA_SUCCESS ? result : synchronize_and_end(context);
 }

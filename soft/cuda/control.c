@@ -1,6 +1,6 @@
 /* The twin's CUDA driver: the way into every call, and the private controls of shared/control.h.
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "mem_pool.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -61,6 +61,7 @@ CUresult soft_begin(const char *call, enum soft_need need, struct soft_context *
         pthread_mutex_unlock(&soft.lock);
         return CUDA_ERROR_NOT_INITIALIZED;
     }
+    if (soft_capture_forbids(call)) return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     if (need == SOFT_NEED_INIT) return CUDA_SUCCESS;
     struct soft_context *current = soft_context_current();
     error = CUDA_SUCCESS;
@@ -106,7 +107,15 @@ void culvSoftCounts(culv_soft_counts *out)
     now.surfaces = soft_object_count(SOFT_SURFACE);
     now.textures = soft_object_count(SOFT_TEXTURE);
     now.peers = soft_peers_count();
-    now.fds = soft_external_memory_fds();
+    now.graphs = soft_object_count(SOFT_GRAPH);
+    now.graph_execs = soft_object_count(SOFT_EXEC);
+    now.user_objects = soft_object_count(SOFT_USER_OBJECT);
+    now.physical_allocations = soft_physical_count();
+    now.reservations = soft_reservation_count();
+    now.virtual_mappings = soft_range_count(SOFT_RANGE_VIRTUAL);
+    now.memory_pools = soft_pool_count();
+    now.pool_allocations = soft_range_count(SOFT_RANGE_POOLED);
+    now.fds = soft_external_memory_fds() + soft_physical_fds() + soft_pool_fds();
     pthread_mutex_unlock(&soft.lock);
     pthread_mutex_lock(&control_lock);
     now.calls = calls;
@@ -134,6 +143,13 @@ void culvSoftSpoilPeers(int spoil)
 {
     pthread_mutex_lock(&soft.lock);
     soft.peers_spoiled = spoil != 0;
+    pthread_mutex_unlock(&soft.lock);
+}
+
+void culvSoftPlayAttribute(int attribute, int value)
+{
+    pthread_mutex_lock(&soft.lock);
+    soft_play_attribute(attribute, value);
     pthread_mutex_unlock(&soft.lock);
 }
 

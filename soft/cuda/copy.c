@@ -3,9 +3,13 @@
  * Synchronous ones go through the legacy stream, as the driver's do. What the documentation calls
  * asynchronous with respect to the host for device memory is so here too, and copies from pageable memory are
  * staged before the call returns, so that a program which relies on more than it was promised is found out.
+ * The synchronous ones among the latter wait for what was in their stream before, not for themselves
+ * ("API synchronization behavior"; NVIDIA's driver was seen to be overtaken there by kernels in a non-blocking stream).
  *
  * SPDX-License-Identifier: MIT */
 #include "copy.h"
+#include "graph.h"
+#include "vmm.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,10 +44,11 @@ bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size,
 {
     const struct soft_range *range = soft_range_find(start);
     out->start = start;
+    out->kind = kind;
     out->pageable = range == NULL;
     out->on_device = range != NULL && range->kind != SOFT_RANGE_HOST &&
                      range->kind != SOFT_RANGE_REGISTERED && !range->sync_memops;
-    if (range == NULL) return kind != SOFT_SIDE_DEVICE && start != 0;
+    if (range == NULL) return kind != SOFT_SIDE_DEVICE && start != 0 && soft_reservation_at(start) == NULL;
     return soft_range_holding(start, size) != NULL;
 }
 
@@ -65,18 +70,86 @@ static CUresult stage(struct transfer *transfer)
     return CUDA_SUCCESS;
 }
 
-CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct soft_side *to,
-                   const struct soft_side *from, struct soft_extent extent)
+static CUresult wait_before(struct soft_stream *stream, struct transfer *transfer)
+{
+    const struct soft_context *context = soft_stream_context(stream);
+    CUresult result = soft_op_after_context(transfer, context, true);
+    for (size_t i = 0; result == CUDA_SUCCESS && i < transfer->op.num_points; i++)
+        soft_point_wait(&transfer->op.points[i]);
+    return result != CUDA_SUCCESS ? result : (CUresult)context->error;
+}
+
+CUresult soft_copy_make(const struct soft_side *to, const struct soft_side *from, struct soft_extent extent,
+                        struct soft_op **out)
 {
     struct transfer *transfer = soft_op_new(sizeof(*transfer), run_transfer, retire_transfer);
     if (transfer == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    transfer->op.type = CU_GRAPH_NODE_TYPE_MEMCPY;
     transfer->to = *to;
     transfer->from = *from;
     transfer->extent = extent;
-    bool on_device = to->on_device && from->on_device;
-    if (synchronous ? !on_device : to->pageable) return soft_submit_and_wait(stream, transfer);
+    *out = &transfer->op;
+    return CUDA_SUCCESS;
+}
+
+static CUmemorytype memory_type(const struct soft_side *side)
+{
+    return side->in.array != NULL           ? CU_MEMORYTYPE_ARRAY
+           : side->kind == SOFT_SIDE_HOST   ? CU_MEMORYTYPE_HOST
+           : side->kind == SOFT_SIDE_DEVICE ? CU_MEMORYTYPE_DEVICE
+                                            : CU_MEMORYTYPE_UNIFIED;
+}
+
+void soft_memcpy_params(const struct soft_op *work, CUDA_MEMCPY3D *out)
+{
+    const struct transfer *t = (const struct transfer *)(const void *)work;
+    const struct soft_side *to = &t->to, *from = &t->from;
+    *out = (CUDA_MEMCPY3D){.srcMemoryType = memory_type(from),
+                           .dstMemoryType = memory_type(to),
+                           .srcArray = from->in.array,
+                           .srcXInBytes = from->in.x,
+                           .srcY = from->in.y,
+                           .srcZ = from->in.z,
+                           .dstArray = to->in.array,
+                           .dstXInBytes = to->in.x,
+                           .dstY = to->in.y,
+                           .dstZ = to->in.z,
+                           .WidthInBytes = t->extent.width,
+                           .Height = t->extent.height,
+                           .Depth = t->extent.depth};
+    /* Of memory the copy's own first byte. */
+    if (out->srcMemoryType == CU_MEMORYTYPE_HOST)
+        out->srcHost = (const void *)from->start;
+    else if (out->srcMemoryType != CU_MEMORYTYPE_ARRAY)
+        out->srcDevice = (CUdeviceptr)from->start;
+    if (out->dstMemoryType == CU_MEMORYTYPE_HOST)
+        out->dstHost = (void *)to->start;
+    else if (out->dstMemoryType != CU_MEMORYTYPE_ARRAY)
+        out->dstDevice = (CUdeviceptr)to->start;
+    if (from->in.array == NULL) {
+        out->srcPitch = from->pitch;
+        out->srcHeight = from->pitch == 0 ? 0 : from->slice / from->pitch;
+    }
+    if (to->in.array == NULL) {
+        out->dstPitch = to->pitch;
+        out->dstHeight = to->pitch == 0 ? 0 : to->slice / to->pitch;
+    }
+}
+
+CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct soft_side *to,
+                   const struct soft_side *from, struct soft_extent extent)
+{
+    struct soft_op *op;
+    CUresult result = soft_copy_make(to, from, extent, &op);
+    if (result != CUDA_SUCCESS) return result;
+    struct transfer *transfer = (struct transfer *)(void *)op;
+    /* A node reads what is there when it runs. */
+    if (soft_stream_place(stream)->capture != NULL) return soft_submit(stream, op);
+    bool returns_early = to->on_device && (from->on_device || from->pageable);
+    if (synchronous ? !returns_early : to->pageable) return soft_submit_and_wait(stream, transfer);
     if (from->pageable) {
-        CUresult result = stage(transfer);
+        result = synchronous ? wait_before(stream, transfer) : CUDA_SUCCESS;
+        if (result == CUDA_SUCCESS) result = stage(transfer);
         if (result != CUDA_SUCCESS) {
             soft_op_drop(transfer);
             return result;
@@ -152,87 +225,4 @@ CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevi
 {
     return copy(__func__, hStream, false, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE, (uintptr_t)srcDevice,
                 SOFT_SIDE_DEVICE, ByteCount);
-}
-
-struct filling {
-    struct soft_op op;
-    void *to;
-    size_t size;
-    unsigned value, width; /* the element, and its bytes */
-};
-
-static void fill_bytes(void *arg)
-{
-    const struct filling *filling = arg;
-    if (filling->width == 1) {
-        memset(filling->to, (int)filling->value, filling->size);
-    } else if (filling->width == 2) {
-        uint16_t *to = filling->to;
-        for (size_t i = 0; i < filling->size / 2; i++)
-            to[i] = (uint16_t)filling->value;
-    } else {
-        uint32_t *to = filling->to;
-        for (size_t i = 0; i < filling->size / 4; i++)
-            to[i] = filling->value;
-    }
-}
-
-static CUresult run_filling(struct soft_op *op)
-{
-    return soft_guarded(fill_bytes, op);
-}
-
-static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdeviceptr to, unsigned value,
-                     unsigned width, size_t count)
-{
-    struct soft_context *context;
-    struct soft_stream *stream;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    if (count == 0) return soft_end(CUDA_SUCCESS);
-    if (count > SIZE_MAX / width || to % width != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const struct soft_range *range = soft_range_holding((uintptr_t)to, count * width);
-    if (range == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    struct filling *filling = soft_op_new(sizeof(*filling), run_filling, NULL);
-    if (filling == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    filling->to = (void *)(uintptr_t)to;
-    filling->size = count * width;
-    filling->value = value;
-    filling->width = width;
-    bool on_host =
-        range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED || range->sync_memops;
-    return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, filling)
-                                           : soft_submit(stream, filling));
-}
-
-CUresult CUDAAPI cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
-{
-    return fill(__func__, NULL, true, dstDevice, uc, 1, N);
-}
-
-CUresult CUDAAPI cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t N)
-{
-    return fill(__func__, NULL, true, dstDevice, us, 2, N);
-}
-
-CUresult CUDAAPI cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N)
-{
-    return fill(__func__, NULL, true, dstDevice, ui, 4, N);
-}
-
-CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
-{
-    return fill(__func__, hStream, false, dstDevice, uc, 1, N);
-}
-
-CUresult CUDAAPI cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)
-{
-    return fill(__func__, hStream, false, dstDevice, us, 2, N);
-}
-
-CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
-{
-    return fill(__func__, hStream, false, dstDevice, ui, 4, N);
 }

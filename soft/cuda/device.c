@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "array.h"
+#include "vmm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,6 +73,7 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
         add_device(&copy, i, true);
     }
     soft.device_count = wanted;
+    soft.memory_at_start = soft_memory_free();
     soft.initialized = true;
     return soft_end(CUDA_SUCCESS);
 }
@@ -191,14 +193,30 @@ CUresult CUDAAPI cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
+/* Attributes that culvSoftPlayAttribute changes. */
+static struct {
+    int attribute, value;
+} played[16];
+static unsigned num_played;
+
+void soft_play_attribute(int attribute, int value)
 {
-    const struct soft_device *device = NULL;
-    CUresult result = begin_query(__func__, pi, dev, &device);
-    if (result != CUDA_SUCCESS) return result;
-    if ((int)attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    unsigned i = 0;
+    if (attribute <= 0) num_played = 0;
+    while (i < num_played && played[i].attribute != attribute)
+        i++;
+    if (attribute <= 0 || i == sizeof(played) / sizeof(played[0])) return;
+    played[i].attribute = attribute;
+    played[i].value = value;
+    if (i == num_played) num_played++;
+}
+
+int soft_attribute(int attribute, CUdevice device)
+{
+    for (unsigned i = 0; i < num_played; i++)
+        if (played[i].attribute == attribute) return played[i].value;
     int value = 0; /* whatever is not here, the twin does not have */
-    switch (attrib) {
+    switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: value = (int)SOFT_MAX_BLOCK; break;
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X: value = (int)SOFT_MAX_BLOCK; break;
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y: value = (int)SOFT_MAX_BLOCK; break;
@@ -259,7 +277,7 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevi
     case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID: value = PCI_DOMAIN; break;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: value = PCI_BUS; break;
-    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: value = dev; break;
+    case CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID: value = device; break;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: value = (int)SOFT_MAX_BLOCK; break;
     case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT: value = 1; break;
@@ -274,8 +292,26 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevi
     case CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_NUMA_ID: value = -1; break;
     case CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID: value = -1; break;
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED: value = 1; break;
+    case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
+        value = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        break;
+    case SOFT_ATTRIBUTE_HOST_NUMA_VMM:
+    case SOFT_ATTRIBUTE_HOST_VMM: value = 1; break;
     default: break;
     }
-    *pi = value;
+    return value;
+}
+
+CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev)
+{
+    const struct soft_device *device = NULL;
+    CUresult result = begin_query(__func__, pi, dev, &device);
+    if (result != CUDA_SUCCESS) return result;
+    if ((int)attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *pi = soft_attribute((int)attrib, dev);
     return soft_end(CUDA_SUCCESS);
 }

@@ -1,7 +1,7 @@
 /* The twin's CUDA driver: events. Recording makes a record: the point in the stream that completes it, and
  * the time when it did. Waits take the record as it is at the call, so recording again does not move them.
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "graph.h"
 
 #include <stdlib.h>
 
@@ -15,6 +15,8 @@ struct event {
     struct soft_object object;
     unsigned flags;
     struct record *record; /* NULL = never recorded, which counts as complete */
+    struct soft_capture_place
+        place; /* in the capture that it was recorded in last; then there is no record */
 };
 
 struct record_op {
@@ -40,6 +42,7 @@ void soft_event_free(void *handle)
 {
     struct event *event = handle;
     unref(event->record);
+    soft_place_clear(&event->place);
     soft_object_remove(&event->object);
     free(event);
 }
@@ -70,6 +73,7 @@ static CUresult record(struct event *event, struct soft_stream *stream, const st
         return result;
     }
     unref(event->record);
+    soft_place_clear(&event->place);
     event->record = made;
     return CUDA_SUCCESS;
 }
@@ -114,7 +118,16 @@ static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUs
     if (result != CUDA_SUCCESS) return soft_end(result);
     /* R6: an event is recorded in streams of its own context only. */
     if (soft_stream_context(stream) != event->object.context) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    return soft_end(record(event, stream, NULL));
+    const struct soft_capture_place *place = soft_stream_place(stream);
+    if (place->capture == NULL) return soft_end(record(event, stream, NULL));
+    /* Nodes that record an event for others to see: the twin has none. */
+    if (flags & CU_EVENT_RECORD_EXTERNAL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+    result = soft_capture_record(stream, &event->place);
+    if (result == CUDA_SUCCESS) {
+        unref(event->record);
+        event->record = NULL;
+    }
+    return soft_end(result);
 }
 
 CUresult CUDAAPI cuEventRecord(CUevent hEvent, CUstream hStream)
@@ -144,7 +157,8 @@ CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
     if (event == NULL || event->object.context != context) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     struct soft_stream *marker;
-    result = soft_stream_marker(context, &marker);
+    result = soft_capture_allows_context(context);
+    if (result == CUDA_SUCCESS) result = soft_stream_marker(context, &marker);
     if (result == CUDA_SUCCESS) result = record(event, marker, context);
     return soft_end(result);
 }
@@ -158,6 +172,10 @@ static CUresult begin_with(const char *call, CUevent hEvent, struct event **even
     *event = soft_object_find(hEvent, SOFT_EVENT);
     if (*event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if ((*event)->object.context->error != 0) return soft_end((CUresult)(*event)->object.context->error);
+    if ((*event)->place.capture != NULL) {
+        soft_capture_break((*event)->place.capture);
+        return soft_end(CUDA_ERROR_CAPTURED_EVENT);
+    }
     return CUDA_SUCCESS;
 }
 
@@ -222,7 +240,12 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
     if (event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    if (event->record == NULL || soft_point_reached(&event->record->point)) return soft_end(CUDA_SUCCESS);
+    if (event->record == NULL && event->place.capture == NULL) return soft_end(CUDA_SUCCESS);
+    if (event->place.capture != NULL || soft_stream_place(stream)->capture != NULL) {
+        if (Flags & CU_EVENT_WAIT_EXTERNAL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+        return soft_end(soft_capture_wait(stream, event->place.capture == NULL ? NULL : &event->place));
+    }
+    if (soft_point_reached(&event->record->point)) return soft_end(CUDA_SUCCESS);
     struct soft_op *op = soft_op_new(sizeof(*op), NULL, NULL);
     if (op == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     result = soft_op_add_point(op, event->record->point.stream, event->record->point.seq);

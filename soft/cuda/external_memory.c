@@ -5,7 +5,7 @@
  * Errors, and what becomes of the fd after each, are those measured on NVIDIA's driver.
  *
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "vmm.h"
 
 #include <stdlib.h>
 
@@ -66,8 +66,16 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
 
     uint64_t payload, room;
     int fd = memHandleDesc->handle.fd;
-    if (!recognize(fd, &payload, &room)) return soft_end(CUDA_ERROR_UNKNOWN);
-    if (soft.devices[context->device].invented) {
+    struct soft_shared_memory own; /* of cuMemCreate */
+    bool foreign = soft.devices[context->device].invented;
+    if (soft_shared_memory_read(fd, &own)) {
+        payload = own.payload;
+        room = own.size;
+        foreign = own.device != CU_DEVICE_CPU && own.device != context->device;
+    } else if (!recognize(fd, &payload, &room)) {
+        return soft_end(CUDA_ERROR_UNKNOWN);
+    }
+    if (foreign) {
         /* Another device's memory: the real driver takes the fd with it (measured). */
         soft_close(fd);
         return soft_end(CUDA_ERROR_UNKNOWN);

@@ -5,6 +5,7 @@
  * side (measured): here it works on a private page, with the same effect.
  *
  * SPDX-License-Identifier: MIT */
+#include "graph.h"
 #include "semaphore_page.h"
 
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 
 struct semaphore {
     struct soft_object object;
-    unsigned refs; /* the handle's, and one for each operation under way */
+    unsigned refs;      /* the handle's, and one for each operation, of graphs too */
+    unsigned under_way; /* operations that were submitted */
     enum soft_page_kind kind;
     union soft_page *page;
     void *map; /* NULL: the page is private */
@@ -21,13 +23,11 @@ struct semaphore {
 };
 
 struct semaphore_op {
-    struct soft_op op;
-    bool signals; /* else waits */
+    struct soft_op op; /* EXT_SEMAS_SIGNAL or EXT_SEMAS_WAIT */
     unsigned count;
-    struct {
-        struct semaphore *semaphore;
-        uint64_t value;
-    } items[];
+    CUexternalSemaphore *handles; /* a reference to each; it may be none any more */
+    void *params;                 /* signal or wait parameters, as they were given */
+    uint64_t *before;             /* last_signalled of each, as the signals were admitted */
 };
 
 static void unref(struct semaphore *semaphore)
@@ -40,25 +40,88 @@ static void unref(struct semaphore *semaphore)
     free(semaphore);
 }
 
+static struct semaphore *semaphore_of(const struct semaphore_op *op, unsigned i)
+{
+    return (struct semaphore *)(void *)op->handles[i];
+}
+
+static uint64_t value_of(const struct semaphore_op *op, unsigned i)
+{
+    return op->op.type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+               ? ((const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *)op->params)[i].params.fence.value
+               : ((const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *)op->params)[i].params.fence.value;
+}
+
 static void retire(struct soft_op *op)
 {
     struct semaphore_op *these = (struct semaphore_op *)(void *)op;
     for (unsigned i = 0; i < these->count; i++)
-        unref(these->items[i].semaphore);
+        unref(semaphore_of(these, i));
+    free(these->handles);
+    free(these->params);
+    free(these->before);
 }
 
 static CUresult run(struct soft_op *op)
 {
-    struct semaphore_op *these = (struct semaphore_op *)(void *)op;
-    const struct soft_context *context = soft_stream_context(op->stream);
+    const struct semaphore_op *these = (const struct semaphore_op *)(const void *)op;
     CUresult result = CUDA_SUCCESS;
     for (unsigned i = 0; result == CUDA_SUCCESS && i < these->count; i++) {
-        struct semaphore *semaphore = these->items[i].semaphore;
-        uint64_t value = these->items[i].value;
-        result = these->signals ? soft_page_signal(semaphore->page, semaphore->kind, value)
-                                : soft_page_wait(semaphore->page, semaphore->kind, value, context);
+        const struct semaphore *semaphore = semaphore_of(these, i);
+        result = op->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+                     ? soft_page_signal(semaphore->page, semaphore->kind, value_of(these, i))
+                     : soft_page_wait(semaphore->page, semaphore->kind, value_of(these, i),
+                                      semaphore->object.context);
     }
     return result;
+}
+
+static void recall_first(const struct semaphore_op *op, unsigned count)
+{
+    for (unsigned i = count; i-- > 0;) {
+        semaphore_of(op, i)->under_way--;
+        if (op->op.type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL)
+            semaphore_of(op, i)->last_signalled = op->before[i];
+    }
+}
+
+static void done(struct soft_op *op)
+{
+    const struct semaphore_op *these = (const struct semaphore_op *)(const void *)op;
+    for (unsigned i = 0; i < these->count; i++)
+        semaphore_of(these, i)->under_way--;
+}
+
+static void recall(struct soft_op *op)
+{
+    const struct semaphore_op *these = (const struct semaphore_op *)(const void *)op;
+    recall_first(these, these->count);
+}
+
+/* Stricter than NVIDIA's driver, which lets a counter go backwards silently (measured): a timeline's value must
+ * be greater than the last one signalled through this import, those earlier in the same call or launch included.
+ * A graph cannot use a semaphore that was destroyed, and none takes part in another context's work (measured). */
+static CUresult admit(struct soft_op *op, const struct soft_context *context)
+{
+    const struct semaphore_op *these = (const struct semaphore_op *)(const void *)op;
+    const bool signals = op->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL;
+    for (unsigned i = 0; i < these->count; i++) {
+        struct semaphore *semaphore = semaphore_of(these, i);
+        CUresult result = CUDA_SUCCESS;
+        if (soft_object_find(semaphore, SOFT_EXTERNAL_SEMAPHORE) == NULL)
+            result = CUDA_ERROR_INVALID_HANDLE;
+        else if (semaphore->object.context != context || (signals && semaphore->kind == SOFT_PAGE_TIMELINE &&
+                                                          value_of(these, i) <= semaphore->last_signalled))
+            result = CUDA_ERROR_INVALID_VALUE;
+        if (result != CUDA_SUCCESS) {
+            recall_first(these, i);
+            return result;
+        }
+        semaphore->under_way++;
+        these->before[i] = semaphore->last_signalled;
+        if (signals) semaphore->last_signalled = value_of(these, i);
+    }
+    return CUDA_SUCCESS;
 }
 
 /* An fd of the other kind is refused as one of no kind is. */
@@ -119,7 +182,7 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
     struct semaphore *semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
     if (semaphore == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     /* The real driver waits for the operations under way (measured). The handle may be gone afterwards. */
-    if (semaphore->refs > 1) {
+    if (semaphore->under_way > 0) {
         soft_context_wait(semaphore->object.context);
         semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
         if (semaphore == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
@@ -128,109 +191,113 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
     return soft_end(CUDA_SUCCESS);
 }
 
-/* What one element of a signal's or a wait's parameters says. The value is for fence objects, which timelines
- * are: nothing is asked of it for a binary semaphore. */
-struct request {
-    uint64_t value;
-    unsigned flags;
-};
-
-static struct request signal_request(const void *params, unsigned i)
+static unsigned flags_of(CUgraphNodeType type, const void *params, unsigned i)
 {
-    const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *p = params;
-    return (struct request){p[i].params.fence.value, p[i].flags};
+    return type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+               ? ((const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *)params)[i].flags
+               : ((const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *)params)[i].flags;
 }
 
-static struct request wait_request(const void *params, unsigned i)
+/* All that can be said without knowing when it is to run. One call cannot signal a binary semaphore twice, nor
+ * wait for it twice: no partner can come between. */
+static CUresult check(CUgraphNodeType type, const CUexternalSemaphore *handles, const void *params,
+                      unsigned count)
 {
-    const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *p = params;
-    return (struct request){p[i].params.fence.value, p[i].flags};
-}
-
-/* Takes a reference to each semaphore. */
-static CUresult make_op(const CUexternalSemaphore *handles, const void *params,
-                        struct request (*read)(const void *, unsigned), unsigned count,
-                        struct semaphore_op **out)
-{
-    struct semaphore_op *op = soft_op_new(sizeof(*op) + count * sizeof(op->items[0]), run, retire);
-    CUresult result = CUDA_SUCCESS;
-    if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    op->signals = read == signal_request;
+    if (handles == NULL || params == NULL || count == 0) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
-        struct request request = read(params, i);
-        struct semaphore *semaphore = soft_object_find(handles[i], SOFT_EXTERNAL_SEMAPHORE);
-        if (semaphore == NULL) result = CUDA_ERROR_INVALID_HANDLE;
-        if (semaphore != NULL && request.flags != 0) result = CUDA_ERROR_INVALID_VALUE;
-        if (result != CUDA_SUCCESS) {
-            soft_op_drop(op);
-            return result;
-        }
-        semaphore->refs++;
-        op->items[op->count].semaphore = semaphore;
-        op->items[op->count++].value = request.value;
+        const struct semaphore *semaphore = soft_object_find(handles[i], SOFT_EXTERNAL_SEMAPHORE);
+        if (semaphore == NULL) return CUDA_ERROR_INVALID_HANDLE;
+        if (flags_of(type, params, i) != 0) return CUDA_ERROR_INVALID_VALUE;
+        for (unsigned j = 0; semaphore->kind == SOFT_PAGE_BINARY && j < i; j++)
+            if (handles[j] == handles[i]) return CUDA_ERROR_INVALID_VALUE;
     }
-    *out = op;
     return CUDA_SUCCESS;
 }
 
-/* Stricter than NVIDIA's driver, which lets a counter go backwards silently (measured): a timeline's value must
- * be greater than the last one signalled through this import, those earlier in the same call included. And one
- * call cannot signal a binary semaphore twice, nor wait for it twice: no partner can come between. */
-static bool sensible(const struct semaphore_op *op, const struct soft_context *context)
+/* Takes a reference to each semaphore. */
+static CUresult make(CUgraphNodeType type, const CUexternalSemaphore *handles, const void *params,
+                     unsigned count, struct soft_op **out)
 {
-    for (unsigned i = 0; i < op->count; i++) {
-        const struct semaphore *semaphore = op->items[i].semaphore;
-        if (semaphore->object.context != context) return false; /* as the real driver (measured) */
-        uint64_t last = semaphore->last_signalled;
-        for (unsigned j = 0; j < i; j++) {
-            if (op->items[j].semaphore != semaphore) continue;
-            if (semaphore->kind == SOFT_PAGE_BINARY) return false;
-            if (op->items[j].value > last) last = op->items[j].value;
-        }
-        if (semaphore->kind == SOFT_PAGE_TIMELINE && op->signals && op->items[i].value <= last) return false;
+    const size_t size = type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL
+                            ? sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS)
+                            : sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS);
+    CUresult result = check(type, handles, params, count);
+    if (result != CUDA_SUCCESS) return result;
+    struct semaphore_op *op = soft_op_new(sizeof(*op), run, retire);
+    if (op == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    op->op.type = type;
+    op->op.admit = admit;
+    op->op.recall = recall;
+    op->op.done = done;
+    op->handles = calloc(count, sizeof(*op->handles));
+    op->params = calloc(count, size);
+    op->before = calloc(count, sizeof(*op->before));
+    if (op->handles == NULL || op->params == NULL || op->before == NULL) {
+        soft_op_drop(op);
+        return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    return true;
+    memcpy(op->params, params, count * size);
+    memcpy(op->handles, handles, count * sizeof(*handles));
+    for (; op->count < count; op->count++)
+        semaphore_of(op, op->count)->refs++;
+    *out = &op->op;
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_signal_make(const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *params, struct soft_op **work)
+{
+    return make(CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, params->extSemArray, params->paramsArray,
+                params->numExtSems, work);
+}
+
+CUresult soft_wait_make(const CUDA_EXT_SEM_WAIT_NODE_PARAMS *params, struct soft_op **work)
+{
+    return make(CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, params->extSemArray, params->paramsArray,
+                params->numExtSems, work);
+}
+
+void soft_signal_params(const struct soft_op *work, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *out)
+{
+    const struct semaphore_op *op = (const struct semaphore_op *)(const void *)work;
+    *out = (CUDA_EXT_SEM_SIGNAL_NODE_PARAMS){
+        .extSemArray = op->handles, .paramsArray = op->params, .numExtSems = op->count};
+}
+
+void soft_wait_params(const struct soft_op *work, CUDA_EXT_SEM_WAIT_NODE_PARAMS *out)
+{
+    const struct semaphore_op *op = (const struct semaphore_op *)(const void *)work;
+    *out = (CUDA_EXT_SEM_WAIT_NODE_PARAMS){
+        .extSemArray = op->handles, .paramsArray = op->params, .numExtSems = op->count};
 }
 
 /* The whole call is checked before any of it is queued, and is one operation of the stream. */
-static CUresult enqueue(const char *call, const CUexternalSemaphore *handles, const void *params,
-                        struct request (*read)(const void *, unsigned), unsigned count, CUstream stream)
+static CUresult enqueue(const char *call, CUgraphNodeType type, const CUexternalSemaphore *handles,
+                        const void *params, unsigned count, CUstream stream)
 {
     struct soft_context *context = NULL;
     struct soft_stream *target;
-    struct semaphore_op *op;
+    struct soft_op *op;
     /* A stream brings its context along; only the default streams are those of the current one (measured). */
     const bool needs_current = stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
     CUresult result = soft_begin(call, needs_current ? SOFT_NEED_CONTEXT : SOFT_NEED_INIT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (handles == NULL || params == NULL || count == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, stream, &target);
-    if (result == CUDA_SUCCESS) result = make_op(handles, params, read, count, &op);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    if (!sensible(op, soft_stream_context(target))) {
-        soft_op_drop(op);
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    }
-    const bool signals = op->signals;
-    /* The handles keep the semaphores alive; the operation is the stream's from here on. */
-    result = soft_submit(target, op);
-    for (unsigned i = 0; result == CUDA_SUCCESS && signals && i < count; i++) {
-        struct semaphore *semaphore = soft_object_find(handles[i], SOFT_EXTERNAL_SEMAPHORE);
-        semaphore->last_signalled = read(params, i).value;
-    }
-    return soft_end(result);
+    if (result == CUDA_SUCCESS) result = make(type, handles, params, count, &op);
+    return soft_end(result == CUDA_SUCCESS ? soft_submit(target, op) : result);
 }
 
 CUresult CUDAAPI cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
                                                  const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
                                                  unsigned int numExtSems, CUstream stream)
 {
-    return enqueue(__func__, extSemArray, paramsArray, signal_request, numExtSems, stream);
+    return enqueue(__func__, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, extSemArray, paramsArray, numExtSems,
+                   stream);
 }
 
 CUresult CUDAAPI cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
                                                const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
                                                unsigned int numExtSems, CUstream stream)
 {
-    return enqueue(__func__, extSemArray, paramsArray, wait_request, numExtSems, stream);
+    return enqueue(__func__, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, extSemArray, paramsArray, numExtSems, stream);
 }

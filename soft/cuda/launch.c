@@ -1,6 +1,6 @@
 /* The twin's CUDA driver: kernel launches and host functions.
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,10 @@
 
 struct launch {
     struct soft_op op;
+    struct soft_function *function; /* gone if another one has its address, or none has */
+    uint64_t function_id;
     const culv_soft_kernel *kernel;
+    unsigned shared_bytes;
     culv_soft_dim3 grid, block;
     void **params; /* into `values` */
     unsigned char *values;
@@ -59,6 +62,15 @@ static CUresult copy_params(struct launch *launch, void **params)
     return CUDA_SUCCESS;
 }
 
+/* A node's kernel may be unloaded when its graph is launched. */
+static CUresult admit_launch(struct soft_op *op, const struct soft_context *context)
+{
+    (void)context; /* a graph's kernels may be several contexts' */
+    const struct launch *launch = (const struct launch *)(const void *)op;
+    const struct soft_function *function = soft_object_find(launch->function, SOFT_FUNCTION);
+    return function != NULL && function->id == launch->function_id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 static bool dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block)
 {
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || block.x == 0 || block.y == 0 || block.z == 0)
@@ -68,34 +80,66 @@ static bool dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block)
     return block.x * block.y * block.z <= SOFT_MAX_BLOCK;
 }
 
-static CUresult launch_kernel(const char *call, CUfunction f, culv_soft_dim3 grid, culv_soft_dim3 block,
-                              unsigned shared_bytes, CUstream handle, void **params, void **extra)
+CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, struct soft_op **out)
 {
-    struct soft_context *context;
-    struct soft_stream *stream;
-    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
-    if (result != CUDA_SUCCESS) return result;
-    const struct soft_function *function = soft_object_find(f, SOFT_FUNCTION);
-    if (function == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    if (!dimensions_valid(grid, block) || shared_bytes > SOFT_MAX_SHARED)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (extra != NULL) return soft_end(params != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED);
-    if (params == NULL && function->kernel->num_params > 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = soft_stream_get(context, handle, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    /* R6: a kernel runs in streams of its own context only. */
-    if (soft_stream_context(stream) != function->object.context) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    const culv_soft_dim3 grid = {p->gridDimX, p->gridDimY, p->gridDimZ},
+                         block = {p->blockDimX, p->blockDimY, p->blockDimZ};
+    struct soft_function *function = soft_object_find(p->func, SOFT_FUNCTION);
+    if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    if (!dimensions_valid(grid, block) || p->sharedMemBytes > SOFT_MAX_SHARED)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (p->extra != NULL)
+        return p->kernelParams != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
+    if (p->kernelParams == NULL && function->kernel->num_params > 0) return CUDA_ERROR_INVALID_VALUE;
     struct launch *launch = soft_op_new(sizeof(*launch), run_launch, retire_launch);
-    if (launch == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    if (launch == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    launch->op.type = CU_GRAPH_NODE_TYPE_KERNEL;
+    launch->op.admit = admit_launch;
+    launch->function = function;
+    launch->function_id = function->id;
     launch->kernel = function->kernel;
     launch->grid = grid;
     launch->block = block;
-    result = copy_params(launch, params);
-    if (result != CUDA_SUCCESS) {
+    launch->shared_bytes = p->sharedMemBytes;
+    CUresult result = copy_params(launch, p->kernelParams);
+    if (result == CUDA_SUCCESS)
+        *out = &launch->op;
+    else
         soft_op_drop(launch);
-        return soft_end(result);
-    }
-    return soft_end(soft_submit(stream, launch));
+    return result;
+}
+
+void soft_kernel_params(const struct soft_op *work, CUDA_KERNEL_NODE_PARAMS *out)
+{
+    const struct launch *launch = (const struct launch *)(const void *)work;
+    *out = (CUDA_KERNEL_NODE_PARAMS){.func = (CUfunction)(void *)launch->function,
+                                     .gridDimX = launch->grid.x,
+                                     .gridDimY = launch->grid.y,
+                                     .gridDimZ = launch->grid.z,
+                                     .blockDimX = launch->block.x,
+                                     .blockDimY = launch->block.y,
+                                     .blockDimZ = launch->block.z,
+                                     .sharedMemBytes = launch->shared_bytes,
+                                     .kernelParams = launch->params};
+}
+
+static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *params, CUstream handle)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    struct soft_op *op;
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_kernel_make(params, &op);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    result = soft_stream_get(context, handle, &stream);
+    const struct soft_function *function = soft_object_find(params->func, SOFT_FUNCTION);
+    /* R6: a kernel runs in streams of its own context only. */
+    if (result == CUDA_SUCCESS && soft_stream_context(stream) != function->object.context)
+        result = CUDA_ERROR_INVALID_HANDLE;
+    if (result == CUDA_SUCCESS) return soft_end(soft_submit(stream, op));
+    soft_op_drop(op);
+    return soft_end(result);
 }
 
 CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
@@ -103,8 +147,17 @@ CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned in
                                 unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
                                 void **kernelParams, void **extra)
 {
-    culv_soft_dim3 grid = {gridDimX, gridDimY, gridDimZ}, block = {blockDimX, blockDimY, blockDimZ};
-    return launch_kernel(__func__, f, grid, block, sharedMemBytes, hStream, kernelParams, extra);
+    const CUDA_KERNEL_NODE_PARAMS params = {.func = f,
+                                            .gridDimX = gridDimX,
+                                            .gridDimY = gridDimY,
+                                            .gridDimZ = gridDimZ,
+                                            .blockDimX = blockDimX,
+                                            .blockDimY = blockDimY,
+                                            .blockDimZ = blockDimZ,
+                                            .sharedMemBytes = sharedMemBytes,
+                                            .kernelParams = kernelParams,
+                                            .extra = extra};
+    return launch_kernel(__func__, &params, hStream);
 }
 
 CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
@@ -112,9 +165,17 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
 {
     static const CUlaunchConfig nothing;
     const CUlaunchConfig *c = config == NULL ? &nothing : config; /* zero dimensions are refused below */
-    culv_soft_dim3 grid = {c->gridDimX, c->gridDimY, c->gridDimZ},
-                   block = {c->blockDimX, c->blockDimY, c->blockDimZ};
-    return launch_kernel(__func__, f, grid, block, c->sharedMemBytes, c->hStream, kernelParams, extra);
+    const CUDA_KERNEL_NODE_PARAMS params = {.func = f,
+                                            .gridDimX = c->gridDimX,
+                                            .gridDimY = c->gridDimY,
+                                            .gridDimZ = c->gridDimZ,
+                                            .blockDimX = c->blockDimX,
+                                            .blockDimY = c->blockDimY,
+                                            .blockDimZ = c->blockDimZ,
+                                            .sharedMemBytes = c->sharedMemBytes,
+                                            .kernelParams = kernelParams,
+                                            .extra = extra};
+    return launch_kernel(__func__, &params, c->hStream);
 }
 
 static CUresult run_host_call(struct soft_op *op)
@@ -126,18 +187,33 @@ static CUresult run_host_call(struct soft_op *op)
     return CUDA_SUCCESS;
 }
 
+CUresult soft_host_make(const CUDA_HOST_NODE_PARAMS *params, struct soft_op **out)
+{
+    if (params->fn == NULL) return CUDA_ERROR_INVALID_VALUE;
+    struct host_call *call = soft_op_new(sizeof(*call), run_host_call, NULL);
+    if (call == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    call->op.type = CU_GRAPH_NODE_TYPE_HOST;
+    call->function = params->fn;
+    call->user_data = params->userData;
+    *out = &call->op;
+    return CUDA_SUCCESS;
+}
+
+void soft_host_params(const struct soft_op *work, CUDA_HOST_NODE_PARAMS *out)
+{
+    const struct host_call *call = (const struct host_call *)(const void *)work;
+    *out = (CUDA_HOST_NODE_PARAMS){.fn = call->function, .userData = call->user_data};
+}
+
 CUresult CUDAAPI cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *userData)
 {
     struct soft_context *context;
     struct soft_stream *stream;
+    struct soft_op *op;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (fn == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, hStream, &stream);
-    if (result != CUDA_SUCCESS) return soft_end(result);
-    struct host_call *call = soft_op_new(sizeof(*call), run_host_call, NULL);
-    if (call == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    call->function = fn;
-    call->user_data = userData;
-    return soft_end(soft_submit(stream, call));
+    if (result == CUDA_SUCCESS)
+        result = soft_host_make(&(CUDA_HOST_NODE_PARAMS){.fn = fn, .userData = userData}, &op);
+    return soft_end(result == CUDA_SUCCESS ? soft_submit(stream, op) : result);
 }

@@ -4,7 +4,7 @@
  * table.
  *
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "mem_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +44,7 @@ CUresult soft_range_add(const struct soft_range *range)
     if (copy == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     *copy = *range;
     if (copy->kind != SOFT_RANGE_MAPPED) copy->buffer_id = ++soft.next_id;
+    if (copy->context != NULL) copy->device = copy->context->device;
     size_t at = position(range->start);
     memmove(&ranges[at + 1], &ranges[at], (num_ranges - at) * sizeof(*ranges));
     ranges[at] = copy;
@@ -57,10 +58,25 @@ struct soft_range *soft_range_find(uintptr_t address)
     return at < num_ranges && ranges[at]->start <= address ? ranges[at] : NULL;
 }
 
+struct soft_range *soft_range_first(uintptr_t address, size_t size)
+{
+    size_t at = position(address);
+    return at < num_ranges && (ranges[at]->start <= address || ranges[at]->start - address < size)
+               ? ranges[at]
+               : NULL;
+}
+
 struct soft_range *soft_range_holding(uintptr_t address, size_t size)
 {
-    struct soft_range *range = soft_range_find(address);
-    return range != NULL && size <= range->size - (address - range->start) ? range : NULL;
+    size_t at = position(address);
+    if (at == num_ranges || ranges[at]->start > address) return NULL;
+    struct soft_range *first = ranges[at];
+    size_t held = first->size - (address - first->start);
+    /* Chunks that were mapped side by side are one piece of memory to whoever uses them. */
+    while (held < size && first->kind == SOFT_RANGE_VIRTUAL && ++at < num_ranges &&
+           ranges[at]->kind == SOFT_RANGE_VIRTUAL && ranges[at]->start == address + held)
+        held += ranges[at]->size;
+    return held >= size ? first : NULL;
 }
 
 void soft_range_remove(struct soft_range *range)
@@ -95,6 +111,16 @@ uint64_t soft_range_count(enum soft_range_kind kind)
     for (size_t i = 0; i < num_ranges; i++)
         count += ranges[i]->kind == kind;
     return count;
+}
+
+uint64_t soft_range_bytes(int device)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < num_ranges; i++)
+        if ((ranges[i]->kind == SOFT_RANGE_DEVICE || ranges[i]->kind == SOFT_RANGE_POOLED) &&
+            ranges[i]->device == device)
+            bytes += ranges[i]->size;
+    return bytes;
 }
 
 static CUresult allocate(struct soft_context *context, enum soft_range_kind kind, size_t size, unsigned flags,
@@ -153,12 +179,17 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
     if (dptr == 0) return soft_end(CUDA_SUCCESS);
     struct soft_range *range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || range->start != dptr ||
-        (range->kind != SOFT_RANGE_DEVICE && range->kind != SOFT_RANGE_MAPPED))
+        (range->kind != SOFT_RANGE_DEVICE && range->kind != SOFT_RANGE_MAPPED &&
+         range->kind != SOFT_RANGE_POOLED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* The real driver waits for the context's work too (measured). The range may be gone afterwards. */
-    soft_context_wait(range->context);
+    soft_context_wait(range->context != NULL ? range->context : context);
     range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || range->start != dptr) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (range->kind == SOFT_RANGE_POOLED) {
+        soft_pooled_free(range);
+        return soft_end(soft_vmm_error());
+    }
     int error = range->context->error; /* told, and freed all the same */
     soft_range_remove(range);
     return soft_end((CUresult)error);
@@ -272,7 +303,9 @@ CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total)
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (free != NULL) *free = (size_t)soft_memory_free();
+    /* Counted, not asked of the machine, where other programs come and go. Arrays are left out. */
+    const uint64_t used = soft_range_bytes(context->device) + soft_physical_bytes(context->device);
+    if (free != NULL) *free = used < soft.memory_at_start ? (size_t)(soft.memory_at_start - used) : 0;
     if (total != NULL) *total = (size_t)soft_memory_total();
     return soft_end(CUDA_SUCCESS);
 }

@@ -42,6 +42,7 @@ CUresult CUDAAPI cuModuleLoad(CUmodule *module, const char *fname)
     soft_object_add(&made->object, SOFT_MODULE, context);
     for (uint32_t i = 0; i < table->num_kernels; i++) {
         made->functions[i].kernel = &table->kernels[i];
+        made->functions[i].id = ++soft.next_id;
         soft_object_add(&made->functions[i].object, SOFT_FUNCTION, context);
     }
     soft_fault_install();

@@ -133,7 +133,7 @@ bool soft_side_in_context(enum soft_side_kind kind, uintptr_t start, size_t size
     if (context == NULL || !soft_side_of_memory(kind, start, size, out)) return false;
     /* Host memory is everybody's; a device's is said to be where it is. */
     return range == NULL || range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED ||
-           range->context->device == context->device;
+           range->device == CU_DEVICE_CPU || range->device == context->device;
 }
 
 static CUresult copy(const char *call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,

@@ -1,6 +1,6 @@
 /* The twin's CUDA driver: attributes of pointers.
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "mem_pool.h"
 
 #include <string.h>
 
@@ -28,7 +28,9 @@ struct value {
 static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_range *range, CUdeviceptr ptr,
                                struct value *out)
 {
-    bool host = range != NULL && (range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED);
+    const struct soft_virtual *mapped = range == NULL ? NULL : range->virtual;
+    bool host = range != NULL && (range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED ||
+                                  range->device == CU_DEVICE_CPU);
     memset(out, 0, sizeof(*out));
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: VALUE(pointer, range == NULL ? NULL : (void *)range->context); break;
@@ -44,15 +46,50 @@ static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: VALUE(word, range != NULL && range->sync_memops); break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: VALUE(id, range == NULL ? 0 : range->buffer_id); break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: VALUE(word, 0); break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        VALUE(number, range == NULL ? -2 : range->context->device);
-        break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: VALUE(number, range == NULL ? -2 : range->device); break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: VALUE(word, 0); break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: VALUE(address, range == NULL ? 0 : range->start); break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: VALUE(bytes, range == NULL ? 0 : range->size); break;
+    /* cuda.h: the reserved range, not the mapped one. */
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+        VALUE(address, range == NULL ? 0 : mapped != NULL ? mapped->reservation->start : range->start);
+        break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+        VALUE(bytes, range == NULL ? 0 : mapped != NULL ? mapped->reservation->size : range->size);
+        break;
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
+        VALUE(pointer, range == NULL || range->pooled == NULL ? NULL : (void *)range->pooled->pool);
+        break;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: VALUE(address, range == NULL ? 0 : range->start); break;
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: VALUE(bytes, range == NULL ? 0 : range->size); break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+        VALUE(id, range == NULL ? 0 : mapped != NULL ? mapped->physical->id : range->buffer_id);
+        break;
     case CU_POINTER_ATTRIBUTE_MAPPED: VALUE(word, range != NULL); break;
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: VALUE(id, 0); break;
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: VALUE(word, 0); break;
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+        VALUE(id, mapped == NULL ? 0 : (unsigned)mapped->physical->prop.requestedHandleTypes);
+        break;
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+        VALUE(word, mapped != NULL && mapped->physical->prop.allocFlags.gpuDirectRDMACapable);
+        break;
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+        VALUE(word, range == NULL    ? CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE
+                    : mapped != NULL ? mapped->access[soft_context_current()->device]
+                                     : CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+        break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Of reserved addresses where nothing is mapped. */
+static CUresult read_reserved(CUpointer_attribute attribute, CUdeviceptr ptr, struct value *out)
+{
+    const struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr);
+    memset(out, 0, sizeof(*out));
+    if (reservation == NULL) return CUDA_ERROR_INVALID_VALUE;
+    switch ((int)attribute) {
+    case CU_POINTER_ATTRIBUTE_MAPPED: VALUE(word, 0); break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: VALUE(address, reservation->start); break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: VALUE(bytes, reservation->size); break;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
@@ -65,8 +102,9 @@ CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute
     if (result != CUDA_SUCCESS) return result;
     const struct soft_range *range = soft_range_find((uintptr_t)ptr);
     struct value value;
-    if (data == NULL || range == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result = read_attribute(attribute, range, ptr, &value);
+    if (data == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result =
+        range == NULL ? read_reserved(attribute, ptr, &value) : read_attribute(attribute, range, ptr, &value);
     if (result == CUDA_SUCCESS) memcpy(data, &value.is, value.size);
     return soft_end(result);
 }

@@ -15,7 +15,8 @@ struct proc {
 };
 
 #define ROW(base, version, symbol) {#base, version, (any_fn)symbol},
-static const struct proc procs[] = {SOFT_PROCS(ROW) SOFT_PROCS_13000(ROW) SOFT_CONTROLS(ROW)};
+static const struct proc procs[] = {SOFT_PROCS(ROW) SOFT_PROCS_GRAPHS(ROW) SOFT_PROCS_13000(ROW)
+                                        SOFT_CONTROLS(ROW)};
 #define NUM_PROCS (sizeof(procs) / sizeof(procs[0]))
 
 CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,

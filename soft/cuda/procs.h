@@ -55,8 +55,6 @@
     X(cuStreamGetFlags, 5050, cuStreamGetFlags) \
     X(cuStreamGetPriority, 5050, cuStreamGetPriority) \
     X(cuStreamGetId, 12000, cuStreamGetId) \
-    X(cuStreamIsCapturing, 10000, cuStreamIsCapturing) \
-    X(cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode) \
     X(cuEventCreate, 2000, cuEventCreate) \
     X(cuEventDestroy, 4000, cuEventDestroy_v2) \
     X(cuEventRecord, 2000, cuEventRecord) \
@@ -79,6 +77,45 @@
     X(cuMemHostGetFlags, 2030, cuMemHostGetFlags) \
     X(cuMemGetHandleForAddressRange, 11070, cuMemGetHandleForAddressRange) \
     X(cuMemGetInfo, 3020, cuMemGetInfo_v2) \
+    X(cuMemAddressReserve, 10020, cuMemAddressReserve) \
+    X(cuMemAddressFree, 10020, cuMemAddressFree) \
+    X(cuMemCreate, 10020, cuMemCreate) \
+    X(cuMemRelease, 10020, cuMemRelease) \
+    X(cuMemMap, 10020, cuMemMap) \
+    X(cuMemUnmap, 10020, cuMemUnmap) \
+    X(cuMemSetAccess, 10020, cuMemSetAccess) \
+    X(cuMemGetAccess, 10020, cuMemGetAccess) \
+    X(cuMemExportToShareableHandle, 10020, cuMemExportToShareableHandle) \
+    X(cuMemImportFromShareableHandle, 10020, cuMemImportFromShareableHandle) \
+    X(cuMemGetAllocationGranularity, 10020, cuMemGetAllocationGranularity) \
+    X(cuMemGetAllocationPropertiesFromHandle, 10020, cuMemGetAllocationPropertiesFromHandle) \
+    X(cuMemRetainAllocationHandle, 11000, cuMemRetainAllocationHandle) \
+    X(cuMemMapArrayAsync, 11010, cuMemMapArrayAsync) \
+    X(cuArrayGetSparseProperties, 11010, cuArrayGetSparseProperties) \
+    X(cuMipmappedArrayGetSparseProperties, 11010, cuMipmappedArrayGetSparseProperties) \
+    X(cuMulticastCreate, 12010, cuMulticastCreate) \
+    X(cuMulticastAddDevice, 12010, cuMulticastAddDevice) \
+    X(cuMulticastBindMem, 12010, cuMulticastBindMem) \
+    X(cuMulticastBindAddr, 12010, cuMulticastBindAddr) \
+    X(cuMulticastUnbind, 12010, cuMulticastUnbind) \
+    X(cuMulticastGetGranularity, 12010, cuMulticastGetGranularity) \
+    X(cuDeviceGetDefaultMemPool, 11020, cuDeviceGetDefaultMemPool) \
+    X(cuDeviceGetMemPool, 11020, cuDeviceGetMemPool) \
+    X(cuDeviceSetMemPool, 11020, cuDeviceSetMemPool) \
+    X(cuMemAllocAsync, 11020, cuMemAllocAsync) \
+    X(cuMemAllocFromPoolAsync, 11020, cuMemAllocFromPoolAsync) \
+    X(cuMemFreeAsync, 11020, cuMemFreeAsync) \
+    X(cuMemPoolCreate, 11020, cuMemPoolCreate) \
+    X(cuMemPoolDestroy, 11020, cuMemPoolDestroy) \
+    X(cuMemPoolTrimTo, 11020, cuMemPoolTrimTo) \
+    X(cuMemPoolSetAttribute, 11020, cuMemPoolSetAttribute) \
+    X(cuMemPoolGetAttribute, 11020, cuMemPoolGetAttribute) \
+    X(cuMemPoolSetAccess, 11020, cuMemPoolSetAccess) \
+    X(cuMemPoolGetAccess, 11020, cuMemPoolGetAccess) \
+    X(cuMemPoolExportToShareableHandle, 11020, cuMemPoolExportToShareableHandle) \
+    X(cuMemPoolImportFromShareableHandle, 11020, cuMemPoolImportFromShareableHandle) \
+    X(cuMemPoolExportPointer, 11020, cuMemPoolExportPointer) \
+    X(cuMemPoolImportPointer, 11020, cuMemPoolImportPointer) \
     X(cuMemGetAddressRange, 3020, cuMemGetAddressRange_v2) \
     X(cuMemcpy, 4000, cuMemcpy) \
     X(cuMemcpyAsync, 4000, cuMemcpyAsync) \
@@ -140,6 +177,81 @@
     X(cuLaunchKernelEx, 11060, cuLaunchKernelEx) \
     X(cuLaunchHostFunc, 10000, cuLaunchHostFunc)
 
+#define SOFT_PROCS_GRAPHS(X) \
+    X(cuStreamIsCapturing, 10000, cuStreamIsCapturing) \
+    X(cuThreadExchangeStreamCaptureMode, 10010, cuThreadExchangeStreamCaptureMode) \
+    X(cuStreamBeginCapture, 10000, cuStreamBeginCapture) \
+    X(cuStreamBeginCapture, 10010, cuStreamBeginCapture_v2) \
+    X(cuStreamEndCapture, 10000, cuStreamEndCapture) \
+    X(cuStreamGetCaptureInfo, 10010, cuStreamGetCaptureInfo) \
+    X(cuStreamGetCaptureInfo, 11030, cuStreamGetCaptureInfo_v2) \
+    X(cuStreamGetCaptureInfo, 12030, cuStreamGetCaptureInfo_v3) \
+    X(cuStreamUpdateCaptureDependencies, 11030, cuStreamUpdateCaptureDependencies) \
+    X(cuStreamUpdateCaptureDependencies, 12030, cuStreamUpdateCaptureDependencies_v2) \
+    X(cuGraphCreate, 10000, cuGraphCreate) \
+    X(cuGraphDestroy, 10000, cuGraphDestroy) \
+    X(cuGraphClone, 10000, cuGraphClone) \
+    X(cuGraphNodeFindInClone, 10000, cuGraphNodeFindInClone) \
+    X(cuGraphGetNodes, 10000, cuGraphGetNodes) \
+    X(cuGraphGetRootNodes, 10000, cuGraphGetRootNodes) \
+    X(cuGraphGetEdges, 10000, cuGraphGetEdges) \
+    X(cuGraphGetEdges, 12030, cuGraphGetEdges_v2) \
+    X(cuGraphNodeGetDependencies, 10000, cuGraphNodeGetDependencies) \
+    X(cuGraphNodeGetDependencies, 12030, cuGraphNodeGetDependencies_v2) \
+    X(cuGraphNodeGetDependentNodes, 10000, cuGraphNodeGetDependentNodes) \
+    X(cuGraphNodeGetDependentNodes, 12030, cuGraphNodeGetDependentNodes_v2) \
+    X(cuGraphAddDependencies, 10000, cuGraphAddDependencies) \
+    X(cuGraphAddDependencies, 12030, cuGraphAddDependencies_v2) \
+    X(cuGraphRemoveDependencies, 10000, cuGraphRemoveDependencies) \
+    X(cuGraphRemoveDependencies, 12030, cuGraphRemoveDependencies_v2) \
+    X(cuGraphNodeGetType, 10000, cuGraphNodeGetType) \
+    X(cuGraphDestroyNode, 10000, cuGraphDestroyNode) \
+    X(cuGraphAddEmptyNode, 10000, cuGraphAddEmptyNode) \
+    X(cuGraphAddKernelNode, 10000, cuGraphAddKernelNode) \
+    X(cuGraphAddKernelNode, 12000, cuGraphAddKernelNode_v2) \
+    X(cuGraphKernelNodeGetParams, 10000, cuGraphKernelNodeGetParams) \
+    X(cuGraphKernelNodeGetParams, 12000, cuGraphKernelNodeGetParams_v2) \
+    X(cuGraphKernelNodeSetParams, 10000, cuGraphKernelNodeSetParams) \
+    X(cuGraphKernelNodeSetParams, 12000, cuGraphKernelNodeSetParams_v2) \
+    X(cuGraphExecKernelNodeSetParams, 10010, cuGraphExecKernelNodeSetParams) \
+    X(cuGraphExecKernelNodeSetParams, 12000, cuGraphExecKernelNodeSetParams_v2) \
+    X(cuGraphAddHostNode, 10000, cuGraphAddHostNode) \
+    X(cuGraphHostNodeGetParams, 10000, cuGraphHostNodeGetParams) \
+    X(cuGraphHostNodeSetParams, 10000, cuGraphHostNodeSetParams) \
+    X(cuGraphExecHostNodeSetParams, 10020, cuGraphExecHostNodeSetParams) \
+    X(cuGraphAddMemcpyNode, 10000, cuGraphAddMemcpyNode) \
+    X(cuGraphMemcpyNodeGetParams, 10000, cuGraphMemcpyNodeGetParams) \
+    X(cuGraphMemcpyNodeSetParams, 10000, cuGraphMemcpyNodeSetParams) \
+    X(cuGraphExecMemcpyNodeSetParams, 10020, cuGraphExecMemcpyNodeSetParams) \
+    X(cuGraphAddMemsetNode, 10000, cuGraphAddMemsetNode) \
+    X(cuGraphMemsetNodeGetParams, 10000, cuGraphMemsetNodeGetParams) \
+    X(cuGraphMemsetNodeSetParams, 10000, cuGraphMemsetNodeSetParams) \
+    X(cuGraphExecMemsetNodeSetParams, 10020, cuGraphExecMemsetNodeSetParams) \
+    X(cuGraphAddExternalSemaphoresSignalNode, 11020, cuGraphAddExternalSemaphoresSignalNode) \
+    X(cuGraphExternalSemaphoresSignalNodeGetParams, 11020, cuGraphExternalSemaphoresSignalNodeGetParams) \
+    X(cuGraphExternalSemaphoresSignalNodeSetParams, 11020, cuGraphExternalSemaphoresSignalNodeSetParams) \
+    X(cuGraphExecExternalSemaphoresSignalNodeSetParams, 11020, cuGraphExecExternalSemaphoresSignalNodeSetParams) \
+    X(cuGraphAddExternalSemaphoresWaitNode, 11020, cuGraphAddExternalSemaphoresWaitNode) \
+    X(cuGraphExternalSemaphoresWaitNodeGetParams, 11020, cuGraphExternalSemaphoresWaitNodeGetParams) \
+    X(cuGraphExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExternalSemaphoresWaitNodeSetParams) \
+    X(cuGraphExecExternalSemaphoresWaitNodeSetParams, 11020, cuGraphExecExternalSemaphoresWaitNodeSetParams) \
+    X(cuGraphInstantiate, 12000, cuGraphInstantiateWithFlags) \
+    X(cuGraphInstantiateWithFlags, 11040, cuGraphInstantiateWithFlags) \
+    X(cuGraphInstantiateWithParams, 12000, cuGraphInstantiateWithParams) \
+    X(cuGraphExecDestroy, 10000, cuGraphExecDestroy) \
+    X(cuGraphExecGetFlags, 12000, cuGraphExecGetFlags) \
+    X(cuGraphExecUpdate, 10020, cuGraphExecUpdate) \
+    X(cuGraphExecUpdate, 12000, cuGraphExecUpdate_v2) \
+    X(cuGraphNodeSetEnabled, 11060, cuGraphNodeSetEnabled) \
+    X(cuGraphNodeGetEnabled, 11060, cuGraphNodeGetEnabled) \
+    X(cuGraphUpload, 11010, cuGraphUpload) \
+    X(cuGraphLaunch, 10000, cuGraphLaunch) \
+    X(cuUserObjectCreate, 11030, cuUserObjectCreate) \
+    X(cuUserObjectRetain, 11030, cuUserObjectRetain) \
+    X(cuUserObjectRelease, 11030, cuUserObjectRelease) \
+    X(cuGraphRetainUserObject, 11030, cuGraphRetainUserObject) \
+    X(cuGraphReleaseUserObject, 11030, cuGraphReleaseUserObject)
+
 /* Declared by cuda.h from 13.0 on. */
 #if CUDA_VERSION >= 13000
 #define SOFT_PROCS_13000(X) \
@@ -156,6 +268,7 @@
     X(culvSoftFailedCall, 0, culvSoftFailedCall) \
     X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \
     X(culvSoftBarPeers, 0, culvSoftBarPeers) \
+    X(culvSoftPlayAttribute, 0, culvSoftPlayAttribute) \
     X(culvSoftSpoilPeers, 0, culvSoftSpoilPeers) \
     X(culvSoftAddLayerPath, 0, culvSoftAddLayerPath) \
     X(culvSoftBinaryCreate, 0, culvSoftBinaryCreate) \

@@ -45,6 +45,12 @@ enum soft_kind {
     SOFT_MIPMAP,
     SOFT_SURFACE,
     SOFT_TEXTURE,
+    SOFT_GRAPH, /* these four belong to no context, executable graphs aside */
+    SOFT_NODE,
+    SOFT_EXEC,
+    SOFT_USER_OBJECT,
+    SOFT_PHYSICAL, /* an allocation of cuMemCreate, or a multicast object: vmm.h */
+    SOFT_MEMORY_POOL,
     SOFT_KINDS
 };
 
@@ -100,10 +106,11 @@ struct soft_driver {
     bool initialized;
     int device_count;
     struct soft_device devices[SOFT_MAX_DEVICES];
-    uint64_t next_id;   /* of contexts, streams and buffers */
-    int driver_version; /* what is played: SOFT_DRIVER_VERSION or older */
-    bool peers_barred;  /* culvSoftBarPeers */
-    bool peers_spoiled; /* culvSoftSpoilPeers */
+    uint64_t next_id;         /* of contexts, streams and buffers */
+    int driver_version;       /* what is played: SOFT_DRIVER_VERSION or older */
+    bool peers_barred;        /* culvSoftBarPeers */
+    bool peers_spoiled;       /* culvSoftSpoilPeers */
+    uint64_t memory_at_start; /* free at cuInit: what cuMemGetInfo counts from */
 };
 extern struct soft_driver soft;
 
@@ -126,6 +133,9 @@ struct soft_found_device {
 };
 int soft_vulkan_devices(struct soft_found_device *found, int capacity);
 bool soft_device_valid(CUdevice device);
+/* What cuDeviceGetAttribute answers: culvSoftPlayAttribute's value, where there is one. */
+int soft_attribute(int attribute, CUdevice device);
+void soft_play_attribute(int attribute, int value);
 
 /* --- context.c */
 void soft_context_init(struct soft_context *context, int device, bool primary);
@@ -142,6 +152,7 @@ uint64_t soft_peers_count(void);
 CUresult soft_contexts_wait(CUcontext first, CUcontext second);
 
 /* --- stream.c */
+#define SOFT_NO_NODE ((CUgraphNodeType)0xff)
 struct soft_op {
     struct soft_op *next;
     struct soft_stream *stream;
@@ -153,10 +164,22 @@ struct soft_op {
     void (*retire)(struct soft_op *op);
     size_t num_points;
     struct soft_point *points; /* what the operation waits for besides its turn */
+    /* A graph's node holds its work as an operation that is never submitted: each launch runs it from one that
+     * is, so that run must change nothing in it. */
+    CUgraphNodeType type; /* of a node that holds it; SOFT_NO_NODE: it cannot be captured */
+    unsigned more_owners; /* besides the first */
+    /* Called locked when it is submitted, or its graph launched: whether it may be. NULL: always. */
+    CUresult (*admit)(struct soft_op *op, const struct soft_context *context);
+    void (*recall)(struct soft_op *op); /* undoes admit: it was not submitted after all */
+    void (*done)(struct soft_op *op);   /* locked, once for each time that it was admitted and not recalled */
 };
 void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)(struct soft_op *));
-void soft_op_drop(void *op); /* one that was never submitted: retires and frees it */
-/* Takes the operation, also when it fails. */
+/* Gives up an operation that was never submitted, or one of its owners' share: the last one retires and frees it. */
+void soft_op_drop(void *op);
+CUresult soft_op_admit(struct soft_op *op, const struct soft_context *context);
+void soft_op_recall(struct soft_op *op);
+void soft_op_done(struct soft_op *op);
+/* Takes the operation, also when it fails. In a stream that is being captured it becomes a node. */
 CUresult soft_submit(struct soft_stream *stream, void *op);
 CUresult soft_op_add_point(void *op, struct soft_stream *stream, uint64_t seq);
 /* Submits, then waits until the work is done. */
@@ -164,6 +187,13 @@ CUresult soft_submit_and_wait(struct soft_stream *stream, void *op);
 
 CUresult soft_stream_get(struct soft_context *context, CUstream handle, struct soft_stream **stream);
 CUresult soft_stream_marker(struct soft_context *context, struct soft_stream **stream);
+/* A stream of the driver's own, with a reference to it, until soft_stream_release. */
+CUresult soft_stream_private(struct soft_context *context, struct soft_stream **stream);
+void soft_stream_release(struct soft_stream *stream); /* its work goes on */
+bool soft_stream_start(struct soft_stream *stream);   /* its worker; false: no memory */
+unsigned soft_stream_flags(const struct soft_stream *stream);
+struct soft_capture_place *soft_stream_place(struct soft_stream *stream);
+uint64_t soft_thread_id(void); /* of the calling thread, never used again */
 struct soft_context *soft_stream_context(const struct soft_stream *stream);
 struct soft_stream *soft_stream_ref(struct soft_stream *stream);
 void soft_stream_unref(struct soft_stream *stream);
@@ -181,29 +211,44 @@ void soft_streams_end(struct soft_context *context);
 void soft_event_free(void *event);
 
 /* --- memory.c */
-enum soft_range_kind { SOFT_RANGE_DEVICE, SOFT_RANGE_HOST, SOFT_RANGE_REGISTERED, SOFT_RANGE_MAPPED };
+enum soft_range_kind {
+    SOFT_RANGE_DEVICE,
+    SOFT_RANGE_HOST,
+    SOFT_RANGE_REGISTERED,
+    SOFT_RANGE_MAPPED,
+    SOFT_RANGE_VIRTUAL, /* one cuMemMap */
+    SOFT_RANGE_POOLED   /* of a memory pool */
+};
 struct soft_external_memory;
 struct soft_range {
     uintptr_t start;
     size_t size;
     enum soft_range_kind kind;
-    struct soft_context *context;
+    struct soft_context *context; /* NULL: no context's, it is the process's */
+    int device;                   /* whose memory it is; set from the context where there is one */
     void *map; /* what to unmap: guard pages and all; NULL when it is the program's own memory */
     size_t map_size;
     unsigned flags;
     uint64_t buffer_id; /* 0 for mapped external memory */
     bool sync_memops;
     struct soft_external_memory *external; /* counted there while it lives; NULL after its destruction */
+    struct soft_virtual *virtual;          /* SOFT_RANGE_VIRTUAL: vmm.h */
+    struct soft_pooled *pooled;            /* SOFT_RANGE_POOLED: mem_pool.h */
 };
 /* Takes nothing on failure. */
 CUresult soft_range_add(const struct soft_range *range);
 struct soft_range *soft_range_find(uintptr_t address);
-/* The range that holds all of [address, address + size), NULL when none does. */
+/* The first range that has a byte of [address, address + size), NULL when none has. */
+struct soft_range *soft_range_first(uintptr_t address, size_t size);
+/* The range that holds all of [address, address + size), or the first of those, mapped one behind the other by
+ * cuMemMap, that do; NULL when none does. */
 struct soft_range *soft_range_holding(uintptr_t address, size_t size);
 void soft_range_remove(struct soft_range *range);
 void soft_ranges_free(struct soft_context *context);
 void soft_ranges_forget_external(struct soft_external_memory *external);
 uint64_t soft_range_count(enum soft_range_kind kind);
+/* Bytes of the device's memory of cuMemAlloc and of pools. */
+uint64_t soft_range_bytes(int device);
 
 /* --- external_memory.c, external_semaphore.c, module.c, array.c, surface.c */
 struct soft_mapping {
@@ -228,6 +273,7 @@ void soft_external_semaphore_free(void *semaphore);
 void soft_module_free(void *module);
 struct soft_function {
     struct soft_object object;
+    uint64_t id; /* no other function's, ever */
     const culv_soft_kernel *kernel;
 };
 
@@ -264,6 +310,10 @@ bool soft_file_size(int fd, uint64_t *size);
 bool soft_read_at(int fd, void *data, size_t size, uint64_t offset);
 void soft_futex_wait(_Atomic uint32_t *word, uint32_t seen, unsigned milliseconds);
 void soft_futex_wake(_Atomic uint32_t *word);
+
+/* --- capture.c */
+/* Whether a stream capture forbids the call, which breaks the captures that do. */
+bool soft_capture_forbids(const char *call);
 
 /* --- errors.c */
 bool soft_error_by_name(const char *name, CUresult *error);

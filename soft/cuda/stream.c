@@ -7,7 +7,7 @@
  * they on it.
  *
  * SPDX-License-Identifier: MIT */
-#include "soft.h"
+#include "graph.h"
 
 #include <stdlib.h>
 
@@ -24,6 +24,7 @@ struct soft_stream {
     pthread_cond_t work;
     struct soft_op *head, **tail;
     uint64_t submitted, completed;
+    struct soft_capture_place place; /* what its next node depends on while it is being captured */
 };
 
 static _Thread_local uint64_t thread_id;
@@ -34,6 +35,7 @@ void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)
     if (op == NULL) return NULL;
     op->run = run;
     op->retire = retire;
+    op->type = SOFT_NO_NODE;
     return op;
 }
 
@@ -49,9 +51,23 @@ static void release_points(struct soft_op *op)
 void soft_op_drop(void *operation)
 {
     struct soft_op *op = operation;
+    if (op->more_owners > 0) {
+        op->more_owners--;
+        return;
+    }
     if (op->retire != NULL) op->retire(op);
     release_points(op);
     free(op);
+}
+
+CUresult soft_op_admit(struct soft_op *op, const struct soft_context *context)
+{
+    return op->admit == NULL ? CUDA_SUCCESS : op->admit(op, context);
+}
+
+void soft_op_recall(struct soft_op *op)
+{
+    if (op->recall != NULL) op->recall(op);
 }
 
 bool soft_point_reached(const struct soft_point *point)
@@ -109,6 +125,27 @@ uint64_t soft_stream_submitted(const struct soft_stream *stream)
     return stream->submitted;
 }
 
+unsigned soft_stream_flags(const struct soft_stream *stream)
+{
+    return stream->flags;
+}
+
+struct soft_capture_place *soft_stream_place(struct soft_stream *stream)
+{
+    return &stream->place;
+}
+
+uint64_t soft_thread_id(void)
+{
+    if (thread_id == 0) thread_id = ++soft.next_id;
+    return thread_id;
+}
+
+void soft_op_done(struct soft_op *op)
+{
+    if (op->done != NULL) op->done(op);
+}
+
 static void unlink_stream(struct soft_stream *stream)
 {
     struct soft_stream **link = &stream->object.context->streams;
@@ -158,6 +195,7 @@ static void *worker(void *arg)
         stream->head = op->next;
         if (stream->head == NULL) stream->tail = &stream->head;
         stream->completed = op->seq;
+        soft_op_done(op);
         soft_op_drop(op);
         pthread_cond_broadcast(&soft.progress);
     }
@@ -168,22 +206,32 @@ static void *worker(void *arg)
     return NULL;
 }
 
+bool soft_stream_start(struct soft_stream *stream)
+{
+    if (!stream->started) stream->started = soft_thread_start(worker, stream);
+    return stream->started;
+}
+
 CUresult soft_submit(struct soft_stream *stream, void *operation)
 {
     struct soft_op *op = operation;
     struct soft_context *context = stream->object.context;
-    CUresult result = CUDA_SUCCESS;
 
+    if (stream->place.capture != NULL) return soft_capture_op(stream, op);
+    CUresult result = soft_capture_allows_legacy(stream);
+    if (result == CUDA_SUCCESS) result = soft_op_admit(op, context);
+    if (result != CUDA_SUCCESS) {
+        soft_op_drop(op);
+        return result;
+    }
     op->stream = stream;
     if (stream == context->legacy)
         result = soft_op_after_context(op, context, true);
     else if (!(stream->flags & CU_STREAM_NON_BLOCKING) && context->legacy != NULL)
         result = soft_op_add_point(op, context->legacy, context->legacy->submitted);
-    if (result == CUDA_SUCCESS && !stream->started) {
-        stream->started = soft_thread_start(worker, stream);
-        if (!stream->started) result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    if (result == CUDA_SUCCESS && !soft_stream_start(stream)) result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) {
+        soft_op_recall(op);
         soft_op_drop(op);
         return result;
     }
@@ -240,14 +288,14 @@ static CUresult make_stream(struct soft_context *context, unsigned flags, int pr
 
 static CUresult per_thread_stream(struct soft_context *context, struct soft_stream **out)
 {
-    if (thread_id == 0) thread_id = ++soft.next_id;
+    const uint64_t thread = soft_thread_id();
     for (struct soft_stream *stream = context->streams; stream != NULL; stream = stream->next) {
-        if (stream->thread != thread_id) continue;
+        if (stream->thread != thread) continue;
         *out = stream;
         return CUDA_SUCCESS;
     }
     CUresult result = make_stream(context, CU_STREAM_DEFAULT, 0, out);
-    if (result == CUDA_SUCCESS) (*out)->thread = thread_id;
+    if (result == CUDA_SUCCESS) (*out)->thread = thread;
     return result;
 }
 
@@ -279,6 +327,7 @@ CUresult soft_stream_marker(struct soft_context *context, struct soft_stream **o
 
 static void close_stream(struct soft_stream *stream)
 {
+    soft_capture_forget(stream);
     if (stream->registered) soft_object_remove(&stream->object);
     stream->registered = false;
     stream->closing = true;
@@ -286,6 +335,19 @@ static void close_stream(struct soft_stream *stream)
         pthread_cond_signal(&stream->work); /* the worker unlinks the stream after its last work */
     else
         unlink_stream(stream);
+}
+
+CUresult soft_stream_private(struct soft_context *context, struct soft_stream **out)
+{
+    CUresult result = make_stream(context, CU_STREAM_NON_BLOCKING, 0, out);
+    if (result == CUDA_SUCCESS) soft_stream_ref(*out);
+    return result;
+}
+
+void soft_stream_release(struct soft_stream *stream)
+{
+    if (!stream->closing) close_stream(stream); /* else the context has ended */
+    soft_stream_unref(stream);
 }
 
 void soft_streams_end(struct soft_context *context)
@@ -356,7 +418,8 @@ CUresult CUDAAPI cuStreamQuery(CUstream hStream)
     result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
     struct soft_op bag = {0};
-    result = work_of(&bag, stream);
+    result = soft_capture_allows_wait(stream);
+    if (result == CUDA_SUCCESS) result = work_of(&bag, stream);
     if (result == CUDA_SUCCESS && bag.num_points > 0) result = CUDA_ERROR_NOT_READY;
     release_points(&bag);
     return soft_end(result);
@@ -372,6 +435,8 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
     if (result != CUDA_SUCCESS) return soft_end(result);
     struct soft_op bag = {0};
     context = stream->object.context;
+    result = soft_capture_allows_wait(stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
     return soft_end(wait_for(&bag, context, work_of(&bag, stream)));
 }
 
@@ -437,27 +502,5 @@ CUresult CUDAAPI cuStreamGetId(CUstream hStream, unsigned long long *streamId)
     CUresult result = begin_query(__func__, hStream, streamId, &stream);
     if (result != CUDA_SUCCESS) return result;
     *streamId = stream->id;
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *captureStatus)
-{
-    struct soft_stream *stream;
-    CUresult result = begin_query(__func__, hStream, captureStatus, &stream);
-    if (result != CUDA_SUCCESS) return result;
-    *captureStatus = CU_STREAM_CAPTURE_STATUS_NONE;
-    return soft_end(CUDA_SUCCESS);
-}
-
-CUresult CUDAAPI cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
-{
-    static _Thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
-    if (result != CUDA_SUCCESS) return result;
-    if (mode == NULL || (unsigned)*mode > CU_STREAM_CAPTURE_MODE_RELAXED)
-        return soft_end(CUDA_ERROR_INVALID_VALUE);
-    CUstreamCaptureMode before = current;
-    current = *mode;
-    *mode = before;
     return soft_end(CUDA_SUCCESS);
 }

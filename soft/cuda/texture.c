@@ -125,20 +125,21 @@ static CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC *view, struct source *s
     for (size_t i = 0; i < sizeof(view->reserved) / sizeof(view->reserved[0]); i++)
         if (view->reserved[i] != 0) return CUDA_ERROR_INVALID_VALUE;
     if (source->object == NULL || source->element.width > 1) return CUDA_ERROR_INVALID_VALUE;
-    if ((int)view->format < CU_RES_VIEW_FORMAT_NONE || view->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
+    /* NONE, which cuda.h has for "no resource view format (use underlying resource format)", is refused (measured). */
+    if ((int)view->format <= CU_RES_VIEW_FORMAT_NONE || view->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
         return CUDA_ERROR_INVALID_VALUE;
     if (view->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1) return CUDA_ERROR_NOT_SUPPORTED; /* not decoded */
     if (view->width != source->desc.Width || view->height != source->desc.Height ||
         view->depth != source->desc.Depth)
         return CUDA_ERROR_INVALID_VALUE;
-    if (view->format != CU_RES_VIEW_FORMAT_NONE) {
-        const unsigned number = (unsigned)view->format - 1;
-        struct soft_element element;
-        CUresult result = soft_element_of(view_formats[number / 3], 1u << number % 3, &element);
-        if (result != CUDA_SUCCESS || element.bytes != source->element.bytes) return CUDA_ERROR_INVALID_VALUE;
-        source->element = element;
-        source->desc.Format = view_formats[number / 3];
-    }
+    /* What they make of UNORM_INT8X4 and its like no text and no measurement tells. */
+    if (soft_format_is_normalized(source->desc.Format)) return CUDA_ERROR_NOT_SUPPORTED;
+    const unsigned number = (unsigned)view->format - 1;
+    struct soft_element element;
+    CUresult result = soft_element_of(view_formats[number / 3], 1u << number % 3, &element);
+    if (result != CUDA_SUCCESS || element.bytes != source->element.bytes) return CUDA_ERROR_INVALID_VALUE;
+    source->element = element;
+    source->desc.Format = view_formats[number / 3];
     if (view->firstMipmapLevel > view->lastMipmapLevel || view->lastMipmapLevel >= source->num_levels)
         return CUDA_ERROR_INVALID_VALUE;
     *first_level = view->firstMipmapLevel;
@@ -196,6 +197,9 @@ static CUresult apply_sampling(const CUDA_TEXTURE_DESC *desc, const struct sourc
     if ((mipmapped && !out->normalized) || (out->seamless && !cube)) return CUDA_ERROR_INVALID_VALUE;
 
     const bool as_integer = desc->flags & CU_TRSF_READ_AS_INTEGER;
+    /* Of sRGB blocks there is no read but the linear one (measured). */
+    if (soft_format_is_srgb(source->desc.Format) && (as_integer || !(desc->flags & CU_TRSF_SRGB)))
+        return CUDA_ERROR_INVALID_VALUE;
     const int texel = soft_texel_of(source->desc.Format, as_integer);
     /* A normalized format cannot be read as integers; a compressed or YUV one not at all (by the twin). */
     if (texel < 0)

@@ -29,7 +29,16 @@ typedef struct culv_soft_counts {
     uint64_t mipmapped_arrays; /* created or mapped */
     uint64_t surfaces;
     uint64_t textures;
-    uint64_t peers; /* contexts that a context has peer access to */
+    uint64_t peers;  /* contexts that a context has peer access to */
+    uint64_t graphs; /* captured, created or cloned; those being captured too */
+    uint64_t graph_execs;
+    uint64_t user_objects;
+    /* Of cuMemCreate, imported ones and multicast objects: with a handle, or still mapped. */
+    uint64_t physical_allocations;
+    uint64_t reservations;
+    uint64_t virtual_mappings; /* one for each cuMemMap */
+    uint64_t memory_pools;     /* created or imported; a device's default pool is not counted */
+    uint64_t pool_allocations; /* of cuMemAllocAsync and its like, and imported ones */
 } culv_soft_counts;
 
 void culvSoftCounts(culv_soft_counts *out);
@@ -42,6 +51,11 @@ const char *culvSoftFailedCall(void);
 /* Plays an older driver (12040 = CUDA 12.4), 0: its own age again. cuDriverGetVersion says so, and formats of
  * arrays that came later are CUDA_ERROR_INVALID_VALUE. What exists stays, entry points too. */
 void culvSoftPlayVersion(int version);
+/* Makes cuDeviceGetAttribute answer `value` for an attribute (a CUdevice_attribute) of every device, and the twin act
+ * on it where it has both behaviours: MULTICAST_SUPPORTED, GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+ * GENERIC_COMPRESSION_SUPPORTED, HANDLE_TYPE_FABRIC_SUPPORTED, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED and those of the
+ * host's memory. 16 attributes at most; attribute 0: all its own again. */
+void culvSoftPlayAttribute(int attribute, int value);
 /* Nonzero: no device is another one's peer (cuDeviceCanAccessPeer, cuCtxEnablePeerAccess). Copies between
  * devices still work, as where the driver stages them. */
 void culvSoftBarPeers(int bar);

@@ -36,7 +36,7 @@ static void proc_versions(void)
     REQUIRE(address == NULL);
     REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
     address = &address;
-    CU_IS(find(cu, "cuMemCreate", 13000, &address, &status), CUDA_ERROR_NOT_FOUND);
+    CU_IS(find(cu, "cuMemAllocManaged", 13000, &address, &status), CUDA_ERROR_NOT_FOUND);
     REQUIRE(address == NULL);
     REQUIRE_EQ(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     CU_OK(find(cu, "culvSoftCounts", 13000, &address, &status));
@@ -51,7 +51,7 @@ static void attributes(void)
     CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 0));
     REQUIRE_EQ(value, 1);
     CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
-    REQUIRE_EQ(value, 0);
+    REQUIRE_EQ(value, 1);
     CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH, 0));
     REQUIRE_EQ(value, 16384); /* what cuArray3DCreate takes: arrays.refusals */
     CU_IS(cu->DeviceGetAttribute(&value, (CUdevice_attribute)100000, 0), CUDA_ERROR_INVALID_VALUE);

@@ -21,7 +21,7 @@ static void scale(void)
         host[i] = (float)i;
     CU_OK(t.cu->MemAlloc(&in, COUNT * sizeof *host));
     CU_OK(t.cu->MemAlloc(&out, COUNT * sizeof *host));
-    CU_OK(t.cu->MemcpyHtoD(in, host, COUNT * sizeof *host));
+    CU_OK(raw_cuda_upload(t.cu, in, host, COUNT * sizeof *host));
     void *params[] = {&out, &in, &factor, &n};
     CU_OK(t.cu->LaunchKernel(function, (COUNT + 255) / 256, 1, 1, 256, 1, 1, 0, t.stream, params, NULL));
     factor = 7.0f; /* the arguments were read during the call */

@@ -74,6 +74,7 @@ static void check_level(world *w, const raw_vk_image *image, CUmipmappedArray mi
                                 .Height = extent.height,
                                 .Depth = slices};
     CU_OK(w->t.cu->Memcpy3D(&copy));
+    CU_OK(w->t.cu->CtxSynchronize()); /* from pageable memory it may return before */
     for (uint32_t slice = 0; slice < slices; slice++) {
         const bool depth = image->desc.dimensions == 3;
         const VkSubresourceLayout layout = raw_vk_image_layout(&w->vk, image, level, depth ? 0 : slice);

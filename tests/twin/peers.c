@@ -107,7 +107,7 @@ static void copies(void)
     REQUIRE(bytes != NULL && found != NULL);
     for (size_t i = 0; i < SIZE; i++)
         bytes[i] = (unsigned char)((i * 2654435761u) >> 12);
-    CU_OK(cu->MemcpyHtoD(w.memory[0], bytes, SIZE));
+    CU_OK(raw_cuda_upload(cu, w.memory[0], bytes, SIZE));
     /* In a stream of either side. */
     for (int i = 0; i < 2; i++) {
         CU_OK(cu->MemsetD32Async(w.memory[1], 0, SIZE / 4, w.stream[i]));

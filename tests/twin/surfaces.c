@@ -68,7 +68,7 @@ static void check_type(const char *type, CUarray_format format, unsigned channel
     canvas c = canvas_open(format, channels, texel);
 
     fill(expected, size, 1);
-    CU_OK(c.t.cu->MemcpyHtoD(c.texels, expected, size));
+    CU_OK(raw_cuda_upload(c.t.cu, c.texels, expected, size));
     snprintf(kernel, sizeof kernel, "write_%s", type);
     CU_OK(run(&c, kernel, whole));
     CU_OK(raw_cuda_read_array(c.t.cu, c.array, found, WIDTH * texel, HEIGHT));
@@ -125,7 +125,7 @@ static void clamp_and_zero(void)
     for (int y = 0; y < H; y++)
         for (int x = 0; x < W; x++)
             found[y][x] = 7.0f;
-    CU_OK(c.t.cu->MemcpyHtoD(c.texels, found, sizeof found));
+    CU_OK(raw_cuda_upload(c.t.cu, c.texels, found, sizeof found));
     around = (rectangle){WIDTH, 0, 2, HEIGHT, MODE_ZERO, 0};
     CU_OK(run(&c, "write_float", around));
     CU_OK(raw_cuda_read_array(c.t.cu, c.array, found, sizeof expected[0], HEIGHT));

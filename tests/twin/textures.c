@@ -205,6 +205,7 @@ static void levels(void)
         resource.res.mipmap.hMipmappedArray = mipmap;
         CUDA_RESOURCE_VIEW_DESC view, viewed;
         memset(&view, 0, sizeof view);
+        view.format = CU_RES_VIEW_FORMAT_FLOAT_4X32;
         view.width = array_desc.Width;
         view.height = array_desc.Height;
         view.firstMipmapLevel = rows[r].first;
@@ -261,7 +262,7 @@ static void memory(void)
     texture_noise(&texels[0][0], sizeof texels / sizeof(float), 5);
     CU_OK(cu->MemAlloc(&pointer, 8192));
     const CUdeviceptr start = (pointer + 511) / 512 * 512;
-    CU_OK(cu->MemcpyHtoD(start, texels, sizeof texels));
+    CU_OK(raw_cuda_upload(cu, start, texels, sizeof texels));
     memset(&resource, 0, sizeof resource);
     resource.resType = CU_RESOURCE_TYPE_LINEAR;
     resource.res.linear.devPtr = start;

@@ -171,6 +171,8 @@ static void views(void)
     CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_NOT_SUPPORTED);
     view.format = (CUresourceViewFormat)99;
     CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
+    view.format = CU_RES_VIEW_FORMAT_NONE; /* as NVIDIA's driver */
+    CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
     view = good;
     view.width = W + 1;
     CU_IS(cu->TexObjectCreate(&texture, &resource, &sampling, &view), CUDA_ERROR_INVALID_VALUE);
@@ -208,7 +210,7 @@ static void views(void)
     CU_OK(raw_cuda_write_box(cu, array, colors, 16, 1, LAYERS));
     resource.res.array.hArray = array;
     view = good;
-    view.format = CU_RES_VIEW_FORMAT_NONE;
+    view.format = CU_RES_VIEW_FORMAT_FLOAT_4X32;
     view.width = view.height = 1;
     CU_OK(cu->TexObjectCreate(&texture, &resource, &sampling, &view));
     for (int i = 0; i < LAYERS; i++)
@@ -263,6 +265,11 @@ static const refusal refusals[] = {
     {U8, 1, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
     {CU_AD_FORMAT_FLOAT, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
     {CU_AD_FORMAT_BC1_UNORM, 4, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
+    {CU_AD_FORMAT_BC1_UNORM, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_ERROR_NOT_SUPPORTED},
+    {CU_AD_FORMAT_BC1_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, 0, INVALID},
+    {CU_AD_FORMAT_BC2_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, INTEGER, INVALID},
+    {CU_AD_FORMAT_BC3_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER, INVALID},
+    {CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_ERROR_NOT_SUPPORTED},
     {CU_AD_FORMAT_NV12, 3, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
     {(CUarray_format)0xa5, 2, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED}, /* YUY2 */
 };

@@ -26,7 +26,7 @@ CUresult texture_run(texture_room *room, const char *kernel, CUtexObject texture
     const unsigned blocks = ((unsigned)count + 63) / 64;
     CU_OK(cu->MemAlloc(&in, (size_t)count * sizeof *places));
     CU_OK(cu->MemAlloc(&found, (size_t)count * bytes));
-    CU_OK(cu->MemcpyHtoD(in, places, (size_t)count * sizeof *places));
+    CU_OK(raw_cuda_upload(cu, in, places, (size_t)count * sizeof *places));
     void *params[] = {&texture, &in, &found, &count};
     CU_OK(cu->LaunchKernel(raw_cuda_function(cu, room->module, kernel), blocks, 1, 1, 64, 1, 1, 0,
                            room->t.stream, params, NULL));

@@ -1,0 +1,110 @@
+/* The twin's CUDA driver: sets of device memory. SPDX-License-Identifier: MIT */
+#include "graph.h"
+
+#include <string.h>
+
+struct filling {
+    struct soft_op op;
+    CUDA_MEMSET_NODE_PARAMS params;
+};
+
+static void fill_rows(void *arg)
+{
+    const CUDA_MEMSET_NODE_PARAMS *p = &((const struct filling *)arg)->params;
+    for (size_t y = 0; y < p->height; y++) {
+        const uintptr_t row = (uintptr_t)p->dst + y * p->pitch;
+        if (p->elementSize == 1) {
+            memset((void *)row, (int)p->value, p->width);
+        } else if (p->elementSize == 2) {
+            uint16_t *to = (uint16_t *)row;
+            for (size_t i = 0; i < p->width; i++)
+                to[i] = (uint16_t)p->value;
+        } else {
+            uint32_t *to = (uint32_t *)row;
+            for (size_t i = 0; i < p->width; i++)
+                to[i] = p->value;
+        }
+    }
+}
+
+static CUresult run_filling(struct soft_op *op)
+{
+    return soft_guarded(fill_rows, op);
+}
+
+CUresult soft_memset_make(const CUDA_MEMSET_NODE_PARAMS *p, struct soft_op **out)
+{
+    const unsigned element = p->elementSize;
+    if ((element != 1 && element != 2 && element != 4) || p->width == 0 || p->height == 0 ||
+        p->width > SIZE_MAX / element || p->dst % element != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    size_t size = p->width * element;
+    if (p->height > 1) {
+        if (p->pitch < size || p->pitch % element != 0 || p->height - 1 > (SIZE_MAX - size) / p->pitch)
+            return CUDA_ERROR_INVALID_VALUE;
+        size += (p->height - 1) * p->pitch;
+    }
+    if (soft_range_holding((uintptr_t)p->dst, size) == NULL) return CUDA_ERROR_INVALID_VALUE;
+    struct filling *filling = soft_op_new(sizeof(*filling), run_filling, NULL);
+    if (filling == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    filling->op.type = CU_GRAPH_NODE_TYPE_MEMSET;
+    filling->params = *p;
+    *out = &filling->op;
+    return CUDA_SUCCESS;
+}
+
+void soft_memset_params(const struct soft_op *work, CUDA_MEMSET_NODE_PARAMS *out)
+{
+    *out = ((const struct filling *)(const void *)work)->params;
+}
+
+static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdeviceptr to, unsigned value,
+                     unsigned width, size_t count)
+{
+    struct soft_context *context;
+    struct soft_stream *stream;
+    struct soft_op *op;
+    CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_stream_get(context, handle, &stream);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (count == 0) return soft_end(CUDA_SUCCESS);
+    const CUDA_MEMSET_NODE_PARAMS params = {
+        .dst = to, .value = value, .elementSize = width, .width = count, .height = 1};
+    result = soft_memset_make(&params, &op);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    const struct soft_range *range = soft_range_find((uintptr_t)to);
+    bool on_host =
+        range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED || range->sync_memops;
+    return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, op) : soft_submit(stream, op));
+}
+
+CUresult CUDAAPI cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
+{
+    return fill(__func__, NULL, true, dstDevice, uc, 1, N);
+}
+
+CUresult CUDAAPI cuMemsetD16_v2(CUdeviceptr dstDevice, unsigned short us, size_t N)
+{
+    return fill(__func__, NULL, true, dstDevice, us, 2, N);
+}
+
+CUresult CUDAAPI cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N)
+{
+    return fill(__func__, NULL, true, dstDevice, ui, 4, N);
+}
+
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
+{
+    return fill(__func__, hStream, false, dstDevice, uc, 1, N);
+}
+
+CUresult CUDAAPI cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)
+{
+    return fill(__func__, hStream, false, dstDevice, us, 2, N);
+}
+
+CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
+{
+    return fill(__func__, hStream, false, dstDevice, ui, 4, N);
+}

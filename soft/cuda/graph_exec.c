@@ -1,0 +1,319 @@
+/* The twin's CUDA driver: executable graphs as they are made and changed. Nodes are sorted into branches, each a
+ * run of nodes in order. SPDX-License-Identifier: MIT */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void soft_exec_free(void *handle)
+{
+    struct soft_exec *exec = handle;
+    for (size_t i = 0; i < exec->num_nodes; i++) {
+        soft_work_drop(exec->nodes[i].work);
+        free(exec->nodes[i].before);
+    }
+    for (size_t i = 1; i < exec->num_branches; i++)
+        if (exec->streams[i] != NULL) soft_stream_release(exec->streams[i]);
+    if (exec->last.stream != NULL) soft_stream_unref(exec->last.stream);
+    soft_users_drop(exec->users);
+    soft_object_remove(&exec->object);
+    free(exec->nodes);
+    free(exec->streams);
+    free(exec);
+}
+
+/* Marks each node with its place in an order in which all come after what they depend on; false: a cycle. */
+static bool sort(struct soft_graph *graph, struct soft_node **sorted)
+{
+    size_t placed = 0, before = 0;
+    for (size_t i = 0; i < graph->num_nodes; i++)
+        graph->nodes[i]->mark = SIZE_MAX;
+    do {
+        before = placed;
+        for (size_t i = 0; i < graph->num_nodes; i++) {
+            struct soft_node *node = graph->nodes[i];
+            size_t j = 0;
+            while (j < node->num_before && ((struct soft_node *)(void *)node->before[j])->mark != SIZE_MAX)
+                j++;
+            if (node->mark != SIZE_MAX || j < node->num_before) continue;
+            node->mark = placed;
+            sorted[placed++] = node;
+        }
+    } while (placed > before && placed < graph->num_nodes);
+    return placed == graph->num_nodes;
+}
+
+/* A node goes on with the branch of one that it depends on, or with any whose last node comes before it: there
+ * are as many branches as may be under way at once, or a few more. */
+static CUresult make_branches(struct soft_exec *exec)
+{
+    const size_t n = exec->num_nodes;
+    size_t *tails = calloc(n + 1, sizeof(*tails));
+    bool *earlier = calloc(n + 1, sizeof(*earlier));
+    CUresult result = tails == NULL || earlier == NULL ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+    for (size_t i = 0; result == CUDA_SUCCESS && i < n; i++) {
+        struct soft_exec_node *node = &exec->nodes[i];
+        size_t branch = exec->num_branches;
+        for (size_t j = 0; j < node->num_before && branch == exec->num_branches; j++)
+            if (tails[exec->nodes[node->before[j]].branch] == node->before[j])
+                branch = exec->nodes[node->before[j]].branch;
+        if (branch == exec->num_branches && node->num_before > 0) {
+            memset(earlier, 0, n * sizeof(*earlier));
+            for (size_t j = 0; j < node->num_before; j++)
+                earlier[node->before[j]] = true;
+            for (size_t k = i; k-- > 0;)
+                for (size_t j = 0; earlier[k] && j < exec->nodes[k].num_before; j++)
+                    earlier[exec->nodes[k].before[j]] = true;
+            for (branch = 0; branch < exec->num_branches && !earlier[tails[branch]];)
+                branch++;
+        }
+        if (branch == exec->num_branches) exec->num_branches++;
+        tails[branch] = i;
+        node->branch = branch;
+    }
+    free(tails);
+    free(earlier);
+    return result;
+}
+
+static CUresult copy_node(const struct soft_node *node, struct soft_exec_node *out)
+{
+    out->before = calloc(node->num_before + 1, sizeof(*out->before));
+    if (out->before == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    out->num_before = node->num_before;
+    for (size_t i = 0; i < node->num_before; i++)
+        out->before[i] = ((const struct soft_node *)(const void *)node->before[i])->mark;
+    out->id = node->id;
+    out->type = node->type;
+    out->work = soft_work_share(node->work);
+    out->enabled = true;
+    return CUDA_SUCCESS;
+}
+
+static CUresult instantiate(struct soft_context *context, struct soft_graph *graph, uint64_t flags,
+                            CUgraphInstantiateResult *why, CUgraphExec *out)
+{
+    struct soft_node **sorted = calloc(graph->num_nodes + 1, sizeof(struct soft_node *));
+    struct soft_exec *exec = calloc(1, sizeof(*exec));
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    *why = CUDA_GRAPH_INSTANTIATE_ERROR;
+    if (sorted == NULL || exec == NULL) {
+        free(exec);
+        free(sorted);
+        return result;
+    }
+    soft_object_add(&exec->object, SOFT_EXEC, context);
+    exec->flags = flags;
+    if (!sort(graph, sorted)) {
+        *why = CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE;
+        result = CUDA_ERROR_INVALID_VALUE;
+        goto free_exec;
+    }
+    exec->nodes = calloc(graph->num_nodes + 1, sizeof(*exec->nodes));
+    if (exec->nodes == NULL) goto free_exec;
+    for (; exec->num_nodes < graph->num_nodes; exec->num_nodes++) {
+        result = copy_node(sorted[exec->num_nodes], &exec->nodes[exec->num_nodes]);
+        if (result != CUDA_SUCCESS) goto free_exec;
+    }
+    result = soft_users_copy(graph->users, &exec->users);
+    if (result == CUDA_SUCCESS) result = make_branches(exec);
+    if (result != CUDA_SUCCESS) goto free_exec;
+    exec->streams = calloc(exec->num_branches + 1, sizeof(struct soft_stream *));
+    if (exec->streams == NULL) {
+        exec->num_branches = 0;
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+        goto free_exec;
+    }
+    for (size_t i = 1; result == CUDA_SUCCESS && i < exec->num_branches; i++)
+        result = soft_stream_private(context, &exec->streams[i]);
+    if (result != CUDA_SUCCESS) goto free_exec;
+    free(sorted);
+    *why = CUDA_GRAPH_INSTANTIATE_SUCCESS;
+    *out = (CUgraphExec)(void *)exec;
+    return CUDA_SUCCESS;
+
+free_exec:
+    if (exec->streams == NULL) exec->num_branches = 0;
+    soft_exec_free(exec);
+    free(sorted);
+    return result;
+}
+
+/* Memory is never a node here, and everything is where it is to be, so that these change nothing. Launches from
+ * the device: the twin has none. */
+static CUresult check_flags(uint64_t flags, bool with_params)
+{
+    const uint64_t known =
+        CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY |
+        CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | (with_params ? CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD : 0u);
+    if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
+    return flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                              CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams)
+{
+    struct soft_context *context;
+    struct soft_stream *upload;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_graph *graph = soft_graph_find(hGraph);
+    if (phGraphExec == NULL || graph == NULL || graph->capturing || instantiateParams == NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    instantiateParams->hErrNode_out = NULL;
+    instantiateParams->result_out = CUDA_GRAPH_INSTANTIATE_ERROR;
+    result = check_flags(instantiateParams->flags, true);
+    if (result == CUDA_SUCCESS && (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD))
+        result = soft_stream_get(context, instantiateParams->hUploadStream, &upload);
+    if (result == CUDA_SUCCESS)
+        result = instantiate(context, graph, instantiateParams->flags, &instantiateParams->result_out,
+                             phGraphExec);
+    return soft_end(result);
+}
+
+CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph hGraph,
+                                             unsigned long long flags)
+{
+    struct soft_context *context;
+    CUgraphInstantiateResult why;
+    CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_graph *graph = soft_graph_find(hGraph);
+    if (phGraphExec == NULL || graph == NULL || graph->capturing) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = check_flags(flags, false);
+    if (result == CUDA_SUCCESS) result = instantiate(context, graph, flags, &why, phGraphExec);
+    return soft_end(result);
+}
+
+/* Locked on success. */
+static CUresult begin(const char *call, CUgraphExec handle, struct soft_exec **exec)
+{
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    *exec = soft_object_find(handle, SOFT_EXEC);
+    return *exec == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE) : CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec hGraphExec)
+{
+    struct soft_exec *exec;
+    CUresult result = begin(__func__, hGraphExec, &exec);
+    if (result != CUDA_SUCCESS) return result;
+    soft_exec_free(exec);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flags)
+{
+    struct soft_exec *exec;
+    CUresult result = begin(__func__, hGraphExec, &exec);
+    if (result != CUDA_SUCCESS) return result;
+    if (flags == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *flags = exec->flags;
+    return soft_end(CUDA_SUCCESS);
+}
+
+struct soft_exec_node *soft_exec_node_find(CUgraphExec handle, CUgraphNode node_handle)
+{
+    struct soft_exec *exec = soft_object_find(handle, SOFT_EXEC);
+    const struct soft_node *node = soft_object_find(node_handle, SOFT_NODE);
+    for (size_t i = 0; exec != NULL && node != NULL && i < exec->num_nodes; i++)
+        if (exec->nodes[i].id == node->id) return &exec->nodes[i];
+    return NULL;
+}
+
+static CUresult begin_node(const char *call, CUgraphExec exec, CUgraphNode handle,
+                           struct soft_exec_node **node)
+{
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    *node = soft_exec_node_find(exec, handle);
+    return *node == NULL ||
+                   ((*node)->type != CU_GRAPH_NODE_TYPE_KERNEL &&
+                    (*node)->type != CU_GRAPH_NODE_TYPE_MEMSET && (*node)->type != CU_GRAPH_NODE_TYPE_MEMCPY)
+               ? soft_end(CUDA_ERROR_INVALID_VALUE) /* the three that can be */
+               : CUDA_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
+{
+    struct soft_exec_node *node;
+    CUresult result = begin_node(__func__, hGraphExec, hNode, &node);
+    if (result != CUDA_SUCCESS) return result;
+    node->enabled = isEnabled != 0;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled)
+{
+    struct soft_exec_node *node;
+    CUresult result = begin_node(__func__, hGraphExec, hNode, &node);
+    if (result != CUDA_SUCCESS) return result;
+    if (isEnabled == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *isEnabled = node->enabled;
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* What keeps `exec` from becoming the graph that `sorted` are the nodes of. */
+static CUgraphExecUpdateResult difference(const struct soft_exec *exec, struct soft_graph *graph,
+                                          struct soft_node **sorted, CUgraphNode *at)
+{
+    if (graph->num_nodes != exec->num_nodes || !sort(graph, sorted))
+        return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+    for (size_t i = 0; i < exec->num_nodes; i++) {
+        const struct soft_exec_node *node = &exec->nodes[i];
+        *at = (CUgraphNode)(void *)sorted[i];
+        if (sorted[i]->type != node->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
+        if (sorted[i]->num_before != node->num_before) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        for (size_t j = 0; j < node->num_before; j++)
+            if (((const struct soft_node *)(const void *)sorted[i]->before[j])->mark != node->before[j])
+                return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals[2];
+        CUDA_EXT_SEM_WAIT_NODE_PARAMS waits[2];
+        if (node->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL) {
+            soft_signal_params(node->work, &signals[0]);
+            soft_signal_params(sorted[i]->work, &signals[1]);
+            if (signals[0].numExtSems != signals[1].numExtSems)
+                return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        } else if (node->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT) {
+            soft_wait_params(node->work, &waits[0]);
+            soft_wait_params(sorted[i]->work, &waits[1]);
+            if (waits[0].numExtSems != waits[1].numExtSems)
+                return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        }
+    }
+    *at = NULL;
+    return CU_GRAPH_EXEC_UPDATE_SUCCESS;
+}
+
+CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
+                                      CUgraphExecUpdateResultInfo *resultInfo)
+{
+    struct soft_exec *exec;
+    CUresult result = begin(__func__, hGraphExec, &exec);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_graph *graph = soft_graph_find(hGraph);
+    if (graph == NULL || graph->capturing || resultInfo == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_node **sorted = calloc(graph->num_nodes + 1, sizeof(struct soft_node *));
+    if (sorted == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    *resultInfo = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
+    resultInfo->result = difference(exec, graph, sorted, &resultInfo->errorNode);
+    for (size_t i = 0; resultInfo->result == CU_GRAPH_EXEC_UPDATE_SUCCESS && i < exec->num_nodes; i++) {
+        soft_work_drop(exec->nodes[i].work);
+        exec->nodes[i].work = soft_work_share(sorted[i]->work);
+    }
+    free(sorted);
+    return soft_end(resultInfo->result == CU_GRAPH_EXEC_UPDATE_SUCCESS
+                        ? CUDA_SUCCESS
+                        : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+}
+
+CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out,
+                                   CUgraphExecUpdateResult *updateResult_out)
+{
+    CUgraphExecUpdateResultInfo info = {0};
+    CUresult result = cuGraphExecUpdate_v2(hGraphExec, hGraph, &info);
+    if (hErrorNode_out != NULL) *hErrorNode_out = info.errorNode;
+    if (updateResult_out != NULL) *updateResult_out = info.result;
+    return result;
+}

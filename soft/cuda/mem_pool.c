@@ -1,0 +1,274 @@
+/* The twin's CUDA driver: memory pools and what is known about them.
+ *
+ * A pool keeps nothing: what is freed goes back to the system, whatever the release threshold says. A pool that may be
+ * exported has its memory in one file.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "mem_pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct soft_pool *own[SOFT_MAX_DEVICES];     /* the default pools, made when they are asked for */
+static struct soft_pool *current[SOFT_MAX_DEVICES]; /* what cuDeviceSetMemPool set; NULL: the default one */
+static uint64_t num_files;
+
+struct soft_pool *soft_pool_find(CUmemoryPool handle)
+{
+    return soft_object_find(handle, SOFT_MEMORY_POOL);
+}
+
+struct soft_pool *soft_pool_new(const CUmemPoolProps *props)
+{
+    struct soft_pool *pool = calloc(1, sizeof(*pool));
+    if (pool == NULL) return NULL;
+    pool->props = *props;
+    pool->device = props->location.id;
+    pool->fd = -1;
+    pool->access[pool->device] = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    for (size_t i = 0; i < sizeof(pool->reuse) / sizeof(pool->reuse[0]); i++)
+        pool->reuse[i] = 1; /* cuda.h: "default enabled" */
+    soft_object_add(&pool->object, SOFT_MEMORY_POOL, NULL);
+    return pool;
+}
+
+void soft_pool_settle(struct soft_pool *pool)
+{
+    if (!pool->destroyed || pool->allocations > 0) return;
+    if (pool->fd >= 0) {
+        soft_close(pool->fd);
+        num_files--;
+    }
+    free(pool);
+}
+
+static struct soft_pool *default_of(CUdevice device)
+{
+    const CUmemPoolProps props = {.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device}};
+    if (own[device] == NULL) {
+        own[device] = soft_pool_new(&props);
+        if (own[device] != NULL) own[device]->is_default = true;
+    }
+    return own[device];
+}
+
+struct soft_pool *soft_pool_of_device(CUdevice device)
+{
+    return current[device] != NULL ? current[device] : default_of(device);
+}
+
+uint64_t soft_pool_count(void)
+{
+    uint64_t count = soft_object_count(SOFT_MEMORY_POOL);
+    for (size_t i = 0; i < SOFT_MAX_DEVICES; i++)
+        count -= own[i] != NULL;
+    return count;
+}
+
+uint64_t soft_pool_fds(void)
+{
+    return num_files;
+}
+
+void soft_pool_own_file(struct soft_pool *pool, int fd, uint64_t size)
+{
+    pool->fd = fd;
+    pool->file_size = size;
+    num_files++;
+}
+
+static CUresult check(const CUmemPoolProps *props)
+{
+    if (props == NULL || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        props->win32SecurityAttributes != NULL || props->usage != 0 ||
+        ((unsigned)props->handleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < sizeof(props->reserved); i++)
+        if (props->reserved[i] != 0) return CUDA_ERROR_INVALID_VALUE;
+    switch ((int)props->location.type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        return soft_device_valid(props->location.id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolProps)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (pool == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = check(poolProps);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    struct soft_pool *made = soft_pool_new(poolProps);
+    if (made == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    if (poolProps->handleTypes != CU_MEM_HANDLE_TYPE_NONE) {
+        const size_t page = soft_page_size();
+        uint64_t size = poolProps->maxSize == 0 ? soft_memory_total() : poolProps->maxSize;
+        size = (size + page - 1) / page * page + page;
+        const int fd = soft_make_file("culvert pool", (size_t)size); /* no page is there before it is used */
+        if (fd >= 0) soft_pool_own_file(made, fd, size);
+        made->id = soft_random(); /* other processes compare it */
+        if (fd < 0 || !soft_pool_label(made)) {
+            soft_object_remove(&made->object);
+            made->destroyed = true;
+            soft_pool_settle(made);
+            return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+        }
+    }
+    *pool = (CUmemoryPool)(void *)made;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemPoolDestroy(CUmemoryPool pool)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_pool *gone = soft_pool_find(pool);
+    if (gone == NULL || gone->is_default) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < SOFT_MAX_DEVICES; i++)
+        if (current[i] == gone) current[i] = NULL;
+    soft_object_remove(&gone->object);
+    gone->destroyed = true;
+    soft_pool_settle(gone);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (pool_out == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    struct soft_pool *pool = default_of(dev);
+    if (pool == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    *pool_out = (CUmemoryPool)(void *)pool;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (pool == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    struct soft_pool *found = soft_pool_of_device(dev);
+    if (found == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    *pool = (CUmemoryPool)(void *)found;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_pool *set = soft_pool_find(pool);
+    if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    if (set == NULL || set->device != dev || set->imported) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    current[dev] = set->is_default ? NULL : set;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    (void)minBytesToKeep; /* nothing is kept */
+    return soft_end(soft_pool_find(pool) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+/* `number` for those of type int, `bytes` for the others; false for an attribute that is none. */
+static bool field(struct soft_pool *pool, CUmemPool_attribute attr, int **number, uint64_t **bytes)
+{
+    *number = NULL;
+    *bytes = NULL;
+    switch ((int)attr) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: *number = &pool->reuse[0]; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: *number = &pool->reuse[1]; break;
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *number = &pool->reuse[2]; break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *bytes = &pool->release_threshold; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *bytes = &pool->used; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *bytes = &pool->used_high; break;
+    default: return false;
+    }
+    return true;
+}
+
+CUresult CUDAAPI cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
+{
+    int *number;
+    uint64_t *bytes;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_pool *found = soft_pool_find(pool);
+    if (found == NULL || value == NULL || !field(found, attr, &number, &bytes))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (number != NULL)
+        memcpy(value, number, sizeof(*number));
+    else
+        memcpy(value, bytes, sizeof(*bytes));
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attr, void *value)
+{
+    int *number;
+    uint64_t *bytes, wanted;
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_pool *found = soft_pool_find(pool);
+    if (found == NULL || value == NULL || attr == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT ||
+        attr == CU_MEMPOOL_ATTR_USED_MEM_CURRENT || !field(found, attr, &number, &bytes))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (number != NULL) {
+        memcpy(number, value, sizeof(*number));
+        return soft_end(CUDA_SUCCESS);
+    }
+    memcpy(&wanted, value, sizeof(wanted));
+    if (attr == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD) {
+        *bytes = wanted;
+        return soft_end(CUDA_SUCCESS);
+    }
+    if (wanted != 0) return soft_end(CUDA_ERROR_INVALID_VALUE); /* a high mark is set back, no more */
+    *bytes = found->used;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *map, size_t count)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_pool *found = soft_pool_find(pool);
+    if (found == NULL || (map == NULL && count > 0)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < count; i++) {
+        const CUmemLocation *location = &map[i].location;
+        if (location->type != CU_MEM_LOCATION_TYPE_DEVICE ||
+            (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+             map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
+            return soft_end(CUDA_ERROR_INVALID_VALUE);
+        if (!soft_device_valid(location->id) || (soft.peers_barred && location->id != found->device))
+            return soft_end(CUDA_ERROR_INVALID_DEVICE);
+        /* Its own device always has access. */
+        if (location->id == found->device && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            return soft_end(CUDA_ERROR_INVALID_VALUE);
+    }
+    for (size_t i = 0; i < count; i++)
+        found->access[map[i].location.id] = (uint8_t)map[i].flags;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
+{
+    CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    const struct soft_pool *found = soft_pool_find(memPool);
+    if (flags == NULL || found == NULL || location == NULL || location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!soft_device_valid(location->id)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    *flags = (CUmemAccess_flags)found->access[location->id];
+    return soft_end(CUDA_SUCCESS);
+}

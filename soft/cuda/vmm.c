@@ -1,0 +1,285 @@
+/* The twin's CUDA driver: physical allocations, and the handles that name them.
+ *
+ * What may be shared is a file of its own (vmm_share.c); all else is anonymous shared pages, which are there once and
+ * appear wherever they are mapped. Codes are cuda.h's, where it says which.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+CUresult soft_vmm_begin(const char *call)
+{
+    CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
+    if (result != CUDA_SUCCESS) return result;
+    if (!soft_attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0))
+        return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_vmm_error(void)
+{
+    const struct soft_context *current = soft_context_current();
+    if (current == NULL || soft_object_find(current, SOFT_CONTEXT) == NULL || !current->active)
+        return CUDA_SUCCESS;
+    return (CUresult)current->error;
+}
+
+bool soft_on_host(const CUmemLocation *location)
+{
+    return location->type != CU_MEM_LOCATION_TYPE_DEVICE;
+}
+
+static CUresult check_location(const CUmemLocation *location)
+{
+    switch ((int)location->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        return soft_device_valid(location->id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST:
+        return soft_attribute(SOFT_ATTRIBUTE_HOST_VMM, 0) ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+        if (!soft_attribute(SOFT_ATTRIBUTE_HOST_NUMA_VMM, 0)) return CUDA_ERROR_NOT_SUPPORTED;
+        return location->id == 0 ? CUDA_SUCCESS
+                                 : CUDA_ERROR_INVALID_VALUE; /* cuda.h: 0 where there is no NUMA */
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUresult check_handle_types(const CUmemAllocationProp *prop)
+{
+    const unsigned wanted = (unsigned)prop->requestedHandleTypes;
+    const unsigned fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                   fabric = 8;                                    /* FABRIC, from cuda.h 12.3 on */
+    if (wanted & ~(fd | fabric)) return CUDA_ERROR_INVALID_VALUE; /* Windows' */
+    if (wanted != 0 && prop->location.type == CU_MEM_LOCATION_TYPE_HOST) return CUDA_ERROR_INVALID_VALUE;
+    if ((wanted & fd) &&
+        !soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, prop->location.id))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    /* What a device that has them says without an IMEX channel (measured on an H200). */
+    if (wanted & fabric)
+        return soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0) ? CUDA_ERROR_NOT_PERMITTED
+                                                                                   : CUDA_ERROR_NOT_SUPPORTED;
+    return CUDA_SUCCESS;
+}
+
+CUresult soft_prop_check(const CUmemAllocationProp *prop)
+{
+    const unsigned known_usage = CU_MEM_CREATE_USAGE_TILE_POOL | 2u; /* HW_DECOMPRESS, from cuda.h 12.8 on */
+    if (prop == NULL || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->win32HandleMetaData != NULL ||
+        prop->allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC ||
+        prop->allocFlags.gpuDirectRDMACapable > 1 || (prop->allocFlags.usage & ~known_usage))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0; i < sizeof(prop->allocFlags.reserved); i++)
+        if (prop->allocFlags.reserved[i] != 0) return CUDA_ERROR_INVALID_VALUE;
+    CUresult result = check_location(&prop->location);
+    if (result != CUDA_SUCCESS) return result;
+    if (soft_on_host(&prop->location) && prop->allocFlags.usage != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (prop->allocFlags.usage & 2u) return CUDA_ERROR_NOT_SUPPORTED;
+    if (prop->allocFlags.gpuDirectRDMACapable &&
+        !soft_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, prop->location.id))
+        return CUDA_ERROR_NOT_SUPPORTED;
+    return check_handle_types(prop);
+}
+
+struct soft_physical *soft_physical_find(CUmemGenericAllocationHandle handle)
+{
+    return soft_object_find((const void *)(uintptr_t)handle, SOFT_PHYSICAL);
+}
+
+CUmemGenericAllocationHandle soft_physical_handle(const struct soft_physical *physical)
+{
+    return (CUmemGenericAllocationHandle)(uintptr_t)physical;
+}
+
+/* Every one alive, those without a handle too. */
+static struct soft_physical **all;
+static size_t num_all, all_capacity;
+
+struct soft_physical *soft_physical_new(const CUmemAllocationProp *prop, size_t size)
+{
+    if (num_all == all_capacity) {
+        const size_t more = all_capacity == 0 ? 64 : all_capacity * 2;
+        struct soft_physical **grown = realloc(all, more * sizeof(*grown));
+        if (grown == NULL) return NULL;
+        all = grown;
+        all_capacity = more;
+    }
+    struct soft_physical *physical = calloc(1, sizeof(*physical));
+    if (physical == NULL) return NULL;
+    physical->prop = *prop;
+    physical->size = size;
+    physical->fd = -1;
+    physical->id = ++soft.next_id;
+    all[num_all++] = physical;
+    soft_physical_refer(physical);
+    return physical;
+}
+
+static void destroy(struct soft_physical *physical)
+{
+    size_t at = 0;
+    while (all[at] != physical)
+        at++;
+    all[at] = all[--num_all];
+    if (num_all == 0) {
+        free(all);
+        all = NULL;
+        all_capacity = 0;
+    }
+    if (physical->team != NULL) soft_team_free(physical);
+    if (physical->window != NULL) soft_unmap(physical->window, physical->size);
+    if (physical->pages != NULL) soft_unmap(physical->pages, physical->size);
+    if (physical->fd >= 0) soft_close(physical->fd);
+    free(physical);
+}
+
+bool soft_physical_open(struct soft_physical *physical)
+{
+    if (physical->window != NULL) return true;
+    void *at = soft_reserve_anywhere(physical->size);
+    if (at == NULL) return false;
+    if (!soft_pages_place(at, physical->size, physical->pages, physical->fd, physical->payload) ||
+        !soft_protect(at, physical->size, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)) {
+        soft_unmap(at, physical->size);
+        return false;
+    }
+    physical->window = at;
+    return true;
+}
+
+void soft_physical_refer(struct soft_physical *physical)
+{
+    if (physical->references++ == 0) soft_object_add(&physical->object, SOFT_PHYSICAL, NULL);
+}
+
+void soft_physical_release(struct soft_physical *physical)
+{
+    if (--physical->references > 0) return;
+    soft_object_remove(&physical->object);
+    pthread_cond_broadcast(&soft.progress); /* for who waits for its team */
+    if (physical->uses == 0) destroy(physical);
+}
+
+void soft_physical_unuse(struct soft_physical *physical)
+{
+    if (--physical->uses == 0 && physical->references == 0) destroy(physical);
+}
+
+uint64_t soft_physical_bytes(int device)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < num_all; i++) {
+        const struct soft_physical *physical = all[i];
+        const int whose = soft_on_host(&physical->prop.location) ? CU_DEVICE_CPU : physical->prop.location.id;
+        if (whose == device && !physical->imported && physical->team == NULL) bytes += physical->size;
+    }
+    return bytes;
+}
+
+uint64_t soft_physical_count(void)
+{
+    return num_all;
+}
+
+uint64_t soft_physical_fds(void)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < num_all; i++)
+        count += all[i]->fd >= 0;
+    return count;
+}
+
+/* A page before the memory for what it is, and one behind it: llvmpipe's GL wants spare bytes there. The memory that
+ * Vulkan finds in another device's file is other memory, behind that: as on NVIDIA's driver the import succeeds and the
+ * data is wrong (measured). */
+static CUresult make_pages(struct soft_physical *physical)
+{
+    const CUmemAllocationProp *prop = &physical->prop;
+    const uint64_t page = soft_page_size();
+    if (!((unsigned)prop->requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)) {
+        physical->pages = soft_pages_make(physical->size);
+        return physical->pages != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    const bool foreign = !soft_on_host(&prop->location) && soft.devices[prop->location.id].invented;
+    const uint64_t one = physical->size + page;
+    physical->fd = soft_make_file("culvert vmm", (size_t)(page + one + (foreign ? one : 0)));
+    physical->payload = page;
+    return physical->fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
+                             const CUmemAllocationProp *prop, unsigned long long flags)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_vmm_error();
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (handle == NULL || flags != 0 || size == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_prop_check(prop);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (size % SOFT_GRANULARITY != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    const int whose = soft_on_host(&prop->location) ? CU_DEVICE_CPU : prop->location.id;
+    const uint64_t used = soft_range_bytes(whose) + soft_physical_bytes(whose), total = soft_memory_total();
+    if (size > total || used > total - size) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    struct soft_physical *physical = soft_physical_new(prop, size);
+    if (physical == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    /* Compression is a hint: what was granted is in the properties (004, 4.16.5.2). */
+    if (!soft_attribute(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, prop->location.id))
+        physical->prop.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_NONE;
+    result = make_pages(physical);
+    if (result != CUDA_SUCCESS) {
+        soft_physical_release(physical);
+        return soft_end(result);
+    }
+    *handle = soft_physical_handle(physical);
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_physical *physical = soft_physical_find(handle);
+    if (physical == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    soft_physical_release(physical);
+    return soft_end(soft_vmm_error()); /* told, and released all the same */
+}
+
+CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
+                                               CUmemAllocationGranularity_flags option)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    if (granularity == NULL ||
+        (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = soft_prop_check(prop);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    *granularity = SOFT_GRANULARITY;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop,
+                                                        CUmemGenericAllocationHandle handle)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    const struct soft_physical *physical = soft_physical_find(handle);
+    if (prop == NULL || physical == NULL || physical->team != NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *prop = physical->prop;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    const struct soft_range *range = soft_range_find((uintptr_t)addr);
+    if (handle == NULL || range == NULL || range->kind != SOFT_RANGE_VIRTUAL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_physical *physical = range->virtual->physical;
+    soft_physical_refer(physical);
+    *handle = soft_physical_handle(physical);
+    return soft_end(CUDA_SUCCESS);
+}

@@ -1,0 +1,110 @@
+/* The twin's CUDA driver: virtual memory management. Physical allocations, reserved addresses, and what is mapped
+ * where. All of it is the process's, no context's. SPDX-License-Identifier: MIT */
+#ifndef SOFT_VMM_H_
+#define SOFT_VMM_H_
+
+#include "soft.h"
+
+/* Minimum and recommended, as measured on an H200. */
+#define SOFT_GRANULARITY ((size_t)2 << 20)
+
+/* Of CUdevice_attribute, from cuda.h 12.9 on. */
+#define SOFT_ATTRIBUTE_HOST_NUMA_VMM 141 /* HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+#define SOFT_ATTRIBUTE_HOST_VMM      145 /* HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+
+struct soft_team; /* vmm_multicast.c */
+
+/* What a CUmemGenericAllocationHandle names. It is in the registry as long as its handle is referred to, and lives on
+ * as long as it is mapped or bound somewhere. */
+struct soft_physical {
+    struct soft_object object;
+    CUmemAllocationProp prop; /* as granted */
+    size_t size;
+    uint64_t id;         /* CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID */
+    unsigned references; /* of the handle */
+    unsigned uses;       /* mappings, bindings */
+    bool imported;
+    int fd;                 /* of the file that holds it; -1 when it is not to be shared */
+    uint64_t payload;       /* where the memory starts in the file */
+    bool labelled;          /* the file says what it is: vmm_share.c */
+    void *pages;            /* not shared: the pages themselves, never accessible at this address */
+    void *window;           /* soft_physical_open's */
+    struct soft_team *team; /* a multicast object: it has no pages of its own */
+};
+
+struct soft_reservation {
+    struct soft_reservation *next;
+    uintptr_t start;
+    size_t size;
+};
+
+#define SOFT_ACCESS_HOST SOFT_MAX_DEVICES
+struct soft_virtual { /* one cuMemMap; the rest is in its soft_range */
+    struct soft_physical *physical;
+    const struct soft_reservation *reservation;
+    uint8_t access[SOFT_MAX_DEVICES + 1]; /* CUmemAccess_flags by device, then the host's */
+};
+
+/* --- vmm.c */
+/* Locked on success. */
+CUresult soft_vmm_begin(const char *call);
+/* The current context's sticky error; CUDA_SUCCESS without one, or without a context. */
+CUresult soft_vmm_error(void);
+bool soft_on_host(const CUmemLocation *location);
+/* Whether an allocation can be made so, and why not. */
+CUresult soft_prop_check(const CUmemAllocationProp *prop);
+struct soft_physical *soft_physical_find(CUmemGenericAllocationHandle handle);
+CUmemGenericAllocationHandle soft_physical_handle(const struct soft_physical *physical);
+/* One without pages, in the registry, with one reference; NULL: no memory. */
+struct soft_physical *soft_physical_new(const CUmemAllocationProp *prop, size_t size);
+/* Makes the memory accessible to the twin itself, at `window`. */
+bool soft_physical_open(struct soft_physical *physical);
+void soft_physical_refer(struct soft_physical *physical);
+void soft_physical_release(struct soft_physical *physical); /* of a reference */
+void soft_physical_unuse(struct soft_physical *physical);
+uint64_t soft_physical_bytes(int device); /* made in this process, and alive */
+uint64_t soft_physical_count(void);
+uint64_t soft_physical_fds(void);
+
+/* --- vmm_address.c */
+struct soft_reservation *soft_reservation_at(uintptr_t address);
+uint64_t soft_reservation_count(void);
+/* The pages of a mapping changed (a multicast object's): maps them again with its access. */
+CUresult soft_virtual_refresh(const struct soft_range *range);
+
+/* --- vmm_share.c */
+struct soft_shared_memory { /* what a file that holds an allocation says of itself */
+    int device;             /* an ordinal, CU_DEVICE_CPU, or SOFT_NOT_HERE */
+    uint64_t payload, size;
+    CUmemAllocationProp prop;
+};
+#define SOFT_NOT_HERE (-2) /* a device that this process has not */
+bool soft_shared_memory_read(int fd, struct soft_shared_memory *out);
+
+/* --- vulkan_memory.c */
+/* The first 32 bytes of memory that Vulkan exports. */
+bool soft_vulkan_memory_header(uint8_t header[32]);
+
+/* --- vmm_multicast.c */
+void soft_team_free(struct soft_physical *physical);
+/* Waits until all devices were added, where it is a multicast object; false when it is gone meanwhile. */
+bool soft_team_wait(struct soft_physical *physical);
+/* Maps what it stands for, inaccessible; reserved addresses where nothing is bound. */
+CUresult soft_team_place(const struct soft_physical *physical, void *at);
+
+/* --- vmm_posix.c */
+/* Addresses without memory. hint 0: anywhere; it is tried, not promised. */
+void *soft_reserve(size_t size, size_t alignment, uintptr_t hint);
+bool soft_blank(void *at, size_t size); /* back to that */
+void *soft_pages_make(size_t size);     /* shared ones, inaccessible; soft_unmap takes them */
+/* Those, or a file's, at a reserved address: inaccessible still. */
+bool soft_pages_place(void *at, size_t size, void *pages, int fd, uint64_t offset);
+bool soft_protect(void *at, size_t size, CUmemAccess_flags access);
+int soft_reopen(int fd); /* a new description of the same file */
+bool soft_write_at(int fd, const void *data, size_t size, uint64_t offset);
+int soft_duplicate(int fd);
+void *soft_reserve_anywhere(size_t size);                /* as soft_reserve, page-aligned */
+void soft_punch(int fd, uint64_t offset, uint64_t size); /* zeros, without pages */
+uint64_t soft_random(void);
+
+#endif

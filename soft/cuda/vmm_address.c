@@ -1,0 +1,273 @@
+/* The twin's CUDA driver: reserved addresses, mappings and access to them.
+ *
+ * A mapping's pages have the widest access that any device has: nothing separates devices within a process. None of
+ * these calls waits for work in streams (measured on an H200): what still uses the memory faults.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct soft_reservation *reservations;
+
+static void *pointer(uintptr_t address)
+{
+    return (void *)address;
+}
+
+struct soft_reservation *soft_reservation_at(uintptr_t address)
+{
+    struct soft_reservation *reservation = reservations;
+    while (reservation != NULL &&
+           (address < reservation->start || address - reservation->start >= reservation->size))
+        reservation = reservation->next;
+    return reservation;
+}
+
+uint64_t soft_reservation_count(void)
+{
+    uint64_t count = 0;
+    for (const struct soft_reservation *r = reservations; r != NULL; r = r->next)
+        count++;
+    return count;
+}
+
+CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
+                                     unsigned long long flags)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    const size_t page = soft_page_size();
+    if (ptr == NULL || size == 0 || size % page != 0 || addr % page != 0 ||
+        (alignment & (alignment - 1)) != 0 || flags != 0)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (size > SIZE_MAX - SOFT_GRANULARITY) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    struct soft_reservation *reservation = calloc(1, sizeof(*reservation));
+    if (reservation == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    void *at =
+        soft_reserve(size, alignment < SOFT_GRANULARITY ? SOFT_GRANULARITY : alignment, (uintptr_t)addr);
+    if (at == NULL) {
+        free(reservation);
+        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    soft_fault_install(); /* where nothing is accessible, copies fault too */
+    reservation->start = (uintptr_t)at;
+    reservation->size = size;
+    reservation->next = reservations;
+    reservations = reservation;
+    *ptr = reservation->start;
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr), **link = &reservations;
+    /* cuda.h: both must be what they were; and 001 (cuMemAddressFree): nothing may be mapped there. */
+    if (reservation == NULL || reservation->start != ptr || reservation->size != size ||
+        soft_range_first(reservation->start, size) != NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    while (*link != reservation)
+        link = &(*link)->next;
+    *link = reservation->next;
+    soft_unmap(pointer(reservation->start), size);
+    free(reservation);
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* Maps the pages of what `range` is of, inaccessible. */
+static bool place(const struct soft_range *range)
+{
+    const struct soft_physical *physical = range->virtual->physical;
+    if (physical->team != NULL) return soft_team_place(physical, pointer(range->start)) == CUDA_SUCCESS;
+    return soft_pages_place(pointer(range->start), range->size, physical->pages, physical->fd,
+                            physical->payload);
+}
+
+CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                          unsigned long long flags)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_vmm_error();
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    struct soft_physical *physical = soft_physical_find(handle);
+    /* cuda.h: the offset "currently must be zero"; and parts of an allocation are not mapped (002, "the sizes need to
+     * match"). Tile pools are for sparse arrays. */
+    if (physical == NULL || flags != 0 || offset != 0 || ptr % SOFT_GRANULARITY != 0 ||
+        size != physical->size || (physical->prop.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (physical->team != NULL && !soft_team_wait(physical)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr);
+    if (reservation == NULL || size > reservation->size - ((uintptr_t)ptr - reservation->start) ||
+        soft_range_first((uintptr_t)ptr, size) != NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    struct soft_virtual *mapped = calloc(1, sizeof(*mapped));
+    if (mapped == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    mapped->physical = physical;
+    mapped->reservation = reservation;
+    const CUmemLocation *location = &physical->prop.location;
+    const struct soft_range range = {.start = (uintptr_t)ptr,
+                                     .size = size,
+                                     .kind = SOFT_RANGE_VIRTUAL,
+                                     .device = soft_on_host(location) ? CU_DEVICE_CPU : location->id,
+                                     .virtual = mapped};
+    result = soft_range_add(&range);
+    if (result != CUDA_SUCCESS) {
+        free(mapped);
+        return soft_end(result);
+    }
+    if (!place(&range)) {
+        soft_range_remove(soft_range_find(range.start));
+        free(mapped);
+        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    physical->uses++;
+    return soft_end(CUDA_SUCCESS);
+}
+
+/* Whether [start, start + size) of one reservation is mapped without a gap, and only whole mappings are in it. */
+static bool whole_mappings(uintptr_t start, size_t size)
+{
+    const struct soft_range *range = soft_range_find(start);
+    if (size == 0 || range == NULL || range->kind != SOFT_RANGE_VIRTUAL || range->start != start)
+        return false;
+    const struct soft_reservation *reservation = range->virtual->reservation;
+    size_t held = 0;
+    while (range != NULL && range->kind == SOFT_RANGE_VIRTUAL && range->virtual->reservation == reservation) {
+        held += range->size;
+        if (held >= size) return held == size;
+        range = soft_range_find(start + held);
+    }
+    return false;
+}
+
+CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    const uintptr_t start = (uintptr_t)ptr;
+    if (!whole_mappings(start, size)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!soft_blank(pointer(start), size)) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    struct soft_range *range;
+    while ((range = soft_range_first(start, size)) != NULL) {
+        struct soft_virtual *mapped = range->virtual;
+        soft_range_remove(range);
+        soft_physical_unuse(mapped->physical);
+        free(mapped);
+    }
+    return soft_end(soft_vmm_error()); /* told, and unmapped all the same */
+}
+
+static CUmemAccess_flags widest(const struct soft_virtual *mapped)
+{
+    unsigned access = 0;
+    for (size_t i = 0; i <= SOFT_ACCESS_HOST; i++)
+        access |= mapped->access[i];
+    return (CUmemAccess_flags)access;
+}
+
+CUresult soft_virtual_refresh(const struct soft_range *range)
+{
+    if (!place(range) || !soft_protect(pointer(range->start), range->size, widest(range->virtual)))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
+}
+
+/* Which entry of soft_virtual.access a location means. */
+static CUresult access_index(const CUmemLocation *location, size_t *index)
+{
+    if (location == NULL) return CUDA_ERROR_INVALID_VALUE;
+    switch ((int)location->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        if (!soft_device_valid(location->id)) return CUDA_ERROR_INVALID_DEVICE;
+        *index = (size_t)location->id;
+        return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: /* cuda.h: the id is ignored */
+        *index = SOFT_ACCESS_HOST;
+        return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+/* Whether every allocation in the range may be given that access. */
+static CUresult check_access(uintptr_t start, size_t size, const CUmemAccessDesc *desc)
+{
+    size_t index;
+    CUresult result = access_index(&desc->location, &index);
+    if (result != CUDA_SUCCESS) return result;
+    if (desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+        desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t at = 0; at < size;) {
+        const struct soft_range *range = soft_range_find(start + at);
+        /* cuda.h: no access of the host's to a device's memory. */
+        if (index == SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU) return CUDA_ERROR_INVALID_VALUE;
+        if (index != SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU && range->device != (int)index &&
+            soft.peers_barred)
+            return CUDA_ERROR_INVALID_DEVICE;
+        at += range->size;
+    }
+    return CUDA_SUCCESS;
+}
+
+static void set_access(struct soft_virtual *mapped, const CUmemAccessDesc *desc, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t index;
+        if (access_index(&desc[i].location, &index) != CUDA_SUCCESS) continue; /* checked before */
+        mapped->access[index] = (uint8_t)desc[i].flags;
+    }
+}
+
+CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    result = soft_vmm_error();
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    const uintptr_t start = (uintptr_t)ptr;
+    if (desc == NULL || count == 0 || !whole_mappings(start, size)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    for (size_t i = 0; i < count; i++) {
+        result = check_access(start, size, &desc[i]);
+        if (result != CUDA_SUCCESS) return soft_end(result);
+    }
+    for (size_t at = 0; at < size;) {
+        const struct soft_range *range = soft_range_find(start + at);
+        struct soft_virtual changed = *range->virtual;
+        set_access(&changed, desc, count);
+        if (!soft_protect(pointer(range->start), range->size, widest(&changed))) {
+            /* All or nothing. */
+            for (size_t back = 0; back < at;) {
+                range = soft_range_find(start + back);
+                soft_protect(pointer(range->start), range->size, widest(range->virtual));
+                back += range->size;
+            }
+            return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+        }
+        at += range->size;
+    }
+    for (size_t at = 0; at < size;) {
+        const struct soft_range *range = soft_range_find(start + at);
+        set_access(range->virtual, desc, count);
+        at += range->size;
+    }
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)
+{
+    size_t index;
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    const struct soft_range *range = soft_range_find((uintptr_t)ptr);
+    if (flags == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = access_index(location, &index);
+    if (result != CUDA_SUCCESS) return soft_end(result);
+    if (range == NULL || range->kind != SOFT_RANGE_VIRTUAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    *flags = range->virtual->access[index];
+    return soft_end(CUDA_SUCCESS);
+}

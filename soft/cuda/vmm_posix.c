@@ -1,0 +1,125 @@
+/* The twin's CUDA driver: what virtual memory management asks of the operating system, POSIX half.
+ * SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* Reservations go where nothing else lies on the usual systems, one behind the other and never again at an address that
+ * was used, so that there is room to extend one in place and a stale address faults. Where that is refused (by a
+ * sanitizer, for one) they go anywhere. */
+#define ARENA_START ((uintptr_t)0x200000000000)
+#define ARENA_END   ((uintptr_t)0x500000000000)
+#define ARENA_GAP   ((uintptr_t)1 << 30)
+
+static void *nothing(uintptr_t hint, size_t size, int fixed)
+{
+    void *at =
+        mmap((void *)hint, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void *exactly_at(uintptr_t hint, size_t size)
+{
+    void *at = nothing(hint, size, 0);
+    if (at == NULL || (uintptr_t)at == hint) return at;
+    munmap(at, size);
+    return NULL;
+}
+
+void *soft_reserve(size_t size, size_t alignment, uintptr_t hint)
+{
+    static uintptr_t next = ARENA_START;
+    void *at;
+    if (size > ARENA_END - ARENA_START || alignment > ARENA_END - ARENA_START) return NULL;
+    if (hint != 0 && hint % alignment == 0 && hint <= UINTPTR_MAX - size) {
+        at = exactly_at(hint, size);
+        if (at != NULL) return at;
+    }
+    uintptr_t place = (next + alignment - 1) / alignment * alignment;
+    if (place > ARENA_END - size) place = (ARENA_START + alignment - 1) / alignment * alignment;
+    next = place + size + (size > ARENA_GAP ? size : ARENA_GAP);
+    if (next > ARENA_END) next = ARENA_START;
+    at = exactly_at(place, size);
+    if (at != NULL) return at;
+    const size_t room = size + alignment;
+    uint8_t *base = nothing(0, room, 0);
+    if (base == NULL) return NULL;
+    const size_t before = (alignment - (uintptr_t)base % alignment) % alignment;
+    if (before > 0) munmap(base, before);
+    munmap(base + before + size, room - before - size);
+    return base + before;
+}
+
+void *soft_reserve_anywhere(size_t size)
+{
+    return nothing(0, size, 0);
+}
+
+bool soft_blank(void *at, size_t size)
+{
+    return nothing((uintptr_t)at, size, MAP_FIXED) != NULL;
+}
+
+void *soft_pages_make(size_t size)
+{
+    void *pages = mmap(NULL, size, PROT_NONE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+bool soft_pages_place(void *at, size_t size, void *pages, int fd, uint64_t offset)
+{
+    /* With an old size of 0 the same shared pages appear once more (mremap(2)). */
+    void *placed = fd < 0 ? mremap((uint8_t *)pages + offset, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at)
+                          : mmap(at, size, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+    if (placed != MAP_FAILED) return true;
+    soft_blank(at, size); /* what was there may be gone */
+    return false;
+}
+
+bool soft_protect(void *at, size_t size, CUmemAccess_flags access)
+{
+    const int protection = access == CU_MEM_ACCESS_FLAGS_PROT_NONE   ? PROT_NONE
+                           : access == CU_MEM_ACCESS_FLAGS_PROT_READ ? PROT_READ
+                                                                     : PROT_READ | PROT_WRITE;
+    return mprotect(at, size, protection) == 0;
+}
+
+int soft_duplicate(int fd)
+{
+    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+int soft_reopen(int fd)
+{
+    char path[64];
+    /* Mesa seeks and reads: duplicates would share the offset, and imports would disturb each other. */
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int again = open(path, O_RDWR | O_CLOEXEC);
+    return again >= 0 || errno == EMFILE || errno == ENFILE ? again : soft_duplicate(fd);
+}
+
+bool soft_write_at(int fd, const void *data, size_t size, uint64_t offset)
+{
+    ssize_t put;
+    do {
+        put = pwrite(fd, data, size, (off_t)offset);
+    } while (put < 0 && errno == EINTR);
+    return put >= 0 && (size_t)put == size;
+}
+
+void soft_punch(int fd, uint64_t offset, uint64_t size)
+{
+    fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)size);
+}
+
+uint64_t soft_random(void)
+{
+    uint64_t value;
+    if (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value)) value = soft_now_ns();
+    return value;
+}

@@ -1,0 +1,123 @@
+/* The twin's CUDA driver: allocations as file descriptors.
+ *
+ * The file is one that lavapipe takes for its own: a header (Mesa's llvmpipe_memory_fd_alloc), then the memory. The
+ * header needs the uuid of Mesa's build, which is learned from Vulkan when the first handle is exported. Between the
+ * header and the memory is a label for other processes with the twin: whose memory it is, and its properties.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <limits.h>
+#include <string.h>
+
+struct mesa_header {
+    uint64_t size; /* of the whole file */
+    uint64_t offset;
+    uint8_t uuid[16];
+};
+
+#define LABEL_AT    64u
+#define LABEL_MAGIC "culvVMM1"
+struct label {
+    char magic[8];
+    uint64_t payload, size;
+    uint8_t device_uuid[16]; /* zeros: the host's */
+    CUmemAllocationProp prop;
+};
+
+static const uint8_t *mesa_uuid(void)
+{
+    /* Debian's Mesa 22 and 25; for a machine where Vulkan does not answer. */
+    static uint8_t uuid[16] = {0x6c, 0xb9, 0xee, 0x07, 0x4a, 0x0b, 0xad, 0x7b,
+                               0x01, 0x2e, 0x1b, 0xe9, 0x69, 0x7f, 0x53, 0x0f};
+    static bool asked;
+    struct mesa_header header;
+    if (!asked && soft_vulkan_memory_header((uint8_t *)&header)) memcpy(uuid, header.uuid, sizeof(uuid));
+    asked = true;
+    return uuid;
+}
+
+/* Says in the file what it is. */
+static bool write_label(struct soft_physical *physical)
+{
+    if (physical->labelled) return true;
+    const CUmemLocation *location = &physical->prop.location;
+    const struct soft_device *device = soft_on_host(location) ? NULL : &soft.devices[location->id];
+    struct label label = {.payload = physical->payload, .size = physical->size, .prop = physical->prop};
+    memcpy(label.magic, LABEL_MAGIC, sizeof(label.magic));
+    if (device != NULL) memcpy(label.device_uuid, device->uuid, sizeof(label.device_uuid));
+    struct mesa_header header = {.offset = physical->payload};
+    /* See make_pages(). */
+    if (device != NULL && device->invented) header.offset += physical->size + physical->payload;
+    memcpy(header.uuid, mesa_uuid(), sizeof(header.uuid));
+    if (!soft_file_size(physical->fd, &header.size)) return false;
+    physical->labelled = soft_write_at(physical->fd, &header.offset, sizeof(header.offset),
+                                       header.offset - sizeof(header.offset)) &&
+                         soft_write_at(physical->fd, &header, sizeof(header), 0) &&
+                         soft_write_at(physical->fd, &label, sizeof(label), LABEL_AT);
+    return physical->labelled;
+}
+
+bool soft_shared_memory_read(int fd, struct soft_shared_memory *out)
+{
+    struct label label;
+    uint64_t file_size;
+    if (!soft_file_size(fd, &file_size) || file_size < LABEL_AT + sizeof(label) ||
+        !soft_read_at(fd, &label, sizeof(label), LABEL_AT) ||
+        memcmp(label.magic, LABEL_MAGIC, sizeof(label.magic)) != 0 || label.payload > file_size ||
+        label.size > file_size - label.payload)
+        return false;
+    static const uint8_t host[16];
+    *out = (struct soft_shared_memory){
+        .device = SOFT_NOT_HERE, .payload = label.payload, .size = label.size, .prop = label.prop};
+    if (memcmp(label.device_uuid, host, sizeof(host)) == 0) out->device = CU_DEVICE_CPU;
+    for (int i = 0; i < soft.device_count; i++)
+        if (memcmp(label.device_uuid, soft.devices[i].uuid, sizeof(label.device_uuid)) == 0) out->device = i;
+    if (out->device >= 0) out->prop.location.id = out->device;
+    return true;
+}
+
+CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
+                                              CUmemAllocationHandleType handleType, unsigned long long flags)
+{
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    struct soft_physical *physical = soft_physical_find(handle);
+    if (shareableHandle == NULL || physical == NULL || flags != 0 ||
+        handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        !((unsigned)physical->prop.requestedHandleTypes & (unsigned)handleType))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (physical->fd < 0) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* a multicast object */
+    if (!write_label(physical)) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    const int fd = soft_reopen(physical->fd);
+    if (fd < 0) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    memcpy(shareableHandle, &fd, sizeof(fd));
+    return soft_end(CUDA_SUCCESS);
+}
+
+CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
+                                                CUmemAllocationHandleType shHandleType)
+{
+    struct soft_shared_memory memory;
+    CUresult result = soft_vmm_begin(__func__);
+    if (result != CUDA_SUCCESS) return result;
+    /* The number itself, not a pointer to it. */
+    const uintptr_t number = (uintptr_t)osHandle;
+    if (handle == NULL || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || number > INT_MAX ||
+        !soft_shared_memory_read((int)number, &memory))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (memory.device == SOFT_NOT_HERE) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+    const int fd = soft_duplicate((int)number); /* the fd stays the caller's */
+    if (fd < 0) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    struct soft_physical *physical = soft_physical_new(&memory.prop, (size_t)memory.size);
+    if (physical == NULL) {
+        soft_close(fd);
+        return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    physical->fd = fd;
+    physical->payload = memory.payload;
+    physical->imported = true;
+    physical->labelled = true;
+    *handle = soft_physical_handle(physical);
+    return soft_end(CUDA_SUCCESS);
+}

@@ -1,0 +1,108 @@
+/* The twin's CUDA driver: what memory looks like that Vulkan exports. SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#ifdef SOFT_POSING
+
+bool soft_vulkan_memory_header(uint8_t header[32])
+{
+    (void)header;
+    return false; /* it asks Vulkan nothing */
+}
+
+#else
+
+#    include <dlfcn.h>
+#    include <string.h>
+
+#    define VK_NO_PROTOTYPES
+#    include <vulkan/vulkan_core.h>
+
+#    define GET(name)  PFN_##name name = (PFN_##name)get(instance, #    name)
+#    define GETD(name) PFN_##name name = (PFN_##name)get_of_device(device, #    name)
+
+static bool read_header(VkDevice device, PFN_vkGetDeviceProcAddr get_of_device, uint8_t header[32])
+{
+    GETD(vkAllocateMemory);
+    GETD(vkFreeMemory);
+    GETD(vkGetMemoryFdKHR);
+    if (vkAllocateMemory == NULL || vkFreeMemory == NULL || vkGetMemoryFdKHR == NULL) return false;
+    const VkExternalMemoryHandleTypeFlagBits type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    const VkExportMemoryAllocateInfo shared = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+                                               .handleTypes = type};
+    const VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &shared, .allocationSize = 64};
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    if (vkAllocateMemory(device, &info, NULL, &memory) != VK_SUCCESS) return false;
+    const VkMemoryGetFdInfoKHR which = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, .memory = memory, .handleType = type};
+    int fd = -1;
+    bool found = false;
+    if (vkGetMemoryFdKHR(device, &which, &fd) == VK_SUCCESS && fd >= 0) {
+        found = soft_read_at(fd, header, 32, 0);
+        soft_close(fd);
+    }
+    vkFreeMemory(device, memory, NULL);
+    return found;
+}
+
+static bool open_device(VkInstance instance, PFN_vkGetInstanceProcAddr get, uint8_t header[32])
+{
+    GET(vkEnumeratePhysicalDevices);
+    GET(vkGetPhysicalDeviceProperties);
+    GET(vkCreateDevice);
+    GET(vkDestroyDevice);
+    GET(vkGetDeviceProcAddr);
+    if (vkEnumeratePhysicalDevices == NULL || vkGetPhysicalDeviceProperties == NULL ||
+        vkCreateDevice == NULL || vkDestroyDevice == NULL || vkGetDeviceProcAddr == NULL)
+        return false;
+    VkPhysicalDevice devices[SOFT_MAX_DEVICES];
+    uint32_t count = SOFT_MAX_DEVICES;
+    const VkResult listed = vkEnumeratePhysicalDevices(instance, &count, devices);
+    if (listed != VK_SUCCESS && listed != VK_INCOMPLETE) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        VkPhysicalDeviceProperties properties;
+        vkGetPhysicalDeviceProperties(devices[i], &properties);
+        if (properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
+        const char *const extension = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+        const float priority = 1.0f;
+        const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                               .queueCount = 1,
+                                               .pQueuePriorities = &priority};
+        const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                                         .queueCreateInfoCount = 1,
+                                         .pQueueCreateInfos = &queue,
+                                         .enabledExtensionCount = 1,
+                                         .ppEnabledExtensionNames = &extension};
+        VkDevice device = VK_NULL_HANDLE;
+        if (vkCreateDevice(devices[i], &info, NULL, &device) != VK_SUCCESS) continue;
+        const bool found = read_header(device, vkGetDeviceProcAddr, header);
+        vkDestroyDevice(device, NULL);
+        if (found) return true;
+    }
+    return false;
+}
+
+bool soft_vulkan_memory_header(uint8_t header[32])
+{
+    void *library =
+        dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL); /* never closed, as in vulkan_devices.c */
+    if (library == NULL) return false;
+    PFN_vkGetInstanceProcAddr get = NULL;
+    void *symbol = dlsym(library, "vkGetInstanceProcAddr");
+    memcpy(&get, &symbol, sizeof(get));
+    VkInstance instance = VK_NULL_HANDLE;
+    if (get == NULL) return false;
+    GET(vkCreateInstance);
+    const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                           .pApplicationName = "culvert software twin",
+                                           .apiVersion = VK_API_VERSION_1_1};
+    const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                       .pApplicationInfo = &application};
+    if (vkCreateInstance == NULL || vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS) return false;
+    const bool found = open_device(instance, get, header);
+    GET(vkDestroyInstance);
+    if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);
+    return found;
+}
+
+#endif

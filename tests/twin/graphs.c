@@ -1,0 +1,447 @@
+/* Graphs and captures: what only the twin refuses, failures of every call, and many at once. What both drivers do
+ * is in the contract suite. SPDX-License-Identifier: MIT */
+#include "twin.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORDS = 256 };
+
+static CUgraphExec instantiate(const raw_cuda *cu, CUgraph graph)
+{
+    CUDA_GRAPH_INSTANTIATE_PARAMS how;
+    CUgraphExec exec = NULL;
+    memset(&how, 0, sizeof how);
+    CU_OK(cu->GraphInstantiateWithParams(&exec, graph, &how));
+    return exec;
+}
+
+static CUexternalSemaphore timeline(const raw_cuda *cu, culv_soft_timeline **page)
+{
+    CUexternalSemaphore semaphore = NULL;
+    CU_OK(raw_cuda_import_timeline(cu, twin_timeline_fd(cu, false, page), &semaphore));
+    return semaphore;
+}
+
+static CUresult poke(const raw_cuda *cu, CUfunction function, CUdeviceptr address, int value, CUstream stream)
+{
+    void *params[] = {&address, &value};
+    return cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL);
+}
+
+static CUfunction poker(const raw_cuda *cu, CUmodule *module)
+{
+    *module = raw_cuda_load(cu, "twin_kernels");
+    return raw_cuda_function(cu, *module, "twin_poke");
+}
+
+static void stale_handles(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = t.cu;
+    CUgraph graph = NULL, copy = NULL;
+    CUgraphNode node = NULL, other = NULL;
+    size_t count = 0;
+    CU_OK(cu->GraphCreate(&graph, 0));
+    CU_OK(cu->GraphAddEmptyNode(&node, graph, NULL, 0));
+    CU_IS(cu->GraphAddEmptyNode(&other, graph, (CUgraphNode[]){node, node}, 2), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->GraphClone(&copy, graph));
+    CU_IS(cu->GraphAddEmptyNode(&other, copy, &node, 1), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->GraphGetNodes(copy, NULL, &count));
+    REQUIRE_EQ(count, 1);
+    CUgraphExec exec = instantiate(cu, graph);
+    culv_soft_counts counts = twin_counts(cu);
+    REQUIRE_EQ(counts.graphs, 2);
+    REQUIRE_EQ(counts.graph_execs, 1);
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->GraphDestroy(copy));
+    CU_IS(cu->GraphDestroy(graph), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->GraphGetNodes(graph, NULL, &count), CUDA_ERROR_INVALID_VALUE);
+    CUgraphNodeType type;
+    CU_IS(cu->GraphNodeGetType(node, &type), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->GraphLaunch(exec, t.stream));
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_IS(cu->GraphExecDestroy(exec), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->GraphLaunch(exec, t.stream), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->StreamSynchronize(t.stream));
+    twin_finish(&t);
+}
+
+/* A launch is refused whose semaphores or kernels are gone, and leaves nothing done. */
+static void used_after_destruction(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = t.cu;
+    culv_soft_timeline *first_page, *second_page;
+    CUexternalSemaphore first = timeline(cu, &first_page), second = timeline(cu, &second_page);
+    CUmodule module;
+    CUdeviceptr words = 0;
+    CUgraph graphs[2];
+    CU_OK(cu->MemAlloc(&words, WORDS * 4));
+    CUfunction function = poker(cu, &module);
+    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(raw_cuda_signal(cu, first, 5, t.stream));
+    CU_OK(raw_cuda_signal(cu, second, 5, t.stream));
+    CU_OK(cu->StreamEndCapture(t.stream, &graphs[0]));
+    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(poke(cu, function, words, 1, t.stream));
+    CU_OK(cu->StreamEndCapture(t.stream, &graphs[1]));
+    CUgraphExec execs[2] = {instantiate(cu, graphs[0]), instantiate(cu, graphs[1])};
+    /* A graph that names a semaphore is no work to wait for; another stream's would never end here. */
+    CUstream other = NULL;
+    CU_OK(cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(raw_cuda_wait(cu, first, 1, other));
+    CU_OK(cu->DestroyExternalSemaphore(second));
+    twin_timeline_set(first_page, 1);
+    CU_OK(cu->StreamDestroy(other));
+    CU_OK(cu->ModuleUnload(module));
+    CU_IS(cu->GraphLaunch(execs[0], t.stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(cu->GraphLaunch(execs[1], t.stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_OK(cu->StreamSynchronize(t.stream));
+    REQUIRE_EQ(atomic_load(&first_page->value), 1);
+    CU_OK(raw_cuda_signal(cu, first, 2, t.stream)); /* 5 was not signalled */
+    CU_OK(cu->StreamSynchronize(t.stream));
+    REQUIRE_EQ(atomic_load(&first_page->value), 2);
+    for (int i = 0; i < 2; i++) {
+        CU_OK(cu->GraphExecDestroy(execs[i]));
+        CU_OK(cu->GraphDestroy(graphs[i]));
+    }
+    CU_OK(cu->DestroyExternalSemaphore(first));
+    CU_OK(cu->MemFree(words));
+    twin_finish(&t);
+}
+
+/* A context that ends takes executable graphs, their launches and captures along; graphs stay. */
+static void context_ends(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = t.cu;
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore = timeline(cu, &page);
+    CUgraph graph = NULL;
+    CUevent fork = NULL, join = NULL;
+    CUstream other = NULL;
+    CU_OK(cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->EventCreate(&fork, 0));
+    CU_OK(cu->EventCreate(&join, 0));
+    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(cu->EventRecord(fork, t.stream));
+    CU_OK(cu->StreamWaitEvent(other, fork, 0));
+    CU_OK(raw_cuda_wait(cu, semaphore, 1, t.stream));
+    CU_OK(raw_cuda_wait(cu, semaphore, 1, other));
+    CU_OK(cu->EventRecord(join, other));
+    CU_OK(cu->StreamWaitEvent(t.stream, join, 0));
+    CU_OK(cu->StreamEndCapture(t.stream, &graph));
+    CU_OK(cu->GraphLaunch(instantiate(cu, graph), t.stream));
+    CU_OK(cu->StreamBeginCapture(other, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(raw_cuda_wait(cu, semaphore, 1, other));
+    CU_OK(cu->CtxSetCurrent(NULL));
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    CU_OK(cu->GraphDestroy(graph));
+    raw_cuda_require_empty(cu);
+}
+
+static size_t threads_now(void)
+{
+    size_t count = 0;
+    DIR *directory = opendir("/proc/self/task");
+    REQUIRE(directory != NULL);
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        count += entry->d_name[0] != '.';
+    closedir(directory);
+    return count;
+}
+
+/* Forks and joins again and again, of which no more than WIDTH branches are under way at once. */
+static void many_forks(void)
+{
+    enum { WIDTH = 4, TURNS = 40, LAUNCHES = 5 };
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = t.cu;
+    CUstream streams[WIDTH] = {t.stream};
+    CUevent fork = NULL, joins[WIDTH];
+    CUmodule module;
+    CUdeviceptr words = 0;
+    CUgraph graph = NULL;
+    int found[WIDTH];
+    CU_OK(cu->MemAlloc(&words, WIDTH * 4));
+    CU_OK(cu->MemsetD32Async(words, 0, WIDTH, t.stream));
+    CU_OK(cu->StreamSynchronize(t.stream));
+    CUfunction function = poker(cu, &module);
+    CU_OK(cu->EventCreate(&fork, 0));
+    for (int i = 0; i < WIDTH; i++) {
+        if (i > 0) CU_OK(cu->StreamCreate(&streams[i], CU_STREAM_NON_BLOCKING));
+        CU_OK(cu->EventCreate(&joins[i], 0));
+    }
+    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    for (int turn = 0; turn < TURNS; turn++) {
+        CU_OK(cu->EventRecord(fork, t.stream));
+        for (int i = 1; i < WIDTH; i++)
+            CU_OK(cu->StreamWaitEvent(streams[i], fork, 0));
+        for (int i = 0; i < WIDTH; i++)
+            CU_OK(poke(cu, function, words + 4 * (CUdeviceptr)((i + turn) % WIDTH), turn, streams[i]));
+        for (int i = 1; i < WIDTH; i++) {
+            CU_OK(cu->EventRecord(joins[i], streams[i]));
+            CU_OK(cu->StreamWaitEvent(t.stream, joins[i], 0));
+        }
+    }
+    CU_OK(cu->StreamEndCapture(t.stream, &graph));
+    CUgraphExec exec = instantiate(cu, graph);
+    size_t before = threads_now();
+    for (int i = 0; i < LAUNCHES; i++)
+        CU_OK(cu->GraphLaunch(exec, t.stream));
+    CU_OK(cu->StreamSynchronize(t.stream));
+    REQUIRE(threads_now() < before + 2 * WIDTH + 8); /* the workers of streams and kernels are among them */
+    CU_OK(cu->MemcpyDtoH(found, words, sizeof found));
+    for (int i = 0; i < WIDTH; i++)
+        REQUIRE_EQ(found[i], TURNS - 1);
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    for (int i = 0; i < WIDTH; i++) {
+        if (i > 0) CU_OK(cu->StreamDestroy(streams[i]));
+        CU_OK(cu->EventDestroy(joins[i]));
+    }
+    CU_OK(cu->EventDestroy(fork));
+    CU_OK(cu->ModuleUnload(module));
+    CU_OK(cu->MemFree(words));
+    twin_finish(&t);
+}
+
+/* A node that faults fails the context as any kernel does. */
+static void faults(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = t.cu;
+    CUmodule module;
+    CUgraph graph = NULL;
+    CUfunction function = poker(cu, &module);
+    CU_OK(cu->StreamBeginCapture(t.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_OK(poke(cu, function, 4096, 1, t.stream));
+    CU_OK(cu->StreamEndCapture(t.stream, &graph));
+    CUgraphExec exec = instantiate(cu, graph);
+    CU_OK(cu->GraphLaunch(exec, t.stream));
+    CU_IS(cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(cu->GraphLaunch(exec, t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->CtxSetCurrent(NULL));
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    raw_cuda_require_empty(cu);
+}
+
+static void CUDA_CB nothing(void *data)
+{
+    (void)data;
+}
+
+typedef struct held {
+    CUgraph graph, built;
+    CUgraphExec exec;
+    CUevent event;
+    CUuserObject object;
+    bool captures;
+} held;
+
+static CUresult run(const twin *t, held *h, CUdeviceptr words, CUfunction function,
+                    CUexternalSemaphore semaphore, uint64_t value)
+{
+    const raw_cuda *cu = t->cu;
+    CUgraphNode nodes[8], made;
+    CUgraphNodeType type;
+    size_t count = 8;
+    CUDA_GRAPH_INSTANTIATE_PARAMS how;
+    CUstreamCaptureStatus status;
+    CUgraphExecUpdateResultInfo info;
+    CUresult r;
+    memset(&how, 0, sizeof how);
+#define TRY(call)                                                                                            \
+    if ((r = (call)) != CUDA_SUCCESS) return r
+    TRY(cu->EventCreate(&h->event, 0));
+    TRY(cu->UserObjectCreate(&h->object, h, nothing, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    TRY(cu->StreamBeginCapture(t->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    h->captures = true;
+    TRY(poke(cu, function, words, 3, t->stream));
+    TRY(cu->MemsetD32Async(words + 4, 4, 1, t->stream));
+    TRY(cu->MemcpyDtoDAsync(words + 8, words, 8, t->stream));
+    TRY(cu->EventRecord(h->event, t->stream));
+    TRY(cu->StreamWaitEvent(t->stream, h->event, 0));
+    TRY(cu->LaunchHostFunc(t->stream, nothing, NULL));
+    TRY(raw_cuda_signal(cu, semaphore, 1, t->stream));
+    TRY(raw_cuda_wait(cu, semaphore, 1, t->stream));
+    TRY(cu->StreamIsCapturing(t->stream, &status));
+    TRY(cu->StreamEndCapture(t->stream, &h->graph));
+    h->captures = false;
+    TRY(cu->GraphRetainUserObject(h->graph, h->object, 1, 0));
+    TRY(cu->GraphGetNodes(h->graph, nodes, &count));
+    REQUIRE_EQ(count, 6);
+    TRY(cu->GraphNodeGetType(nodes[4], &type));
+    REQUIRE_EQ(type, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
+    TRY(cu->GraphInstantiateWithParams(&h->exec, h->graph, &how));
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
+    memset(&signal, 0, sizeof signal);
+    signal.params.fence.value = value;
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {&semaphore, &signal, 1};
+    TRY(cu->GraphExecExternalSemaphoresSignalNodeSetParams(h->exec, nodes[4], &params));
+    TRY(cu->GraphLaunch(h->exec, t->stream));
+    TRY(cu->StreamSynchronize(t->stream));
+    TRY(cu->GraphExecUpdate(h->exec, h->graph, &info));
+    TRY(cu->GraphCreate(&h->built, 0));
+    TRY(cu->GraphAddEmptyNode(&made, h->built, NULL, 0));
+#undef TRY
+    return CUDA_SUCCESS;
+}
+
+static void clean(const twin *t, held *h)
+{
+    const raw_cuda *cu = t->cu;
+    if (h->captures) {
+        CUgraph graph = NULL;
+        (void)cu->StreamEndCapture(t->stream, &graph);
+        if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+    }
+    CU_OK(cu->StreamSynchronize(t->stream));
+    if (h->exec != NULL) CU_OK(cu->GraphExecDestroy(h->exec));
+    if (h->graph != NULL) CU_OK(cu->GraphDestroy(h->graph));
+    if (h->built != NULL) CU_OK(cu->GraphDestroy(h->built));
+    if (h->object != NULL) CU_OK(cu->UserObjectRelease(h->object, 1));
+    if (h->event != NULL) CU_OK(cu->EventDestroy(h->event));
+}
+
+/* Each call fails once in turn, and nothing is left of any of it. */
+static void each_call_fails(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    const raw_cuda *cu = t.cu;
+    culv_soft_timeline *page;
+    CUexternalSemaphore semaphore = timeline(cu, &page);
+    CUmodule module;
+    CUfunction function = poker(cu, &module);
+    CUdeviceptr words = 0;
+    CU_OK(cu->MemAlloc(&words, WORDS * 4));
+    uint64_t n = 1;
+    for (; n < 200; n++) {
+        held h;
+        memset(&h, 0, sizeof h);
+        cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        CUresult result = run(&t, &h, words, function, semaphore, n);
+        const bool failed = cu->SoftFailedCall() != NULL;
+        cu->SoftFailAt(0, 0);
+        clean(&t, &h);
+        const culv_soft_counts counts = twin_counts(cu);
+        REQUIRE_EQ(counts.graphs, 0);
+        REQUIRE_EQ(counts.graph_execs, 0);
+        REQUIRE_EQ(counts.user_objects, 0);
+        REQUIRE_EQ(counts.events, 0);
+        CU_IS(result, failed ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS);
+        if (!failed) break;
+    }
+    REQUIRE(n > 20 && n < 200);
+    CU_OK(cu->MemFree(words));
+    CU_OK(cu->ModuleUnload(module));
+    CU_OK(cu->DestroyExternalSemaphore(semaphore));
+    twin_finish(&t);
+}
+
+typedef struct player {
+    const twin *t;
+    CUfunction function;
+    CUdeviceptr word;
+} player;
+
+/* A capture of its own, launched with other values each time, while other threads do the same. */
+static void *play(void *arg)
+{
+    enum { LAUNCHES = 30 };
+    const player *p = arg;
+    const raw_cuda *cu = p->t->cu;
+    culv_soft_timeline *page;
+    CUstream stream = NULL, other = NULL;
+    CUevent fork = NULL, join = NULL;
+    CUgraph graph = NULL;
+    CUgraphNode nodes[4];
+    size_t count = 4;
+    CU_OK(cu->CtxSetCurrent(p->t->context));
+    CUexternalSemaphore semaphore = timeline(cu, &page);
+    CU_OK(cu->StreamCreate(&stream, CU_STREAM_DEFAULT));
+    CU_OK(cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->EventCreate(&fork, 0));
+    CU_OK(cu->EventCreate(&join, 0));
+    CU_OK(cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    CU_OK(cu->EventRecord(fork, stream));
+    CU_OK(cu->StreamWaitEvent(other, fork, 0));
+    CU_OK(raw_cuda_wait(cu, semaphore, 1, stream));
+    CU_OK(poke(cu, p->function, p->word, 1, other));
+    CU_OK(cu->EventRecord(join, other));
+    CU_OK(cu->StreamWaitEvent(stream, join, 0));
+    CU_OK(cu->MemcpyDtoDAsync(p->word + 4, p->word, 4, stream));
+    CU_OK(raw_cuda_signal(cu, semaphore, 2, stream));
+    CU_OK(cu->StreamEndCapture(stream, &graph));
+    CU_OK(cu->GraphGetNodes(graph, nodes, &count));
+    REQUIRE_EQ(count, 4);
+    CUgraphExec exec = instantiate(cu, graph);
+    for (uint64_t k = 0; k < LAUNCHES; k++) {
+        CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
+        CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
+        memset(&wait, 0, sizeof wait);
+        memset(&signal, 0, sizeof signal);
+        wait.params.fence.value = 2 * k + 1;
+        signal.params.fence.value = 2 * k + 2;
+        const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {&semaphore, &wait, 1};
+        const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {&semaphore, &signal, 1};
+        CU_OK(cu->GraphExecExternalSemaphoresWaitNodeSetParams(exec, nodes[0], &waits));
+        CU_OK(cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, nodes[3], &signals));
+        CU_OK(cu->GraphLaunch(exec, k % 2 == 0 ? stream : other));
+        twin_timeline_set(page, 2 * k + 1);
+        while (atomic_load(&page->value) < 2 * k + 2)
+            usleep(100);
+    }
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->StreamSynchronize(stream));
+    CU_OK(cu->StreamSynchronize(other));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->EventDestroy(fork));
+    CU_OK(cu->EventDestroy(join));
+    CU_OK(cu->StreamDestroy(stream));
+    CU_OK(cu->StreamDestroy(other));
+    CU_OK(cu->DestroyExternalSemaphore(semaphore));
+    return NULL;
+}
+
+static void crowded(void)
+{
+    enum { PLAYERS = 6 };
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUmodule module;
+    CUdeviceptr words = 0;
+    player players[PLAYERS];
+    pthread_t threads[PLAYERS];
+    int found[2 * PLAYERS];
+    CUfunction function = poker(t.cu, &module);
+    CU_OK(t.cu->MemAlloc(&words, sizeof found));
+    for (size_t i = 0; i < PLAYERS; i++) {
+        players[i] = (player){.t = &t, .function = function, .word = words + 8 * i};
+        REQUIRE_EQ(pthread_create(&threads[i], NULL, play, &players[i]), 0);
+    }
+    for (size_t i = 0; i < PLAYERS; i++)
+        pthread_join(threads[i], NULL);
+    CU_OK(t.cu->MemcpyDtoH(found, words, sizeof found));
+    for (size_t i = 0; i < 2 * PLAYERS; i++)
+        REQUIRE_EQ(found[i], 1);
+    CU_OK(t.cu->MemFree(words));
+    CU_OK(t.cu->ModuleUnload(module));
+    twin_finish(&t);
+}
+
+const test_case twin_graph_cases[] = {
+    {.name = "graphs.stale_handles", .run = stale_handles},
+    {.name = "graphs.used_after_destruction", .run = used_after_destruction},
+    {.name = "graphs.context_ends", .run = context_ends},
+    {.name = "graphs.many_forks", .run = many_forks},
+    {.name = "graphs.faults", .run = faults},
+    {.name = "graphs.each_call_fails", .run = each_call_fails},
+    {.name = "graphs.crowded", .run = crowded},
+    {.name = NULL},
+};

@@ -1,0 +1,398 @@
+/* Virtual memory management, as only the twin can be asked: counts, every call failing, played devices, multicast
+ * objects. SPDX-License-Identifier: MIT */
+#include "twin.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define GRANULE ((size_t)2 << 20)
+#define POSIX   CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+
+static CUmemAllocationProp prop_of(CUdevice device, CUmemAllocationHandleType types)
+{
+    CUmemAllocationProp prop;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = types;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = device;
+    return prop;
+}
+
+static CUmemGenericAllocationHandle create(const raw_cuda *cu, CUdevice device, size_t size,
+                                           CUmemAllocationHandleType types)
+{
+    const CUmemAllocationProp prop = prop_of(device, types);
+    CUmemGenericAllocationHandle handle = 0;
+    CU_OK(cu->MemCreate(&handle, size, &prop, 0));
+    return handle;
+}
+
+static CUresult allow(const raw_cuda *cu, CUdevice device, CUdeviceptr pointer, size_t size)
+{
+    CUmemAccessDesc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    desc.location.id = device;
+    desc.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return cu->MemSetAccess(pointer, size, &desc, 1);
+}
+
+static void counted(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr a = 0, b = 0;
+    CUmemGenericAllocationHandle retained = 0;
+    const size_t fds = test_open_fds();
+    CUmemGenericAllocationHandle plain = create(t.cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    REQUIRE_EQ(test_open_fds(), fds); /* only what may be exported is a file */
+    CUmemGenericAllocationHandle shared = create(t.cu, 0, GRANULE, POSIX);
+    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 2);
+    REQUIRE_EQ(twin_counts(t.cu).fds, 1);
+    CU_OK(t.cu->MemAddressReserve(&a, 4 * GRANULE, 0, 0, 0));
+    CU_OK(t.cu->MemAddressReserve(&b, GRANULE, 0, 0, 0));
+    REQUIRE_EQ(twin_counts(t.cu).reservations, 2);
+    CU_OK(t.cu->MemMap(a, GRANULE, 0, plain, 0));
+    CU_OK(t.cu->MemMap(a + GRANULE, GRANULE, 0, shared, 0));
+    CU_OK(t.cu->MemMap(b, GRANULE, 0, plain, 0));
+    REQUIRE_EQ(twin_counts(t.cu).virtual_mappings, 3);
+    CU_OK(t.cu->MemRelease(plain));
+    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 2); /* mapped yet */
+    CU_OK(t.cu->MemUnmap(a, 2 * GRANULE));
+    REQUIRE_EQ(twin_counts(t.cu).virtual_mappings, 1);
+    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 2);
+    CU_OK(t.cu->MemRetainAllocationHandle(&retained, (void *)(uintptr_t)b));
+    REQUIRE(retained == plain);
+    CU_OK(t.cu->MemUnmap(b, GRANULE));
+    CU_OK(t.cu->MemRelease(retained));
+    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 1);
+    CU_OK(t.cu->MemRelease(shared));
+    CU_OK(t.cu->MemAddressFree(a, 4 * GRANULE));
+    CU_OK(t.cu->MemAddressFree(b, GRANULE));
+    REQUIRE_EQ(test_open_fds(), fds);
+    twin_finish(&t);
+}
+
+/* Neither a context nor its end means anything to it. */
+static void outlives_contexts(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr a = 0;
+    uint32_t word = 0;
+    CUcontext made;
+    CU_OK(t.cu->CtxSetCurrent(NULL));
+    CUmemGenericAllocationHandle handle = create(t.cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    CU_OK(t.cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
+    CU_OK(t.cu->MemMap(a, GRANULE, 0, handle, 0));
+    CU_OK(allow(t.cu, 0, a, GRANULE));
+    CU_OK(t.cu->CtxCreate(&made, 0, 0));
+    CU_OK(t.cu->MemsetD32Async(a, 0x11223344u, GRANULE / 4, NULL));
+    CU_OK(t.cu->CtxSynchronize());
+    CU_OK(t.cu->CtxDestroy(made));
+    CU_OK(t.cu->CtxSetCurrent(t.context));
+    CU_OK(t.cu->MemcpyDtoH(&word, a + GRANULE - 4, 4));
+    REQUIRE_EQ(word, 0x11223344u);
+    CU_OK(t.cu->MemUnmap(a, GRANULE));
+    CU_OK(t.cu->MemRelease(handle));
+    CU_OK(t.cu->MemAddressFree(a, GRANULE));
+    twin_finish(&t);
+}
+
+/* Work that is under way when the memory goes faults; what lies beside it is untouched. */
+static void unmapped_under_work(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr a = 0;
+    twin_gate *gate = twin_gate_new();
+    CUmemGenericAllocationHandle handle = create(t.cu, 0, GRANULE, CU_MEM_HANDLE_TYPE_NONE);
+    CU_OK(t.cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
+    CU_OK(t.cu->MemMap(a, GRANULE, 0, handle, 0));
+    CU_OK(allow(t.cu, 0, a, GRANULE));
+    CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
+    CU_OK(t.cu->MemsetD32Async(a, 1, 16, t.stream));
+    CU_OK(t.cu->MemUnmap(a, GRANULE));
+    twin_gate_open(gate);
+    CU_IS(t.cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(t.cu->MemMap(a, GRANULE, 0, handle, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+    CU_IS(t.cu->MemRelease(handle), CUDA_ERROR_ILLEGAL_ADDRESS); /* told, and released */
+    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 0);
+    CU_OK(t.cu->MemAddressFree(a, GRANULE));
+    twin_gate_free(gate);
+    test_pass();
+}
+
+static void limits(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    size_t total = 0, before = 0, after = 0;
+    CUmemGenericAllocationHandle handle = 0, half;
+    const CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
+    CU_OK(t.cu->MemGetInfo(&before, &total));
+    const size_t most = total / GRANULE * GRANULE;
+    CU_IS(t.cu->MemCreate(&handle, most + GRANULE, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    half =
+        create(t.cu, 0, most / 2 / GRANULE * GRANULE, CU_MEM_HANDLE_TYPE_NONE); /* no page of it is touched */
+    CU_IS(t.cu->MemCreate(&handle, most, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
+    CU_OK(t.cu->MemRelease(half));
+    CU_OK(t.cu->MemGetInfo(&after, NULL));
+    REQUIRE_EQ(after, before);
+    twin_finish(&t);
+}
+
+static void two_devices(void)
+{
+    REQUIRE_EQ(setenv("CULVERT_SOFT_DEVICES", "2", 1), 0);
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUdeviceptr a = 0;
+    CUmemLocation location = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
+    unsigned long long flags = 99;
+    CUmemGenericAllocationHandle handle = create(t.cu, 1, GRANULE, POSIX);
+    CU_OK(t.cu->MemAddressReserve(&a, GRANULE, 0, 0, 0));
+    CU_OK(t.cu->MemMap(a, GRANULE, 0, handle, 0));
+    CU_OK(allow(t.cu, 1, a, GRANULE));
+    CU_OK(t.cu->MemGetAccess(&flags, &location, a));
+    REQUIRE_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_NONE); /* what one device may, another may not */
+    t.cu->SoftBarPeers(1);
+    CU_IS(allow(t.cu, 0, a, GRANULE), CUDA_ERROR_INVALID_DEVICE);
+    t.cu->SoftBarPeers(0);
+    CU_OK(allow(t.cu, 0, a, GRANULE));
+    CU_OK(t.cu->MemGetAccess(&flags, &location, a));
+    REQUIRE_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    /* As external memory it is another device's: refused, and the fd is gone. On its own device it is itself. */
+    CUexternalMemory external;
+    CUdeviceptr mapped;
+    uint32_t word = 0;
+    int fd = -1;
+    CU_OK(t.cu->MemExportToShareableHandle(&fd, handle, POSIX, 0));
+    CU_IS(raw_cuda_import_memory(t.cu, fd, GRANULE, false, &external), CUDA_ERROR_UNKNOWN);
+    REQUIRE(!twin_fd_open(fd));
+    CU_OK(t.cu->MemExportToShareableHandle(&fd, handle, POSIX, 0));
+    CUcontext second = raw_cuda_context(t.cu, 1);
+    REQUIRE(second != NULL);
+    CU_OK(raw_cuda_import_memory(t.cu, fd, GRANULE, false, &external));
+    CU_OK(raw_cuda_map_buffer(t.cu, external, 0, GRANULE, &mapped));
+    CU_OK(t.cu->MemsetD32Async(a, 0xabcdef01u, GRANULE / 4, NULL));
+    CU_OK(t.cu->CtxSynchronize());
+    CU_OK(t.cu->MemcpyDtoH(&word, mapped + 64, 4));
+    REQUIRE_EQ(word, 0xabcdef01u);
+    CU_OK(t.cu->MemFree(mapped));
+    CU_OK(t.cu->DestroyExternalMemory(external));
+    CU_OK(t.cu->CtxSetCurrent(t.context));
+    CU_OK(t.cu->DevicePrimaryCtxRelease(1));
+    CU_OK(t.cu->MemUnmap(a, GRANULE));
+    CU_OK(t.cu->MemRelease(handle));
+    CU_OK(t.cu->MemAddressFree(a, GRANULE));
+    twin_finish(&t);
+}
+
+static void played(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    CUmemGenericAllocationHandle handle = 0;
+    CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE), found;
+    int value = -1;
+    prop.allocFlags.gpuDirectRDMACapable = 1;
+    prop.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
+    CU_IS(t.cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
+    t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, 1);
+    t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 1);
+    CU_OK(t.cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0));
+    REQUIRE_EQ(value, 1);
+    CU_OK(t.cu->MemCreate(&handle, GRANULE, &prop, 0));
+    CU_OK(t.cu->MemGetAllocationPropertiesFromHandle(&found, handle));
+    REQUIRE_EQ(found.allocFlags.gpuDirectRDMACapable, 1);
+    REQUIRE_EQ(found.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_GENERIC);
+    CU_OK(t.cu->MemRelease(handle));
+    prop = prop_of(0, CU_MEM_HANDLE_TYPE_FABRIC);
+    CU_IS(t.cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
+    t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 1);
+    CU_IS(t.cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_PERMITTED);
+    t.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
+    prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
+    CU_IS(t.cu->MemCreate(&handle, GRANULE, &prop, 0), CUDA_ERROR_NOT_SUPPORTED);
+    t.cu->SoftPlayAttribute(0, 0);
+    CU_OK(t.cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0));
+    REQUIRE_EQ(value, 0);
+    CU_OK(t.cu->MemCreate(&handle, GRANULE, &prop, 0));
+    CU_OK(t.cu->MemRelease(handle));
+    twin_finish(&t);
+}
+
+/* What a small program holds; zero = not made. */
+typedef struct held {
+    CUdeviceptr range, mapped;
+    CUmemGenericAllocationHandle made, imported, retained;
+    int fd; /* -1 = none */
+} held;
+
+static CUresult run(const raw_cuda *cu, held *h)
+{
+    const CUmemAllocationProp prop = prop_of(0, POSIX);
+    CUmemAllocationProp found;
+    CUmemLocation location = prop.location;
+    size_t granularity = 0;
+    unsigned long long flags = 0;
+    CUresult r = cu->MemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    if (r == CUDA_SUCCESS) r = cu->MemCreate(&h->made, GRANULE, &prop, 0);
+    if (r == CUDA_SUCCESS) r = cu->MemGetAllocationPropertiesFromHandle(&found, h->made);
+    if (r == CUDA_SUCCESS) r = cu->MemAddressReserve(&h->range, GRANULE, 0, 0, 0);
+    if (r == CUDA_SUCCESS) r = cu->MemMap(h->range, GRANULE, 0, h->made, 0);
+    if (r == CUDA_SUCCESS) h->mapped = h->range;
+    if (r == CUDA_SUCCESS) r = allow(cu, 0, h->range, GRANULE);
+    if (r == CUDA_SUCCESS) r = cu->MemGetAccess(&flags, &location, h->range);
+    if (r == CUDA_SUCCESS) r = cu->MemRetainAllocationHandle(&h->retained, (void *)(uintptr_t)h->range);
+    if (r == CUDA_SUCCESS) r = cu->MemExportToShareableHandle(&h->fd, h->made, POSIX, 0);
+    if (r == CUDA_SUCCESS) r = cu->MemImportFromShareableHandle(&h->imported, (void *)(intptr_t)h->fd, POSIX);
+    return r;
+}
+
+static CUresult clean(const raw_cuda *cu, held *h)
+{
+    CUresult r = CUDA_SUCCESS;
+    if (h->mapped != 0) r = cu->MemUnmap(h->mapped, GRANULE);
+    if (r == CUDA_SUCCESS) h->mapped = 0;
+    CUmemGenericAllocationHandle *handles[] = {&h->made, &h->imported, &h->retained};
+    for (size_t i = 0; i < 3 && r == CUDA_SUCCESS; i++) {
+        if (*handles[i] != 0) r = cu->MemRelease(*handles[i]);
+        if (r == CUDA_SUCCESS) *handles[i] = 0;
+    }
+    if (r == CUDA_SUCCESS && h->range != 0) r = cu->MemAddressFree(h->range, GRANULE);
+    if (r == CUDA_SUCCESS) h->range = 0;
+    if (h->fd >= 0) close(h->fd);
+    h->fd = -1;
+    return r;
+}
+
+static void every_call_fails_once(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    size_t fds = 0;
+    unsigned n = 1;
+    for (;; n++) {
+        held h = {.fd = -1};
+        t.cu->SoftFailAt(n, CUDA_ERROR_OUT_OF_MEMORY);
+        CUresult result = run(t.cu, &h);
+        if (result == CUDA_SUCCESS) result = clean(t.cu, &h);
+        const char *failed = t.cu->SoftFailedCall();
+        t.cu->SoftFailAt(0, 0);
+        CU_OK(clean(t.cu, &h)); /* what the failed call left, and it can be tried again */
+        if (n == 2) fds = test_open_fds();
+        if (n > 2) REQUIRE_EQ(test_open_fds(), fds);
+        REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 0);
+        if (failed == NULL) {
+            CU_OK(result);
+            break;
+        }
+        CU_IS(result, CUDA_ERROR_OUT_OF_MEMORY);
+    }
+    REQUIRE_EQ(n - 1, 15);
+    twin_finish(&t);
+}
+
+/* A tile keeps its pool until it is unmapped in stream order, or its array goes. */
+static void sparse_counted(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    PROC(t.cu, MemMapArrayAsync, 11010);
+    CUmemAllocationProp prop = prop_of(0, CU_MEM_HANDLE_TYPE_NONE);
+    CUDA_ARRAY3D_DESCRIPTOR desc;
+    CUarrayMapInfo info;
+    CUarray array;
+    CUmemGenericAllocationHandle pool = 0;
+    twin_gate *gate = twin_gate_new();
+    memset(&desc, 0, sizeof desc);
+    desc.Width = desc.Height = 256;
+    desc.Format = CU_AD_FORMAT_UNSIGNED_INT8;
+    desc.NumChannels = 1;
+    desc.Flags = CUDA_ARRAY3D_SPARSE;
+    memset(&info, 0, sizeof info);
+    CU_OK(t.cu->Array3DCreate(&array, &desc));
+    info.resourceType = CU_RESOURCE_TYPE_ARRAY;
+    info.resource.array = array;
+    info.subresource.sparseLevel.extentWidth = info.subresource.sparseLevel.extentHeight = 256;
+    info.subresource.sparseLevel.extentDepth = 1;
+    info.memOperationType = CU_MEM_OPERATION_TYPE_MAP;
+    info.deviceBitMask = 1;
+    prop.allocFlags.usage = CU_MEM_CREATE_USAGE_TILE_POOL;
+    for (int turn = 0; turn < 2; turn++) {
+        CU_OK(t.cu->MemCreate(&pool, GRANULE, &prop, 0));
+        info.memHandle.memHandle = pool;
+        t.cu->SoftFailAt(1, CUDA_ERROR_OUT_OF_MEMORY);
+        CU_IS(MemMapArrayAsync(&info, 1, t.stream), CUDA_ERROR_OUT_OF_MEMORY);
+        CU_OK(MemMapArrayAsync(&info, 1, t.stream));
+        CU_OK(t.cu->MemRelease(pool));
+        REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 1);
+        if (turn == 1) break;
+        CUarrayMapInfo unmap = info;
+        unmap.memOperationType = CU_MEM_OPERATION_TYPE_UNMAP;
+        unmap.memHandle.memHandle = 0;
+        CU_OK(t.cu->LaunchHostFunc(t.stream, twin_gate_wait, gate));
+        CU_OK(MemMapArrayAsync(&unmap, 1, t.stream));
+        REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 1);
+        twin_gate_open(gate);
+        CU_OK(t.cu->StreamSynchronize(t.stream));
+        REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 0);
+    }
+    CU_OK(t.cu->ArrayDestroy(array));
+    REQUIRE_EQ(twin_counts(t.cu).physical_allocations, 0);
+    twin_gate_free(gate);
+    twin_finish(&t);
+}
+
+/* Grows and shrinks a range of its own, with work in it, as others do beside it. */
+static void *grow_and_shrink(void *arg)
+{
+    const twin *t = arg;
+    CUdeviceptr a = 0;
+    CUstream stream;
+    uint32_t word = 0;
+    CU_OK(t->cu->CtxSetCurrent(t->context));
+    CU_OK(t->cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_OK(t->cu->MemAddressReserve(&a, 4 * GRANULE, 0, 0, 0));
+    for (uint32_t turn = 0; turn < 20; turn++) {
+        for (size_t i = 0; i < 4; i++) {
+            CUmemGenericAllocationHandle handle =
+                create(t->cu, 0, GRANULE, i % 2 ? POSIX : CU_MEM_HANDLE_TYPE_NONE);
+            CU_OK(t->cu->MemMap(a + i * GRANULE, GRANULE, 0, handle, 0));
+            CU_OK(allow(t->cu, 0, a + i * GRANULE, GRANULE));
+            CU_OK(t->cu->MemRelease(handle));
+            CU_OK(t->cu->MemsetD32Async(a, turn, (i + 1) * 4096,
+                                        stream)); /* not all of the bytes: it takes time */
+        }
+        CU_OK(t->cu->StreamSynchronize(stream));
+        CU_OK(t->cu->MemcpyDtoH(&word, a + 4096, 4));
+        REQUIRE_EQ(word, turn);
+        CU_OK(t->cu->MemUnmap(a, 4 * GRANULE));
+    }
+    CU_OK(t->cu->MemAddressFree(a, 4 * GRANULE));
+    CU_OK(t->cu->StreamDestroy(stream));
+    return NULL;
+}
+
+static void threads(void)
+{
+    twin t = twin_begin(CU_STREAM_NON_BLOCKING);
+    pthread_t thread[4];
+    for (size_t i = 0; i < 4; i++)
+        REQUIRE_EQ(pthread_create(&thread[i], NULL, grow_and_shrink, &t), 0);
+    for (size_t i = 0; i < 4; i++)
+        REQUIRE_EQ(pthread_join(thread[i], NULL), 0);
+    REQUIRE_EQ(twin_counts(t.cu).virtual_mappings, 0);
+    twin_finish(&t);
+}
+
+const test_case twin_vmm_cases[] = {
+    {.name = "vmm.counted", .run = counted},
+    {.name = "vmm.outlives_contexts", .run = outlives_contexts},
+    {.name = "vmm.unmapped_under_work", .run = unmapped_under_work},
+    {.name = "vmm.limits", .run = limits},
+    {.name = "vmm.two_devices", .run = two_devices},
+    {.name = "vmm.played", .run = played},
+    {.name = "vmm.every_call_fails_once", .run = every_call_fails_once},
+    {.name = "vmm.sparse_counted", .run = sparse_counted},
+    {.name = "vmm.threads", .run = threads},
+    {.name = NULL},
+};
