@@ -92,12 +92,20 @@ void culvi_staging_discard(culv_device *device, culvi_staging *staging)
 {
     culvi_scope scope;
     if (staging == NULL) return;
+    culv_buffer *buffer = staging->peer_buffer;
+    culv_image *image = staging->peer_image;
+    staging->peer_buffer = NULL;
+    staging->peer_image = NULL;
     culvi_mutex_lock(&device->lock);
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS ||
+                   (!device->lost && culvi_enter_quietly(device, &scope) == CUDA_SUCCESS);
     /* Nothing has used it: a refusal is not worth keeping it. */
     if (!release_far_side(device, staging, false)) (void)release_far_side(device, staging, true);
     if (entered) culvi_leave(device, &scope);
     culvi_mutex_unlock(&device->lock);
+    /* Without the lock: the other GPU's driver may wait for that one's work. */
+    if (buffer != NULL) culvi_buffer_give_up(buffer, false, NULL);
+    if (image != NULL) culvi_image_give_up(image, false, NULL);
 }
 
 bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging, bool last_try)

@@ -36,6 +36,7 @@ typedef struct culvi_mapping {
     void (*free_memory)(void); /* the API's function */
     void *device;
     uint64_t memory;
+    const void *holder; /* culvi_retired::holder: the API's device must still be there */
 } culvi_mapping;
 
 /* Of a buffer or an image that is not shared. Immutable once made, until it is released. */
@@ -58,11 +59,6 @@ typedef struct culvi_staging {
  * (recorded). *size becomes that of the block of all parts. */
 culvi_staging *culvi_staging_new(culv_device *device, culv_path path, const char *label,
                                  const culvi_format *row, const culv_image_desc *desc, uint64_t *size);
-/* Its memory is the graphics API's, whose device must still be there when CUDA lets go of it. */
-static inline bool culvi_staging_is_vulkans(const culvi_staging *staging)
-{
-    return staging != NULL && staging->vulkans.release != NULL;
-}
 /* Tells CUDA of staging->host. Where CUDA takes it not, copies take a detour, and the log says so. */
 culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label);
 /* Of one that has no buffer or image yet. */
@@ -75,6 +71,11 @@ bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_stagi
  * block of all parts. On success the image has the staging. */
 culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row, const culv_image_desc *desc,
                                     culvi_staging *staging, culv_image **out);
+/* Packed 4:2:2 in CUDA's own memory is one array, which is no mipmapped one: drivers refuse those of video formats
+ * (measured). In the device's context; the caller holds the lock. */
+CUresult culvi_image_create_packed(culv_image *image);
+/* True of others. False: the driver refused for now. */
+bool culvi_image_destroy_packed(culv_device *device, culv_image *image, bool last_try);
 /* Gives a mapped image its staging; all its arrays are known then, and copies ask for none. */
 culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging);
 
@@ -90,10 +91,14 @@ struct culvi_peer {
     char why[400]; /* it is wrong */
 };
 
-/* Opens the GPU with this UUID, and verifies copies by data, once a pair (R37). The caller holds the lock. */
+/* Opens the GPU with this UUID. The caller holds the lock. */
 culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const char *label,
                                culvi_peer **out);
-void culvi_peer_release(culv_device *device, culvi_peer *peer);
+/* Verifies copies by data, once a pair (R37). The caller holds the lock. */
+culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label);
+/* Returns the other GPU's device when this was its last user, or NULL: to be closed without the lock, since that may
+ * wait. The caller holds the lock. */
+culv_device *culvi_peer_release(culv_device *device, culvi_peer *peer);
 /* With the device. */
 void culvi_peers_free(culv_device *device);
 
@@ -110,6 +115,8 @@ typedef struct culvi_host_semaphore {
     int (*signal)(void *context, uint64_t value);
     int (*wait)(void *context, uint64_t value);
     bool (*reached)(void *context, uint64_t value); /* asked before a wait is put into the stream */
+    void (*release)(void *context); /* destroys it, once no host function will call it any more */
+    const void *holder;             /* culvi_retired::holder: what the calls need */
 } culvi_host_semaphore;
 
 /* A signal or wait on its way; kept for the next one. */
@@ -146,6 +153,7 @@ struct culvi_relay {
     culvi_request *requests;
     atomic_int failed; /* what a host function was answered, the first failure */
     atomic_bool failed_wait;
+    atomic_bool released; /* `host` is: a host function that comes all the same does nothing */
 };
 
 /* A semaphore of the device that signals and waits through another GPU's, which is its own then, or through `host`. */
@@ -153,7 +161,7 @@ culv_result culvi_relay_semaphore(culv_device *device, culv_semaphore_type type,
                                   bool untracked, const char *label, culv_semaphore *peer,
                                   const culvi_host_semaphore *host, culv_semaphore **out);
 culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal);
-/* HOST: waits until no host function is on its way any more. Takes no lock of the device's. */
+/* HOST: waits until no host function is on its way any more; other paths do not wait. Takes no lock of the device's. */
 void culvi_relay_quiesce(culv_semaphore *semaphore);
 /* False: the driver refused for now. In the device's context; the caller holds the lock. */
 bool culvi_relay_release(culv_device *device, culvi_relay **relay, bool last_try);

@@ -37,7 +37,7 @@ static void fill_in(const culvi_format *row, const culv_image_desc *d, culvi_par
     part->height = culvi_level_size(d->height, part->level);
     part->depth = culvi_level_size(d->depth, part->level);
     part->layers = d->array_layers;
-    part->slot = row->planes > 1 ? d->mip_levels + part->plane : part->level;
+    part->slot = row->planes > 1 ? part->plane : part->level;
     part->aspect = row->aspects != 0 ? row->aspects : ASPECT_COLOR;
     if (has_depth_and_stencil(row)) {
         fill_in_aspect(row, part);
@@ -87,6 +87,41 @@ culvi_staging *culvi_staging_new(culv_device *device, culv_path path, const char
     staging->size = *size;
     return staging;
 }
+
+/* Packed texels ---------------------------------------------------------------------------------------------- */
+
+static CUresult create_array(culv_image *image, const CUDA_ARRAY3D_DESCRIPTOR *d)
+{
+    CUarray array = NULL;
+    CUresult r = CULVI_CU(image->memory->device, cuArray3DCreate, (&array, d));
+    if (r != CUDA_SUCCESS) return r;
+    atomic_store_explicit(&image->levels[0].array, array, memory_order_release);
+    image->packed = true;
+    return r;
+}
+
+/* A driver may have a video format for encoding and decoding alone (format_support.c). */
+CUresult culvi_image_create_packed(culv_image *image)
+{
+    CUDA_ARRAY3D_DESCRIPTOR d = culvi_image_describe(image, 0);
+    CUresult r = create_array(image, &d);
+    if (r != CUDA_ERROR_INVALID_VALUE && r != CUDA_ERROR_NOT_SUPPORTED) return r;
+    d.Flags ^= CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
+    return create_array(image, &d);
+}
+
+bool culvi_image_destroy_packed(culv_device *device, culv_image *image, bool last_try)
+{
+    if (!image->packed) return true;
+    CUarray array = atomic_load_explicit(&image->levels[0].array, memory_order_relaxed);
+    CUresult r = CULVI_RELEASE(device, cuArrayDestroy, (array));
+    if (!culvi_release_done(device, "cuArrayDestroy", r, last_try)) return false;
+    atomic_store_explicit(&image->levels[0].array, NULL, memory_order_relaxed);
+    image->packed = false;
+    return true;
+}
+
+/* Staging ---------------------------------------------------------------------------------------------------- */
 
 culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging)
 {

@@ -9,11 +9,11 @@
 
 enum { PROBE_BYTES = 1 << 16 };
 
-/* One of the two GPUs. */
+/* One of the two GPUs. Its memory, culv_device::probe, stays until the device goes: cuMemFree waits for all work of the
+ * context (measured), and making something must not. */
 typedef struct side {
     culv_device *device;
     CUstream stream;
-    CUdeviceptr memory;
 } side;
 
 typedef struct probe {
@@ -51,13 +51,13 @@ static culv_result copy(const probe *p, kind what, const side *from)
     if (result != CULV_OK) return result;
     CUresult r;
     if (what == WRITE)
-        r = CULVI_CU(device, cuMemcpyHtoDAsync, (from->memory, p->words, PROBE_BYTES, runs->stream));
+        r = CULVI_CU(device, cuMemcpyHtoDAsync, (device->probe, p->words, PROBE_BYTES, runs->stream));
     else if (what == READ)
-        r = CULVI_CU(device, cuMemcpyDtoHAsync, (p->words, from->memory, PROBE_BYTES, runs->stream));
+        r = CULVI_CU(device, cuMemcpyDtoHAsync, (p->words, device->probe, PROBE_BYTES, runs->stream));
     else
         r = CULVI_CU(device, cuMemcpyPeerAsync,
-                     (to->memory, to->device->context, from->memory, from->device->context, PROBE_BYTES,
-                      runs->stream));
+                     (to->device->probe, to->device->context, from->device->probe, from->device->context,
+                      PROBE_BYTES, runs->stream));
     if (r == CUDA_SUCCESS) {
         call = "cuStreamSynchronize";
         r = CULVI_CU(device, cuStreamSynchronize, (runs->stream));
@@ -103,9 +103,10 @@ static culv_result open_side(const probe *p, side *s)
     culv_result result = culvi_enter(device, &scope, p->label);
     if (result != CULV_OK) return result;
     const char *call = "cuMemAlloc";
-    CUresult r = CULVI_CU(device, cuMemAlloc, (&s->memory, PROBE_BYTES));
+    CUresult r =
+        device->probe == 0 ? CULVI_CU(device, cuMemAlloc, (&device->probe, PROBE_BYTES)) : CUDA_SUCCESS;
     if (r != CUDA_SUCCESS) {
-        s->memory = 0;
+        device->probe = 0;
     } else {
         call = "cuStreamCreate";
         r = CULVI_CU(device, cuStreamCreate, (&s->stream, CU_STREAM_NON_BLOCKING));
@@ -145,8 +146,6 @@ static void close_side(const side *s)
         if (culvi_release_done(device, "cuStreamDestroy", CULVI_CU(device, cuStreamDestroy, (s->stream)),
                                i > 0))
             break;
-    for (int i = 0; s->memory != 0 && i < 2; i++)
-        if (culvi_release_done(device, "cuMemFree", CULVI_CU(device, cuMemFree, (s->memory)), i > 0)) break;
     culvi_leave(device, &scope);
 }
 
@@ -190,10 +189,11 @@ static culv_result refuse(const culv_device *device, const culvi_peer *peer, con
     return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER, "%s", peer->why);
 }
 
-static culv_result check(culv_device *device, culvi_peer *peer, const char *label)
+culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label)
 {
     uint32_t wrong = 0;
     if (peer->verdict == CULVI_PEER_GOOD) return CULV_OK;
+    if (peer->verdict == CULVI_PEER_WRONG) return refuse(device, peer, label);
     culv_result result = verify(device, peer->device, label, &wrong);
     if (result != CULV_OK) return result;
     peer->verdict = wrong == 0 ? CULVI_PEER_GOOD : CULVI_PEER_WRONG;
@@ -230,23 +230,28 @@ culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const
         device->counts.peers++;
     }
     peer->users++;
-    culv_result result = check(device, peer, label);
-    if (result == CULV_OK)
-        *out = peer;
-    else
-        culvi_peer_release(device, peer);
-    return result;
+    *out = peer;
+    return CULV_OK;
 }
 
-void culvi_peer_release(culv_device *device, culvi_peer *peer)
+culv_device *culvi_peer_release(culv_device *device, culvi_peer *peer)
 {
-    if (--peer->users > 0) return;
-    culv_device_close(&peer->device);
+    if (--peer->users > 0) return NULL;
+    culv_device *closed = peer->device;
+    peer->device = NULL;
     device->counts.peers--;
+    return closed;
 }
 
 void culvi_peers_free(culv_device *device)
 {
+    culvi_scope scope;
+    if (device->probe != 0 && enter(device, &scope)) {
+        for (int i = 0; i < 2; i++)
+            if (culvi_release_done(device, "cuMemFree", CULVI_CU(device, cuMemFree, (device->probe)), i > 0))
+                break;
+        culvi_leave(device, &scope);
+    }
     while (device->peers != NULL) {
         culvi_peer *peer = device->peers;
         device->peers = peer->next;

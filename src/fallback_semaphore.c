@@ -17,6 +17,16 @@ static culv_result fail(const culv_semaphore *semaphore, const culv_device *devi
                            signal ? "signalled" : "waited for", culv_path_name(semaphore->relay->path));
 }
 
+/* The caller's stream was refused: its address may have become another context's stream. */
+static culv_result fail_on(const culv_semaphore *semaphore, CUstream stream, CUresult r, const char *call,
+                           bool signal, uint64_t value)
+{
+    culv_device *device = semaphore->device;
+    culv_result result =
+        culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, semaphore->label, stream);
+    return result == CULV_OK ? fail(semaphore, device, r, call, signal, value) : result;
+}
+
 /* By another GPU -------------------------------------------------------------------------------------------- */
 
 static CUresult create_event(culv_device *device, CUevent *out)
@@ -62,6 +72,19 @@ static CUresult choose_lane(culvi_relay *relay, uint64_t value, culvi_lane **out
     return r;
 }
 
+/* After a wait that a binary semaphore has spent already, one refusal is not taken for an answer. */
+static CUresult record(const culv_device *device, CUevent event, CUstream stream)
+{
+    CUresult r = device->cuda->cuEventRecord(event, stream);
+    return r == CUDA_SUCCESS || culvi_cuda_sticky(r) ? r : device->cuda->cuEventRecord(event, stream);
+}
+
+static CUresult wait_for(const culv_device *device, CUstream stream, CUevent event)
+{
+    CUresult r = device->cuda->cuStreamWaitEvent(stream, event, 0);
+    return r == CUDA_SUCCESS || culvi_cuda_sticky(r) ? r : device->cuda->cuStreamWaitEvent(stream, event, 0);
+}
+
 /* The event is recorded in the caller's stream; the peer's own stream waits for it and signals. */
 static CUresult signal_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value, const char **call)
 {
@@ -102,12 +125,12 @@ static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_
     if (r == CUDA_SUCCESS) {
         if (lane->last < value) lane->last = value;
         *call = "cuEventRecord";
-        r = peer->cuda->cuEventRecord(lane->event, lane->stream);
+        r = record(peer, lane->event, lane->stream);
     }
     culvi_leave_frame(peer, pushed);
     if (r != CUDA_SUCCESS) return r;
     *call = "cuStreamWaitEvent";
-    return semaphore->device->cuda->cuStreamWaitEvent(stream, lane->event, 0);
+    return wait_for(semaphore->device, stream, lane->event);
 }
 
 /* By the host ------------------------------------------------------------------------------------------------ */
@@ -120,8 +143,9 @@ static void CUDA_CB run_request(void *user)
     const culvi_host_semaphore *host = &relay->host;
     int none = 0;
     culvi_mutex_lock(&request->running);
-    int code = request->wait ? host->wait(host->context, request->value)
-                             : host->signal(host->context, request->value);
+    int code = atomic_load(&relay->released) ? 0
+               : request->wait               ? host->wait(host->context, request->value)
+                                             : host->signal(host->context, request->value);
     if (code != 0 && atomic_compare_exchange_strong(&relay->failed, &none, code))
         atomic_store(&relay->failed_wait, request->wait);
     atomic_store(&request->pending, false);
@@ -192,7 +216,7 @@ static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, ui
     CUresult r = device->cuda->cuLaunchHostFunc(stream, run_request, request);
     if (r != CUDA_SUCCESS) {
         atomic_store(&request->pending, false);
-        return fail(semaphore, device, r, "cuLaunchHostFunc", signal, value);
+        return fail_on(semaphore, stream, r, "cuLaunchHostFunc", signal, value);
     }
     /* Only destroying asks for it; without it, that asks the host function alone. */
     if (device->cuda->cuEventRecord(request->done, stream) != CUDA_SUCCESS)
@@ -200,17 +224,62 @@ static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, ui
     return CULV_OK;
 }
 
+/* True when its host function is over, or will not come. In the device's context, where there is one. */
+static bool is_over(culv_device *device, const culvi_request *q)
+{
+    /* Under an error of the context no host function begins any more. Such an error stays: one answer is no proof. */
+    for (int i = 0; i < 2 && !device->lost && atomic_load(&q->pending); i++)
+        if (!culvi_cuda_sticky(CULVI_CU(device, cuEventQuery, (q->done)))) return !atomic_load(&q->pending);
+    return true;
+}
+
+enum { REFUSALS = 1000 }; /* a millisecond each */
+
+/* Where the driver refuses to wait, for reasons of its own, the host function tells as well that it is over. */
+static void wait_for_request(culv_device *device, culvi_request *q)
+{
+    for (unsigned refused = 0; atomic_load(&q->pending) && refused < REFUSALS;) {
+        culvi_scope scope;
+        CUresult r = culvi_enter_quietly(device, &scope);
+        bool over = device->lost;
+        if (r == CUDA_SUCCESS) {
+            over = is_over(device, q);
+            if (!over) r = CULVI_CU(device, cuEventSynchronize, (q->done));
+            culvi_leave(device, &scope);
+        }
+        if (over) break;
+        if (r != CUDA_SUCCESS) refused++;
+        if (atomic_load(&q->pending))
+            culvi_sleep_ms(1); /* the event may not stand behind the host function */
+    }
+    /* It may still be on its last line. */
+    culvi_mutex_lock(&q->running);
+    culvi_mutex_unlock(&q->running);
+}
+
+void culvi_relay_quiesce(culv_semaphore *semaphore)
+{
+    culvi_relay *relay = semaphore->relay;
+    if (relay == NULL || relay->path != CULV_PATH_HOST) return;
+    for (culvi_request *q = relay->requests; q != NULL; q = q->next)
+        wait_for_request(semaphore->device, q);
+}
+
+static void finish(culvi_retired *self)
+{
+    culvi_relay_quiesce(CULVI_CONTAINER(self, culv_semaphore, retired));
+}
+
 /* Both ------------------------------------------------------------------------------------------------------- */
 
 /* An event recorded now, or a host function, would become part of the caller's graph. */
-static culv_result check_capture(const culv_semaphore *semaphore, CUstream stream)
+static culv_result check_capture(const culv_semaphore *semaphore, CUstream stream, bool signal,
+                                 uint64_t value)
 {
     culv_device *device = semaphore->device;
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult r = device->cuda->cuStreamIsCapturing(stream, &capture);
-    if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, semaphore->label, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
-                               "the stream %p could not be examined", (void *)stream);
+    if (r != CUDA_SUCCESS) return fail_on(semaphore, stream, r, "cuStreamIsCapturing", signal, value);
     if (capture == CU_STREAM_CAPTURE_STATUS_NONE) return CULV_OK;
     return culvi_fail(
         &device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
@@ -228,13 +297,13 @@ culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint6
     culv_result result = culvi_enter_stream(device, semaphore->label, stream, &pushed);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&relay->lock);
-    result = check_capture(semaphore, stream);
+    result = check_capture(semaphore, stream, signal, value);
     if (result == CULV_OK && relay->path == CULV_PATH_HOST) {
         result = submit_by_host(semaphore, stream, value, signal);
     } else if (result == CULV_OK) {
         CUresult r = signal ? signal_by_peer(semaphore, stream, value, &call)
                             : wait_by_peer(semaphore, stream, value, &call);
-        if (r != CUDA_SUCCESS) result = fail(semaphore, device, r, call, signal, value);
+        if (r != CUDA_SUCCESS) result = fail_on(semaphore, stream, r, call, signal, value);
     }
     culvi_mutex_unlock(&relay->lock);
     culvi_leave_frame(device, pushed);
@@ -286,7 +355,12 @@ culv_result culvi_relay_semaphore(culv_device *device, culv_semaphore_type type,
     relay->peer = peer;
     relay->there = peer != NULL ? peer->device : NULL;
     if (peer != NULL) culvi_device_ref(relay->there);
-    if (host != NULL) relay->host = *host;
+    if (host != NULL) {
+        relay->host = *host;
+        semaphore->retired.holder = host->holder;
+        semaphore->retired.finish = finish;
+    }
+    atomic_init(&relay->released, false);
     atomic_init(&relay->failed, 0);
     atomic_init(&relay->failed_wait, false);
     culvi_device_ref(device);
@@ -301,22 +375,6 @@ culv_result culvi_relay_semaphore(culv_device *device, culv_semaphore_type type,
     }
     *out = semaphore;
     return CULV_OK;
-}
-
-void culvi_relay_quiesce(culv_semaphore *semaphore)
-{
-    culvi_relay *relay = semaphore->relay;
-    culv_device *device = semaphore->device;
-    culvi_scope scope;
-    if (relay == NULL || relay->path != CULV_PATH_HOST) return;
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    for (culvi_request *q = relay->requests; q != NULL; q = q->next) {
-        /* Under an error of the context no host function begins any more, and this says so at once. */
-        if (entered && atomic_load(&q->pending)) (void)CULVI_CU(device, cuEventSynchronize, (q->done));
-        culvi_mutex_lock(&q->running);
-        culvi_mutex_unlock(&q->running);
-    }
-    if (entered) culvi_leave(device, &scope);
 }
 
 static bool release_event(culv_device *device, CUevent *event, bool last_try)
@@ -339,6 +397,33 @@ static bool release_stream(culv_device *device, CUstream *stream, bool last_try)
     return true;
 }
 
+static bool are_over(culv_device *device, const culvi_relay *relay)
+{
+    for (const culvi_request *q = relay->requests; q != NULL; q = q->next)
+        if (!is_over(device, q)) return false;
+    return true;
+}
+
+/* What a host function that is still to come uses is kept, whatever else goes. */
+static bool release_host(culv_device *device, culvi_relay *relay, bool last_try)
+{
+    bool over = are_over(device, relay);
+    if (!over && !last_try) return false;
+    if (!atomic_load(&relay->released)) {
+        atomic_store(&relay->released, true);
+        for (culvi_request *q = relay->requests; q != NULL; q = q->next) {
+            culvi_mutex_lock(&q->running); /* one that has begun */
+            culvi_mutex_unlock(&q->running);
+        }
+        relay->host.release(relay->host.context);
+    }
+    if (!over)
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "a host function of a semaphore on the HOST path is still to come, and the driver refuses "
+                  "to wait for it: what it uses is kept");
+    return over;
+}
+
 static bool release_requests(culv_device *device, culvi_relay *relay, bool last_try)
 {
     while (relay->requests != NULL) {
@@ -356,7 +441,10 @@ static bool release_streams(culvi_relay *relay, bool last_try)
 {
     culv_device *there = relay->there;
     /* Until the signals are through: the semaphore's own destruction waits for less. */
-    if (relay->signals != NULL) (void)CULVI_RELEASE(there, cuStreamSynchronize, (relay->signals));
+    if (relay->signals != NULL &&
+        !culvi_release_done(there, "cuStreamSynchronize",
+                            CULVI_RELEASE(there, cuStreamSynchronize, (relay->signals)), last_try))
+        return false;
     for (uint32_t i = 0; i < CULVI_RELAY_LANES; i++)
         if (!release_event(there, &relay->lanes[i].event, last_try) ||
             !release_stream(there, &relay->lanes[i].stream, last_try))
@@ -382,6 +470,7 @@ static bool release_peer(culvi_relay *relay, bool last_try)
 bool culvi_relay_release(culv_device *device, culvi_relay **relay, bool last_try)
 {
     culvi_relay *r = *relay;
+    if (r->host.release != NULL && !release_host(device, r, last_try)) return false;
     if (r->there != NULL && !release_peer(r, last_try)) return false;
     if (!release_event(device, &r->before, last_try)) return false;
     if (!release_requests(device, r, last_try)) return false;

@@ -141,17 +141,37 @@ enum { COLOR = 1, ACROSS_420 = 2, DOWN_420 = 2, ACROSS_422 = 2, DOWN_422 = 1, AC
      ONE_PLANE(aspects),                                                                                     \
      NORMALIZED(normalized, CHANNELS_##normalized),                                                          \
      SURFACES(TYPE_##array)},
+/* Of what Vulkan binds to a dedicated allocation NVIDIA's driver lays these out as CUDA's arrays are, and otherwise not:
+ * half of the bytes and more are wrong, at every size and usage (measured on an H200). */
+#define DEDICATED(name, kind, array, normalized, aspects, order, dxgi, gl)                                   \
+    {COMMON(name, order, dxgi, gl),                                                                          \
+     MAPPED(kind, array, 1),                                                                                 \
+     BLOCK(BYTES_##array, 1, 1),                                                                             \
+     ONE_PLANE(aspects),                                                                                     \
+     NORMALIZED(normalized, CHANNELS_##normalized),                                                          \
+     SURFACES(TYPE_##array),                                                                                 \
+     .dedicated = true},
 #define BLOCKS(name, array, channels, bytes, order, dxgi, gl)                                                \
+    SRGB_BLOCKS(name, array, NONE, channels, bytes, order, dxgi, gl)
+/* Arrays of CUDA's sRGB blocks make no texture that reads what is stored (measured: CU_TRSF_SRGB is required of them), and
+ * those of the same blocks that are not sRGB read both ways. */
+#define SRGB_BLOCKS(name, array, srgb, channels, bytes, order, dxgi, gl)                                     \
     {COMMON(name, order, dxgi, gl),                                                                          \
      MAPPED(BLOCKS, array, channels),                                                                        \
      BLOCK(bytes, 4, 4),                                                                                     \
      ONE_PLANE(COLOR),                                                                                       \
      NORMALIZED(NONE, 0),                                                                                    \
-     NO_SURFACES},
-/* Three channels, as cuda.h says of those of 4:4:4 and the runtime's channel descriptor of NV12. */
+     NO_SURFACES,                                                                                            \
+     .srgb_format = (CUarray_format)ARRAY_##srgb},
+/* The array format is for culv_format_from_cuda() and the tables: the planes are mapped each in a format of its own. Three
+ * channels, as cuda.h says of those of 4:4:4 and the runtime's channel descriptor of NV12. */
 #define PLANES(name, array, planes, bits, sampling, order, dxgi)                                             \
-    {COMMON(name, order, dxgi, 0),      MAPPED(PLANES, array, 3), BLOCK(0, 1, 1),                            \
-     OF_PLANES(planes, bits, sampling), NORMALIZED(NONE, 0),      NO_SURFACES},
+    {COMMON(name, order, dxgi, 0),                                                                           \
+     MAPPED(PLANES, array, ARRAY_##array == ARRAY_NONE ? 0 : 3),                                             \
+     BLOCK(0, 1, 1),                                                                                         \
+     OF_PLANES(planes, bits, sampling),                                                                      \
+     NORMALIZED(NONE, 0),                                                                                    \
+     NO_SURFACES},
 /* Two channels, as cuda.h says. */
 #define PAIRS(name, array, bytes, order, dxgi)                                                               \
     {COMMON(name, order, dxgi, 0), MAPPED(SUBSAMPLED, array, 2),                                             \
@@ -163,8 +183,6 @@ enum { COLOR = 1, ACROSS_420 = 2, DOWN_420 = 2, ACROSS_422 = 2, DOWN_422 = 1, AC
     {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, 1, 1), ONE_PLANE(aspects), NO_SURFACES},
 #define NO_BLOCKS(name, bytes, width, height, order, gl, why)                                                \
     {COMMON(name, order, 0, gl), HOLE(why), BLOCK(bytes, width, height), ONE_PLANE(COLOR), NO_SURFACES},
-#define NO_PLANES(name, planes, bits, sampling, order, why)                                                  \
-    {COMMON(name, order, 0, 0), HOLE(why), BLOCK(0, 1, 1), OF_PLANES(planes, bits, sampling), NO_SURFACES},
 #define NO_PAIRS(name, bytes, order, why)                                                                    \
     {COMMON(name, order, 0, 0), HOLE(why), BLOCK(bytes, 2, 1), ONE_PLANE(COLOR), NO_SURFACES},
 
@@ -235,8 +253,9 @@ culv_result culv_format_get_info(culv_format format, culv_format_info *out)
     snprintf(info.channel_order, sizeof info.channel_order, "%s", row->channel_order);
     snprintf(info.kernel_type, sizeof info.kernel_type, "%s", row->kernel_type);
     info.surfaces = row->surfaces;
-    info.cuda_version = culvi_array_format_version(row->cuda_format);
+    info.cuda_version = row->planes > 1 ? 0 : culvi_array_format_version(row->cuda_format);
     info.normalized_cuda_version = culvi_array_format_version(row->normalized_format);
+    info.dedicated = row->dedicated;
     culvi_struct_write(out, &info, sizeof info);
     return CULV_OK;
 }
@@ -298,7 +317,8 @@ culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
         bool stored = (uint32_t)row->cuda_format == cuda_array_format && row->channels == channels;
         bool normalized =
             (uint32_t)row->normalized_format == cuda_array_format && row->normalized_channels == channels;
-        if (!row->mapped || cuda_array_format == ARRAY_NONE || (!stored && !normalized)) continue;
+        bool srgb = (uint32_t)row->srgb_format == cuda_array_format && row->channels == channels;
+        if (!row->mapped || cuda_array_format == ARRAY_NONE || (!stored && !normalized && !srgb)) continue;
         uint32_t place = num++;
         for (; place > 0 && rank(found[place - 1]) > rank(row); place--)
             found[place] = found[place - 1];

@@ -23,12 +23,12 @@ static bool says_no(CUresult r)
     return r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Makes a small array, whose sides are multiples of what blocks and chroma need. Video formats are offered
- * plain, then for encoding and decoding: cuda.h does not say whether a driver has them otherwise. */
+/* Makes a small array, whose sides are multiples of what blocks and chroma need. Packed 4:2:2 is offered plain, then
+ * for encoding and decoding: cuda.h does not say whether a driver has it otherwise. */
 static CUresult create(culv_device *device, const culvi_format *row, CUarray_format format, uint32_t channels,
                        CUarray *array)
 {
-    bool video = row->kind == CULV_TEXEL_KIND_PLANES || row->kind == CULV_TEXEL_KIND_SUBSAMPLED;
+    bool video = row->kind == CULV_TEXEL_KIND_SUBSAMPLED;
     CUDA_ARRAY3D_DESCRIPTOR small = {.Width = 16, .Height = 16, .Format = format, .NumChannels = channels};
     CUresult r = CULVI_CU(device, cuArray3DCreate, (array, &small));
     if (!video || !says_no(r)) return r;
@@ -59,6 +59,7 @@ culv_result culvi_format_supported(culv_device *device, const culvi_format *row,
     if (!row->mapped)
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, row->reason, "%s is not mapped: %s",
                           row->name, row->why);
+    if (row->planes > 1 && !normalized) return CULV_OK; /* their formats are the oldest */
     if (format == 0)
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                           "CUDA has no normalized array format like %s; map it as CULV_TEXELS_STORED",

@@ -29,24 +29,32 @@ static uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c)
     return a * b + c;
 }
 
+/* Of one plane. */
+static uint64_t least_plane_size(const culvi_format *row, uint32_t plane, uint32_t width, uint32_t height,
+                                 uint32_t depth, uint32_t layers, uint32_t levels)
+{
+    uint64_t sum = 0;
+    culv_format format = row->format;
+    uint32_t across = 1, down = 1;
+    if (culv_format_plane(row->format, plane, &format, &across, &down) != CULV_OK) return 0;
+    const culvi_format *p = culvi_format_find((uint32_t)format);
+    for (uint32_t level = 0; level < levels; level++) {
+        uint64_t columns = culvi_level_size(width / across, level);
+        uint64_t rows = culvi_level_size(height / down, level);
+        uint64_t bytes = (columns + p->block_width - 1) / p->block_width * p->block_bytes;
+        bytes = multiply_add(bytes, (rows + p->block_height - 1) / p->block_height, 0);
+        bytes = multiply_add(bytes, culvi_level_size(depth, level), 0);
+        sum = multiply_add(bytes, layers, sum);
+    }
+    return sum;
+}
+
 uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height, uint32_t depth,
                                 uint32_t layers, uint32_t levels)
 {
     uint64_t sum = 0;
-    for (uint32_t plane = 0; plane < row->planes; plane++) {
-        culv_format format = row->format;
-        uint32_t across = 1, down = 1;
-        if (culv_format_plane(row->format, plane, &format, &across, &down) != CULV_OK) continue;
-        const culvi_format *p = culvi_format_find((uint32_t)format);
-        for (uint32_t level = 0; level < levels; level++) {
-            uint64_t columns = culvi_level_size(width / across, level);
-            uint64_t rows = culvi_level_size(height / down, level);
-            uint64_t bytes = (columns + p->block_width - 1) / p->block_width * p->block_bytes;
-            bytes = multiply_add(bytes, (rows + p->block_height - 1) / p->block_height, 0);
-            bytes = multiply_add(bytes, culvi_level_size(depth, level), 0);
-            sum = multiply_add(bytes, layers, sum);
-        }
-    }
+    for (uint32_t plane = 0; plane < row->planes; plane++)
+        sum = multiply_add(least_plane_size(row, plane, width, height, depth, layers, levels), 1, sum);
     return sum;
 }
 
@@ -104,6 +112,12 @@ static culv_result check_format(const culvi_voice *voice, const culvi_format *ro
     if (!row->mapped)
         return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
                           "culv_image_desc.format is %s: %s", row->name, row->why);
+    if (row->planes > 1 && d->video != 0)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "culv_image_desc.video is set, but the planes of %s are arrays of plain formats, which "
+            "CUDA has no video arrays of; leave it 0",
+            row->name);
     if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_image_desc.texels is %u, which is no culv_texels", (unsigned)d->texels);
@@ -133,6 +147,77 @@ static culv_result check_chroma(const culvi_voice *voice, const culvi_format *ro
         row->name, across, down);
 }
 
+/* Where the planes of a format of several lie: each by itself, none over another. */
+static culv_result check_planes(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
+                                const char *label)
+{
+    const culvi_voice *voice = &memory->device->voice;
+    uint64_t size[CULVI_PLANES];
+    if (memory->dedicated)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+                          "the import is dedicated, but an image of format %s is bound plane by plane, "
+                          "DISJOINT, and no dedicated allocation is for such "
+                          "(VUID-VkMemoryDedicatedAllocateInfo-image-01797)",
+                          row->name);
+    if (d->offset != 0)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "offset is %" PRIu64
+                          ", but of a format of several planes (%s) plane_offsets tell where "
+                          "each was bound; leave offset 0",
+                          d->offset, row->name);
+    for (uint32_t i = 0; i < row->planes; i++) {
+        uint64_t at = d->plane_offsets[i];
+        size[i] = least_plane_size(row, i, d->width, d->height, 1, 1, 1);
+        if (at >= memory->size || size[i] > memory->size - at)
+            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                              "plane %" PRIu32 " of the %s image needs %" PRIu64
+                              " bytes from plane_offsets[%" PRIu32 "] on, which is %" PRIu64
+                              ", but the allocation has %" PRIu64 " bytes",
+                              i, row->name, size[i], i, at, memory->size);
+        for (uint32_t k = 0; k < i; k++) {
+            uint64_t other = d->plane_offsets[k];
+            if (at >= other + size[k] || other >= at + size[i]) continue;
+            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                              "planes %" PRIu32 " and %" PRIu32 " of the %s image lie over each other: "
+                              "plane_offsets are %" PRIu64 " and %" PRIu64 ", and the planes have %" PRIu64
+                              " and %" PRIu64 " bytes or more; pass the memoryOffset of each "
+                              "VkBindImagePlaneMemoryInfo's bind (the image must be DISJOINT)",
+                              k, i, row->name, other, at, size[k], size[i]);
+        }
+    }
+    return CULV_OK;
+}
+
+culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label, uint32_t planes,
+                                     const uint64_t *plane_offsets)
+{
+    for (uint32_t i = planes > 1 ? planes : 0; i < CULVI_PLANES; i++)
+        if (plane_offsets[i] != 0)
+            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                              "plane_offsets[%" PRIu32 "] is %" PRIu64 ", but the image has %s; leave it 0",
+                              i, plane_offsets[i],
+                              planes > 1 ? "two planes"
+                                         : "no planes that are bound by themselves (offset is its own)");
+    return CULV_OK;
+}
+
+static culv_result check_place(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
+                               const char *label)
+{
+    culv_result result =
+        culvi_image_check_unused(&memory->device->voice, label, row->planes, d->plane_offsets);
+    if (result != CULV_OK || row->planes > 1)
+        return result == CULV_OK ? check_planes(memory, row, d, label) : result;
+    uint64_t least =
+        culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
+    if (d->offset < memory->size && least <= memory->size - d->offset) return CULV_OK;
+    return culvi_fail(&memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
+                      " on, but the allocation has %" PRIu64 " bytes; is the extent, the format or the "
+                      "memoryOffset of vkBindImageMemory another one?",
+                      least, d->offset, memory->size);
+}
+
 static culv_result check_desc(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
                               const char *label)
 {
@@ -151,79 +236,15 @@ static culv_result check_desc(const culv_memory *memory, const culvi_format *row
                           "the import is dedicated, but the image is said to lie at offset %" PRIu64
                           "; a dedicated allocation holds its one resource at offset 0",
                           d->offset);
-    if (memory->own) return culvi_format_supported(memory->device, row, d->texels, label);
-    uint64_t least =
-        culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
-    if (d->offset >= memory->size || least > memory->size - d->offset)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
-                          " on, but the allocation has %" PRIu64 " bytes; is the extent, the format or the "
-                          "memoryOffset of vkBindImageMemory another one?",
-                          least, d->offset, memory->size);
-    return culvi_format_supported(memory->device, row, d->texels, label);
-}
-
-/* cuda.h, cuArray3DCreate: how the kinds of array are told apart. */
-CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image)
-{
-    const culv_image_desc *d = &image->desc;
-    bool normalized = d->texels == CULV_TEXELS_NORMALIZED;
-    bool layered = d->array_layers > (d->type == CULV_IMAGE_CUBE ? 6u : 1u);
-    CUDA_ARRAY3D_DESCRIPTOR a = {0};
-    a.Width = d->width;
-    a.Height = d->type == CULV_IMAGE_1D ? 0 : d->height;
-    if (d->type == CULV_IMAGE_3D) a.Depth = d->depth;
-    if (layered || d->type == CULV_IMAGE_CUBE) a.Depth = d->array_layers;
-    a.Format = normalized ? image->row->normalized_format : image->row->cuda_format;
-    a.NumChannels = normalized ? image->row->normalized_channels : image->row->channels;
-    a.Flags =
-        (layered ? CUDA_ARRAY3D_LAYERED : 0u) | (d->type == CULV_IMAGE_CUBE ? CUDA_ARRAY3D_CUBEMAP : 0u) |
-        (d->no_surfaces ? 0u : CUDA_ARRAY3D_SURFACE_LDST) |
-        (d->attachment ? CUDA_ARRAY3D_COLOR_ATTACHMENT : 0u) |
-        (d->depth_texture ? CUDA_ARRAY3D_DEPTH_TEXTURE : 0u) |
-        (d->gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0u) | (d->video ? CUDA_ARRAY3D_VIDEO_ENCODE_DECODE : 0u);
-    return a;
-}
-
-/* The caller holds the lock. */
-static culv_result map_array(culv_image *image)
-{
-    culv_memory *memory = image->memory;
-    culv_device *device = memory->device;
-    const culv_image_desc *d = &image->desc;
-    culvi_scope scope;
-    culv_result result = culvi_enter(device, &scope, image->label);
-    if (result != CULV_OK) return result;
-    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC m = {0};
-    m.offset = d->offset;
-    m.arrayDesc = culvi_image_describe(image);
-    /* No graphics API ever draws into CUDA's own. */
-    if (memory->own)
-        m.arrayDesc.Flags &= ~(unsigned)(CUDA_ARRAY3D_COLOR_ATTACHMENT | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE);
-    m.numLevels = d->mip_levels;
-    CUresult r = memory->own
-                     ? CULVI_CU(device, cuMipmappedArrayCreate, (&image->array, &m.arrayDesc, m.numLevels))
-                     : CULVI_CU(device, cuExternalMemoryGetMappedMipmappedArray,
-                                (&image->array, memory->external, &m));
-    if (r == CUDA_SUCCESS)
-        ++*(memory->own ? &device->counts.allocations : &device->counts.mappings);
-    else if (memory->own)
-        result =
-            culvi_fail_cuda(device, image->label, r, "cuMipmappedArrayCreate",
-                            r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_EXTENT : CULV_REASON_DRIVER_REFUSED,
-                            "the %s image of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", %" PRIu32
-                            " layers, %" PRIu32 " levels, could not be made on CUDA's side",
-                            image->row->name, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
-    else
-        result = culvi_fail_cuda(
-            device, image->label, r, "cuExternalMemoryGetMappedMipmappedArray",
-            r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_EXTENT : CULV_REASON_DRIVER_REFUSED,
-            "the %s image of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", %" PRIu32 " layers, %" PRIu32
-            " levels, at offset %" PRIu64 " of %" PRIu64 " bytes could not be mapped",
-            image->row->name, d->width, d->height, d->depth, d->array_layers, d->mip_levels, d->offset,
-            memory->size);
-    culvi_leave(device, &scope);
-    return result;
+    if (row->dedicated && !memory->own && !memory->dedicated)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            "CUDA finds the texels of %s images in a dedicated allocation alone, and in other memory reads "
+            "wrong bytes without an error (measured on an H200): allocate with "
+            "VkMemoryDedicatedAllocateInfo and import with dedicated set",
+            row->name);
+    if (!memory->own) result = check_place(memory, row, d, label);
+    return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label) : result;
 }
 
 culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out)
@@ -246,7 +267,7 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     result = check_desc(memory, row, &d, kept);
     if (result != CULV_OK) return result;
     if (row->planes == 1 && !row->surfaces) d.no_surfaces = 1;
-    uint32_t slots = d.mip_levels + (row->planes > 1 ? row->planes : 0u);
+    uint32_t slots = row->planes > 1 ? row->planes : d.mip_levels;
     culv_image *image = culvi_alloc(sizeof *image + slots * sizeof image->levels[0]);
     if (image == NULL) return culvi_fail_host_memory(&device->voice, kept);
     image->memory = memory;
@@ -260,7 +281,7 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
         atomic_init(&image->levels[i].surface, 0);
     }
     culvi_mutex_lock(&device->lock);
-    result = map_array(image);
+    result = culvi_image_make_arrays(image);
     if (result == CULV_OK) {
         memory->refs++;
         memory->holders++;
@@ -282,12 +303,7 @@ static bool release_image(culv_device *device, culvi_retired *self, bool last_tr
 {
     culv_image *image = CULVI_CONTAINER(self, culv_image, retired);
     culv_memory *memory = image->memory;
-    if (image->array != NULL) {
-        CUresult r = CULVI_RELEASE(device, cuMipmappedArrayDestroy, (image->array));
-        if (!culvi_release_done(device, "cuMipmappedArrayDestroy", r, last_try)) return false;
-        image->array = NULL;
-        --*(memory->own ? &device->counts.allocations : &device->counts.mappings);
-    }
+    if (!culvi_image_release_arrays(device, image, last_try)) return false;
     if (!culvi_image_release_views(device, image, last_try)) return false;
     bool linear = image->staging != NULL && image->staging->linear;
     if (image->staging != NULL && !culvi_staging_release(device, memory, &image->staging, last_try))
@@ -329,11 +345,6 @@ void culv_image_unmap(culv_image **image)
 void culv_image_unmap_after(culv_image **image, CUstream last_use)
 {
     unmap(image, "culv_image_unmap_after", true, last_use);
-}
-
-CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
-{
-    return image != NULL ? image->array : NULL;
 }
 
 culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count, const char *what,

@@ -6,22 +6,15 @@
 culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out)
 {
     culv_device *device = image->memory->device;
-    uint32_t levels = image->desc.mip_levels;
-    bool plane = slot >= levels;
-    CUarray whole = NULL;
+    bool planes = image->row->planes > 1;
+    CUmipmappedArray of = image->arrays[planes ? slot : 0];
     *out = atomic_load_explicit(&image->levels[slot].array, memory_order_relaxed);
     if (*out != NULL) return CULV_OK;
-    if (plane) {
-        culv_result result = culvi_image_get_array(image, 0, &whole);
-        if (result != CULV_OK) return result;
-    }
-    CUresult r = plane ? CULVI_CU(device, cuArrayGetPlane, (out, whole, slot - levels))
-                       : CULVI_CU(device, cuMipmappedArrayGetLevel, (out, image->array, slot));
+    CUresult r = CULVI_CU(device, cuMipmappedArrayGetLevel, (out, of, planes ? 0 : slot));
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, image->label, r,
-                               plane ? "cuArrayGetPlane" : "cuMipmappedArrayGetLevel",
+        return culvi_fail_cuda(device, image->label, r, "cuMipmappedArrayGetLevel",
                                CULV_REASON_DRIVER_REFUSED, "%s %" PRIu32 " has no array",
-                               plane ? "plane" : "level", plane ? slot - levels : slot);
+                               planes ? "plane" : "level", slot);
     atomic_store_explicit(&image->levels[slot].array, *out, memory_order_release);
     return CULV_OK;
 }
@@ -82,12 +75,6 @@ static uint32_t planes_of(const culv_image *image)
     return image != NULL ? image->row->planes : 0;
 }
 
-/* Of formats of one plane, the plane is level 0. */
-static uint32_t plane_slot(const culv_image *image, uint32_t plane)
-{
-    return image->row->planes > 1 ? image->desc.mip_levels + plane : 0;
-}
-
 static culv_result no_surfaces(const culv_image *image, bool by_format)
 {
     return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -99,11 +86,28 @@ static culv_result no_surfaces(const culv_image *image, bool by_format)
                       image->row->name);
 }
 
+/* Several planes have no array in common. */
+static culv_result check_whole(const culv_image *image, const char *call)
+{
+    if (image->row->planes == 1) return CULV_OK;
+    return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                      "%s: an image of format %s is an array for each plane (culv_image_plane_array()), and "
+                      "none of all",
+                      call, image->row->name);
+}
+
+CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
+{
+    if (image == NULL || check_whole(image, "culv_image_mipmapped_array") != CULV_OK) return NULL;
+    return image->arrays[0];
+}
+
 culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out)
 {
     culv_result result =
         culvi_image_check_call(image, level, culv_image_mip_levels(image), "level", out, "culv_image_array");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
+    if (result == CULV_OK) result = check_whole(image, "culv_image_array");
     return result == CULV_OK ? array_of(image, level, out) : result;
 }
 
@@ -122,7 +126,7 @@ culv_result culv_image_plane_array(culv_image *image, uint32_t plane, CUarray *o
     culv_result result =
         culvi_image_check_call(image, plane, planes_of(image), "plane", out, "culv_image_plane_array");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    return result == CULV_OK ? array_of(image, plane_slot(image, plane), out) : result;
+    return result == CULV_OK ? array_of(image, culvi_image_slot(image, 0, plane), out) : result;
 }
 
 culv_result culv_image_plane_surface(culv_image *image, uint32_t plane, CUsurfObject *out)
@@ -132,7 +136,7 @@ culv_result culv_image_plane_surface(culv_image *image, uint32_t plane, CUsurfOb
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result != CULV_OK) return result;
     if (!image->surfaces) return no_surfaces(image, image->row->planes == 1 && !image->row->surfaces);
-    return surface_of(image, plane_slot(image, plane), out);
+    return surface_of(image, culvi_image_slot(image, 0, plane), out);
 }
 
 bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try)

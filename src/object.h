@@ -17,6 +17,8 @@ typedef struct culvi_retired {
     CUevent event; /* passed once the GPU is done; NULL: nothing to wait for */
     /* Releases at the driver and frees the object. False: the driver refused for now, try again later. */
     bool (*release)(struct culv_device *device, struct culvi_retired *self, bool last_try);
+    const void *holder; /* what the release needs, which drains it before it goes; NULL: the device alone */
+    void (*finish)(struct culvi_retired *self); /* waits for what no event tells, without the lock; or NULL */
 } culvi_retired;
 
 enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64 };
@@ -40,6 +42,7 @@ struct culv_device {
     culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
     uint64_t attached;                         /* attachments ever, for culv_vk::id */
     struct culvi_peer *peers;                  /* fallback.h */
+    CUdeviceptr probe; /* by which copies from and to other GPUs are verified; goes with the device */
     /* Streams that were found to be this device's: checked once, not each frame (R6). */
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
     /* What the driver said of each CUarray_format that was asked about: format_support.c. */
@@ -105,6 +108,8 @@ void culvi_keep(culv_device *device, culvi_retired *object);
 void culvi_reap(culv_device *device);
 /* Waits for all that is retired and releases it. No lock: the device has no users left. */
 void culvi_drain(culv_device *device);
+/* The same for what this holder has. Takes the lock, but waits for streams and host functions without it. */
+void culvi_drain_for(culv_device *device, const void *holder);
 /* Tells whether a release that the driver answered with `code` is over, and notes what was odd about it. */
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
 
@@ -184,9 +189,11 @@ typedef struct culvi_format {
     const char *name;
     bool mapped;
     bool surfaces;
+    bool dedicated; /* CUDA finds it in dedicated allocations alone */
     culv_texel_kind kind;
     CUarray_format cuda_format;
     CUarray_format normalized_format; /* 0: there is none */
+    CUarray_format srgb_format;       /* of sRGB blocks: what CUDA has besides cuda_format; 0 of others */
     uint8_t channels;
     uint8_t normalized_channels;
     uint8_t block_bytes; /* of a texel, or of a block; 0 of several planes */
@@ -227,29 +234,46 @@ typedef struct culvi_texture {
     CUtexObject object;
 } culvi_texture;
 
+enum { CULVI_PLANES = 3 }; /* at most */
+
 struct culv_image {
     culv_memory *memory;
-    CUmipmappedArray array;
+    CUmipmappedArray
+        arrays[CULVI_PLANES]; /* one, or one of each plane; NULL from the first that there is not */
     const culvi_format *row;
     culv_image_desc desc; /* every default made explicit; no label */
     bool surfaces;
     bool owned;
+    bool
+        packed; /* its one array is of its own, not of a mipmapped array, which it has not (fallback_image.c) */
     struct culvi_staging *staging; /* NULL: it is shared */
     char label[64];
     _Atomic(culvi_texture *)
         textures; /* grows by the head under the device's lock; never shrinks before the end */
     culvi_retired retired;
     uint32_t slots;
-    culvi_level levels[]; /* one each, then one for each plane of a format of several */
+    culvi_level levels[]; /* of each, or of each plane of a format of several, which has one level */
 };
+
+static inline uint32_t culvi_image_slot(const culv_image *image, uint32_t level, uint32_t plane)
+{
+    return image->row->planes > 1 ? plane : level;
+}
 
 /* Bytes that the texels alone need, whatever the layout adds; UINT64_MAX: more than that. */
 uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height, uint32_t depth,
                                 uint32_t layers, uint32_t levels);
-/* What CUDA is told of the whole of it. */
-CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image);
-/* The array of a level, or of a plane (slot mip_levels + plane). In the device's context; the caller holds the lock. */
+/* What CUDA is told of it, or of a plane of several. */
+CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t plane);
+/* The array of a slot. In the device's context; the caller holds the lock. */
 culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out);
+/* Of culv_image_desc and culv_vk_image_desc: what says nothing of an image of so many planes is 0. */
+culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label, uint32_t planes,
+                                     const uint64_t *plane_offsets);
+/* All arrays of an image, or none. The caller holds the lock. */
+culv_result culvi_image_make_arrays(culv_image *image);
+/* False: the driver refused for now. In the device's context; the caller holds the lock. */
+bool culvi_image_release_arrays(culv_device *device, culv_image *image, bool last_try);
 /* Gives up what was made on the image. False: the driver refused for now. The caller holds the lock. */
 bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try);
 uint32_t culvi_level_size(uint32_t size, uint32_t level);

@@ -139,6 +139,52 @@ void culvi_drain(culv_device *device)
     }
 }
 
+/* One that is on no list. */
+static void release_now(culv_device *device, culvi_retired *object)
+{
+    culvi_scope scope;
+    bool released = false;
+    /* Without the lock, which another thread may need before it submits what this waits for. */
+    if (culvi_enter_quietly(device, &scope) == CUDA_SUCCESS) {
+        (void)is_due(device, object, true);
+        culvi_leave(device, &scope);
+    }
+    if (object->finish != NULL) object->finish(object);
+    culvi_mutex_lock(&device->lock);
+    device->counts.deferred--;
+    for (int attempt = 0; !released && attempt < 3; attempt++) {
+        bool last = attempt == 2;
+        bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+        if (entered) (void)is_due(device, object, true);
+        if (entered || last) released = object->release(device, object, last);
+        if (entered) culvi_leave(device, &scope);
+    }
+    if (!released) culvi_keep(device, object);
+    culvi_mutex_unlock(&device->lock);
+}
+
+void culvi_drain_for(culv_device *device, const void *holder)
+{
+    culvi_retired *list = NULL;
+    culvi_mutex_lock(&device->lock);
+    for (culvi_retired **link = &device->retired; *link != NULL;) {
+        culvi_retired *object = *link;
+        if (object->holder != holder) {
+            link = &object->next;
+            continue;
+        }
+        *link = object->next;
+        object->next = list;
+        list = object;
+    }
+    culvi_mutex_unlock(&device->lock);
+    while (list != NULL) {
+        culvi_retired *next = list->next;
+        release_now(device, list);
+        list = next;
+    }
+}
+
 bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,
                         const char *instead)
 {

@@ -37,6 +37,36 @@ static bool reads_floats(const culv_image *image, const culvi_format *row, culv_
     }
 }
 
+/* Some of the levels or layers of what the driver has as one resource. */
+static bool needs_view(const culv_image *image, const culv_texture_desc *d)
+{
+    return d->layer_count != image->desc.array_layers ||
+           (d->level_count != 1 && d->level_count != image->desc.mip_levels);
+}
+
+/* The view format that is the array's own. NVIDIA's driver takes no view without one (measured: NONE is refused, whatever
+ * the rest). NONE: there is none, or not one that is known to read the same. */
+static CUresourceViewFormat view_format(const culv_image *image)
+{
+    static const CUarray_format formats[] = {CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_SIGNED_INT8,
+                                             CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
+                                             CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32,
+                                             CU_AD_FORMAT_HALF,           CU_AD_FORMAT_FLOAT};
+    static const CUresourceViewFormat views[][3] = {
+        {CU_RES_VIEW_FORMAT_UINT_1X8, CU_RES_VIEW_FORMAT_UINT_2X8, CU_RES_VIEW_FORMAT_UINT_4X8},
+        {CU_RES_VIEW_FORMAT_SINT_1X8, CU_RES_VIEW_FORMAT_SINT_2X8, CU_RES_VIEW_FORMAT_SINT_4X8},
+        {CU_RES_VIEW_FORMAT_UINT_1X16, CU_RES_VIEW_FORMAT_UINT_2X16, CU_RES_VIEW_FORMAT_UINT_4X16},
+        {CU_RES_VIEW_FORMAT_SINT_1X16, CU_RES_VIEW_FORMAT_SINT_2X16, CU_RES_VIEW_FORMAT_SINT_4X16},
+        {CU_RES_VIEW_FORMAT_UINT_1X32, CU_RES_VIEW_FORMAT_UINT_2X32, CU_RES_VIEW_FORMAT_UINT_4X32},
+        {CU_RES_VIEW_FORMAT_SINT_1X32, CU_RES_VIEW_FORMAT_SINT_2X32, CU_RES_VIEW_FORMAT_SINT_4X32},
+        {CU_RES_VIEW_FORMAT_FLOAT_1X16, CU_RES_VIEW_FORMAT_FLOAT_2X16, CU_RES_VIEW_FORMAT_FLOAT_4X16},
+        {CU_RES_VIEW_FORMAT_FLOAT_1X32, CU_RES_VIEW_FORMAT_FLOAT_2X32, CU_RES_VIEW_FORMAT_FLOAT_4X32}};
+    CUDA_ARRAY3D_DESCRIPTOR array = culvi_image_describe(image, 0);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (array.Format == formats[i]) return views[i][array.NumChannels / 2]; /* 1, 2 or 4 channels */
+    return CU_RES_VIEW_FORMAT_NONE;
+}
+
 static culv_result check_ranges(const culv_image *image, const culvi_format *row, culv_texture_desc *d)
 {
     const culvi_voice *voice = &image->memory->device->voice;
@@ -62,6 +92,17 @@ static culv_result check_ranges(const culv_image *image, const culvi_format *row
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
             "CUDA has no views of block-compressed arrays (cuda.h, cuTexObjectCreate): read all levels "
             "and layers, or one level with all its layers");
+    if (needs_view(image, d) && image->desc.type == CULV_IMAGE_1D && layers > 1)
+        return refuse(
+            image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
+            "a view of part of a 1D array was seen to read another layer (measured on an H200): read all "
+            "levels and layers, or one level with all its layers");
+    if (needs_view(image, d) && view_format(image) == CU_RES_VIEW_FORMAT_NONE)
+        return refuse(
+            image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
+            "CUDA views part of an array in a CUresourceViewFormat alone, and has none of its normalized "
+            "array formats: map the image as CULV_TEXELS_STORED, or read all levels and layers, or one level "
+            "with all its layers");
     return CULV_OK;
 }
 
@@ -124,11 +165,15 @@ static CUDA_TEXTURE_DESC texture_desc(const culv_image *image, const culvi_forma
     t.maxAnisotropy = d->max_anisotropy;
     t.mipmapLevelBias = d->mip_bias;
     t.minMipmapLevelClamp = d->clamp_lod ? d->min_lod : 0;
-    t.maxMipmapLevelClamp = d->clamp_lod ? d->max_lod : (float)(d->level_count - 1);
+    /* The array may have more levels than the image (mapped_levels() in image.c). */
+    t.maxMipmapLevelClamp = (float)(d->level_count - 1);
+    if (d->clamp_lod && d->max_lod < t.maxMipmapLevelClamp) t.maxMipmapLevelClamp = d->max_lod;
+    if (t.minMipmapLevelClamp > t.maxMipmapLevelClamp) t.minMipmapLevelClamp = t.maxMipmapLevelClamp;
     memcpy(t.borderColor, d->border_color, sizeof t.borderColor);
     if (!reads_floats(image, row, d->read)) t.flags |= CU_TRSF_READ_AS_INTEGER;
     if (!d->unnormalized_coordinates) t.flags |= CU_TRSF_NORMALIZED_COORDINATES;
-    if (row->kind == CULV_TEXEL_KIND_SRGB && d->read == CULV_READ_AS_GRAPHICS) t.flags |= CU_TRSF_SRGB;
+    bool srgb = row->kind == CULV_TEXEL_KIND_SRGB || row->srgb_format != 0;
+    if (srgb && d->read == CULV_READ_AS_GRAPHICS) t.flags |= CU_TRSF_SRGB;
     if (image->desc.type == CULV_IMAGE_CUBE && !d->no_seamless_cube) t.flags |= CU_TRSF_SEAMLESS_CUBEMAP;
     return t;
 }
@@ -139,27 +184,29 @@ static culv_result choose(culv_image *image, const culv_texture_desc *d, CUDA_RE
                           CUDA_RESOURCE_VIEW_DESC *view, bool *viewed)
 {
     const culv_image_desc *whole = &image->desc;
-    CUDA_ARRAY3D_DESCRIPTOR array = culvi_image_describe(image);
+    CUDA_ARRAY3D_DESCRIPTOR array = culvi_image_describe(image, d->plane);
     bool one_level = d->level_count == 1;
-    bool all_layers = d->layer_count == whole->array_layers;
     memset(resource, 0, sizeof *resource);
     memset(view, 0, sizeof *view);
-    *viewed = !all_layers || (!one_level && d->level_count != whole->mip_levels);
+    *viewed = needs_view(image, d);
+    view->format = view_format(image);
+    /* The resource's extent, whatever levels and layers are chosen of it: any other is refused (measured). */
     view->width = array.Width;
     view->height = array.Height;
-    view->depth = array.Depth; /* of layered arrays and cubes too: that of the resource */
+    view->depth = array.Depth;
     if (array.Flags & CUDA_ARRAY3D_LAYERED) {
         view->firstLayer = d->base_layer;
         view->lastLayer = d->base_layer + d->layer_count - 1;
     }
-    if (!one_level) {
+    /* Of a level's own array a view may take the layers for those of an image of one level (measured, of 1D arrays). */
+    if (!one_level || (*viewed && whole->mip_levels > 1)) {
         resource->resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-        resource->res.mipmap.hMipmappedArray = image->array;
+        resource->res.mipmap.hMipmappedArray = image->arrays[0];
         view->firstMipmapLevel = d->base_level;
         view->lastMipmapLevel = d->base_level + d->level_count - 1;
         return CULV_OK;
     }
-    uint32_t slot = image->row->planes > 1 ? whole->mip_levels + d->plane : d->base_level;
+    uint32_t slot = culvi_image_slot(image, d->base_level, d->plane);
     resource->resType = CU_RESOURCE_TYPE_ARRAY;
     view->width = culvi_level_size(whole->width, d->base_level);
     if (array.Height != 0) view->height = culvi_level_size(whole->height, d->base_level);

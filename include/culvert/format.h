@@ -69,8 +69,10 @@ typedef struct culv_format_info {
     uint32_t vk_format;               /**< VkFormat, the same number. */
     uint32_t dxgi_format;             /**< The DXGI_FORMAT of the same meaning and order. */
     uint32_t gl_internal_format;      /**< OpenGL's sized internal format of the same meaning, a GLenum. */
-    uint32_t cuda_array_format;       /**< STORED: CUarray_format of CUDA_ARRAY3D_DESCRIPTOR; 0 of a hole. */
-    uint32_t channels;                /**< STORED: NumChannels of CUDA_ARRAY3D_DESCRIPTOR. */
+    uint32_t cuda_array_format;       /**< STORED: CUarray_format of CUDA_ARRAY3D_DESCRIPTOR; 0 of a hole. Of
+                                         several planes the one of the same layout, or 0: what is mapped are the
+                                         planes, each as culv_format_plane()'s format. */
+    uint32_t channels;                /**< STORED: NumChannels that goes with it. */
     uint32_t normalized_array_format; /**< NORMALIZED: CUarray_format; 0 where there is no such form. */
     uint32_t normalized_channels;     /**< NORMALIZED: NumChannels. */
     uint32_t bytes_per_block;         /**< Bytes of a block of block_width x block_height texels, most often
@@ -86,9 +88,12 @@ typedef struct culv_format_info {
                                          "" where there are no surfaces. */
     uint32_t surfaces;                /**< 1: kernels read and write the STORED form through surfaces. 0 of
                                          blocks, 4:2:2 pairs and several planes, which have their own. */
-    uint32_t cuda_version;            /**< STORED: 0 when every driver has cuda_array_format, else the CUDA
-                                         version that brought it: 11050 is 11.5. */
+    uint32_t cuda_version;            /**< STORED: 0 when every driver maps it, else the CUDA version that
+                                         brought cuda_array_format: 11050 is 11.5. */
     uint32_t normalized_cuda_version; /**< The same of normalized_array_format. */
+    uint32_t dedicated;               /**< 1: such an image is mapped in a dedicated allocation alone
+                                         (VkMemoryDedicatedAllocateInfo); in other memory CUDA would read other
+                                         bytes without an error (measured on an H200). */
 } culv_format_info;
 
 /** An empty culv_format_info with its struct_size set.
@@ -118,7 +123,8 @@ CULV_API culv_result culv_format_plane(culv_format format, uint32_t plane, culv_
 
 /** The formats whose texels CUDA maps as this CUarray_format with so many channels, in the STORED or the
  *  NORMALIZED form, best first: those whose channels come as red, green, blue, alpha before others, then
- *  those with as many channels as the array, then by culv_texel_kind, then by number. *count says how many
+ *  those with as many channels as the array, then by culv_texel_kind, then by number. CUDA's sRGB arrays of
+ *  blocks (BC1_UNORM_SRGB ...) lead to the sRGB formats, though these are mapped without. *count says how many
  *  elements `out` has and is set to how many there are; out may be NULL to ask for that alone. None at all is
  *  no error.
  *  Errors: INVALID (NULL_ARGUMENT).  Ownership: copies, yours.  Threads: any.  Since: 0.1 */

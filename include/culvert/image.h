@@ -6,7 +6,8 @@
  * VK_QUEUE_FAMILY_EXTERNAL: vulkan_barrier.h.
  *
  * All kinds of image are mapped: 1D, 2D, 3D, cubes, arrays of them, with their mip levels, in every format that
- * culvert/format.h maps. Textures: culvert/texture.h.
+ * culvert/format.h maps. An image of several planes (NV12 ...) is an array a plane: culv_image_plane_array(). Textures:
+ * culvert/texture.h.
  * SPDX-License-Identifier: MIT */
 #ifndef CULV_IMAGE_H_
 #define CULV_IMAGE_H_
@@ -44,13 +45,16 @@ typedef struct culv_image_desc {
                                  0: 1, of cubes 6. */
     uint32_t mip_levels;   /**< All that the image was created with. 0: 1. */
     uint32_t attachment;   /**< Nonzero when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
-    uint32_t depth_texture; /**< Nonzero for CUDA_ARRAY3D_DEPTH_TEXTURE (depth formats). */
     uint32_t gather; /**< Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
-    uint32_t video;  /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE. */
+    uint32_t video;  /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not of several planes. */
     uint32_t
         no_surfaces;   /**< Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats
                                  of blocks and of several planes never have any, but their planes do. */
     const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
+    uint64_t
+        plane_offsets[3]; /**< Formats of several planes: where each was bound, bytes into the allocation:
+                                    the memoryOffset of the VkBindImageMemoryInfo that had its
+                                    VkBindImagePlaneMemoryInfo. The image must be DISJOINT; `offset` stays 0. */
 } culv_image_desc;
 
 /** A default descriptor.
@@ -64,8 +68,11 @@ static inline culv_image_desc culv_image_desc_init(void)
 }
 
 /** Maps an image of the import. The image must have OPTIMAL tiling: a LINEAR one maps without an error and
- *  reads wrong (measured on an H200).
- *  Errors: INVALID (RANGE, EXTENT, USAGE, DEDICATED: a dedicated allocation's image lies at offset 0 ...),
+ *  reads wrong (measured on an H200). One of several planes must be DISJOINT, with all of them in this import:
+ *  where the planes of another lie Vulkan does not tell.
+ *  Errors: INVALID (RANGE: planes over each other too; EXTENT, USAGE, DEDICATED: a dedicated allocation's image
+ *  lies at offset 0, and is not DISJOINT; D16_UNORM and S8_UINT (culv_format_info::dedicated) are mapped in such
+ *  allocations alone ...),
  *  UNSUPPORTED (FORMAT: no CUDA array is like it, or this driver's are not; HANDLE_TYPE: no array is on a
  *  dma-buf), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_image_unmap(); it keeps the
  *  import alive.  Threads: any.  Since: 0.1.  Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
@@ -85,14 +92,18 @@ CULV_API void culv_image_unmap(culv_image **image);
  *  object.  Since: 0.1 */
 CULV_API void culv_image_unmap_after(culv_image **image, CUstream last_use);
 
-/** The mipmapped array, valid until the image is given up; NULL for NULL. Never destroy it.
+/** The mipmapped array, valid until the image is given up; NULL for NULL, and where there is none: of several planes,
+ *  which have none in common (the last error says so), and of 4:2:2 pairs, and of images without arrays, that are not
+ *  shared (culvert/fallback.h). Of an image of several layers and levels it may have more levels than the image, whose
+ *  layers NVIDIA's driver spaces for a whole chain. Never destroy it.
  *  Errors: none.  Ownership: Culvert's.  Threads: any.  Since: 0.1 */
 CULV_API CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
 /** The CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D, cuMemcpy3D: dstZ is the
  *  layer). Asked of the driver once, then kept.
- *  Errors: INVALID (LEVEL), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the image is
- *  given up; never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMipmappedArrayGetLevel. */
+ *  Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: of several planes, which have an array each,
+ *  culv_image_plane_array(), or of a format that no CUDA array has: culvert/fallback.h), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the image is given up;
+ *  never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_API culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out);
 
 /** The surface object of a mip level with all its layers, which kernels read and write: surf2Dwrite(),
@@ -102,10 +113,10 @@ CULV_API culv_result culv_image_array(culv_image *image, uint32_t level, CUarray
  *  Threads: any.  Since: 0.1.  Source: cuda.h, cuSurfObjectCreate. */
 CULV_API culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out);
 
-/** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 chroma at half the size). Of
- *  other images plane 0 is culv_image_array() of level 0.
+/** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 chroma at half the size), in the
+ *  format that culv_format_plane() names. Of other images plane 0 is culv_image_array() of level 0.
  *  Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the
- *  image is given up; never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuArrayGetPlane. */
+ *  image is given up; never destroy it.  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_image_plane_array(culv_image *image, uint32_t plane, CUarray *out);
 
 /** The surface object of one plane: see culv_image_plane_array(). Made at the first call, then kept.

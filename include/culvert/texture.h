@@ -34,7 +34,8 @@ typedef enum culv_texture_read {
                                     come in the order in which they are stored: B first of B8G8R8A8. Formats packed
                                     into one integer return that integer; padded ones (R10X6) and scaled ones, which
                                     CUDA cannot scale, the integers of their channels. */
-    CULV_READ_STORED = 1, /**< The integers that are stored. Floats and blocks as above. */
+    CULV_READ_STORED = 1, /**< The integers that are stored. Floats as above; blocks too, but sRGB ones as the
+                                    coded values, not made linear. */
     CULV_READ_FORCE32 = 0x7fffffff
 } culv_texture_read;
 
@@ -55,10 +56,11 @@ typedef struct culv_texture_desc {
         unnormalized_coordinates; /**< Nonzero: coordinates in texels rather than in [0, 1]. One level, CLAMP. */
     uint32_t no_seamless_cube; /**< Nonzero: a cube's faces are filtered each for itself. Vulkan's are not. */
     uint32_t base_level;       /**< The first level. */
-    uint32_t level_count;      /**< 0: all from there on. */
-    uint32_t base_layer;       /**< The first layer, of images that have layers; 0 of cubes. */
-    uint32_t layer_count;      /**< 0: all from there on. Of cubes and of blocks, all. */
-    uint32_t plane;            /**< Of images of several planes. */
+    uint32_t level_count; /**< 0: all from there on. Of NORMALIZED images (culv_image_desc::texels) and of
+                                    blocks one, or all. */
+    uint32_t base_layer;  /**< The first layer, of images that have layers; 0 of cubes. */
+    uint32_t layer_count; /**< 0: all from there on. Of cubes, of blocks and of NORMALIZED images all. */
+    uint32_t plane;       /**< Of images of several planes. */
 } culv_texture_desc;
 
 /** A default descriptor: nearest texel of the nearest level, clamped, all levels and layers.
@@ -75,7 +77,8 @@ static inline culv_texture_desc culv_texture_desc_init(void)
  *  made: a second call with equal settings returns the same object without asking the driver. Each other setting
  *  makes one more object that lives as long as the image: do not animate settings.
  *  Errors: INVALID (LEVEL: a range of levels or layers that the image has not, a plane; VALUE: settings that
- *  contradict each other or the format), UNSUPPORTED (LEVEL: a range that CUDA cannot view), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership:
+ *  contradict each other or the format), UNSUPPORTED (LEVEL: a range that CUDA cannot view: of blocks, of cubes, of
+ *  NORMALIZED images), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership:
  *  Culvert's, valid until the image is given up; never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h,
  *  cuTexObjectCreate. */
 CULV_API culv_result culv_image_texture(culv_image *image, const culv_texture_desc *desc, CUtexObject *out);

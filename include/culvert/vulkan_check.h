@@ -50,11 +50,15 @@ typedef struct culv_vk_sharing {
                                          resource and CUDA imports it. */
     culv_handle_type handle_type; /**< The one that was asked for, or the default. */
     uint32_t dedicated_required;  /**< The memory must be a dedicated allocation
-                                         (VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT, or
-                                         requiresDedicatedAllocation where that is known). */
+                                         (VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT,
+                                         culv_format_info::dedicated, or requiresDedicatedAllocation where
+                                         that is known). */
     uint32_t dedicated_preferred; /**< prefersDedicatedAllocation; 0 where that is not known. */
     uint32_t requirements_known;  /**< The next two are set: Vulkan 1.3, or VK_KHR_maintenance4 enabled. */
-    VkMemoryRequirements requirements; /**< Bytes, alignment and memory types, before the resource exists. */
+    VkMemoryRequirements
+        requirements; /**< Bytes, alignment and memory types, before the resource exists. Of a
+                                            DISJOINT image: of a block of all its planes, one after another. */
+    VkMemoryRequirements plane_requirements[3]; /**< DISJOINT images: the same of each plane; else 0. */
     uint32_t memory_type_index; /**< A type that has memory_properties; UINT32_MAX when not known yet. */
     VkExtent3D max_extent;      /**< Images: texels of level 0, of such images. */
     uint32_t max_mip_levels;    /**< Images: levels of this extent. */
@@ -62,7 +66,8 @@ typedef struct culv_vk_sharing {
     VkSampleCountFlags sample_counts; /**< Images: VK_SAMPLE_COUNT_1_BIT, whatever Vulkan alone has. */
     VkDeviceSize max_resource_size;   /**< Images: bytes. */
     culv_image_desc image; /**< ACCESS_ARRAY: how culv_vk_image_map() maps it, with every default made
-                                         explicit, at offset 0 and without a label. */
+                                         explicit, at offset 0 and without a label. DISJOINT images: plane_offsets are
+                                         those in a block of all planes, where requirements_known. */
 } culv_vk_sharing;
 
 /** An empty culv_vk_sharing with its struct_size set.
@@ -80,7 +85,7 @@ static inline culv_vk_sharing culv_vk_sharing_init(void)
  *  refusal is an error whose last error names the field and what to do; culv_vk_buffer_create() refuses the same
  *  with the same words. A VkExternalMemoryBufferCreateInfo in the chain may be there or not. The driver's answers
  *  are kept: asking again takes a fraction of a microsecond.
- *  Errors: INVALID (VALUE, SIZE, USAGE: flags too, MEMORY_TYPE; NOT_EXPORTABLE, HANDLE_TYPE: what the chain
+ *  Errors: INVALID (VALUE, SIZE, USAGE: flags too, MEMORY_TYPE, DEDICATED; NOT_EXPORTABLE, HANDLE_TYPE: what the chain
  *  says; DEVICE_MISMATCH: attached as another GPU), UNSUPPORTED (NOT_EXPORTABLE, HANDLE_TYPE, EXTENSION_MISSING),
  *  OUT_OF_MEMORY (DEVICE_MEMORY: no heap is that big).
  *  Ownership: a copy, yours.  Threads: any.  Since: 0.1.  Source: Vulkan,
@@ -89,12 +94,13 @@ CULV_API culv_result culv_vk_check_buffer(culv_vk *vk, const VkBufferCreateInfo 
                                           const culv_vk_check_desc *desc, culv_vk_sharing *out);
 
 /** The same of an image that vkCreateImage would make; culv_vk_image_create() and culv_vk_image_map() ask the same.
- *  What CUDA cannot map (multisampled, protected, sparse, disjoint images, formats without a CUDA array ...) is
- *  refused with the reason. LINEAR images are CULV_VK_ACCESS_PITCHED, in any format of culvert/format_list.h that
+ *  What CUDA cannot map (multisampled, protected, sparse images, formats without a CUDA array ...) is refused with
+ *  the reason; images of several planes that are not DISJOINT are, as UNSUPPORTED (USAGE). LINEAR images are CULV_VK_ACCESS_PITCHED, in any format of culvert/format_list.h that
  *  Vulkan has so, but depth and stencil in one.
  *  Errors: INVALID (VALUE, TILING, USAGE: flags, samples and initialLayout too, EXTENT: levels and layers too,
- *  MEMORY_TYPE; NOT_EXPORTABLE, HANDLE_TYPE: what the chain says; DEVICE_MISMATCH), UNSUPPORTED (FORMAT,
- *  NOT_EXPORTABLE, EXTENT: more than CUDA's arrays have, HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC,
+ *  MEMORY_TYPE, NULL_ARGUMENT, DEDICATED; NOT_EXPORTABLE, HANDLE_TYPE: what the chain says; DEVICE_MISMATCH),
+ *  UNSUPPORTED (FORMAT, NOT_EXPORTABLE, EXTENT: more than CUDA's arrays have, USAGE: 3D images that depth is drawn
+ *  into, HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC,
  *  OUT_OF_MEMORY.  Ownership: a copy, yours.  Threads: any.  Since: 0.1.  Source: Vulkan,
  *  vkGetPhysicalDeviceImageFormatProperties2, VkExternalImageFormatProperties,
  *  vkGetDeviceImageMemoryRequirements; cuda.h, cuMipmappedArrayCreate. */

@@ -146,7 +146,8 @@ CULV_API VkDeviceSize culv_vk_host_import_alignment(const culv_vk *vk);
 
 /** Gives the attachment up and sets *vk to NULL; NULL, or a pointer to NULL, is a no-op. Imports live on.
  *  Only what was made through it (culv_vk_buffer_create() and its like) still makes Vulkan calls, when it is
- *  destroyed.
+ *  destroyed. Once nothing of that is left either, no deferred release makes any: on the HOST path
+ *  (culvert/fallback.h) the last call, this one or a destroy, waits for what the ..._after() calls have deferred.
  *  Errors: none.  Ownership: *vk is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1 */
 CULV_API void culv_vk_detach(culv_vk **vk);

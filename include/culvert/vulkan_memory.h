@@ -22,7 +22,8 @@ typedef struct culv_vk_memory_desc {
     VkBuffer buffer; /**< Optional: a buffer bound to this memory. Its requirements are then held against
                           allocation_size, buffer_offset and dedicated. (The driver checks none of them.) */
     VkDeviceSize buffer_offset; /**< Where it is bound, bytes. */
-    VkImage image;              /**< Optional: an image bound to this memory, checked in the same way. */
+    VkImage image;              /**< Optional: an image bound to this memory, checked in the same way. Not a
+                                     DISJOINT one, whose planes culv_vk_image_map() checks. */
     VkDeviceSize image_offset;  /**< Where it is bound, bytes. */
     const char *label;          /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_memory_desc;
@@ -47,6 +48,7 @@ typedef struct culv_vk_image_desc {
     culv_texels texels;                   /**< As culv_image_desc::texels. */
     VkBool32 no_surfaces;                 /**< As culv_image_desc::no_surfaces. */
     const char *label;                    /**< Copied (up to 63 bytes). Default: the import's. */
+    VkDeviceSize plane_offsets[3];        /**< DISJOINT images: as culv_image_desc::plane_offsets, bytes. */
 } culv_vk_image_desc;
 
 /** A default descriptor.
@@ -94,7 +96,8 @@ static inline culv_vk_buffer_create_desc culv_vk_buffer_create_desc_init(void)
 typedef struct culv_vk_image_create_desc {
     size_t struct_size;                   /**< Set by culv_vk_image_create_desc_init(). */
     const VkImageCreateInfo *create_info; /**< Required; read during the call. OPTIMAL, one sample, a format
-                                               that culvert/format.h maps. Culvert puts
+                                               that culvert/format.h maps; of several planes with
+                                               VK_IMAGE_CREATE_DISJOINT_BIT. Culvert puts
                                                VkExternalMemoryImageCreateInfo before its pNext chain, which
                                                must not have one. */
     VkMemoryPropertyFlags memory_properties; /**< What the memory type must have. 0: DEVICE_LOCAL. */
@@ -132,6 +135,7 @@ CULV_API culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_des
  *  given up: its handle may then be another's. On Windows keep one reference for as long as the VkDeviceMemory
  *  lives: acquired anew after all was given up it would be exported anew, and Vulkan hands one NT handle of it
  *  out (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663).
+ *  Images of formats that culv_format_info::dedicated names (D16_UNORM, S8_UINT) are not mapped in a block.
  *  Errors: as culv_vk_memory_import(); INVALID (SIZE, DEDICATED: not as it was acquired before).  Ownership:
  *  the VkDeviceMemory stays yours; each *out is a reference, yours, for culv_memory_destroy().  Threads: any.
  *  Since: 0.1 */
@@ -139,7 +143,8 @@ CULV_API culv_result culv_vk_memory_acquire(culv_vk *vk, const culv_vk_memory_de
 
 /** Maps an image of the caller's, bound to imported memory, as a CUDA mipmapped array. Format, extent and
  *  levels are those of the VkImageCreateInfo, never of a view; tiling, samples, flags, dedication and whether
- *  the device exports such images are checked first, since CUDA's driver checks none of it.
+ *  the device exports such images are checked first, since CUDA's driver checks none of it. An image of several
+ *  planes must be DISJOINT, with every plane in this memory.
  *  A VkImageCreateInfo that is another image's is refused (EXTENT) where Vulkan can tell: by the memory that
  *  such an image needs.
  *  Errors: INVALID (TILING, USAGE, EXTENT, RANGE, DEDICATED, NOT_EXPORTABLE, DEVICE_MISMATCH ...), UNSUPPORTED
@@ -210,7 +215,8 @@ CULV_API void culv_vk_buffer_destroy(culv_vk_buffer **buffer);
 
 /** As culv_vk_buffer_destroy(), but never waits for CUDA: its mapping is released as
  *  culv_buffer_unmap_after() tells, and keeps the pages until then, your own of host_pointer too. Vulkan's use must be
- *  over now. On the HOST path (culvert/fallback.h) in Vulkan's own mapped memory it waits for the stream all the same.
+ *  over now. On the HOST path (culvert/fallback.h) the copies' memory may be Vulkan's: it goes with the mapping, at the
+ *  latest in culv_vk_detach(). After that the last object of the attachment waits in here.
  *  Errors: none.  Ownership: *buffer is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1 */
 CULV_API void culv_vk_buffer_destroy_after(culv_vk_buffer **buffer, CUstream last_use);
@@ -261,7 +267,8 @@ CULV_API void culv_vk_image_destroy_after(culv_vk_image **image, CUstream last_u
  *  Errors: none.  Ownership: Culvert's.  Threads: any.  Since: 0.1 */
 CULV_API VkImage culv_vk_image_handle(const culv_vk_image *image);
 
-/** The VkDeviceMemory behind the image, bound at offset 0; VK_NULL_HANDLE for NULL. *size, which may be NULL,
+/** The VkDeviceMemory behind the image, bound at offset 0, of a DISJOINT one each plane at its plane_offsets
+ *  (culv_image_get_desc() of culv_vk_image_cuda()); VK_NULL_HANDLE for NULL. *size, which may be NULL,
  *  is set to its allocationSize in bytes.
  *  Errors: none.  Ownership: Culvert's: never free it.  Threads: any.  Since: 0.1 */
 CULV_API VkDeviceMemory culv_vk_image_memory(const culv_vk_image *image, VkDeviceSize *size);

@@ -79,7 +79,8 @@ CULV_API culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semapho
 CULV_API void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore);
 
 /** As culv_vk_semaphore_destroy(), but never waits for CUDA: see culv_semaphore_destroy_after(). Vulkan's use
- *  must be over now. On the HOST path (culvert/fallback.h) it waits for the host functions that are on their way.
+ *  must be over now. On the HOST path (culvert/fallback.h) the VkSemaphore goes once no host function is on its way, at
+ *  the latest in culv_vk_detach(). After that the last object of the attachment waits in here.
  *  Errors: none.  Ownership: *semaphore is Culvert's again.  Threads: any, ordered with other calls on this
  *  object.  Since: 0.1 */
 CULV_API void culv_vk_semaphore_destroy_after(culv_vk_semaphore **semaphore, CUstream last_use);

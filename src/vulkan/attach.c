@@ -176,11 +176,15 @@ void culvi_vk_unref(culv_vk *vk)
 {
     culv_device *device = vk->device;
     if (atomic_fetch_sub_explicit(&vk->refs, 1, memory_order_acq_rel) != 1) return;
+    /* What Culvert made with it makes its last Vulkan calls. */
+    culvi_drain_for(device, vk);
     culv_vk_detach(&vk->peer_vk);
+    culv_device *peer = NULL;
     culvi_mutex_lock(&device->lock);
-    if (vk->peer != NULL) culvi_peer_release(device, vk->peer);
+    if (vk->peer != NULL) peer = culvi_peer_release(device, vk->peer);
     device->counts.attachments--;
     culvi_mutex_unlock(&device->lock);
+    culv_device_close(&peer);
     culvi_mutex_destroy(&vk->known.lock);
     culvi_free(vk);
     culvi_device_unref(device);

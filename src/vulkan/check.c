@@ -231,6 +231,7 @@ static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r, 
         s->dedicated_preferred = needs->prefers_dedicated;
         s->requirements_known = 1;
         s->requirements = needs->memory;
+        memcpy(s->plane_requirements, needs->plane, sizeof s->plane_requirements);
         if (!r->ask.host) s->memory_type_index = type; /* which types they can have depends on the pages */
     }
     s->max_extent = r->verdict.most.maxExtent;
@@ -239,6 +240,8 @@ static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r, 
     s->sample_counts = r->verdict.most.sampleCounts;
     s->max_resource_size = r->verdict.most.maxResourceSize;
     if (s->access == CULV_VK_ACCESS_ARRAY) s->image = r->verdict.image;
+    if (s->access == CULV_VK_ACCESS_ARRAY && needs != NULL)
+        memcpy(s->image.plane_offsets, needs->offsets, sizeof s->image.plane_offsets);
     culvi_struct_write(out, s, sizeof *s);
     return CULV_OK;
 }

@@ -32,7 +32,8 @@ typedef struct culvi_vk_ask {
 
 typedef struct culvi_vk_verdict {
     culv_vk_access access;
-    bool dedicated_only; /* VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT */
+    bool
+        dedicated_only; /* VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT, or CUDA finds the format so alone */
     culv_handle_type handle_type;
     VkExternalMemoryHandleTypeFlagBits vk_handle_type; /* the same in Vulkan's terms */
     const culvi_format *format;                        /* images */
@@ -45,15 +46,27 @@ culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask, const Vk
 culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
                                  culvi_vk_verdict *out);
 
-/* What Vulkan says of a resource's memory. */
+/* What Vulkan says of a resource's memory. Of a DISJOINT image each plane has its own; `memory` is then a block of all,
+ * one after another. */
 typedef struct culvi_vk_needs {
     VkMemoryRequirements memory;
     bool requires_dedicated;
     bool prefers_dedicated;
+    uint32_t planes; /* 0: it is not DISJOINT */
+    VkMemoryRequirements plane[CULVI_PLANES];
+    VkDeviceSize offsets[CULVI_PLANES]; /* in that block */
 } culvi_vk_needs;
 
 void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out);
-void culvi_vk_image_needs(const culv_vk *vk, VkImage image, culvi_vk_needs *out);
+static inline VkImageAspectFlagBits culvi_vk_plane_aspect(uint32_t plane)
+{
+    return (VkImageAspectFlagBits)((uint32_t)VK_IMAGE_ASPECT_PLANE_0_BIT << plane);
+}
+/* How many planes of such an image are bound each by itself; 0: none, it is not DISJOINT. */
+uint32_t culvi_vk_disjoint_planes(const VkImageCreateInfo *info);
+void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes, culvi_vk_needs *out);
+/* Puts the planes of a DISJOINT image one after another: `memory` and `offsets`. */
+void culvi_vk_needs_add_up(culvi_vk_needs *needs);
 /* Holds a bound resource ("buffer" or "image") against what the caller says of its memory (R17). */
 culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const char *what,
                                    const culvi_vk_needs *needs, VkDeviceSize offset,

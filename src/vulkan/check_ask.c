@@ -115,6 +115,15 @@ void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
     *out = a.external;
 }
 
+static bool has_disjoint(const culv_vk *vk, const VkImageCreateInfo *info)
+{
+    VkFormatProperties properties = {0};
+    vk->instance.vkGetPhysicalDeviceFormatProperties(vk->physical_device, info->format, &properties);
+    return ((info->tiling == VK_IMAGE_TILING_LINEAR ? properties.linearTilingFeatures
+                                                    : properties.optimalTilingFeatures) &
+            VK_FORMAT_FEATURE_DISJOINT_BIT) != 0;
+}
+
 /* type 0: not shared at all. */
 static VkResult ask_image(const culv_vk *vk, const VkImageCreateInfo *info, VkImageUsageFlags usage,
                           VkExternalMemoryHandleTypeFlagBits type, culvi_vk_answer *a)
@@ -130,6 +139,9 @@ static VkResult ask_image(const culv_vk *vk, const VkImageCreateInfo *info, VkIm
                                               .flags = info->flags};
     VkExternalImageFormatProperties shared = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
     VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
+    /* VUID-VkImageCreateInfo-imageCreateFormatFeatures-02260, which is no part of what is asked below. */
+    if ((info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) && !has_disjoint(vk, info))
+        return VK_ERROR_FORMAT_NOT_SUPPORTED;
     if (type != 0) {
         query.pNext = &external;
         answer.pNext = &shared;
@@ -139,6 +151,20 @@ static VkResult ask_image(const culv_vk *vk, const VkImageCreateInfo *info, VkIm
     a->external = shared.externalMemoryProperties;
     a->most = answer.imageFormatProperties;
     return r;
+}
+
+/* What the specification lists as answers about images that there are not. */
+static bool no_such_image(VkResult r)
+{
+    switch ((int)r) {
+    case VK_ERROR_FORMAT_NOT_SUPPORTED:
+    case VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR:
+    case VK_ERROR_VIDEO_PICTURE_LAYOUT_NOT_SUPPORTED_KHR:
+    case VK_ERROR_VIDEO_PROFILE_OPERATION_NOT_SUPPORTED_KHR:
+    case VK_ERROR_VIDEO_PROFILE_FORMAT_NOT_SUPPORTED_KHR:
+    case VK_ERROR_VIDEO_PROFILE_CODEC_NOT_SUPPORTED_KHR: return true;
+    default: return false;
+    }
 }
 
 /* Mesa answers success with no feature where the handle type is not supported. */
@@ -155,13 +181,13 @@ static VkResult explain(const culv_vk *vk, const VkImageCreateInfo *info,
     culvi_vk_answer other = {.result = VK_SUCCESS};
     VkResult r = ask_image(vk, info, info->usage, 0, &other);
     a->exists = r == VK_SUCCESS;
-    for (uint32_t i = 0; i < 31 && (r == VK_SUCCESS || r == VK_ERROR_FORMAT_NOT_SUPPORTED); i++) {
+    for (uint32_t i = 0; i < 31 && (r == VK_SUCCESS || no_such_image(r)); i++) {
         VkImageUsageFlags rest = info->usage & ~(UINT32_C(1) << i);
         if (rest == info->usage || rest == 0) continue;
         r = ask_image(vk, info, rest, type, &other);
         if (exported(r, &other)) a->culprits |= UINT32_C(1) << i;
     }
-    return r == VK_ERROR_FORMAT_NOT_SUPPORTED ? VK_SUCCESS : r;
+    return no_such_image(r) ? VK_SUCCESS : r;
 }
 
 culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
@@ -172,7 +198,7 @@ culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label, const VkI
     bool keep = question_image(info, type, &q);
     if (keep && culvi_vk_recall(vk, &q, out)) return CULV_OK;
     VkResult r = a.result = ask_image(vk, info, info->usage, type, &a);
-    if (r == VK_ERROR_FORMAT_NOT_SUPPORTED || (r == VK_SUCCESS && type != 0 && !exported(r, &a))) {
+    if (no_such_image(r) || (r == VK_SUCCESS && type != 0 && !exported(r, &a))) {
         a.external.externalMemoryFeatures = 0;
         r = explain(vk, info, type, &a);
     }
@@ -190,8 +216,9 @@ static bool told(const VkMemoryRequirements2 *requirements, const VkMemoryDedica
 {
     if (requirements->memoryRequirements.size == 0 || requirements->memoryRequirements.memoryTypeBits == 0)
         return false;
-    *out = (culvi_vk_needs){requirements->memoryRequirements, dedicated->requiresDedicatedAllocation,
-                            dedicated->prefersDedicatedAllocation};
+    *out = (culvi_vk_needs){.memory = requirements->memoryRequirements,
+                            .requires_dedicated = dedicated->requiresDedicatedAllocation,
+                            .prefers_dedicated = dedicated->prefersDedicatedAllocation};
     return true;
 }
 
@@ -228,9 +255,44 @@ bool culvi_vk_ask_buffer_needs(culv_vk *vk, const VkBufferCreateInfo *info,
     return true;
 }
 
+/* Of one plane, or of all (VK_IMAGE_ASPECT_NONE). */
+static bool ask_needs(const culv_vk *vk, const VkImageCreateInfo *info,
+                      VkExternalMemoryHandleTypeFlagBits type, VkImageAspectFlagBits plane,
+                      culvi_vk_needs *out)
+{
+    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 answer = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
+    VkExternalMemoryImageCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+                                                .pNext = info->pNext,
+                                                .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
+    VkImageCreateInfo planned = *info;
+    VkDeviceImageMemoryRequirements query = {.sType = VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS,
+                                             .pCreateInfo = &planned,
+                                             .planeAspect = plane};
+    if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
+    vk->table.vkGetDeviceImageMemoryRequirements(vk->vk_device, &query, &answer);
+    return told(&answer, &dedicated, out);
+}
+
+static bool ask_planes(const culv_vk *vk, const VkImageCreateInfo *info,
+                       VkExternalMemoryHandleTypeFlagBits type, uint32_t planes, culvi_vk_needs *out)
+{
+    culvi_vk_needs all = {.planes = planes}, one;
+    for (uint32_t i = 0; i < planes; i++) {
+        if (!ask_needs(vk, info, type, culvi_vk_plane_aspect(i), &one)) return false;
+        all.plane[i] = one.memory;
+        all.requires_dedicated = all.requires_dedicated || one.requires_dedicated;
+        all.prefers_dedicated = all.prefers_dedicated || one.prefers_dedicated;
+    }
+    culvi_vk_needs_add_up(&all);
+    *out = all;
+    return true;
+}
+
 bool culvi_vk_ask_image_needs(culv_vk *vk, const VkImageCreateInfo *info,
                               VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out)
 {
+    uint32_t planes = culvi_vk_disjoint_planes(info);
     culvi_vk_question q = {.kind = CULVI_VK_IMAGE_NEEDS,
                            .width = info->extent.width,
                            .height = info->extent.height,
@@ -243,19 +305,9 @@ bool culvi_vk_ask_image_needs(culv_vk *vk, const VkImageCreateInfo *info,
     keep = question_families(info->sharingMode, info->queueFamilyIndexCount, info->pQueueFamilyIndices, &q) &&
            keep;
     if (!keep || !culvi_vk_recall(vk, &q, &a)) {
-        VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-        VkMemoryRequirements2 answer = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
-                                        .pNext = &dedicated};
-        VkExternalMemoryImageCreateInfo external = {.sType =
-                                                        VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                                    .pNext = info->pNext,
-                                                    .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
-        VkImageCreateInfo planned = *info;
-        VkDeviceImageMemoryRequirements query = {.sType = VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS,
-                                                 .pCreateInfo = &planned};
-        if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
-        vk->table.vkGetDeviceImageMemoryRequirements(vk->vk_device, &query, &answer);
-        if (!told(&answer, &dedicated, &a.needs)) return false;
+        bool known = planes > 0 ? ask_planes(vk, info, type, planes, &a.needs)
+                                : ask_needs(vk, info, type, VK_IMAGE_ASPECT_NONE, &a.needs);
+        if (!known) return false;
         if (keep) culvi_vk_remember(vk, &q, &a);
     }
     *out = a.needs;

@@ -4,6 +4,37 @@
 #include <inttypes.h>
 #include <string.h>
 
+/* Structs that would have the driver refuse the buffer, or bind it otherwise than Culvert does. */
+static culv_result check_chain(const culv_vk *vk, const char *label, const VkBufferCreateInfo *info)
+{
+    for (const VkBaseInStructure *s = info->pNext; s != NULL; s = s->pNext) {
+        const void *item = s;
+        const VkDedicatedAllocationBufferCreateInfoNV *dedicated = item;
+        const VkBufferOpaqueCaptureAddressCreateInfo *address = item;
+        const VkBufferDeviceAddressCreateInfoEXT *address_ext = item;
+        if (s->sType == VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV &&
+            dedicated->dedicatedAllocation != VK_FALSE)
+            return culvi_fail(
+                &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+                "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer "
+                "to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with "
+                "VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
+        if ((s->sType == VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO &&
+             address->opaqueCaptureAddress != 0) ||
+            (s->sType == VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT &&
+             address_ext->deviceAddress != 0) ||
+            s->sType == VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT)
+            return culvi_fail(
+                &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                "the pNext chain has what a replay captured (sType %d), which goes with "
+                "DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone "
+                "(VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, -pNext-08100), "
+                "and addresses of shared memory are not replayed; leave it out",
+                (int)s->sType);
+    }
+    return CULV_OK;
+}
+
 static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCreateInfo *info)
 {
     const culvi_voice *voice = &vk->device->voice;
@@ -25,6 +56,7 @@ static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCr
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "VkBufferCreateInfo::usage is 0; say what Vulkan does with the buffer, TRANSFER_SRC for one");
     culv_result result = culvi_vk_check_buffer_flags(vk, label, info);
+    if (result == CULV_OK) result = check_chain(vk, label, info);
     if (result != CULV_OK) return result;
     return culvi_vk_check_families(vk, label, "Buffer", info->sharingMode, info->queueFamilyIndexCount,
                                    info->pQueueFamilyIndices);

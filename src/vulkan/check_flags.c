@@ -46,8 +46,6 @@ static const flag image_refused[] = {
     {VK_IMAGE_CREATE_SPARSE_ALIASED_BIT, "SPARSE_ALIASED", SPARSE},
     {VK_IMAGE_CREATE_PROTECTED_BIT, "PROTECTED",
      "protected memory is for Vulkan alone; create it unprotected"},
-    {VK_IMAGE_CREATE_DISJOINT_BIT, "DISJOINT",
-     "each plane would have memory of its own, and CUDA maps one allocation; create it without"},
     {VK_IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT, "SPLIT_INSTANCE_BIND_REGIONS",
      "it would be split over the GPUs of a device group, and CUDA would see one of them; create it without"},
     {VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT, "2D_ARRAY_COMPATIBLE",
@@ -71,12 +69,14 @@ static const flag image_refused[] = {
 };
 
 /* MUTABLE_FORMAT, BLOCK_TEXEL_VIEW_COMPATIBLE and EXTENDED_USAGE are about views: CUDA maps the image as it was
- * created. ALIAS promises the same layout to all who alias it. CUBE_COMPATIBLE is CUDA_ARRAY3D_CUBEMAP. */
+ * created. ALIAS promises the same layout to all who alias it. CUBE_COMPATIBLE is CUDA_ARRAY3D_CUBEMAP. DISJOINT goes
+ * with the format (check_image.c). */
 static const uint32_t buffer_known = BUFFER_VIDEO_PROFILE_INDEPENDENT;
 static const uint32_t image_known =
     VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT | VK_IMAGE_CREATE_ALIAS_BIT |
     VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
-    VK_IMAGE_CREATE_SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_BIT_EXT | IMAGE_VIDEO_PROFILE_INDEPENDENT;
+    VK_IMAGE_CREATE_DISJOINT_BIT | VK_IMAGE_CREATE_SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_BIT_EXT |
+    IMAGE_VIDEO_PROFILE_INDEPENDENT;
 
 static const flag usages_refused[] = {
     {VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT, "TRANSIENT_ATTACHMENT",

@@ -36,6 +36,24 @@ static culv_result check_tiling(const culv_vk *vk, const culvi_vk_ask *ask, cons
         (int)info->tiling);
 }
 
+/* VK_IMAGE_USAGE_VIDEO_DECODE_... and VIDEO_ENCODE_..., and VK_IMAGE_CREATE_VIDEO_PROFILE_INDEPENDENT_BIT_KHR; older
+ * headers lack some. */
+enum { VIDEO_USAGES = 0xfc00, VIDEO_PROFILE_INDEPENDENT = 0x100000 };
+
+/* Without the profiles Vulkan is neither asked nor told what is to be decoded or encoded. */
+static culv_result check_video(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
+{
+    const VkVideoProfileListInfoKHR *list =
+        culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_VIDEO_PROFILE_LIST_INFO_KHR);
+    bool named = list != NULL && list->profileCount != 0 && list->pProfiles != NULL;
+    if (!(info->usage & VIDEO_USAGES) || (info->flags & VIDEO_PROFILE_INDEPENDENT) || named) return CULV_OK;
+    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                      "VkImageCreateInfo::usage is %#" PRIx32
+                      ", which has video, but the pNext chain has no VkVideoProfileListInfoKHR that names a "
+                      "profile; add it (VUID-VkImageCreateInfo-usage-04815, -04816), or create it without",
+                      info->usage);
+}
+
 static culv_result check_kind(culv_vk *vk, const char *label, const VkImageCreateInfo *info)
 {
     const culvi_voice *voice = &vk->device->voice;
@@ -48,6 +66,7 @@ static culv_result check_kind(culv_vk *vk, const char *label, const VkImageCreat
             "of VK_SAMPLE_COUNT_1_BIT and share that",
             (int)info->samples);
     result = culvi_vk_check_image_usage(vk, label, info);
+    if (result == CULV_OK) result = check_video(vk, label, info);
     if (result != CULV_OK) return result;
     if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -90,17 +109,53 @@ static culv_result check_shape(const culv_vk *vk, const char *label, const VkIma
                       (int)info->imageType, e->width, e->height, e->depth, info->arrayLayers, rule);
 }
 
+/* VUID-VkImageCreateInfo-pNext-02262. NVIDIA's driver refuses such an image (measured). */
+#define DRM_MODIFIERS                                                                                        \
+    "it goes with VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT alone, of which CUDA is not told; leave it out"
+
+/* Structs that no shared image can have: Vulkan's question about formats has no place for them, so that the driver, if
+ * any, would refuse them where the image is made. */
+static const struct {
+    VkStructureType type;
+    const char *name;
+    culv_reason reason;
+    const char *why; /* and what to do */
+} structs_refused[] = {
+    {VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR, "VkImageSwapchainCreateInfoKHR", CULV_REASON_USAGE,
+     "the presentation engine owns the memory of such an image. Copy to or from an image of your own"},
+    {VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_LIST_CREATE_INFO_EXT,
+     "VkImageDrmFormatModifierListCreateInfoEXT", CULV_REASON_TILING, DRM_MODIFIERS},
+    {VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_EXPLICIT_CREATE_INFO_EXT,
+     "VkImageDrmFormatModifierExplicitCreateInfoEXT", CULV_REASON_TILING, DRM_MODIFIERS},
+    {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO_NV, "VkExternalMemoryImageCreateInfoNV",
+     CULV_REASON_USAGE,
+     "it may not stand beside VkExternalMemoryImageCreateInfo (VUID-VkImageCreateInfo-pNext-00988), which "
+     "has replaced it; leave it out"},
+    {VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT,
+     "VkOpaqueCaptureDescriptorDataCreateInfoEXT", CULV_REASON_USAGE,
+     "it goes with DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone (VUID-VkImageCreateInfo-pNext-08105), and "
+     "addresses of shared memory are not replayed; leave it out"},
+};
+
+static culv_result check_struct(const culv_vk *vk, const char *label, const VkBaseInStructure *s)
+{
+    for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
+        if (structs_refused[i].type == s->sType)
+            return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, structs_refused[i].reason,
+                              "the pNext chain has a %s: %s", structs_refused[i].name,
+                              structs_refused[i].why);
+    return CULV_OK;
+}
+
 static culv_result check_chain(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
 {
     for (const VkBaseInStructure *s = info->pNext; s != NULL; s = s->pNext) {
         const void *item = s;
         const VkImageFormatListCreateInfo *list = item;
         const VkImageCompressionControlEXT *compression = item;
-        if (s->sType == VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR)
-            return refuse(
-                vk, label, CULV_REASON_USAGE,
-                "the pNext chain has a VkImageSwapchainCreateInfoKHR; the presentation engine owns the "
-                "memory of such an image. Copy to or from an image of your own");
+        const VkDedicatedAllocationImageCreateInfoNV *dedicated = item;
+        culv_result result = check_struct(vk, label, s);
+        if (result != CULV_OK) return result;
         if (s->sType == VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT &&
             (compression->flags &
              (VK_IMAGE_COMPRESSION_FIXED_RATE_DEFAULT_EXT | VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT)))
@@ -112,6 +167,13 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkIma
             list->pViewFormats == NULL)
             return refuse(vk, label, CULV_REASON_NULL_ARGUMENT,
                           "VkImageFormatListCreateInfo::pViewFormats is NULL, and viewFormatCount is not 0");
+        if (s->sType == VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_IMAGE_CREATE_INFO_NV &&
+            dedicated->dedicatedAllocation != VK_FALSE)
+            return refuse(
+                vk, label, CULV_REASON_DEDICATED,
+                "VkDedicatedAllocationImageCreateInfoNV::dedicatedAllocation is set, which binds the image "
+                "to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with "
+                "VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
     }
     return CULV_OK;
 }
@@ -140,29 +202,86 @@ static culv_result check_format(culv_vk *vk, const culvi_vk_ask *ask, const VkIm
     return culvi_format_supported(vk->device, row, ask->texels, ask->label);
 }
 
-/* Some Vulkans have such images with layers; what CUDA maps of them no text says. */
-static culv_result check_planes(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                const culvi_vk_verdict *verdict)
+/* Formats that require a sampler Y'CbCr conversion are for images of one level, 2D (VUID-VkImageCreateInfo-format-06410,
+ * -06412), which not all drivers' answers tell. Some Vulkans have them with layers; what CUDA maps of those no text
+ * says. */
+static culv_result check_ycbcr(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                               const culvi_vk_verdict *verdict)
 {
     const culvi_format *row = verdict->format;
     const char *rule = NULL;
-    if (verdict->access != CULV_VK_ACCESS_ARRAY ||
-        (row->planes == 1 && row->kind != CULV_TEXEL_KIND_SUBSAMPLED))
+    if (row->planes == 1 && row->kind != CULV_TEXEL_KIND_SUBSAMPLED &&
+        info->format != VK_FORMAT_R10X6G10X6B10X6A10X6_UNORM_4PACK16 &&
+        info->format != VK_FORMAT_R12X4G12X4B12X4A12X4_UNORM_4PACK16)
         return CULV_OK;
     if (info->imageType != VK_IMAGE_TYPE_2D)
         rule = "imageType 2D; take VK_IMAGE_TYPE_2D";
-    else if (info->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT)
-        rule = "no CUBE_COMPATIBLE in flags; create it without";
-    else if (info->arrayLayers != 1)
-        rule = "arrayLayers 1; take an image for each layer";
     else if (info->mipLevels != 1)
         rule = "mipLevels 1; take an image for each level";
+    else if (verdict->access == CULV_VK_ACCESS_ARRAY && (info->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT))
+        rule = "no CUBE_COMPATIBLE in flags; create it without";
+    else if (verdict->access == CULV_VK_ACCESS_ARRAY && info->arrayLayers != 1)
+        rule = "arrayLayers 1; take an image for each layer";
     if (rule == NULL) return CULV_OK;
     return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo has format %s, imageType %d, flags %#" PRIx32
                       ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32
-                      "; images of several planes and of 4:2:2 pairs are shared with %s",
+                      "; images of Y'CbCr formats are shared with %s",
                       row->name, (int)info->imageType, info->flags, info->arrayLayers, info->mipLevels, rule);
+}
+
+/* Where the planes of an OPTIMAL image lie Vulkan tells where they are bound by themselves: CUDA maps each as an array of
+ * its own. CUDA's arrays of several planes look elsewhere for the second one than NVIDIA's driver has it (measured: each
+ * plane is aligned to 65,536 bytes). */
+static culv_result check_disjoint(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                  const culvi_vk_verdict *verdict)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    bool several = verdict->format->planes > 1;
+    bool disjoint = (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) != 0;
+    if (disjoint && !several)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "VkImageCreateInfo::flags is %#" PRIx32
+            ", which has DISJOINT: it is for formats of several planes (%s has one); create it without",
+            info->flags, verdict->format->name);
+    if (disjoint && verdict->access != CULV_VK_ACCESS_ARRAY)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "VkImageCreateInfo::flags is %#" PRIx32
+            ", which has DISJOINT: of a LINEAR image Vulkan tells where each plane lies; create it "
+            "without",
+            info->flags);
+    if (disjoint || !several || verdict->access != CULV_VK_ACCESS_ARRAY) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                      "VkImageCreateInfo::flags is %#" PRIx32
+                      " without DISJOINT: where the planes of such an image (%s) lie Vulkan does not tell, "
+                      "and CUDA's own arrays of "
+                      "several planes read the second one wrong (measured). Create it with "
+                      "VK_IMAGE_CREATE_DISJOINT_BIT, bind each "
+                      "plane with VkBindImagePlaneMemoryInfo and tell plane_offsets, or take an image a "
+                      "plane in the formats that "
+                      "culv_format_plane() names",
+                      info->flags, verdict->format->name);
+}
+
+/* NVIDIA's driver lays a 3D image that depth or stencil is drawn into out slice by slice, and CUDA's 3D arrays are not so:
+ * small ones do not map (measured: D32_SFLOAT, 2 x 7 x 9, has 4608 bytes, nine tiles of 512), and where the bytes suffice
+ * nothing would tell. */
+static culv_result check_slices(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                const culvi_vk_verdict *verdict)
+{
+    const VkImageStencilUsageCreateInfo *stencil =
+        culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
+    VkImageUsageFlags usage = info->usage | (stencil != NULL ? stencil->stencilUsage : 0);
+    if (verdict->access != CULV_VK_ACCESS_ARRAY || info->imageType != VK_IMAGE_TYPE_3D ||
+        !(usage & VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT))
+        return CULV_OK;
+    return culvi_fail(
+        &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        "VkImageCreateInfo::imageType is 3D, with DEPTH_STENCIL_ATTACHMENT in usage: the slices "
+        "of such an image lie otherwise than CUDA's (measured); create it without, or take a 2D "
+        "image with layers");
 }
 
 /* VUID-VkImageCreateInfo-format-04712 and -04713, which no answer of Vulkan's tells: chroma at half the size has whole
@@ -184,8 +303,6 @@ culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const Vk
 culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const culvi_vk_ask *ask,
                                         const culvi_format *row)
 {
-    /* VK_IMAGE_USAGE_VIDEO_DECODE_... and VIDEO_ENCODE_...; older headers lack the latter. */
-    const VkImageUsageFlags video = 0xfc00;
     culv_image_desc d = culv_image_desc_init();
     d.format = (culv_format)info->format;
     d.texels = ask->texels;
@@ -199,8 +316,7 @@ culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const cul
     d.array_layers = info->arrayLayers;
     d.mip_levels = info->mipLevels;
     d.attachment = (info->usage & VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT) != 0;
-    d.video = (info->usage & video) != 0 &&
-              (row->kind == CULV_TEXEL_KIND_PLANES || row->kind == CULV_TEXEL_KIND_SUBSAMPLED);
+    d.video = (info->usage & VIDEO_USAGES) != 0 && row->kind == CULV_TEXEL_KIND_SUBSAMPLED;
     d.no_surfaces = ask->no_surfaces || (row->planes == 1 && !row->surfaces);
     return d;
 }
@@ -274,7 +390,14 @@ static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkI
     VkExternalMemoryFeatureFlags features = a.external.externalMemoryFeatures;
     if (!(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
         return not_exported(vk, ask->label, info, out, &a);
-    out->dedicated_only = (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
+    out->dedicated_only = (features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0 ||
+                          (out->access == CULV_VK_ACCESS_ARRAY && out->format->dedicated);
+    if (out->dedicated_only && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
+        return culvi_fail(
+            &vk->device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+            "'%s' exports %s images of dedicated allocations alone, and no DISJOINT one is in such "
+            "(VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image a plane",
+            vk->name, out->format->name);
     result = culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external);
     if (result != CULV_OK) return result;
     uint32_t levels = culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
@@ -303,8 +426,10 @@ culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkI
     if (result == CULV_OK) result = check_shape(vk, label, info);
     if (result == CULV_OK) result = check_chain(vk, label, info);
     if (result == CULV_OK) result = check_format(vk, ask, info, out);
-    if (result == CULV_OK) result = check_planes(vk, label, info, out);
+    if (result == CULV_OK) result = check_ycbcr(vk, label, info, out);
+    if (result == CULV_OK) result = check_slices(vk, label, info, out);
     if (result == CULV_OK) result = culvi_vk_check_chroma(vk, label, info, out->format);
+    if (result == CULV_OK) result = check_disjoint(vk, label, info, out);
     if (result != CULV_OK) return result;
     const VkExternalMemoryImageCreateInfo *external =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);

@@ -129,16 +129,28 @@ static void lower_all(VkImageFormatProperties *most, const culvi_vk_extent *to)
     lower(&most->maxArrayLayers, to->layers);
 }
 
+/* "up to 32768 x 32768 texels and 2048 layers": of a kind only the sides that it has. */
+static void describe_most(array_kind kind, const VkImageFormatProperties *most, culvi_text *text)
+{
+    const VkExtent3D *e = &most->maxExtent;
+    culvi_text_add(text, "up to %" PRIu32, e->width);
+    if (kind != ARRAY_1D && kind != ARRAY_1D_LAYERED) culvi_text_add(text, " x %" PRIu32, e->height);
+    if (kind == ARRAY_3D) culvi_text_add(text, " x %" PRIu32, e->depth);
+    culvi_text_add(text, " texels");
+    if (kinds[kind].texture[3] != 0) culvi_text_add(text, " and %" PRIu32 " layers", most->maxArrayLayers);
+}
+
 static culv_result too_big(const culv_vk *vk, const char *label, const culv_image_desc *d, array_kind kind,
                            bool surfaces, const VkImageFormatProperties *most)
 {
+    char buffer[96] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    describe_most(kind, most, &text);
     return culvi_fail(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT,
                       "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                      " and arrayLayers %" PRIu32 "; CUDA on '%s' maps %s images of up to %" PRIu32
-                      " x %" PRIu32 " x %" PRIu32 " texels and %" PRIu32 " layers%s",
+                      " and arrayLayers %" PRIu32 "; CUDA on '%s' maps %s images of %s%s",
                       d->width, d->height, d->depth, d->array_layers, vk->device->caps.name, kinds[kind].name,
-                      most->maxExtent.width, most->maxExtent.height, most->maxExtent.depth,
-                      most->maxArrayLayers, surfaces ? " with surfaces; no_surfaces goes without them" : "");
+                      buffer, surfaces ? " with surfaces; no_surfaces goes without them" : "");
 }
 
 culv_result culvi_vk_check_limits(culv_vk *vk, const char *label, const culv_image_desc *d, bool surfaces,

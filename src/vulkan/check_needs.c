@@ -3,6 +3,7 @@
 #include "vk.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out)
 {
@@ -12,20 +13,57 @@ void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *o
     VkBufferMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
                                             .buffer = buffer};
     vk->table.vkGetBufferMemoryRequirements2(vk->vk_device, &info, &requirements);
-    *out = (culvi_vk_needs){requirements.memoryRequirements, dedicated.requiresDedicatedAllocation,
-                            dedicated.prefersDedicatedAllocation};
+    *out = (culvi_vk_needs){.memory = requirements.memoryRequirements,
+                            .requires_dedicated = dedicated.requiresDedicatedAllocation,
+                            .prefers_dedicated = dedicated.prefersDedicatedAllocation};
 }
 
-void culvi_vk_image_needs(const culv_vk *vk, VkImage image, culvi_vk_needs *out)
+uint32_t culvi_vk_disjoint_planes(const VkImageCreateInfo *info)
 {
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
-                                          .pNext = &dedicated};
-    VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-                                           .image = image};
-    vk->table.vkGetImageMemoryRequirements2(vk->vk_device, &info, &requirements);
-    *out = (culvi_vk_needs){requirements.memoryRequirements, dedicated.requiresDedicatedAllocation,
-                            dedicated.prefersDedicatedAllocation};
+    const culvi_format *row = culvi_format_find((uint32_t)info->format);
+    return row != NULL && row->planes > 1 && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) ? row->planes : 0;
+}
+
+/* What does not fit 64 bits needs all of them, which no heap has. */
+static VkDeviceSize add(VkDeviceSize a, VkDeviceSize b)
+{
+    return b <= UINT64_MAX - a ? a + b : UINT64_MAX;
+}
+
+void culvi_vk_needs_add_up(culvi_vk_needs *needs)
+{
+    VkMemoryRequirements all = {.alignment = 1, .memoryTypeBits = UINT32_MAX};
+    for (uint32_t i = 0; i < needs->planes; i++) {
+        const VkMemoryRequirements *plane = &needs->plane[i];
+        VkDeviceSize unit = plane->alignment != 0 ? plane->alignment : 1;
+        needs->offsets[i] = add(all.size, (unit - all.size % unit) % unit);
+        all.size = add(needs->offsets[i], plane->size);
+        all.memoryTypeBits &= plane->memoryTypeBits;
+        if (unit > all.alignment) all.alignment = unit; /* powers of two */
+    }
+    needs->memory = all;
+}
+
+void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes, culvi_vk_needs *out)
+{
+    memset(out, 0, sizeof *out);
+    out->planes = disjoint_planes;
+    for (uint32_t i = 0; i < disjoint_planes || i == 0; i++) {
+        VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+        VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                              .pNext = &dedicated};
+        VkImagePlaneMemoryRequirementsInfo plane = {
+            .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO,
+            .planeAspect = culvi_vk_plane_aspect(i)};
+        VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+                                               .pNext = disjoint_planes > 0 ? &plane : NULL,
+                                               .image = image};
+        vk->table.vkGetImageMemoryRequirements2(vk->vk_device, &info, &requirements);
+        *(disjoint_planes > 0 ? &out->plane[i] : &out->memory) = requirements.memoryRequirements;
+        out->requires_dedicated = out->requires_dedicated || dedicated.requiresDedicatedAllocation;
+        out->prefers_dedicated = out->prefers_dedicated || dedicated.prefersDedicatedAllocation;
+    }
+    if (disjoint_planes > 0) culvi_vk_needs_add_up(out);
 }
 
 culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const char *what,

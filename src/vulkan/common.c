@@ -46,6 +46,11 @@ const char *culvi_vk_result_name(VkResult code)
         ROW(VK_ERROR_EXTENSION_NOT_PRESENT)
         ROW(VK_ERROR_FEATURE_NOT_PRESENT)
         ROW(VK_ERROR_TOO_MANY_OBJECTS)
+        ROW(VK_ERROR_FORMAT_NOT_SUPPORTED)
+        ROW(VK_ERROR_FRAGMENTATION)
+        ROW(VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)
+        ROW(VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR)
+        ROW(VK_ERROR_VALIDATION_FAILED_EXT)
         ROW(VK_ERROR_INVALID_EXTERNAL_HANDLE)
         ROW(VK_ERROR_UNKNOWN)
 #undef ROW
@@ -68,6 +73,8 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
     if (code == VK_ERROR_OUT_OF_HOST_MEMORY || code == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
         result = CULV_ERROR_OUT_OF_MEMORY;
         reason = code == VK_ERROR_OUT_OF_HOST_MEMORY ? CULV_REASON_HOST_MEMORY : CULV_REASON_DEVICE_MEMORY;
+    } else if (code == VK_ERROR_FORMAT_NOT_SUPPORTED || code == VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR) {
+        result = CULV_ERROR_UNSUPPORTED; /* what only the call itself told */
     } else if (code == VK_ERROR_DEVICE_LOST) {
         result = CULV_ERROR_ASYNC;
         reason = CULV_REASON_DEVICE_LOST;

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "fallback.h"
 
+#include <string.h>
+
 static culv_result null_argument(const culv_vk *vk, const char *call, const void *desc)
 {
     return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
@@ -121,7 +123,6 @@ static void destroy_buffer(culv_vk_buffer **buffer, bool has_last_use, CUstream 
     culv_vk_buffer *mine = *buffer;
     *buffer = NULL;
     culv_vk *vk = mine->vk;
-    if (culvi_staging_is_vulkans(mine->cuda->staging)) culvi_vk_wait(vk, &has_last_use, last_use);
     culvi_vk_stage_destroy(vk, &mine->stage);
     culvi_buffer_give_up(mine->cuda, has_last_use, last_use);
     unmake(vk, &mine->resource, &mine->import);
@@ -175,6 +176,7 @@ culv_result culvi_vk_image_share(culv_vk_image *i, const culv_vk_image_create_de
     if (result != CULV_OK) return result;
     culv_image_desc map = verdict.image;
     map.label = d->label;
+    memcpy(map.plane_offsets, i->resource.plane_offsets, sizeof map.plane_offsets);
     result = culv_image_map(i->import, &map, &i->cuda);
     if (result != CULV_OK) {
         unmake(i->vk, &i->resource, &i->import);
@@ -212,7 +214,6 @@ static void destroy_image(culv_vk_image **image, bool has_last_use, CUstream las
     culv_vk_image *mine = *image;
     *image = NULL;
     culv_vk *vk = mine->vk;
-    if (culvi_staging_is_vulkans(mine->cuda->staging)) culvi_vk_wait(vk, &has_last_use, last_use);
     culvi_vk_stage_destroy(vk, &mine->stage);
     culvi_image_give_up(mine->cuda, has_last_use, last_use);
     unmake(vk, &mine->resource, &mine->import);

@@ -31,11 +31,13 @@ culv_result culvi_vk_check_shares(const culv_vk *vk, const char *label, bool sem
         extension);
 }
 
-/* Whether the last error says that a path is impossible here; a call that is wrong stays wrong on every path. */
-static bool impossible(const culv_vk *vk, culv_result result)
+/* Whether the last error says that a path is impossible here; a call that is wrong stays wrong on every path. What a
+ * driver refuses of another GPU need not concern this one. */
+static bool impossible(const culv_vk *vk, culv_path path, culv_result result)
 {
     culv_reason reason = culvi_thread_state()->error.reason;
     return result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_NO_DEVICE ||
+           (result == CULV_ERROR_DRIVER && path == CULV_PATH_PEER) ||
            (result == CULV_ERROR_INVALID && reason == CULV_REASON_DEVICE_MISMATCH && vk->foreign);
 }
 
@@ -47,12 +49,12 @@ culv_result culvi_vk_try_paths(const culv_vk *vk, const char *label, uint32_t fa
     culv_path path = CULV_PATH_SHARED;
     culvi_attempt_begin();
     culv_result result = paths->shared(object, desc);
-    if (result != CULV_OK && (fallback & CULV_FALLBACK_PEER) && impossible(vk, result)) {
+    if (result != CULV_OK && (fallback & CULV_FALLBACK_PEER) && impossible(vk, path, result)) {
         path = CULV_PATH_PEER;
         snprintf(why[0], sizeof why[0], "%s", culv_last_error_message());
         result = paths->peer(object, desc);
     }
-    if (result != CULV_OK && (fallback & CULV_FALLBACK_HOST) && impossible(vk, result)) {
+    if (result != CULV_OK && (fallback & CULV_FALLBACK_HOST) && impossible(vk, path, result)) {
         snprintf(why[path == CULV_PATH_PEER], sizeof why[0], "%s", culv_last_error_message());
         path = CULV_PATH_HOST;
         result = paths->host(object, desc);
@@ -72,6 +74,7 @@ culv_result culvi_vk_peer(culv_vk *vk, const char *label, culv_vk **out)
     culv_result result = CULV_OK;
     culvi_mutex_lock(&device->lock);
     if (vk->peer == NULL) result = culvi_peer_acquire(device, &vk->uuid, label, &vk->peer);
+    if (result == CULV_OK) result = culvi_peer_verify(device, vk->peer, label);
     if (result == CULV_OK && vk->peer_vk == NULL) {
         /* As the caller did: an extension that lacks is a reason for the next path, not an error. */
         result = culv_vk_attach(vk->peer->device, &vk->how, &vk->peer_vk);
@@ -79,24 +82,4 @@ culv_result culvi_vk_peer(culv_vk *vk, const char *label, culv_vk **out)
     culvi_mutex_unlock(&device->lock);
     if (result == CULV_OK) *out = vk->peer_vk;
     return result;
-}
-
-void culvi_vk_wait(culv_vk *vk, bool *has_last_use, CUstream last_use)
-{
-    culv_device *device = vk->device;
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    culvi_scope scope;
-    if (!*has_last_use) return;
-    culvi_mutex_lock(&device->lock);
-    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    culvi_mutex_unlock(&device->lock);
-    /* Without the lock, which another thread may need before it submits what the stream waits for. A stream that is
-     * being captured has nothing to wait for, and asking it to would invalidate the capture (R8). */
-    if (entered) {
-        if (CULVI_CU(device, cuStreamIsCapturing, (last_use, &capture)) == CUDA_SUCCESS &&
-            capture == CU_STREAM_CAPTURE_STATUS_NONE)
-            (void)CULVI_CU(device, cuStreamSynchronize, (last_use));
-        culvi_leave(device, &scope);
-    }
-    *has_last_use = false;
 }

@@ -31,7 +31,5 @@ culv_result culvi_vk_semaphore_fall_back(culv_vk_semaphore *semaphore,
 culv_result culvi_vk_stage_create(culv_vk *vk, const char *label, culvi_staging *staging,
                                   culvi_vk_stage *out);
 void culvi_vk_stage_destroy(culv_vk *vk, const culvi_vk_stage *stage);
-/* Waits for what a stream has been given so far; there is no last use left then. */
-void culvi_vk_wait(culv_vk *vk, bool *has_last_use, CUstream last_use);
 
 #endif

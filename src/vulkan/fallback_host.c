@@ -81,7 +81,8 @@ static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *sta
     staging->vulkans = (culvi_mapping){.release = free_vulkans,
                                        .free_memory = (void (*)(void))vk->table.vkFreeMemory,
                                        .device = (void *)vk->vk_device,
-                                       .memory = (uint64_t)made->memory};
+                                       .memory = (uint64_t)made->memory,
+                                       .holder = vk};
     made->memory = VK_NULL_HANDLE; /* the staging's */
     return CULV_OK;
 }

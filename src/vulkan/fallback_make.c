@@ -2,6 +2,7 @@
 #include "fallback.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Buffers ---------------------------------------------------------------------------------------------------- */
 
@@ -22,6 +23,7 @@ static culv_result own_buffer(culv_vk_buffer *b, const culv_vk_buffer_create_des
     }
     b->cuda->owned = true;
     b->cuda->staging = staging;
+    b->cuda->retired.holder = staging->vulkans.holder;
     return CULV_OK;
 }
 
@@ -104,6 +106,7 @@ static culv_result own_image(culv_vk_image *i, const char *label, const culvi_fo
 {
     culv_image_desc d = *map;
     d.label = label;
+    memset(d.plane_offsets, 0, sizeof d.plane_offsets); /* of the other GPU's */
     i->import = culvi_memory_own(i->vk->device, size, label);
     if (i->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     culv_result result = arrays ? culv_image_map(i->import, &d, &i->cuda)
@@ -117,6 +120,7 @@ static culv_result own_image(culv_vk_image *i, const char *label, const culvi_fo
         return result;
     }
     i->cuda->owned = true;
+    i->cuda->retired.holder = staging->vulkans.holder;
     return CULV_OK;
 }
 
@@ -184,15 +188,22 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
     return culvi_vk_check_image_size(vk, label, info, &verdict);
 }
 
-/* Whether CUDA can have arrays of it; else its texels lie in linear memory. */
+/* Whether CUDA can have arrays of it; else its texels lie in linear memory, as they are stored. */
 static culv_result has_arrays(culv_vk *vk, const culv_vk_image_create_desc *d, const culvi_format *row,
                               bool *out)
 {
-    culvi_attempt_begin();
+    bool stored = d->texels == CULV_TEXELS_STORED;
+    if (!stored && !row->mapped)
+        return culvi_fail(
+            &vk->device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "no CUDA array has the format %s, and the linear memory that the HOST path has instead holds "
+            "texels as they are stored: leave culv_vk_image_create_desc.texels at CULV_TEXELS_STORED",
+            row->name);
+    if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
     culv_result result = culvi_format_supported(vk->device, row, d->texels, d->label);
-    (void)culvi_attempt_end(NULL, result);
+    if (stored) (void)culvi_attempt_end(NULL, result);
     *out = result == CULV_OK;
-    return result == CULV_ERROR_UNSUPPORTED ? CULV_OK : result;
+    return stored && result == CULV_ERROR_UNSUPPORTED ? CULV_OK : result;
 }
 
 static culv_result image_host(void *object, const void *desc)

@@ -58,6 +58,13 @@ static bool reached(void *context, uint64_t value)
     return culvi_vk_semaphore_reached(s->vk, s->semaphore, value);
 }
 
+static void release_by_host(void *context)
+{
+    culv_vk_semaphore *s = context;
+    s->vk->table.vkDestroySemaphore(s->vk->vk_device, s->semaphore, NULL);
+    culvi_free(s);
+}
+
 static culv_result semaphore_host(void *object, const void *desc)
 {
     culv_vk_semaphore *s = object;
@@ -70,7 +77,9 @@ static culv_result semaphore_host(void *object, const void *desc)
                                  .api = CULV_API_VULKAN,
                                  .signal = signal_by_host,
                                  .wait = wait_by_host,
-                                 .reached = reached};
+                                 .reached = reached,
+                                 .release = release_by_host,
+                                 .holder = vk};
     if (d->type != CULV_SEMAPHORE_TIMELINE)
         return culvi_fail(
             &vk->device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,

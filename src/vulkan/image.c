@@ -2,6 +2,7 @@
 #include "vk.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* Vulkan does not tell what an image was created with, but what memory create_info would need: images created alike need
  * the same (Vulkan specification, VkMemoryRequirements, with maintenance4). */
@@ -22,6 +23,53 @@ static culv_result check_same(culv_vk *vk, const culv_vk_image_desc *d, const cu
         "; pass the VkImageCreateInfo, with its pNext chain, that vkCreateImage was called with",
         told.memory.size, told.memory.alignment, told.memory.memoryTypeBits, has->size, has->alignment,
         has->memoryTypeBits);
+}
+
+/* Each plane of a DISJOINT image by itself, and none over another: CUDA's driver checks neither. */
+static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_needs *needs,
+                                const culv_memory *memory)
+{
+    static const char *const names[CULVI_PLANES] = {"first plane", "second plane", "third plane"};
+    const culvi_voice *voice = &vk->device->voice;
+    if (memory->dedicated)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            "the import is dedicated, but the image is DISJOINT, and no dedicated allocation is for "
+            "such (VUID-VkMemoryDedicatedAllocateInfo-image-01797)");
+    for (uint32_t i = 0; i < needs->planes; i++) {
+        culvi_vk_needs one = {.memory = needs->plane[i]};
+        culv_result result =
+            culvi_vk_check_binding(vk, d->label, names[i], &one, d->plane_offsets[i], memory->size, false);
+        if (result != CULV_OK) return result;
+        for (uint32_t k = 0; k < i; k++) {
+            VkDeviceSize a = d->plane_offsets[k], b = d->plane_offsets[i];
+            if (a >= b + needs->plane[i].size || b >= a + needs->plane[k].size) continue;
+            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                              "the %s of %" PRIu64 " bytes at plane_offsets[%" PRIu32 "], %" PRIu64
+                              ", and the %s of %" PRIu64 " bytes at plane_offsets[%" PRIu32 "], %" PRIu64
+                              ", lie over each other; pass the memoryOffset that each was bound at",
+                              names[k], needs->plane[k].size, k, a, names[i], needs->plane[i].size, i, b);
+        }
+    }
+    return CULV_OK;
+}
+
+static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_needs *needs,
+                               const culv_memory *memory)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    culv_result result = culvi_image_check_unused(voice, d->label, needs->planes, d->plane_offsets);
+    if (result != CULV_OK) return result;
+    if (needs->planes == 0)
+        return culvi_vk_check_binding(vk, d->label, "image", needs, d->offset, memory->size,
+                                      memory->dedicated);
+    if (d->offset != 0)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+            "culv_vk_image_desc.offset is %" PRIu64
+            ", but the image is DISJOINT: plane_offsets tell where each plane was bound; leave it 0",
+            d->offset);
+    return check_planes(vk, d, needs, memory);
 }
 
 /* What both ways ask. */
@@ -59,10 +107,11 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
                         .pitched = pitched};
     result = culvi_vk_check_image(vk, &ask, d->create_info, verdict);
     if (result != CULV_OK) return result;
-    culvi_vk_image_needs(vk, d->image, &needs);
-    needs.requires_dedicated = needs.requires_dedicated || verdict->dedicated_only;
-    result =
-        culvi_vk_check_binding(vk, d->label, "image", &needs, d->offset, memory->size, memory->dedicated);
+    culvi_vk_image_needs(vk, d->image, culvi_vk_disjoint_planes(d->create_info), &needs);
+    /* Where CUDA is why, culv_image_map() says so. */
+    bool cudas_rule = !pitched && verdict->format->dedicated;
+    needs.requires_dedicated = needs.requires_dedicated || (verdict->dedicated_only && !cudas_rule);
+    result = check_bound(vk, d, &needs, memory);
     return result == CULV_OK ? check_same(vk, d, verdict, &needs) : result;
 }
 
@@ -75,6 +124,7 @@ culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_im
     if (result != CULV_OK) return result;
     culv_image_desc map = verdict.image;
     map.offset = d.offset;
+    memcpy(map.plane_offsets, d.plane_offsets, sizeof map.plane_offsets);
     map.label = d.label;
     return culv_image_map(memory, &map, out);
 }

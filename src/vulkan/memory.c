@@ -32,7 +32,7 @@ static culv_result read_desc(culv_vk *vk, const culv_vk_memory_desc *desc, const
         if (result != CULV_OK) return result;
     }
     if (d->image != VK_NULL_HANDLE) {
-        culvi_vk_image_needs(vk, d->image, &needs);
+        culvi_vk_image_needs(vk, d->image, 0, &needs);
         result = culvi_vk_check_binding(vk, d->label, "image", &needs, d->image_offset, d->allocation_size,
                                         d->dedicated);
         if (result != CULV_OK) return result;

@@ -26,15 +26,18 @@ static culv_result create_image(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk
     VkExternalMemoryImageCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
                                                 .pNext = plan->image->pNext,
                                                 .handleTypes = plan->handle_types};
+    const culvi_format *format = culvi_format_find((uint32_t)plan->image->format);
     VkImageCreateInfo info = *plan->image;
     if (plan->handle_types != 0) info.pNext = &external;
     VkResult r = vk->table.vkCreateImage(vk->vk_device, &info, NULL, &made->image);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->device->voice, plan->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
-                             "an image of format %d and %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                             " texels could not be made",
-                             (int)info.format, info.extent.width, info.extent.height, info.extent.depth);
-    culvi_vk_image_needs(vk, made->image, needs);
+        return culvi_fail_vk(
+            &vk->device->voice, plan->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
+            "the %s image of imageType %d, %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels, %" PRIu32
+            " layers, %" PRIu32 " levels, flags %#" PRIx32 " and usage %#" PRIx32 " could not be made",
+            format != NULL ? format->name : "unlisted", (int)info.imageType, info.extent.width,
+            info.extent.height, info.extent.depth, info.arrayLayers, info.mipLevels, info.flags, info.usage);
+    culvi_vk_image_needs(vk, made->image, culvi_vk_disjoint_planes(&info), needs);
     return CULV_OK;
 }
 
@@ -58,7 +61,9 @@ static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_
                                  .allocationSize = needs->memory.size,
                                  .memoryTypeIndex = type};
     if (plan->handle_types != 0) info.pNext = &export_info;
-    made->dedicated = plan->dedicated || needs->requires_dedicated || needs->prefers_dedicated;
+    /* VUID-VkMemoryDedicatedAllocateInfo-image-01797: no DISJOINT image is. */
+    made->dedicated =
+        needs->planes == 0 && (plan->dedicated || needs->requires_dedicated || needs->prefers_dedicated);
     if (made->dedicated) {
         dedicated.pNext = info.pNext;
         info.pNext = &dedicated;
@@ -78,8 +83,32 @@ static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_
     return CULV_OK;
 }
 
-static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_resource *made)
+static VkResult bind_planes(culv_vk *vk, const culvi_vk_needs *needs, culvi_vk_resource *made)
 {
+    VkBindImagePlaneMemoryInfo planes[CULVI_PLANES];
+    VkBindImageMemoryInfo binds[CULVI_PLANES];
+    for (uint32_t i = 0; i < needs->planes; i++) {
+        planes[i] = (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
+                                                 .planeAspect = culvi_vk_plane_aspect(i)};
+        binds[i] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
+                                           .pNext = &planes[i],
+                                           .image = made->image,
+                                           .memory = made->memory,
+                                           .memoryOffset = needs->offsets[i]};
+        made->plane_offsets[i] = needs->offsets[i];
+    }
+    return vk->table.vkBindImageMemory2(vk->vk_device, needs->planes, binds);
+}
+
+static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_needs *needs, culvi_vk_resource *made)
+{
+    if (needs->planes > 0) {
+        VkResult all = bind_planes(vk, needs, made);
+        return all == VK_SUCCESS
+                   ? CULV_OK
+                   : culvi_fail_vk(&vk->device->voice, label, all, "vkBindImageMemory2",
+                                   CULV_REASON_DRIVER_REFUSED, "the memory could not be bound to the planes");
+    }
     bool is_image = made->image != VK_NULL_HANDLE;
     VkResult r = is_image ? vk->table.vkBindImageMemory(vk->vk_device, made->image, made->memory, 0)
                           : vk->table.vkBindBufferMemory(vk->vk_device, made->buffer, made->memory, 0);
@@ -90,7 +119,7 @@ static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_resource 
 
 culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *out)
 {
-    culvi_vk_resource made = {.buffer = VK_NULL_HANDLE};
+    culvi_vk_resource made = {.usage = plan->image != NULL ? plan->image->usage : plan->buffer->usage};
     culvi_vk_needs needs;
     culv_result result =
         plan->image != NULL ? create_image(vk, plan, &made, &needs) : create_buffer(vk, plan, &made, &needs);
@@ -100,7 +129,7 @@ culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, cul
         made.memory = VK_NULL_HANDLE;
         goto destroy_resource;
     }
-    result = bind(vk, plan->label, &made);
+    result = bind(vk, plan->label, &needs, &made);
     if (result != CULV_OK) goto destroy_resource;
     *out = made;
     return CULV_OK;

@@ -9,7 +9,9 @@ typedef struct culvi_vk_resource {
     VkImage image;
     VkDeviceMemory memory;
     VkDeviceSize size; /* bytes of the memory */
+    VkFlags usage;     /* it was made with */
     bool dedicated;
+    VkDeviceSize plane_offsets[CULVI_PLANES]; /* of a DISJOINT image: where each plane is bound */
 } culvi_vk_resource;
 
 /* Pinned memory of a fallback, on Vulkan's side. */

@@ -186,13 +186,18 @@ static void destroy(culv_vk_semaphore **semaphore, bool has_last_use, CUstream l
 {
     if (semaphore == NULL || *semaphore == NULL) return;
     culv_vk_semaphore *mine = *semaphore;
+    culv_semaphore *cuda = mine->cuda;
     culv_vk *vk = mine->vk;
+    /* Host functions that are on their way use it: all of it goes with CUDA's half. */
+    bool used = culv_semaphore_path(cuda) == CULV_PATH_HOST;
     *semaphore = NULL;
-    culvi_relay_quiesce(mine->cuda);
-    culvi_semaphore_give_up(mine->cuda, has_last_use, last_use);
-    vk->table.vkDestroySemaphore(vk->vk_device, mine->semaphore, NULL);
+    if (!has_last_use) culvi_relay_quiesce(cuda);
+    culvi_semaphore_give_up(cuda, has_last_use, last_use);
+    if (!used) {
+        vk->table.vkDestroySemaphore(vk->vk_device, mine->semaphore, NULL);
+        culvi_free(mine);
+    }
     culvi_vk_count_created(vk, false);
-    culvi_free(mine);
     culvi_vk_unref(vk);
 }
 
