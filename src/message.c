@@ -26,6 +26,7 @@ const char *culv_result_name(culv_result result)
     case CULV_OK: return "CULV_OK";
     case CULV_ERROR_INVALID: return "CULV_ERROR_INVALID";
     case CULV_ERROR_BUSY: return "CULV_ERROR_BUSY";
+    case CULV_ERROR_TIMEOUT: return "CULV_ERROR_TIMEOUT";
     case CULV_ERROR_UNSUPPORTED: return "CULV_ERROR_UNSUPPORTED";
     case CULV_ERROR_NO_DEVICE: return "CULV_ERROR_NO_DEVICE";
     case CULV_ERROR_OUT_OF_MEMORY: return "CULV_ERROR_OUT_OF_MEMORY";

@@ -12,17 +12,31 @@
 typedef struct culvi_mutex {
     void *srw; /* an SRWLOCK */
 } culvi_mutex;
+typedef struct culvi_condition {
+    void *variable; /* a CONDITION_VARIABLE */
+} culvi_condition;
 #else
 #    include <pthread.h>
 typedef struct culvi_mutex {
     pthread_mutex_t m;
 } culvi_mutex;
+typedef struct culvi_condition {
+    pthread_cond_t c;
+} culvi_condition;
 #endif
 
 bool culvi_mutex_init(culvi_mutex *mutex);
 void culvi_mutex_destroy(culvi_mutex *mutex);
 void culvi_mutex_lock(culvi_mutex *mutex);
 void culvi_mutex_unlock(culvi_mutex *mutex);
+bool culvi_condition_init(culvi_condition *condition);
+void culvi_condition_destroy(culvi_condition *condition);
+void culvi_condition_wake_all(culvi_condition *condition);
+/* With the mutex held, until it is woken (or for no cause) or culvi_now() is `until`; UINT64_MAX: without end. */
+void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until);
+/* Monotonic nanoseconds. */
+uint64_t culvi_now(void);
+void culvi_sleep_ms(unsigned ms);
 
 /* What each thread has of its own. */
 typedef struct culvi_thread {

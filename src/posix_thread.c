@@ -2,6 +2,7 @@
 #include "platform.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 bool culvi_mutex_init(culvi_mutex *mutex)
 {
@@ -21,6 +22,48 @@ void culvi_mutex_lock(culvi_mutex *mutex)
 void culvi_mutex_unlock(culvi_mutex *mutex)
 {
     pthread_mutex_unlock(&mutex->m);
+}
+
+bool culvi_condition_init(culvi_condition *condition)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0) return false;
+    bool made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(&condition->c, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return made;
+}
+
+void culvi_condition_destroy(culvi_condition *condition)
+{
+    pthread_cond_destroy(&condition->c);
+}
+
+void culvi_condition_wake_all(culvi_condition *condition)
+{
+    pthread_cond_broadcast(&condition->c);
+}
+
+void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until)
+{
+    struct timespec at = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+    if (until == UINT64_MAX)
+        pthread_cond_wait(&condition->c, &mutex->m);
+    else
+        pthread_cond_timedwait(&condition->c, &mutex->m, &at);
+}
+
+uint64_t culvi_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void culvi_sleep_ms(unsigned ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000},
+              NULL);
 }
 
 culvi_thread *culvi_thread_state(void)

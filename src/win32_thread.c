@@ -6,6 +6,7 @@
 #include <windows.h>
 
 _Static_assert(sizeof(SRWLOCK) == sizeof(void *), "an SRWLOCK is one pointer");
+_Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(void *), "a CONDITION_VARIABLE is one pointer");
 
 bool culvi_mutex_init(culvi_mutex *mutex)
 {
@@ -26,6 +27,48 @@ void culvi_mutex_lock(culvi_mutex *mutex)
 void culvi_mutex_unlock(culvi_mutex *mutex)
 {
     ReleaseSRWLockExclusive((PSRWLOCK)&mutex->srw);
+}
+
+bool culvi_condition_init(culvi_condition *condition)
+{
+    InitializeConditionVariable((PCONDITION_VARIABLE)&condition->variable);
+    return true;
+}
+
+void culvi_condition_destroy(culvi_condition *condition)
+{
+    (void)condition;
+}
+
+void culvi_condition_wake_all(culvi_condition *condition)
+{
+    WakeAllConditionVariable((PCONDITION_VARIABLE)&condition->variable);
+}
+
+void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until)
+{
+    DWORD ms = INFINITE;
+    if (until != UINT64_MAX) {
+        uint64_t now = culvi_now();
+        uint64_t left = until > now ? (until - now + 999999) / 1000000 : 0;
+        ms = left < INFINITE ? (DWORD)left : INFINITE - 1;
+    }
+    SleepConditionVariableSRW((PCONDITION_VARIABLE)&condition->variable, (PSRWLOCK)&mutex->srw, ms, 0);
+}
+
+uint64_t culvi_now(void)
+{
+    LARGE_INTEGER count, frequency;
+    QueryPerformanceFrequency(&frequency);
+    QueryPerformanceCounter(&count);
+    uint64_t whole = (uint64_t)(count.QuadPart / frequency.QuadPart);
+    uint64_t rest = (uint64_t)(count.QuadPart % frequency.QuadPart);
+    return whole * 1000000000 + rest * 1000000000 / (uint64_t)frequency.QuadPart;
+}
+
+void culvi_sleep_ms(unsigned ms)
+{
+    Sleep(ms);
 }
 
 static DWORD slot = FLS_OUT_OF_INDEXES;

@@ -13,6 +13,7 @@ typedef enum culv_result {
     /* The caller's move. */
     CULV_ERROR_INVALID = -1, /**< The call is wrong: fix it. Nothing changed, every handle is still yours. */
     CULV_ERROR_BUSY = -2,    /**< The call is right, but not yet: something still uses the object. */
+    CULV_ERROR_TIMEOUT = -3, /**< The call is right, but the other side is late; nothing changed. */
     /* The machine's. */
     CULV_ERROR_UNSUPPORTED = -10,   /**< This machine, driver or build cannot do it. */
     CULV_ERROR_NO_DEVICE = -11,     /**< No CUDA device is the graphics device that was asked for. */
@@ -51,7 +52,7 @@ typedef enum culv_result {
     X(EXTENSION_MISSING, "a Vulkan extension was not enabled on the device")                                 \
     X(LAYER_MISSING, "the software twin's Vulkan layer was not enabled on the instance")                     \
     X(VULKAN_VERSION, "the Vulkan version is too low")                                                       \
-    X(DEDICATED, "the dedicated flag contradicts what Vulkan says of the resource")                          \
+    X(DEDICATED, "the dedicated flag contradicts what Vulkan says of the resource, or what CUDA needs")      \
     X(NOT_EXPORTABLE, "the memory or semaphore was not created for export")                                  \
     X(TIMELINE_BACKWARDS, "a timeline value does not exceed one signalled before")                           \
     X(STREAM_DEVICE, "the stream belongs to another device or context")                                      \
@@ -74,7 +75,15 @@ typedef enum culv_result {
     X(OWNED, "the object belongs to another one of Culvert's, which destroys it")                            \
     X(RUNTIME, "the CUDA runtime API cannot serve that device")                                              \
     X(PEER, "copies between the two GPUs cannot be relied on")                                               \
-    X(CAPTURE, "the stream is being captured, and a graph cannot hold what the call does")
+    X(CAPTURE, "the stream is being captured, and a graph cannot hold what the call does")                   \
+    X(RING_ORDER, "a ring's frame is released that was not acquired, or acquired twice")                     \
+    X(RING_SIDE, "a ring's side is used by a second thread at the same time, or is not of the kind called")  \
+    X(RING_FULL, "the consumer is late: every frame of the ring waits for it")                               \
+    X(RING_EMPTY, "the producer is late: no frame is ready")                                                 \
+    X(RING_LATE, "work that was submitted for a frame has not ended in time")                                \
+    X(RING_STOPPED, "a side of the ring was closed, or its device is lost")                                  \
+    X(TIMELINE_CHANGED, "a timeline's counter is not one that its owner signalled")                          \
+    X(NO_FORCE, "the host cannot signal in place of the side that is late")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,

@@ -13,6 +13,7 @@
  *      as handles, for another process or API, and back                         vulkan_export.h
  *   7. each frame: culv_semaphore_wait/signal on the stream, and the EXTERNAL
  *      barriers in the command buffers                                          vulkan_barrier.h
+ *      or several frames on their way at once, which is several times faster    vulkan_ring.h
  *   8. where nothing can be shared: copies instead, if asked for                vulkan_fallback.h
  *
  * Vulkan 1.1 or later; timelines by Vulkan 1.2 or VK_KHR_timeline_semaphore. Culvert calls only what
@@ -27,6 +28,7 @@
 #include "vulkan_export.h"
 #include "vulkan_fallback.h"
 #include "vulkan_memory.h"
+#include "vulkan_ring.h"
 #include "vulkan_semaphore.h"
 #include "vulkan_texture.h"
 

@@ -134,7 +134,7 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
         .memory = {.memoryTypeBits = d->memory_type_bits != 0 ? d->memory_type_bits : UINT32_MAX}};
     bool given = d->buffer != VK_NULL_HANDLE || d->image != VK_NULL_HANDLE;
     if (d->buffer != VK_NULL_HANDLE) culvi_vk_buffer_needs(vk, d->buffer, &needs);
-    if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, &needs);
+    if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, 0, &needs);
     if (given && d->memory_type_bits != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_memory_from_handle_desc.memory_type_bits is %#" PRIx32

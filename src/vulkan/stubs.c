@@ -150,6 +150,10 @@ STUB_GET(culv_vk_image_memory)
 STUB_GET(culv_vk_image_cuda)
 STUB_GET(culv_vk_semaphore_handle)
 STUB_GET(culv_vk_semaphore_cuda)
+STUB4(culv_vk_ring_create)
+STUB2(culv_vk_ring_release)
+STUB5(culv_vk_ring_submit)
+STUB3(culv_vk_ring_flush)
 STUB2(culv_vk_buffer_release_barrier2)
 STUB2(culv_vk_buffer_acquire_barrier2)
 STUB2(culv_vk_buffer_release_barrier)
@@ -158,3 +162,58 @@ STUB2(culv_vk_image_release_barrier2)
 STUB2(culv_vk_image_acquire_barrier2)
 STUB2(culv_vk_image_release_barrier)
 STUB2(culv_vk_image_acquire_barrier)
+
+/* Rings, whose calls have numbers among their parameters. */
+CULV_API void culv_vk_ring_destroy(void **ring);
+CULV_API WORD culv_vk_ring_core(WORD ring);
+CULV_API WORD culv_vk_ring_image(WORD ring, uint32_t slot, uint32_t resource);
+CULV_API WORD culv_vk_ring_buffer(WORD ring, uint32_t slot, uint32_t resource);
+CULV_API WORD culv_vk_ring_semaphore(WORD ring, int side);
+CULV_API culv_result culv_vk_ring_acquire(WORD ring, uint64_t timeout, WORD out);
+CULV_API culv_result culv_vk_pick_queue_family(WORD get_proc, WORD instance, WORD device, int use, WORD out);
+CULV_API culv_result culv_vk_ring_record_copy(WORD ring, WORD commands, uint32_t slot, uint32_t resource,
+                                              WORD to, uint64_t offset, uint64_t size);
+
+void culv_vk_ring_destroy(void **ring)
+{
+    (void)ring;
+}
+
+WORD culv_vk_ring_core(WORD ring)
+{
+    return (void)ring, NULL;
+}
+
+WORD culv_vk_ring_image(WORD ring, uint32_t slot, uint32_t resource)
+{
+    return (void)ring, (void)slot, (void)resource, NULL;
+}
+
+WORD culv_vk_ring_buffer(WORD ring, uint32_t slot, uint32_t resource)
+{
+    return (void)ring, (void)slot, (void)resource, NULL;
+}
+
+WORD culv_vk_ring_semaphore(WORD ring, int side)
+{
+    return (void)ring, (void)side, NULL;
+}
+
+culv_result culv_vk_ring_acquire(WORD ring, uint64_t timeout, WORD out)
+{
+    (void)ring, (void)timeout, (void)out;
+    REFUSE(culv_vk_ring_acquire);
+}
+
+culv_result culv_vk_pick_queue_family(WORD get_proc, WORD instance, WORD device, int use, WORD out)
+{
+    (void)get_proc, (void)instance, (void)device, (void)use, (void)out;
+    REFUSE(culv_vk_pick_queue_family);
+}
+
+culv_result culv_vk_ring_record_copy(WORD ring, WORD commands, uint32_t slot, uint32_t resource, WORD to,
+                                     uint64_t offset, uint64_t size)
+{
+    (void)ring, (void)commands, (void)slot, (void)resource, (void)to, (void)offset, (void)size;
+    REFUSE(culv_vk_ring_record_copy);
+}
