@@ -134,4 +134,5 @@ def main():
         sys.exit(f"{sys.argv[1]}: {error}" if str(error) else f"{sys.argv[1]}: not as {sys.argv[2:]} say")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -19,5 +19,6 @@ fi
 ./run info --soft | grep -q llvmpipe
 ./run ripple --device soft --size 96x64 --resolution 160x90 --frames 3 --validation --output "$work/picture.png"
 [ -s "$work/picture.png" ]
-./run test --driver=soft
+./run exec culvert-info --version | grep -q '^culvert-info '
+./run test --driver=soft --long --jobs="$(nproc)"
 if ./run test no_such_suite; then exit 1; fi

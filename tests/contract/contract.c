@@ -1,7 +1,9 @@
 /* The contract suite: rows of driver behaviour, with plain cu* and vk* calls, on NVIDIA's driver and on the
  * twin. SPDX-License-Identifier: MIT */
 #include "contract.h"
+#include "graphs.h"
 #include "images.h"
+#include "vmm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +21,8 @@ const test_case *const test_suite_tables[] = {devices_cases,
                                               gpu_cases,
                                               measured_cases,
                                               measured_array_cases,
+                                              placed_cases,
+                                              layer_measured_cases,
                                               measured_capture_cases,
                                               measured_lifetime_cases,
                                               binary_cases,
@@ -33,8 +37,18 @@ const test_case *const test_suite_tables[] = {devices_cases,
                                               image_block_cases,
                                               texture_cases,
                                               texture_setting_cases,
+                                              texture_view_cases,
                                               copy_cases,
                                               host_memory_cases,
+                                              graph_cases,
+                                              graph_launch_cases,
+                                              capture_cases,
+                                              vmm_cases,
+                                              vmm_error_cases,
+                                              vmm_access_cases,
+                                              vmm_shared_cases,
+                                              vmm_pool_cases,
+                                              vmm_sparse_cases,
                                               NULL};
 
 void pair_open(pair *p)
@@ -123,8 +137,7 @@ void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offs
 
     for (size_t i = 0; i < size / 4; i++)
         expected[i] = ~expected[i];
-    CU_OK(p->cu->MemcpyHtoD(pointer, expected, size));
-    CU_OK(p->cu->CtxSynchronize());
+    CU_OK(raw_cuda_upload(p->cu, pointer, expected, size));
     memset(found, 0, size);
     raw_vk_read(&p->vk, buffer, offset, found, size);
     REQUIRE_EQ_BYTES(found, expected, size);

@@ -68,8 +68,7 @@ static void between_devices(void)
     for (int way = 0; way < 3; way++) {
         uint32_t *words = pattern_words(SIZE, (uint32_t)way * 77);
         CU_OK(cu->CtxSetCurrent(w.context[0]));
-        CU_OK(cu->MemcpyHtoD(w.memory[0], words, SIZE));
-        CU_OK(cu->CtxSynchronize());
+        CU_OK(raw_cuda_upload(cu, w.memory[0], words, SIZE));
         if (way < 2) {
             CU_OK(cu->CtxSetCurrent(w.context[way]));
             CU_OK(cu->MemcpyPeerAsync(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE,
@@ -89,7 +88,7 @@ static void between_devices(void)
         CU_OK(cu->CtxEnablePeerAccess(w.context[1], 0));
         CU_IS(cu->CtxEnablePeerAccess(w.context[1], 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
         uint32_t *words = pattern_words(SIZE, 5);
-        CU_OK(cu->MemcpyHtoD(w.memory[0], words, SIZE));
+        CU_OK(raw_cuda_upload(cu, w.memory[0], words, SIZE));
         CU_OK(cu->MemcpyPeerAsync(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE, w.stream[0]));
         CU_OK(cu->StreamSynchronize(w.stream[0]));
         REQUIRE_EQ(wrong_bytes(&w, words), 0);
@@ -156,8 +155,7 @@ static void arrays_between_devices(void)
     /* An array here from memory there, which needs no array access over the link. */
     for (size_t i = 0; i < BYTES / 4; i++)
         words[i] = ~words[i];
-    CU_OK(cu->MemcpyHtoD(w.memory[1], words, BYTES));
-    CU_OK(cu->CtxSynchronize());
+    CU_OK(raw_cuda_upload(cu, w.memory[1], words, BYTES));
     c.srcMemoryType = CU_MEMORYTYPE_DEVICE;
     c.srcDevice = w.memory[1];
     c.srcContext = w.context[1];

@@ -166,10 +166,8 @@ static void vmm_granularity(void)
     CU_OK(cu->MemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
     MEASURED("vmm_granularity", "minimum %zu, recommended %zu", minimum, recommended);
     REQUIRE(minimum > 0 && recommended % minimum == 0 && (minimum & (minimum - 1)) == 0);
-    if (!cu->software) {
-        REQUIRE_EQ(minimum, 2u << 20);
-        REQUIRE_EQ(recommended, 2u << 20);
-    }
+    REQUIRE_EQ(minimum, 2u << 20);
+    REQUIRE_EQ(recommended, 2u << 20);
 }
 
 static void fabric_needs_imex(void)
@@ -207,10 +205,7 @@ const test_case devices_cases[] = {
      .run = memory_attributes,
      .mark = TEST_NVIDIA_ONLY,
      .reason = "the twin claims what it has entry points for, no more"},
-    {.name = "devices.vmm_granularity",
-     .run = vmm_granularity,
-     .mark = TEST_NVIDIA_ONLY,
-     .reason = "2 MiB is the GPU's page; the twin's granularity, where it has one, is a power of two"},
+    {.name = "devices.vmm_granularity", .run = vmm_granularity, .mark = TEST_BOTH},
     {.name = "devices.fabric_needs_imex",
      .run = fabric_needs_imex,
      .mark = TEST_NVIDIA_ONLY,

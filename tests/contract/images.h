@@ -63,9 +63,15 @@ void image_answer(const pair *p, const char *name, const char *what, CUresult re
 void image_rows(const char *variable, const char *child, size_t count, void (*run)(size_t first, size_t end));
 /* In the child: its row, or skips. */
 size_t image_row(const char *variable);
+/* The same with so many rows a process, for those that were not seen to hurt one; where one ends early its rows are run
+ * again, one by one. */
+void image_row_groups(const char *variable, const char *child, size_t count, size_t group,
+                      void (*run)(size_t first, size_t end));
+/* In the child: runs its rows, or skips. */
+void image_row_group(const char *variable, void (*run)(size_t first, size_t end));
 
-extern const test_case image_cases[], image_error_cases[], image_measured_cases[], image_dimension_cases[],
-    image_plane_cases[], image_block_cases[], texture_cases[], texture_setting_cases[], copy_cases[],
-    host_memory_cases[];
+extern const test_case placed_cases[], layer_measured_cases[], image_cases[], image_error_cases[],
+    image_measured_cases[], image_dimension_cases[], image_plane_cases[], image_block_cases[],
+    texture_cases[], texture_setting_cases[], texture_view_cases[], copy_cases[], host_memory_cases[];
 
 #endif

@@ -121,13 +121,12 @@ static void try_blocks(size_t first, size_t end)
 
 static void compressed(void)
 {
-    image_rows(BLOCK_CHILD, "images.blocks_child", sizeof rows / sizeof rows[0], try_blocks);
+    image_row_groups(BLOCK_CHILD, "images.blocks_child", sizeof rows / sizeof rows[0], 7, try_blocks);
 }
 
 static void compressed_child(void)
 {
-    const size_t row = image_row(BLOCK_CHILD);
-    try_blocks(row, row + 1);
+    image_row_group(BLOCK_CHILD, try_blocks);
 }
 
 const test_case image_block_cases[] = {

@@ -79,7 +79,7 @@ static void check_level(pair *p, CUmodule module, const shape *s, const raw_vk_i
     CU_OK(raw_cuda_surface(p->cu, array, &surface));
     CU_OK(p->cu->MemAlloc(&data, size));
 
-    CU_OK(p->cu->MemcpyHtoD(data, expected, size));
+    CU_OK(raw_cuda_upload(p->cu, data, expected, size));
     run(p, module, "write", s->name, surface, data, all);
     raw_vk_image_read(&p->vk, vk, level, found);
     REQUIRE_EQ_BYTES(found, expected, size);

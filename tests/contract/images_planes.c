@@ -96,13 +96,12 @@ static void try_formats(size_t first, size_t end)
 
 static void formats(void)
 {
-    image_rows(PLANE_CHILD, "planes.formats_child", ROWS, try_formats);
+    image_row_groups(PLANE_CHILD, "planes.formats_child", ROWS, (ROWS + 1) / 2, try_formats);
 }
 
 static void formats_child(void)
 {
-    const size_t row = image_row(PLANE_CHILD);
-    try_formats(row, row + 1);
+    image_row_group(PLANE_CHILD, try_formats);
 }
 
 /* Planes of a CUDA array hold what is copied to them, each for itself. */
@@ -238,13 +237,12 @@ static void try_mapped(size_t first, size_t end)
 
 static void mapped(void)
 {
-    image_rows(MAPPED_CHILD, "planes.mapped_child", ROWS, try_mapped);
+    image_row_groups(MAPPED_CHILD, "planes.mapped_child", ROWS, (ROWS + 1) / 2, try_mapped);
 }
 
 static void mapped_child(void)
 {
-    const size_t row = image_row(MAPPED_CHILD);
-    try_mapped(row, row + 1);
+    image_row_group(MAPPED_CHILD, try_mapped);
 }
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"

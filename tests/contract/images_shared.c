@@ -216,20 +216,46 @@ void image_answer(const pair *p, const char *name, const char *what, CUresult re
     if (p->cu->software && result != twin) FAIL("%s: %s", what, raw_cuda_result_name(result));
 }
 
-void image_rows(const char *variable, const char *child, size_t count, void (*run)(size_t first, size_t end))
+/* The child's exit status. */
+static int run_rows(const char *variable, const char *child, size_t first, size_t end)
+{
+    char rows[48];
+    snprintf(rows, sizeof rows, "%zu-%zu", first, end);
+    REQUIRE(setenv(variable, rows, 1) == 0);
+    const int status = test_run_child(child);
+    REQUIRE(unsetenv(variable) == 0);
+    return status;
+}
+
+void image_row_groups(const char *variable, const char *child, size_t count, size_t group,
+                      void (*run)(size_t first, size_t end))
 {
     if (raw_cuda_open()->software) {
         run(0, count);
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        char number[24];
-        snprintf(number, sizeof number, "%zu", i);
-        REQUIRE(setenv(variable, number, 1) == 0);
-        int status = test_run_child(child);
-        if (status != 0) MEASURED(child, "row %zu: the process ended with status %d", i, status);
+    for (size_t first = 0; first < count; first += group) {
+        const size_t end = count - first < group ? count : first + group;
+        int status = run_rows(variable, child, first, end);
+        for (size_t row = first; row < end && status != 0; row++) {
+            const int its = group == 1 ? status : run_rows(variable, child, row, row + 1);
+            if (its != 0) MEASURED(child, "row %zu: the process ended with status %d", row, its);
+        }
     }
-    REQUIRE(unsetenv(variable) == 0);
+}
+
+void image_rows(const char *variable, const char *child, size_t count, void (*run)(size_t first, size_t end))
+{
+    image_row_groups(variable, child, count, 1, run);
+}
+
+void image_row_group(const char *variable, void (*run)(size_t first, size_t end))
+{
+    const char *rows = getenv(variable);
+    char *rest = NULL;
+    if (rows == NULL) SKIP("only as a child");
+    const size_t first = strtoul(rows, &rest, 10);
+    run(first, strtoul(rest + 1, NULL, 10));
 }
 
 size_t image_row(const char *variable)

@@ -202,13 +202,12 @@ static void try_sizes(size_t first, size_t end)
 
 static void sizes(void)
 {
-    image_rows(SIZE_CHILD, "measured.block_sizes_child", 2 * SIZE_ROWS, try_sizes);
+    image_row_groups(SIZE_CHILD, "measured.block_sizes_child", 2 * SIZE_ROWS, SIZE_ROWS, try_sizes);
 }
 
 static void sizes_child(void)
 {
-    const size_t row = image_row(SIZE_CHILD);
-    try_sizes(row, row + 1);
+    image_row_group(SIZE_CHILD, try_sizes);
 }
 
 /* As in texture_kernels.cu. */
@@ -245,7 +244,7 @@ static void try_clamps(size_t first, size_t end)
         places[i] = (place){0.5f, 0.5f, 0, 0, asked[i]};
     CU_OK(p.cu->MemAlloc(&in, sizeof places));
     CU_OK(p.cu->MemAlloc(&found, sizeof read));
-    CU_OK(p.cu->MemcpyHtoD(in, places, sizeof places));
+    CU_OK(raw_cuda_upload(p.cu, in, places, sizeof places));
     for (size_t i = first; i < end; i++) {
         const CUDA_TEXTURE_DESC how = sampling(most[i]);
         CUtexObject texture = 0;
@@ -275,13 +274,12 @@ static void try_clamps(size_t first, size_t end)
 
 static void clamps(void)
 {
-    image_rows(CLAMP_CHILD, "measured.level_clamps_child", 8, try_clamps);
+    image_row_groups(CLAMP_CHILD, "measured.level_clamps_child", 8, 8, try_clamps);
 }
 
 static void clamps_child(void)
 {
-    const size_t row = image_row(CLAMP_CHILD);
-    try_clamps(row, row + 1);
+    image_row_group(CLAMP_CHILD, try_clamps);
 }
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"

@@ -31,7 +31,7 @@ static void run(const pair *p, CUmodule module, const char *kernel, CUtexObject 
     CUdeviceptr in, found;
     CU_OK(p->cu->MemAlloc(&in, (size_t)count * sizeof *places));
     CU_OK(p->cu->MemAlloc(&found, (size_t)count * bytes));
-    CU_OK(p->cu->MemcpyHtoD(in, places, (size_t)count * sizeof *places));
+    CU_OK(raw_cuda_upload(p->cu, in, places, (size_t)count * sizeof *places));
     void *params[] = {&texture, &in, &found, &count};
     CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, kernel), ((unsigned)count + 63) / 64, 1, 1, 64,
                               1, 1, 0, p->stream, params, NULL));

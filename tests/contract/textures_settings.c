@@ -50,7 +50,7 @@ static const setting settings[] = {
     {"sRGB of UNORM_INT8X4", 0xc2, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_SUCCESS},
     {"sRGB of floats", 0x20, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
     {"BC1", 0x91, 4, 0, false, CLAMP, LINEAR, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
-    {"BC7 sRGB", 0x9e, 4, 0, false, CLAMP, LINEAR, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
+    {"BC7 sRGB", 0x9e, 4, 0, false, CLAMP, LINEAR, POINT, CU_TRSF_SRGB, CUDA_ERROR_NOT_SUPPORTED},
     {"NV12", 0xb0, 3, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
     {"YUY2", 0xa5, 2, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
 };
@@ -94,13 +94,13 @@ static void try_settings(size_t first, size_t end)
 
 static void which_settings(void)
 {
-    image_rows(SETTING_CHILD, "textures.settings_child", sizeof settings / sizeof settings[0], try_settings);
+    image_row_groups(SETTING_CHILD, "textures.settings_child", sizeof settings / sizeof settings[0], 9,
+                     try_settings);
 }
 
 static void which_settings_child(void)
 {
-    const size_t row = image_row(SETTING_CHILD);
-    try_settings(row, row + 1);
+    image_row_group(SETTING_CHILD, try_settings);
 }
 
 /* Views: parts of layered and mipmapped arrays, other formats. */
@@ -113,31 +113,32 @@ typedef struct view_row {
     CUresult twin;
 } view_row;
 
-#define LAYERS CUDA_ARRAY3D_LAYERED
-#define CUBES  (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)
+#define LAYERS  CUDA_ARRAY3D_LAYERED
+#define CUBES   (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)
+#define UINT8X4 CU_RES_VIEW_FORMAT_UINT_4X8
 
 static const view_row view_rows[] = {
-    {"all of it", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
-    {"layers 1 to 3", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 1, 3, CUDA_SUCCESS},
-    {"layers, depth 0", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 0, 0, 2, 0, 5, INVALID},
-    {"layers, depth that of the view", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 3, 0, 2, 1, 3, INVALID},
-    {"layer 6 of 6", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 6, INVALID},
-    {"layers 3 to 1", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 3, 1, INVALID},
-    {"levels 1 to 2", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 1, 2, 0, 5, CUDA_SUCCESS},
-    {"levels 1 to 2, width that of level 1", LAYERS, CU_RES_VIEW_FORMAT_NONE, 4, 6, 1, 2, 0, 5, INVALID},
-    {"level 3 of 3", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 3, 0, 5, INVALID},
+    {"format NONE", LAYERS, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 5, INVALID},
+    {"all of it", LAYERS, UINT8X4, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
+    {"layers 1 to 3", LAYERS, UINT8X4, 8, 6, 0, 2, 1, 3, CUDA_SUCCESS},
+    {"layers, depth 0", LAYERS, UINT8X4, 8, 0, 0, 2, 0, 5, INVALID},
+    {"layers, depth that of the view", LAYERS, UINT8X4, 8, 3, 0, 2, 1, 3, INVALID},
+    {"layer 6 of 6", LAYERS, UINT8X4, 8, 6, 0, 2, 0, 6, INVALID},
+    {"layers 3 to 1", LAYERS, UINT8X4, 8, 6, 0, 2, 3, 1, INVALID},
+    {"levels 1 to 2", LAYERS, UINT8X4, 8, 6, 1, 2, 0, 5, CUDA_SUCCESS},
+    {"levels 1 to 2, width that of level 1", LAYERS, UINT8X4, 4, 6, 1, 2, 0, 5, INVALID},
+    {"level 3 of 3", LAYERS, UINT8X4, 8, 6, 0, 3, 0, 5, INVALID},
     {"as one UINT32", LAYERS, CU_RES_VIEW_FORMAT_UINT_1X32, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
     {"as two halves", LAYERS, CU_RES_VIEW_FORMAT_FLOAT_2X16, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
     {"as four UINT16", LAYERS, CU_RES_VIEW_FORMAT_UINT_4X16, 8, 6, 0, 2, 0, 5, INVALID},
     {"as BC1", LAYERS, CU_RES_VIEW_FORMAT_UNSIGNED_BC1, 32, 6, 0, 2, 0, 5, CUDA_ERROR_NOT_SUPPORTED},
-    {"a cube, layers 0 to 0", CUDA_ARRAY3D_CUBEMAP, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 0, CUDA_SUCCESS},
-    {"a cube, layers 0 to 5", CUDA_ARRAY3D_CUBEMAP, CU_RES_VIEW_FORMAT_NONE, 8, 6, 0, 2, 0, 5, INVALID},
-    {"two cubes, layers 0 to 1", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 0, 1, CUDA_SUCCESS},
-    {"two cubes, layers 0 to 11", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 0, 11, CUDA_SUCCESS},
-    {"two cubes, layers 1 to 1", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 1, 1, CUDA_ERROR_NOT_SUPPORTED},
-    {"two cubes, layers 6 to 11", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 6, 11,
-     CUDA_ERROR_NOT_SUPPORTED},
-    {"two cubes, layers 0 to 12", CUBES, CU_RES_VIEW_FORMAT_NONE, 8, 12, 0, 2, 0, 12, INVALID},
+    {"a cube, layers 0 to 0", CUDA_ARRAY3D_CUBEMAP, UINT8X4, 8, 6, 0, 2, 0, 0, CUDA_SUCCESS},
+    {"a cube, layers 0 to 5", CUDA_ARRAY3D_CUBEMAP, UINT8X4, 8, 6, 0, 2, 0, 5, INVALID},
+    {"two cubes, layers 0 to 1", CUBES, UINT8X4, 8, 12, 0, 2, 0, 1, CUDA_SUCCESS},
+    {"two cubes, layers 0 to 11", CUBES, UINT8X4, 8, 12, 0, 2, 0, 11, CUDA_SUCCESS},
+    {"two cubes, layers 1 to 1", CUBES, UINT8X4, 8, 12, 0, 2, 1, 1, CUDA_ERROR_NOT_SUPPORTED},
+    {"two cubes, layers 6 to 11", CUBES, UINT8X4, 8, 12, 0, 2, 6, 11, CUDA_ERROR_NOT_SUPPORTED},
+    {"two cubes, layers 0 to 12", CUBES, UINT8X4, 8, 12, 0, 2, 0, 12, INVALID},
 };
 #define VIEW_CHILD "CULVERT_TEST_VIEW_CHILD"
 
@@ -179,13 +180,13 @@ static void try_views(size_t first, size_t end)
 
 static void which_views(void)
 {
-    image_rows(VIEW_CHILD, "textures.views_child", sizeof view_rows / sizeof view_rows[0], try_views);
+    image_row_groups(VIEW_CHILD, "textures.views_child", sizeof view_rows / sizeof view_rows[0], 11,
+                     try_views);
 }
 
 static void which_views_child(void)
 {
-    const size_t row = image_row(VIEW_CHILD);
-    try_views(row, row + 1);
+    image_row_group(VIEW_CHILD, try_views);
 }
 
 #define REPORTED "the twin's answers are required, NVIDIA's reported"

@@ -100,22 +100,22 @@ static const char *launch(sweep *s, CUfunction kernel, uint32_t threads, void **
     return text;
 }
 
-/* To or from s->device, where the kernels work. Waits. */
+/* To or from s->device, where the kernels work, in their stream: cuMemcpyHtoD may return before the bytes are there, and
+ * the stream waits for no other one. Pageable memory is read before the call returns. */
 static void to_device(sweep *s, const unsigned char *bytes, size_t size)
 {
-    const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->StreamSynchronize(s->stream));
-    CU_OK(cu->MemcpyHtoD(s->device, bytes, size));
+    CU_OK(s->w.cu->MemcpyHtoDAsync(s->device, bytes, size, s->stream));
     lib_leave(&s->w, before);
 }
 
+/* Waits. */
 static const char *from_device(sweep *s, unsigned char *bytes, size_t size)
 {
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
-    CUresult r = cu->StreamSynchronize(s->stream);
-    if (r == CUDA_SUCCESS) r = cu->MemcpyDtoH(bytes, s->device, size);
+    CUresult r = cu->MemcpyDtoHAsync(bytes, s->device, size, s->stream);
+    if (r == CUDA_SUCCESS) r = cu->StreamSynchronize(s->stream);
     const char *text = r != CUDA_SUCCESS ? driver_said(s, "the kernel's stream", r) : NULL;
     lib_leave(&s->w, before);
     return text;

@@ -103,6 +103,14 @@ static uint32_t whole_chain(const VkExtent3D *e)
     return levels;
 }
 
+/* Formats that require a sampler Y'CbCr conversion (Vulkan's table of them) have 2D images of one level and layer alone,
+ * and views that are sampled through a conversion alone. The two RGBA ones are named by their packing. */
+static bool is_video(const culv_format_info *f)
+{
+    return f->kind == CULV_TEXEL_KIND_PLANES || f->kind == CULV_TEXEL_KIND_SUBSAMPLED ||
+           sweep_name_has(f, "_4PACK16");
+}
+
 /* Drivers lay out what is drawn into in ways of its own. */
 static void plan_attachment(sweep_image *i)
 {
@@ -131,16 +139,19 @@ static void plan_info(sweep *s, sweep_image *i, const cell *what)
                                   .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
                                   .sharingMode = VK_SHARING_MODE_EXCLUSIVE,
                                   .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
-    if (f->kind == CULV_TEXEL_KIND_PLANES || f->kind == CULV_TEXEL_KIND_SUBSAMPLED) {
+    if (f->planes > 1) i->info.flags |= VK_IMAGE_CREATE_DISJOINT_BIT;
+    if (is_video(f)) {
         /* Odd sizes cannot be halved. One level: VUID-VkImageCreateInfo-format-06410. */
         i->info.extent.width = i->info.extent.width / 2 * 2;
         i->info.extent.height = i->info.extent.height / 2 * 2;
         i->info.mipLevels = 1;
     } else {
         i->info.mipLevels = whole_chain(&i->info.extent);
+        /* Drivers lay layers out for a whole chain, or for the levels that there are. */
+        if (what->origin == ORIGIN_CALLERS && i->info.mipLevels > 3) i->info.mipLevels -= 2;
     }
-    if ((i->features & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT) != 0 && f->planes == 1 &&
-        f->kind != CULV_TEXEL_KIND_SUBSAMPLED)
+    if ((i->features & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT) != 0 &&
+        !is_video(f)) /* VUID-VkImageViewCreateInfo-format-06415 */
         i->info.usage |= VK_IMAGE_USAGE_SAMPLED_BIT;
     if (what->origin != ORIGIN_CALLERS) return;
     if (what->dimension == SWEEP_2D || what->dimension == SWEEP_2D_ARRAY) plan_attachment(i);
@@ -148,6 +159,11 @@ static void plan_info(sweep *s, sweep_image *i, const cell *what)
         (VkExternalMemoryImageCreateInfo){.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
                                           .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     i->info.pNext = &i->external;
+}
+
+static bool is_disjoint(const sweep_image *i)
+{
+    return (i->info.flags & VK_IMAGE_CREATE_DISJOINT_BIT) != 0;
 }
 
 /* What Vulkan says; the chain of levels is cut to what it has. */
@@ -174,6 +190,11 @@ static answer ask_vulkan(sweep *s, sweep_image *i)
         answer_set(&a, OUTCOME_SKIPPED, "Vulkan has no such images (VK_ERROR_FORMAT_NOT_SUPPORTED)");
         return a;
     }
+    if (is_disjoint(i) && (i->features & VK_FORMAT_FEATURE_DISJOINT_BIT) == 0) {
+        answer_set(&a, OUTCOME_SKIPPED,
+                   "Vulkan has no such images whose planes are bound each by itself (DISJOINT)");
+        return a;
+    }
     VK_OK(r);
     if (i->info.mipLevels > limits->maxMipLevels) i->info.mipLevels = limits->maxMipLevels;
     if (!(exported.externalMemoryProperties.externalMemoryFeatures &
@@ -197,8 +218,7 @@ answer sweep_image_plan(sweep *s, const cell *what, sweep_image *out)
     answer a = {.outcome = OUTCOME_RIGHT};
     memset(out, 0, sizeof *out);
     out->what = *what;
-    bool video = f->kind == CULV_TEXEL_KIND_PLANES || f->kind == CULV_TEXEL_KIND_SUBSAMPLED;
-    if (video && what->dimension != SWEEP_2D) {
+    if (is_video(f) && what->dimension != SWEEP_2D) {
         /* VUID-VkImageCreateInfo-format-06412 and -06413 */
         answer_set(&a, OUTCOME_SKIPPED,
                    "Vulkan has Y'CbCr formats as 2D images of one layer (arrays: with "
@@ -242,7 +262,7 @@ static culv_result create_culverts(sweep *s, sweep_image *i)
     return CULV_OK;
 }
 
-/* Somewhere in its memory, unless Vulkan wants it dedicated. */
+/* Somewhere in its memory, unless Vulkan or CUDA wants it dedicated. */
 static culv_result create_callers(sweep *s, sweep_image *i)
 {
     static const unsigned ways[] = {RAW_VK_EXPORT | RAW_VK_UNTOUCHED,
@@ -257,8 +277,9 @@ static culv_result create_callers(sweep *s, sweep_image *i)
                            .create_flags = i->info.flags,
                            .usage = i->info.usage,
                            .min_offset = 70000,
+                           .planes = i->plane_count,
                            .flags = ways[0]};
-    if (!raw_vk_image_supported(&s->w.vk, &d)) {
+    if (i->what.format->dedicated || !raw_vk_image_supported(&s->w.vk, &d)) {
         d.flags = ways[1];
         d.min_offset = 0;
     }
@@ -268,15 +289,16 @@ static culv_result create_callers(sweep *s, sweep_image *i)
     md.memory = i->caller.memory;
     md.allocation_size = i->caller.allocation_size;
     md.dedicated = (d.flags & RAW_VK_DEDICATED) != 0;
-    md.image = i->caller.image;
+    if (!is_disjoint(i)) md.image = i->caller.image;
     md.image_offset = i->caller.offset;
     culv_result r = culv_vk_memory_import(s->w.attachment, &md, &i->memory);
     if (r != CULV_OK) return r;
     culv_vk_image_desc id = culv_vk_image_desc_init();
     id.image = i->caller.image;
     id.create_info = &i->info;
-    id.offset = i->caller.offset;
+    id.offset = is_disjoint(i) ? 0 : i->caller.offset;
     id.texels = i->what.texels;
+    memcpy(id.plane_offsets, i->caller.plane_offsets, sizeof id.plane_offsets);
     return culv_vk_image_map(s->w.attachment, i->memory, &id, &i->cuda);
 }
 

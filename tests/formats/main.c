@@ -61,7 +61,7 @@ static void sweep_family(const char *family, unsigned dimensions)
 {
     static sweep s;
     culv_format_info format;
-    bool reduced = test_option("reduced", NULL) != NULL;
+    const char *reduced = test_option("reduced", NULL);
     const char *only = test_option("format", NULL);
     unsigned formats = 0;
     sweep_open(&s);
@@ -69,7 +69,9 @@ static void sweep_family(const char *family, unsigned dimensions)
         const char *its = sweep_family_of(&format);
         if (!format.mapped || its == NULL || strcmp(its, family) != 0) continue;
         if (only != NULL && strcmp(only, format.name) != 0) continue;
-        unsigned wanted = reduced && !sweep_representative(&format) ? dimensions & BIT(SWEEP_2D) : dimensions;
+        unsigned wanted = dimensions;
+        if (reduced != NULL && !sweep_representative(&format))
+            wanted &= strcmp(reduced, "most") == 0 ? 0 : BIT(SWEEP_2D);
         for (int dimension = 0; dimension < SWEEP_NUM_DIMENSIONS; dimension++)
             if (wanted & BIT(dimension)) sweep_format(&s, &format, dimension);
         formats += wanted != 0;

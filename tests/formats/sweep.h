@@ -4,7 +4,7 @@
  * scripts/formats-report makes the table of docs/formats.md.
  *
  * Program options: --jsonl=FILE (default: formats.jsonl in --results=DIR), --reduced (2D for all formats, all dimensions
- * for a few), --format=NAME (that one alone).
+ * for a few), --reduced=most (those few alone), --format=NAME (that one alone).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CULVERT_TESTS_SWEEP_H_

@@ -29,7 +29,7 @@ void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, bool
     record(commands, &barrier);
 }
 
-/* Of formats of several planes COLOR stands for all (the images are not disjoint). */
+/* Of formats of several planes COLOR stands for all. */
 void sweep_record_between(VkCommandBuffer commands, const sweep_image *i, VkImageLayout from,
                           VkImageLayout to)
 {

@@ -46,11 +46,19 @@ static void check_sharing(const culv_vk_sharing *s, const culv_vk_check_desc *de
     FUZZ_REQUIRE(s->requirements_known <= 1 && (!s->requirements_known || fake.tells_needs),
                  "requirements_known");
     if (!s->requirements_known) return;
-    FUZZ_REQUIRE(s->requirements.size == fake.needs.size &&
-                     s->requirements.alignment == fake.needs.alignment &&
+    const VkMemoryRequirements *one =
+        s->plane_requirements[0].size != 0 ? &s->plane_requirements[0] : &s->requirements;
+    FUZZ_REQUIRE(one->size == fake.needs.size && one->alignment == fake.needs.alignment &&
+                     one->memoryTypeBits == fake.needs.memoryTypeBits &&
                      s->requirements.memoryTypeBits == fake.needs.memoryTypeBits,
                  "other requirements");
-    FUZZ_REQUIRE(!fake.requires_dedicated || s->dedicated_required, "it must be dedicated");
+    for (int i = 0; i < 3; i++)
+        FUZZ_REQUIRE(s->plane_requirements[i].size == 0 ||
+                         (s->image.plane_offsets[i] <= s->requirements.size &&
+                          s->plane_requirements[i].size <= s->requirements.size - s->image.plane_offsets[i]),
+                     "plane %d leaves the block", i);
+    FUZZ_REQUIRE(!fake.requires_dedicated || s->dedicated_required || one != &s->requirements,
+                 "it must be dedicated");
     if (s->memory_type_index == UINT32_MAX) return;
     FUZZ_REQUIRE(s->memory_type_index < fake.memory.memoryTypeCount &&
                      (fake.needs.memoryTypeBits & (1u << s->memory_type_index)) != 0,
@@ -210,7 +218,7 @@ static void create_image(fuzz_reader *r, culv_vk *vk)
     if (result == CULV_OK) {
         const culv_image *cuda = culv_vk_image_cuda(image);
         FUZZ_REQUIRE(culv_vk_image_handle(image) != VK_NULL_HANDLE &&
-                         culv_image_mipmapped_array(cuda) != NULL,
+                         (culv_image_mipmapped_array(cuda) != NULL) == (fuzz_planes(info.format) == 1),
                      "half an image");
         FUZZ_REQUIRE(culv_image_mip_levels(cuda) == info.mipLevels &&
                          (uint32_t)culv_image_format(cuda) == (uint32_t)info.format,
@@ -252,6 +260,9 @@ static void map_image(fuzz_reader *r, culv_vk *vk)
     d.texels = (culv_texels)fuzz_enum(r, 2);
     d.no_surfaces = fuzz_value32(r, 0);
     d.label = fuzz_label(r);
+    if (fuzz_planes(info.format) > 1)
+        for (int i = 0; i < 3; i++)
+            d.plane_offsets[i] = fuzz_value(r, (uint64_t)i * 0x4000);
     bool pitched = fuzz_flag(r);
     uint32_t level = fuzz_value32(r, 0), plane = fuzz_value32(r, 0);
     culv_vk_image_desc *desc = fuzz_box(r, &d, sizeof d);

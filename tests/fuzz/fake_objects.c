@@ -20,6 +20,7 @@ typedef struct object {
 } object;
 
 static unsigned alive;
+static bool made_disjoint; /* the last buffer or image */
 
 static object *make(kind of)
 {
@@ -118,6 +119,11 @@ static uint32_t most_levels(VkExtent3D e)
     return levels;
 }
 
+static bool disjoint(const VkImageCreateInfo *info)
+{
+    return (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) != 0 && fuzz_planes(info->format) > 1;
+}
+
 static VkExternalMemoryHandleTypeFlags check_image(const VkImageCreateInfo *info)
 {
     const VkImageFormatProperties *most = &fake.most;
@@ -130,6 +136,8 @@ static VkExternalMemoryHandleTypeFlags check_image(const VkImageCreateInfo *info
     FUZZ_REQUIRE(info->sType == VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO && info->usage != 0, "usage %#x",
                  info->usage);
     FUZZ_REQUIRE(fake.image_result == VK_SUCCESS, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251");
+    FUZZ_REQUIRE(!(info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) || disjoint(info),
+                 "VUID-VkImageCreateInfo-format-01577");
     FUZZ_REQUIRE(e->width != 0 && e->height != 0 && e->depth != 0, "VUID-VkImageCreateInfo-extent-00944");
     FUZZ_REQUIRE(e->width <= most->maxExtent.width && e->height <= most->maxExtent.height &&
                      e->depth <= most->maxExtent.depth,
@@ -162,6 +170,7 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_create_buffer(VkDevice device, const VkBuffe
     (void)callbacks;
     VkExternalMemoryHandleTypeFlags types = check_buffer(info);
     if (fails(FAKE_CREATE_BUFFER)) return fake.result;
+    made_disjoint = false;
     object *o = make(BUFFER);
     o->types = types;
     o->size = info->size;
@@ -176,6 +185,7 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_create_image(VkDevice device, const VkImageC
     (void)callbacks;
     VkExternalMemoryHandleTypeFlags types = check_image(info);
     if (fails(FAKE_CREATE_IMAGE)) return fake.result;
+    made_disjoint = disjoint(info);
     *out = fake_image_create(info);
     object *o = at(*out, IMAGE);
     o->types = types;
@@ -214,13 +224,19 @@ void fake_image_destroy(VkImage image)
     destroy(image, IMAGE);
 }
 
-static void answer_needs(VkMemoryRequirements2 *out)
+/* `image`: NULL of buffers; a plane is asked for where it has planes to be asked for. */
+static void answer_needs(const VkImageCreateInfo *image, VkImageAspectFlags plane, VkMemoryRequirements2 *out)
 {
+    const VkImageAspectFlags planes =
+        VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT;
+    bool by_plane = image != NULL && disjoint(image);
+    FUZZ_REQUIRE(by_plane ? one_bit(plane) && (plane & planes) : plane == 0,
+                 "VUID-VkImageMemoryRequirementsInfo2-image-01589, -01590: aspect %#x", plane);
     VkMemoryDedicatedRequirements *dedicated =
         (void *)(uintptr_t)fuzz_chain_find(out, VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS);
     out->memoryRequirements = fake.needs;
     if (dedicated == NULL) return;
-    dedicated->requiresDedicatedAllocation = fake.requires_dedicated;
+    dedicated->requiresDedicatedAllocation = fake.requires_dedicated && !by_plane;
     dedicated->prefersDedicatedAllocation = fake.prefers_dedicated;
 }
 
@@ -229,15 +245,17 @@ VKAPI_ATTR void VKAPI_CALL fake_buffer_needs(VkDevice device, const VkBufferMemo
 {
     (void)device;
     (void)at(info->buffer, BUFFER);
-    answer_needs(out);
+    answer_needs(NULL, 0, out);
 }
 
 VKAPI_ATTR void VKAPI_CALL fake_image_needs(VkDevice device, const VkImageMemoryRequirementsInfo2 *info,
                                             VkMemoryRequirements2 *out)
 {
     (void)device;
-    (void)at(info->image, IMAGE);
-    answer_needs(out);
+    const VkImagePlaneMemoryRequirementsInfo *plane =
+        fuzz_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO);
+    answer_needs(&at(info->image, IMAGE)->image, plane != NULL ? (VkImageAspectFlags)plane->planeAspect : 0,
+                 out);
 }
 
 VKAPI_ATTR void VKAPI_CALL fake_device_buffer_needs(VkDevice device,
@@ -247,7 +265,7 @@ VKAPI_ATTR void VKAPI_CALL fake_device_buffer_needs(VkDevice device,
     (void)device;
     FUZZ_REQUIRE(fake.tells_needs, "maintenance4 is not there");
     (void)check_buffer(info->pCreateInfo);
-    answer_needs(out);
+    answer_needs(NULL, 0, out);
 }
 
 VKAPI_ATTR void VKAPI_CALL fake_device_image_needs(VkDevice device,
@@ -257,7 +275,7 @@ VKAPI_ATTR void VKAPI_CALL fake_device_image_needs(VkDevice device,
     (void)device;
     FUZZ_REQUIRE(fake.tells_needs, "maintenance4 is not there");
     (void)check_image(info->pCreateInfo);
-    answer_needs(out);
+    answer_needs(info->pCreateInfo, (VkImageAspectFlags)info->planeAspect, out);
 }
 
 VKAPI_ATTR void VKAPI_CALL fake_subresource_layout(VkDevice device, VkImage image,
@@ -294,9 +312,12 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_allocate(VkDevice device, const VkMemoryAllo
                  "VUID-vkAllocateMemory-pAllocateInfo-01714");
     FUZZ_REQUIRE(fake.needs.memoryTypeBits & (1u << info->memoryTypeIndex),
                  "VUID-vkBindImageMemory2-memory-01047");
-    FUZZ_REQUIRE(info->allocationSize == fake.needs.size, "VUID-VkMemoryDedicatedAllocateInfo-image-02964");
+    FUZZ_REQUIRE(info->allocationSize == fake.needs.size || (dedicated == NULL && made_disjoint),
+                 "VUID-VkMemoryDedicatedAllocateInfo-image-02964");
+    FUZZ_REQUIRE(!made_disjoint || dedicated == NULL, "VUID-VkMemoryDedicatedAllocateInfo-image-01797");
     FUZZ_REQUIRE(export_info != NULL && export_info->handleTypes != 0, "it cannot be shared");
-    FUZZ_REQUIRE(dedicated != NULL || !fake.requires_dedicated, "VUID-vkBindImageMemory2-image-01445");
+    FUZZ_REQUIRE(dedicated != NULL || !fake.requires_dedicated || made_disjoint,
+                 "VUID-vkBindImageMemory2-image-01445");
     FUZZ_REQUIRE(dedicated == NULL ||
                      (dedicated->image == VK_NULL_HANDLE) != (dedicated->buffer == VK_NULL_HANDLE),
                  "VUID-VkMemoryDedicatedAllocateInfo-image-01432");
@@ -336,6 +357,30 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_bind_image(VkDevice device, VkImage image, V
     (void)device;
     (void)at(image, IMAGE);
     FUZZ_REQUIRE(offset <= at(memory, MEMORY)->size, "VUID-vkBindImageMemory-memoryOffset-01046");
+    return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL fake_bind_images(VkDevice device, uint32_t count,
+                                                const VkBindImageMemoryInfo *infos)
+{
+    (void)device;
+    FUZZ_REQUIRE(count > 1 && count <= 3, "%u planes", count);
+    for (uint32_t i = 0; i < count; i++) {
+        const object *image = at(infos[i].image, IMAGE);
+        const VkBindImagePlaneMemoryInfo *plane =
+            fuzz_chain_find(infos[i].pNext, VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO);
+        FUZZ_REQUIRE(disjoint(&image->image) && infos[i].image == infos[0].image &&
+                         count == fuzz_planes(image->image.format),
+                     "VUID-vkBindImageMemory2-pBindInfos-02858: %u planes", count);
+        FUZZ_REQUIRE(plane != NULL && (uint32_t)plane->planeAspect == (uint32_t)VK_IMAGE_ASPECT_PLANE_0_BIT
+                                                                          << i,
+                     "VUID-VkBindImageMemoryInfo-image-07736");
+        FUZZ_REQUIRE(infos[i].memoryOffset <= at(infos[i].memory, MEMORY)->size &&
+                         fake.needs.size <= at(infos[i].memory, MEMORY)->size - infos[i].memoryOffset,
+                     "VUID-VkBindImageMemoryInfo-pNext-01621");
+        FUZZ_REQUIRE(fake.needs.alignment == 0 || infos[i].memoryOffset % fake.needs.alignment == 0,
+                     "VUID-VkBindImageMemoryInfo-pNext-01620");
+    }
     return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
 }
 

@@ -44,6 +44,8 @@ VKAPI_ATTR void VKAPI_CALL fake_free_memory(VkDevice device, VkDeviceMemory memo
                                             const VkAllocationCallbacks *callbacks);
 VKAPI_ATTR VkResult VKAPI_CALL fake_bind_buffer(VkDevice device, VkBuffer buffer, VkDeviceMemory memory,
                                                 VkDeviceSize offset);
+VKAPI_ATTR VkResult VKAPI_CALL fake_bind_images(VkDevice device, uint32_t count,
+                                                const VkBindImageMemoryInfo *infos);
 VKAPI_ATTR VkResult VKAPI_CALL fake_bind_image(VkDevice device, VkImage image, VkDeviceMemory memory,
                                                VkDeviceSize offset);
 VKAPI_ATTR VkResult VKAPI_CALL fake_memory_fd(VkDevice device, const VkMemoryGetFdInfoKHR *info, int *out);

@@ -80,6 +80,14 @@ static VKAPI_ATTR void VKAPI_CALL queue_families(VkPhysicalDevice device, uint32
     if (out == NULL || *count > fake.families) *count = fake.families;
 }
 
+static VKAPI_ATTR void VKAPI_CALL format_properties(VkPhysicalDevice device, VkFormat format,
+                                                    VkFormatProperties *out)
+{
+    (void)device;
+    FUZZ_REQUIRE(fuzz_planes(format) > 1, "format %d has one plane", (int)format);
+    out->linearTilingFeatures = out->optimalTilingFeatures = VK_FORMAT_FEATURE_DISJOINT_BIT;
+}
+
 /* Mesa 22.3 follows a NULL pointer where one of the two structs is there without the other. */
 static VKAPI_ATTR VkResult VKAPI_CALL image_format(VkPhysicalDevice device,
                                                    const VkPhysicalDeviceImageFormatInfo2 *info,
@@ -156,19 +164,27 @@ static VKAPI_ATTR void VKAPI_CALL never(void)
 #        name, (PFN_vkVoidFunction)(function)                                                                \
     }
 static const row rows[] = {
+    ROW(vkAllocateCommandBuffers, never),
     ROW(vkAllocateMemory, fake_allocate),
+    ROW(vkBeginCommandBuffer, never),
     ROW(vkBindBufferMemory, fake_bind_buffer),
     ROW(vkBindImageMemory, fake_bind_image),
+    ROW(vkBindImageMemory2, fake_bind_images),
     ROW(vkCmdCopyBuffer, never),
     ROW(vkCmdCopyBufferToImage, never),
     ROW(vkCmdCopyImageToBuffer, never),
     ROW(vkCmdPipelineBarrier, never),
     ROW(vkCreateBuffer, fake_create_buffer),
+    ROW(vkCreateCommandPool, never),
+    ROW(vkCreateFence, never),
     ROW(vkCreateImage, fake_create_image),
     ROW(vkCreateSemaphore, fake_create_semaphore),
     ROW(vkDestroyBuffer, fake_destroy_buffer),
+    ROW(vkDestroyCommandPool, never),
+    ROW(vkDestroyFence, never),
     ROW(vkDestroyImage, fake_destroy_image),
     ROW(vkDestroySemaphore, fake_destroy_semaphore),
+    ROW(vkEndCommandBuffer, never),
     ROW(vkEnumerateDeviceExtensionProperties, extensions),
     ROW(vkEnumeratePhysicalDeviceGroups, groups),
     ROW(vkEnumeratePhysicalDevices, devices),
@@ -185,6 +201,7 @@ static const row rows[] = {
     ROW(vkGetPhysicalDeviceExternalBufferProperties, external_buffer),
     ROW(vkGetPhysicalDeviceExternalSemaphoreProperties, external_semaphore),
     ROW(vkGetPhysicalDeviceFeatures2, features2),
+    ROW(vkGetPhysicalDeviceFormatProperties, format_properties),
     ROW(vkGetPhysicalDeviceImageFormatProperties2, image_format),
     ROW(vkGetPhysicalDeviceMemoryProperties, memory_properties),
     ROW(vkGetPhysicalDeviceProperties, properties),
@@ -194,6 +211,8 @@ static const row rows[] = {
     ROW(vkGetSemaphoreCounterValueKHR, fake_counter),
     ROW(vkGetSemaphoreFdKHR, fake_semaphore_fd),
     ROW(vkMapMemory, never),
+    ROW(vkQueueSubmit, never),
+    ROW(vkWaitForFences, never),
 };
 #undef ROW
 

@@ -23,6 +23,31 @@ fuzz_world fuzz;
 culv_error fuzz_error;
 bool fuzz_trace;
 
+/* The input that runs, for messages. */
+static struct {
+    const uint8_t *data;
+    size_t size;
+} running;
+
+/* As a line of corpus/. */
+static void print_input(void)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    if (running.data == NULL) return;
+    fprintf(stderr, "the input: ");
+    for (size_t i = 0; i < running.size; i += 3) {
+        size_t left = running.size - i;
+        uint32_t bits = (uint32_t)running.data[i] << 16;
+        if (left > 1) bits |= (uint32_t)running.data[i + 1] << 8;
+        if (left > 2) bits |= running.data[i + 2];
+        fputc(digits[bits >> 18], stderr);
+        fputc(digits[bits >> 12 & 63], stderr);
+        fputc(left > 1 ? digits[bits >> 6 & 63] : '=', stderr);
+        fputc(left > 2 ? digits[bits & 63] : '=', stderr);
+    }
+    fputc('\n', stderr);
+}
+
 _Noreturn void fuzz_fail(const char *file, int line, const char *condition, const char *format, ...)
 {
     va_list args;
@@ -31,6 +56,7 @@ _Noreturn void fuzz_fail(const char *file, int line, const char *condition, cons
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
+    print_input();
     abort();
 }
 
@@ -432,10 +458,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fuzz_reader reader = {.data = data, .left = size};
     injected = false;
+    running.data = data;
+    running.size = size;
     signal(SIGXFSZ, SIG_IGN); /* libFuzzer has a handler of its own by now */
     list_fds(baseline.fds);   /* the fuzzer opens files as it goes, too */
     fuzz_target_run(&reader);
     fuzz_disarm();
     require_baseline();
+    running.data = NULL;
     return 0;
 }

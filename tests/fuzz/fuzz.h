@@ -28,6 +28,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 _Noreturn void fuzz_fail(const char *file, int line, const char *condition, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* What a real driver does that the twin does not, and that is no fault of Culvert's: counted, the first of its name
+ * told with the count when all inputs are done. Returns how many there were. */
+unsigned fuzz_note(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Each note: its name, its count, its first text. */
+void fuzz_each_note(void (*tell)(const char *name, unsigned count, const char *first));
+
 /* The world ----------------------------------------------------------------------------------------------- */
 
 typedef struct fuzz_world {
@@ -102,7 +108,11 @@ void fuzz_chain_free(fuzz_chain *chain);
 
 /* structs.c: what vkCreateBuffer and vkCreateImage are called with. */
 void fuzz_buffer_info(fuzz_reader *r, fuzz_chain *chain, VkBufferCreateInfo *out);
+/* 1 of what is no format. */
+uint32_t fuzz_planes(VkFormat format);
 void fuzz_image_info(fuzz_reader *r, fuzz_chain *chain, VkImageCreateInfo *out);
+/* For messages: what the gate is asked about. The same memory each time. */
+const char *fuzz_describe_image(const VkImageCreateInfo *info);
 /* A format: of the list of culvert/format.h, or seldom none. */
 VkFormat fuzz_format(fuzz_reader *r, VkFormat usual);
 const void *fuzz_chain_find(const void *chain, VkStructureType type);

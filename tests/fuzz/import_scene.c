@@ -123,13 +123,21 @@ static int duplicate(int fd)
     return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
+/* From this number on. Drivers open files of their own. */
+static int closed(int fd)
+{
+    while (import_fd_is_open(fd))
+        fd++;
+    return fd;
+}
+
 int import_fd(fuzz_reader *r)
 {
     switch (fuzz_u8(r) & 31) {
     default: return export_memory(&import_resources[fuzz_pick(r, IMPORT_PRIVATE)]);
     case 20: return -1;
     case 21: return -1 - (int)fuzz_bytes(r, 2);
-    case 22: return 200 + (fuzz_u8(r) & 31); /* closed: nothing here has so many */
+    case 22: return closed(200 + (fuzz_u8(r) & 31));
     case 23: return 0x7ffffff0;
     case 24: return duplicate(pipe_fds[fuzz_u8(r) & 1]);
     case 25: return duplicate(socket_fds[0]);

@@ -84,8 +84,12 @@ void import_semaphore(fuzz_reader *r, import_state *s)
         import_fd_kept(fd, was_open);
     if (result == CULV_OK) {
         FUZZ_REQUIRE(!fuzz_box_whole(desc) || culv_semaphore_get_type(out) == d.type, "another type");
-        /* Of binary ones the other side is only told of, so they say nothing but what is refused. */
-        keep(s, slot, out, culv_semaphore_get_type(out) == CULV_SEMAPHORE_BINARY);
+        /* Of binary ones the other side is only told of, so they say nothing but what is refused. What is no
+         * semaphore NVIDIA's driver takes for one (memory: measured); then nobody knows what a signal does. */
+        bool foreign = what >= 192;
+        FUZZ_REQUIRE(!foreign || !fuzz.caps.is_software, "what is no semaphore was imported");
+        if (foreign) (void)fuzz_note("fuzz.foreign_semaphore", "a file descriptor that is none was imported");
+        keep(s, slot, out, foreign || culv_semaphore_get_type(out) == CULV_SEMAPHORE_BINARY);
     } else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_semaphore), "written after an error");
     fuzz_unbox(desc);

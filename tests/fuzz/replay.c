@@ -73,8 +73,14 @@ static void open_target(void)
     if (input_count == 0) FAIL("there are no inputs");
 }
 
-static void free_inputs(void)
+static void tell_note(const char *name, unsigned count, const char *first)
 {
+    MEASURED(name, "%u times, the first: %s", count, first);
+}
+
+static void close_target(void)
+{
+    fuzz_each_note(tell_note);
     while (input_count > 0)
         free(inputs[--input_count].data);
 }
@@ -85,7 +91,7 @@ static void corpus(void)
     for (unsigned i = 0; i < input_count; i++)
         (void)LLVMFuzzerTestOneInput(inputs[i].data, inputs[i].size);
     (void)LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
-    free_inputs();
+    close_target();
 }
 
 /* xorshift64: the same inputs each time. */
@@ -117,7 +123,7 @@ static void mutated(void)
         (void)LLVMFuzzerTestOneInput(input, size);
         free(input);
     }
-    free_inputs();
+    close_target();
 }
 
 static const test_case cases[] = {

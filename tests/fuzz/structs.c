@@ -1,6 +1,8 @@
 /* VkBufferCreateInfo and VkImageCreateInfo of all sorts, with their chains. SPDX-License-Identifier: MIT */
 #include "fuzz.h"
 
+#include <stdio.h>
+
 /* Where Vulkan ignores a pointer, nobody may follow it. */
 #define IGNORED ((const uint32_t *)(uintptr_t)0x1000u)
 
@@ -139,6 +141,12 @@ static void extend_image(fuzz_reader *r, fuzz_chain *chain, const void **head, V
     }
 }
 
+uint32_t fuzz_planes(VkFormat format)
+{
+    culv_format_info f = culv_format_info_init();
+    return culv_format_get_info((culv_format)format, &f) == CULV_OK ? f.planes : 1;
+}
+
 void fuzz_image_info(fuzz_reader *r, fuzz_chain *chain, VkImageCreateInfo *out)
 {
     const void *head = NULL;
@@ -160,6 +168,7 @@ void fuzz_image_info(fuzz_reader *r, fuzz_chain *chain, VkImageCreateInfo *out)
     out->usage = fuzz_bits(r, VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
                                   VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     out->flags = fuzz_bits(r, 0);
+    if (fuzz_planes(out->format) > 1 && !fuzz_rarely(r, 4)) out->flags |= VK_IMAGE_CREATE_DISJOINT_BIT;
     if (fuzz_rarely(r, 4)) {
         out->flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
         out->arrayLayers *= 6;
@@ -170,4 +179,19 @@ void fuzz_image_info(fuzz_reader *r, fuzz_chain *chain, VkImageCreateInfo *out)
     for (uint8_t more = fuzz_u8(r); more >= 160 && chain->count < 16; more = fuzz_u8(r))
         extend_image(r, chain, &head, out->format);
     out->pNext = head;
+}
+
+const char *fuzz_describe_image(const VkImageCreateInfo *info)
+{
+    static char text[512];
+    int at = snprintf(
+        text, sizeof text,
+        "format %d, imageType %d, %u x %u x %u, %u levels, %u layers, %d samples, tiling %d, usage "
+        "%#x, flags %#x, sharingMode %d, initialLayout %d, pNext:",
+        (int)info->format, (int)info->imageType, info->extent.width, info->extent.height, info->extent.depth,
+        info->mipLevels, info->arrayLayers, (int)info->samples, (int)info->tiling, info->usage, info->flags,
+        (int)info->sharingMode, (int)info->initialLayout);
+    for (const VkBaseInStructure *s = info->pNext; s != NULL && at > 0 && at < (int)sizeof text; s = s->pNext)
+        at += snprintf(text + at, sizeof text - (size_t)at, " %d", (int)s->sType);
+    return text;
 }

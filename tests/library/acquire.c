@@ -1,6 +1,7 @@
 /* culv_vk_memory_acquire(): one import a VkDeviceMemory, however many resources are in it.
  * SPDX-License-Identifier: MIT */
 #include "library.h"
+#include "raw_vulkan_image.h"
 
 #include <pthread.h>
 #include <unistd.h>
@@ -165,6 +166,101 @@ static void refused(void)
     lib_close(&w);
 }
 
+static VkImageCreateInfo image_info(const raw_vk_image *image,
+                                    const VkExternalMemoryImageCreateInfo *external)
+{
+    return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                               .pNext = external,
+                               .imageType = VK_IMAGE_TYPE_2D,
+                               .format = image->desc.format,
+                               .extent = {image->desc.width, image->desc.height, 1},
+                               .mipLevels = 1,
+                               .arrayLayers = 1,
+                               .samples = VK_SAMPLE_COUNT_1_BIT,
+                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+}
+
+static culv_result map_image(lib_world *w, culv_memory *memory, const raw_vk_image *image, culv_image **out)
+{
+    const VkExternalMemoryImageCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkImageCreateInfo info = image_info(image, &external);
+    culv_vk_image_desc d = culv_vk_image_desc_init();
+    d.image = image->image;
+    d.create_info = &info;
+    d.offset = image->offset;
+    return culv_vk_image_map(w->attachment, memory, &d, out);
+}
+
+/* One depth or stencil format: among other things in a block, and in memory of its own. */
+static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format, bool alone)
+{
+    raw_vk_image_desc desc = {
+        .format = format, .width = 64, .height = 32, .min_offset = 65536, .flags = RAW_VK_EXPORT};
+    raw_vk_image image;
+    culv_image *mapped = NULL;
+    if (!raw_vk_image_supported(&w->vk, &desc)) SKIP("no such image can be exported here");
+    raw_vk_image_create_in(&w->vk, &desc, block, &image);
+    culv_memory *memory = acquire(w->attachment, block);
+    if (alone) {
+        LIB_REFUSES(culv_image, mapped, map_image(w, memory, &image, &mapped), CULV_ERROR_INVALID,
+                    CULV_REASON_DEDICATED);
+        LIB_SAYS("VkMemoryDedicatedAllocateInfo");
+    } else {
+        LIB_OK(map_image(w, memory, &image, &mapped));
+        culv_image_unmap(&mapped);
+    }
+    culv_memory_destroy(&memory);
+    raw_vk_image_destroy(&w->vk, &image);
+
+    desc.min_offset = 0;
+    desc.flags |= RAW_VK_DEDICATED;
+    raw_vk_image_create(&w->vk, &desc, &image);
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
+    md.memory = image.memory;
+    md.allocation_size = image.allocation_size;
+    md.dedicated = VK_TRUE;
+    LIB_OK(culv_vk_memory_acquire(w->attachment, &md, &memory));
+    LIB_OK(map_image(w, memory, &image, &mapped));
+    culv_image_unmap(&mapped);
+    culv_memory_destroy(&memory);
+
+    /* The gate says so before, and what Culvert makes is so. */
+    const VkImageCreateInfo planned = image_info(&image, NULL);
+    raw_vk_image_destroy(&w->vk, &image);
+    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_image_create_desc cd = culv_vk_image_create_desc_init();
+    culv_vk_image *made = NULL;
+    culv_vk *watched = NULL;
+    culv_vk_desc vd = lib_vk_desc(w);
+    lib_lying = (lib_lies){.missing = NULL}; /* which says nothing but the truth */
+    vd.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(w->device, &vd, &watched));
+    LIB_OK(culv_vk_check_image(watched, &planned, NULL, &sharing));
+    if (alone) REQUIRE_EQ(sharing.dedicated_required, 1);
+    cd.create_info = &planned;
+    lib_saw_dedicated = false;
+    LIB_OK(culv_vk_image_create(watched, &cd, &made));
+    REQUIRE(lib_saw_dedicated || !sharing.dedicated_required);
+    culv_vk_image_destroy(&made);
+    culv_vk_detach(&watched);
+}
+
+/* What CUDA finds in dedicated allocations alone is refused in a block, whose other resources it finds. */
+static void dedicated_formats(void)
+{
+    lib_world w;
+    raw_vk_buffer block;
+    lib_open(&w);
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
+    try_format(&w, &block, VK_FORMAT_D16_UNORM, true);
+    try_format(&w, &block, VK_FORMAT_S8_UINT, true);
+    try_format(&w, &block, VK_FORMAT_D32_SFLOAT, false);
+    raw_vk_buffer_destroy(&w.vk, &block);
+    lib_close(&w);
+}
+
 typedef struct worker {
     pthread_t thread;
     lib_world *w;
@@ -210,6 +306,7 @@ static const test_case cases[] = {
     {.name = "acquire.deferred_is_not_found", .run = deferred_is_not_found},
     {.name = "acquire.apart", .run = apart},
     {.name = "acquire.refused", .run = refused},
+    {.name = "acquire.dedicated_formats", .run = dedicated_formats},
     {.name = "acquire.threads", .run = threads},
     {.name = NULL},
 };

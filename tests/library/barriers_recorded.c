@@ -131,6 +131,30 @@ static void cudas_turn(stage *s)
     stage_cuda_end(s);
 }
 
+/* A view has all of its image's usages, each of which needs a feature (VUID-VkImageViewCreateInfo-usage-02274 to -02277
+ * and -02652), and some drivers make LINEAR images with more usages than that. */
+static bool viewed(stage *s, const raw_vk_image_desc *d, VkImageUsageFlags usage)
+{
+    static const struct {
+        VkImageUsageFlags usage;
+        VkFormatFeatureFlags any_of;
+    } needs[] = {
+        {VK_IMAGE_USAGE_SAMPLED_BIT, VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT},
+        {VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT},
+        {VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT},
+        {VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT},
+        {VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT,
+         VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT | VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT},
+    };
+    VkFormatProperties properties;
+    vkGetPhysicalDeviceFormatProperties(s->w.vk.physical, d->format, &properties);
+    const VkFormatFeatureFlags features =
+        (d->flags & RAW_VK_LINEAR) != 0 ? properties.linearTilingFeatures : properties.optimalTilingFeatures;
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        if ((usage & needs[i].usage) != 0 && (features & needs[i].any_of) == 0) return false;
+    return true;
+}
+
 /* As many of the usages as an exportable image can have here. */
 static bool choose_usage(stage *s, raw_vk_image_desc *d)
 {
@@ -144,7 +168,7 @@ static bool choose_usage(stage *s, raw_vk_image_desc *d)
         if (d->dimensions == 3 && (i == 0 || i == 3)) continue; /* attachments are 2D views of theirs */
         raw_vk_image_desc more = *d;
         more.usage |= usages[i];
-        if (raw_vk_image_supported(&s->w.vk, &more)) *d = more;
+        if (viewed(s, d, usages[i]) && raw_vk_image_supported(&s->w.vk, &more)) *d = more;
     }
     return raw_vk_image_supported(&s->w.vk, d);
 }

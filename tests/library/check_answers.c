@@ -277,6 +277,20 @@ static void dedicated(void)
     lib_close(&w);
 }
 
+/* "... up to 32768 x 32768 texels and 2048 layers": only what such an image has. */
+static void require_sides(unsigned sides, bool layered)
+{
+    const char *most = strstr(culv_last_error_message(), "up to ");
+    REQUIRE(most != NULL && strstr(most, "4294967295") == NULL);
+    const char *end = strstr(most, " texels");
+    REQUIRE(end != NULL);
+    unsigned told = 1;
+    for (const char *x = most; (x = strstr(x, " x ")) != NULL && x < end; x++)
+        told++;
+    REQUIRE_EQ(told, sides);
+    REQUIRE_EQ(strstr(most, " layers") != NULL, layered);
+}
+
 /* A Vulkan without limits: then CUDA's own hold, and sums do not overflow. */
 static void limits(void)
 {
@@ -290,18 +304,22 @@ static void limits(void)
     culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
     static const struct {
         const char *kind;
+        unsigned sides; /* that the message tells of */
+        bool layered;
         VkImageType type;
         VkImageCreateFlags flags;
         uint32_t width, height, depth, layers;
     } rows[] = {
-        {"maps 1D images", VK_IMAGE_TYPE_1D, 0, 1u << 18, 1, 1, 1},
-        {"maps 1D array images", VK_IMAGE_TYPE_1D, 0, 64, 1, 1, 1u << 18},
-        {"maps 2D images", VK_IMAGE_TYPE_2D, 0, 1u << 18, 64, 1, 1},
-        {"maps 2D images", VK_IMAGE_TYPE_2D, 0, 64, 1u << 18, 1, 1},
-        {"maps 2D array images", VK_IMAGE_TYPE_2D, 0, 64, 64, 1, 1u << 18},
-        {"maps 3D images", VK_IMAGE_TYPE_3D, 0, 64, 64, 1u << 18, 1},
-        {"maps cube images", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 1u << 18, 1u << 18, 1, 6},
-        {"maps cube array images", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 8, 8, 1, 6u << 18},
+        {"maps 1D images", 1, false, VK_IMAGE_TYPE_1D, 0, 1u << 18, 1, 1, 1},
+        {"maps 1D array images", 1, true, VK_IMAGE_TYPE_1D, 0, 64, 1, 1, 1u << 18},
+        {"maps 2D images", 2, false, VK_IMAGE_TYPE_2D, 0, 1u << 18, 64, 1, 1},
+        {"maps 2D images", 2, false, VK_IMAGE_TYPE_2D, 0, 64, 1u << 18, 1, 1},
+        {"maps 2D array images", 2, true, VK_IMAGE_TYPE_2D, 0, 64, 64, 1, 1u << 18},
+        {"maps 3D images", 3, false, VK_IMAGE_TYPE_3D, 0, 64, 64, 1u << 18, 1},
+        {"maps cube images", 2, false, VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 1u << 18,
+         1u << 18, 1, 6},
+        {"maps cube array images", 2, true, VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 8, 8, 1,
+         6u << 18},
     };
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, rows[n].width, rows[n].height);
@@ -314,7 +332,7 @@ static void limits(void)
             d.no_surfaces = !surfaces;
             LIB_ERROR(culv_vk_check_image(vk, &info, &d, &s), CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT);
             LIB_SAYS(rows[n].kind);
-            printf("%s\n", culv_last_error_message());
+            require_sides(rows[n].sides, rows[n].layered);
         }
         uint64_t calls = cuda_calls(&w);
         LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT);
@@ -340,8 +358,13 @@ static void limits(void)
     huge.extent.depth = UINT32_MAX;
     LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     LIB_SAYS("18446744073709551615 bytes or more");
+    /* LINEAR, of a format and a kind that Vulkan has so everywhere. */
+    huge = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, UINT32_MAX, UINT32_MAX);
     huge.tiling = VK_IMAGE_TILING_LINEAR;
+    huge.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    huge.arrayLayers = UINT32_MAX;
     LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_SAYS("18446744073709551615 bytes or more");
     culv_vk_detach(&vk);
     lib_close(&w);
 }
@@ -434,6 +457,8 @@ static const test_case cases[] = {
     {.name = "answers.threads", .run = threads},
     {.name = NULL},
 };
-extern const test_case check_kind_cases[], check_map_cases[], check_refusal_cases[], check_random_cases[];
+extern const test_case check_chain_cases[], check_kind_cases[], check_map_cases[], check_refusal_cases[],
+    check_random_cases[];
 const test_case *const test_suite_tables[] = {
-    cases, check_kind_cases, check_map_cases, check_refusal_cases, check_random_cases, NULL};
+    cases, check_kind_cases, check_map_cases, check_refusal_cases, check_chain_cases, check_random_cases,
+    NULL};

@@ -34,7 +34,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL spy_image(VkPhysicalDevice device,
     check_spy.saw_list = has(info->pNext, VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO);
     check_spy.saw_stencil = has(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
     check_spy.saw_video = has(info->pNext, VK_STRUCTURE_TYPE_VIDEO_PROFILE_LIST_INFO_KHR);
-    if ((info->usage & check_spy.refused_usage) && out->pNext != NULL) return VK_ERROR_FORMAT_NOT_SUPPORTED;
+    if ((info->usage & check_spy.refused_usage) && out->pNext != NULL)
+        return check_spy.refusal != VK_SUCCESS ? check_spy.refusal : VK_ERROR_FORMAT_NOT_SUPPORTED;
     VkResult r = vkGetPhysicalDeviceImageFormatProperties2(device, info, out);
     VkImageFormatProperties *most = &out->imageFormatProperties;
     lower(&most->maxExtent.width, check_spy.max_side);
@@ -116,8 +117,16 @@ static VKAPI_ATTR void VKAPI_CALL spy_properties(VkPhysicalDevice device, VkPhys
             ((VkPhysicalDeviceMaintenance4Properties *)(void *)s)->maxBufferSize = check_spy.max_buffer_size;
 }
 
+static VKAPI_ATTR VkResult VKAPI_CALL spy_create_image(VkDevice device, const VkImageCreateInfo *info,
+                                                       const VkAllocationCallbacks *allocator, VkImage *out)
+{
+    if (check_spy.create_result != VK_SUCCESS) return check_spy.create_result;
+    return vkCreateImage(device, info, allocator, out);
+}
+
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL spy_device_proc(VkDevice device, const char *name)
 {
+    if (strcmp(name, "vkCreateImage") == 0) return (PFN_vkVoidFunction)spy_create_image;
     bool image = strncmp(name, "vkGetDeviceImageMemoryRequirements", 34) == 0;
     bool buffer = strncmp(name, "vkGetDeviceBufferMemoryRequirements", 35) == 0;
     if (!image && !buffer) return vkGetDeviceProcAddr(device, name);
@@ -229,6 +238,43 @@ static void require_needs(const lib_world *w, const culv_vk_sharing *s, const Vk
     REQUIRE(s->requirements.memoryTypeBits & (1u << s->memory_type_index));
 }
 
+static uint32_t planes_of(VkFormat format)
+{
+    culv_format_info f = culv_format_info_init();
+    LIB_OK(culv_format_get_info((culv_format)format, &f));
+    return f.planes;
+}
+
+/* Planes one after another. */
+static void require_plane_needs(const lib_world *w, const culv_vk_sharing *s, VkImage image, uint32_t planes)
+{
+    VkDeviceSize end = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        const VkImagePlaneMemoryRequirementsInfo plane = {
+            .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO,
+            .planeAspect = (VkImageAspectFlagBits)(VK_IMAGE_ASPECT_PLANE_0_BIT << i)};
+        VkMemoryRequirements2 told = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+        const VkImageMemoryRequirementsInfo2 info = {
+            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .pNext = &plane, .image = image};
+        if (i < planes) vkGetImageMemoryRequirements2(w->vk.device, &info, &told);
+        REQUIRE_EQ(s->plane_requirements[i].size, told.memoryRequirements.size);
+        REQUIRE_EQ(s->plane_requirements[i].alignment, told.memoryRequirements.alignment);
+        REQUIRE_EQ(s->plane_requirements[i].memoryTypeBits, told.memoryRequirements.memoryTypeBits);
+        if (i >= planes) {
+            REQUIRE_EQ(s->image.plane_offsets[i], 0);
+            continue;
+        }
+        REQUIRE(s->image.plane_offsets[i] >= end);
+        REQUIRE_EQ(s->image.plane_offsets[i] % told.memoryRequirements.alignment, 0);
+        REQUIRE(s->image.plane_offsets[i] - end < told.memoryRequirements.alignment);
+        REQUIRE((s->requirements.memoryTypeBits & ~told.memoryRequirements.memoryTypeBits) == 0);
+        end = s->image.plane_offsets[i] + told.memoryRequirements.size;
+    }
+    REQUIRE_EQ(s->requirements.size, end);
+    REQUIRE_EQ(s->dedicated_required, 0);
+    REQUIRE(s->requirements.memoryTypeBits & (1u << s->memory_type_index));
+}
+
 static void require_image_needs(const lib_world *w, const culv_vk_sharing *s, VkImage image)
 {
     VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
@@ -246,6 +292,7 @@ static void require_mapped_as(const culv_vk_sharing *s, const culv_image *image)
     LIB_OK(culv_image_get_desc(image, &d));
     REQUIRE(s->image.label == NULL);
     REQUIRE_EQ(s->image.offset, 0);
+    REQUIRE(memcmp(s->image.plane_offsets, d.plane_offsets, sizeof d.plane_offsets) == 0);
     REQUIRE_EQ(s->image.format, d.format);
     REQUIRE_EQ(s->image.texels, d.texels);
     REQUIRE_EQ(s->image.type, d.type);
@@ -338,7 +385,10 @@ culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info
     }
     REQUIRE_EQ(out->access, CULV_VK_ACCESS_ARRAY);
     require_limits(out, info);
-    require_image_needs(w, out, culv_vk_image_handle(made));
+    if (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT)
+        require_plane_needs(w, out, culv_vk_image_handle(made), planes_of(info->format));
+    else
+        require_image_needs(w, out, culv_vk_image_handle(made));
     require_mapped_as(out, culv_vk_image_cuda(made));
     culv_vk_image_destroy(&made);
     return CULV_OK;
@@ -389,7 +439,9 @@ void check_require_equal(const culv_vk_sharing *a, const culv_vk_sharing *b)
     SAME(image.format), SAME(image.texels), SAME(image.type);
     SAME(image.width), SAME(image.height), SAME(image.depth), SAME(image.array_layers),
         SAME(image.mip_levels);
-    SAME(image.attachment), SAME(image.depth_texture), SAME(image.video), SAME(image.no_surfaces);
+    SAME(image.attachment), SAME(image.video), SAME(image.no_surfaces);
+    for (int i = 0; i < 3; i++)
+        SAME(image.plane_offsets[i]), SAME(plane_requirements[i].size), SAME(plane_requirements[i].alignment);
 }
 
 void check_refused(const char *file, int line, culv_result actual, culv_result result, culv_reason reason,

@@ -18,6 +18,8 @@ typedef struct check_spying {
     uint32_t families;
     bool compatible_with_dma_buf;
     VkImageUsageFlags refused_usage; /* no image with one of these can be exported; without sharing it can */
+    VkResult refusal;                /* with which; 0: VK_ERROR_FORMAT_NOT_SUPPORTED */
+    VkResult create_result;          /* of vkCreateImage */
     bool saw_list, saw_stencil, saw_video; /* in the chain of the last question about an image */
     bool saw_external;                     /* in the chain of the last requirements */
 } check_spying;

@@ -26,6 +26,7 @@ static void result_names(void)
     } rows[] = {{CULV_OK, 0, "CULV_OK"},
                 {CULV_ERROR_INVALID, -1, "CULV_ERROR_INVALID"},
                 {CULV_ERROR_BUSY, -2, "CULV_ERROR_BUSY"},
+                {CULV_ERROR_TIMEOUT, -3, "CULV_ERROR_TIMEOUT"},
                 {CULV_ERROR_UNSUPPORTED, -10, "CULV_ERROR_UNSUPPORTED"},
                 {CULV_ERROR_NO_DEVICE, -11, "CULV_ERROR_NO_DEVICE"},
                 {CULV_ERROR_OUT_OF_MEMORY, -12, "CULV_ERROR_OUT_OF_MEMORY"},
@@ -36,7 +37,7 @@ static void result_names(void)
         REQUIRE_EQ(rows[i].result, rows[i].value);
         REQUIRE_EQ_STR(culv_result_name(rows[i].result), rows[i].name);
     }
-    static const int others[] = {1, -3, -9, -22, -31, 0x7fffffff, -0x7fffffff - 1};
+    static const int others[] = {1, -4, -9, -22, -31, 0x7fffffff, -0x7fffffff - 1};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         REQUIRE_EQ_STR(culv_result_name((culv_result)others[i]), "unknown");
 }

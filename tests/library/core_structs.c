@@ -166,6 +166,25 @@ static culv_result barriers(lib_world *w, const void *desc)
     return r;
 }
 
+static culv_result make_ring(lib_world *w, const void *desc)
+{
+    culv_ring *ring = POISON(culv_ring);
+    culv_result r = culv_ring_create(w->device, desc, &ring);
+    if (r == CULV_OK)
+        culv_ring_destroy(&ring);
+    else
+        REQUIRE(ring == POISON(culv_ring));
+    return r;
+}
+
+static culv_result set_ring(lib_world *w, const void *settings)
+{
+    culv_ring_desc d = culv_ring_desc_init();
+    d.max_depth = 4;
+    d.settings = settings;
+    return make_ring(w, &d);
+}
+
 static void descriptors(void)
 {
     lib_world w;
@@ -194,6 +213,9 @@ static void descriptors(void)
     made.type = CULV_SEMAPHORE_TIMELINE;
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     transfer.buffer = buffer.buffer;
+    culv_ring_desc ring = culv_ring_desc_init();
+    ring.max_depth = 2;
+    culv_ring_settings settings = culv_ring_settings_init();
 
     const described rows[] = {
         {"culv_device_desc", &device, sizeof device, 16, open_device},
@@ -212,6 +234,8 @@ static void descriptors(void)
          offsetof(culv_vk_semaphore_create_desc, initial_value), make_vk_semaphore},
         {"culv_vk_buffer_transfer", &transfer, sizeof transfer, offsetof(culv_vk_buffer_transfer, stage),
          barriers},
+        {"culv_ring_desc", &ring, sizeof ring, offsetof(culv_ring_desc, ready), make_ring},
+        {"culv_ring_settings", &settings, sizeof settings, 16, set_ring},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         described_check(&w, &rows[i]);

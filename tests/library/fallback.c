@@ -23,7 +23,7 @@ static void write_cuda(const scene *s, const culv_vk_buffer *buffer, uint32_t se
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
     fill_words(seed);
-    CU_OK(cu->MemcpyHtoD(culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), words, BYTES));
+    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_vk_buffer_cuda(buffer)), words, BYTES));
     lib_leave(&s->w, before);
 }
 
@@ -354,7 +354,7 @@ static void given_up_early(scene_kind kind)
     const raw_cuda *cu = s.w.cu;
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &one));
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &two));
-    atomic_store(&gate, kind == SCENE_MAPPED); /* there Vulkan's memory goes with the buffer, so that waits */
+    atomic_store(&gate, kind == SCENE_MAPPED); /* detaching waits for Vulkan's memory */
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->LaunchHostFunc(s.stream, hold, NULL));
     lib_leave(&s.w, before);
@@ -432,4 +432,6 @@ static const test_case cases[] = {
     {.name = NULL},
 };
 extern const test_case order_cases[]; /* fallback_order.c */
-const test_case *const test_suite_tables[] = {cases, order_cases, NULL};
+extern const test_case waits_cases[]; /* fallback_waits.c */
+extern const test_case kinds_cases[]; /* fallback_kinds.c */
+const test_case *const test_suite_tables[] = {cases, order_cases, waits_cases, kinds_cases, NULL};

@@ -15,24 +15,43 @@ typedef struct row {
     VkExtent3D extent;
     uint32_t levels, layers;
     bool linear; /* no CUDA array has the format */
+    bool host;   /* what CUDA has, but is not shared as it is */
 } row;
 
 #define IMAGE_2D VK_IMAGE_TYPE_2D
+#define DISJOINT VK_IMAGE_CREATE_DISJOINT_BIT
 
 static const row rows[] = {
-    {"2D", VK_FORMAT_R8G8B8A8_UNORM, IMAGE_2D, 0, {61, 33, 1}, 3, 1, false},
-    {"2D array", VK_FORMAT_R16G16_SFLOAT, IMAGE_2D, 0, {31, 17, 1}, 2, 3, false},
-    {"1D array", VK_FORMAT_R8_UNORM, VK_IMAGE_TYPE_1D, 0, {101, 1, 1}, 2, 2, false},
-    {"3D", VK_FORMAT_R32_UINT, VK_IMAGE_TYPE_3D, 0, {13, 9, 5}, 2, 1, false},
-    {"cube", VK_FORMAT_R8G8_UNORM, IMAGE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, {16, 16, 1}, 2, 6, false},
-    {"blocks", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 1, false},
-    {"depth", VK_FORMAT_D16_UNORM, IMAGE_2D, 0, {40, 20, 1}, 1, 1, false},
-    {"planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, 0, {48, 24, 1}, 1, 1, false},
-    {"three channels", VK_FORMAT_R32G32B32_SFLOAT, IMAGE_2D, 0, {23, 11, 1}, 1, 1, true},
-    {"three channels, 3D", VK_FORMAT_R32G32B32_UINT, VK_IMAGE_TYPE_3D, 0, {9, 7, 3}, 1, 1, true},
-    {"three planes", VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM, IMAGE_2D, 0, {32, 16, 1}, 1, 1, true},
-    {"depth and stencil", VK_FORMAT_D24_UNORM_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 2, true},
-    {"float depth and stencil", VK_FORMAT_D32_SFLOAT_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 1, true},
+    {"2D", VK_FORMAT_R8G8B8A8_UNORM, IMAGE_2D, 0, {61, 33, 1}, 3, 1, false, false},
+    {"2D array", VK_FORMAT_R16G16_SFLOAT, IMAGE_2D, 0, {31, 17, 1}, 2, 3, false, false},
+    {"1D array", VK_FORMAT_R8_UNORM, VK_IMAGE_TYPE_1D, 0, {101, 1, 1}, 2, 2, false, false},
+    {"3D", VK_FORMAT_R32_UINT, VK_IMAGE_TYPE_3D, 0, {13, 9, 5}, 2, 1, false, false},
+    {"cube",
+     VK_FORMAT_R8G8_UNORM,
+     IMAGE_2D,
+     VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+     {16, 16, 1},
+     2,
+     6,
+     false,
+     false},
+    {"blocks", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 1, false, false},
+    {"depth", VK_FORMAT_D16_UNORM, IMAGE_2D, 0, {40, 20, 1}, 1, 1, false, false},
+    {"planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, DISJOINT, {48, 24, 1}, 1, 1, false, false},
+    {"three planes",
+     VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM,
+     IMAGE_2D,
+     DISJOINT,
+     {32, 16, 1},
+     1,
+     1,
+     false,
+     false},
+    {"joined planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, 0, {48, 24, 1}, 1, 1, false, true},
+    {"three channels", VK_FORMAT_R32G32B32_SFLOAT, IMAGE_2D, 0, {23, 11, 1}, 1, 1, true, false},
+    {"three channels, 3D", VK_FORMAT_R32G32B32_UINT, VK_IMAGE_TYPE_3D, 0, {9, 7, 3}, 1, 1, true, false},
+    {"depth and stencil", VK_FORMAT_D24_UNORM_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 2, true, false},
+    {"float depth and stencil", VK_FORMAT_D32_SFLOAT_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 1, true, false},
 };
 
 /* One plane of one level, as vkCmdCopyImageToBuffer lays it out. */
@@ -119,16 +138,20 @@ static void cut(const row *r)
         }
 }
 
+/* Each seed changes the high bits, which are the ones used. */
+static uint32_t noise(const piece *p, size_t i, uint32_t seed)
+{
+    return lib_word((uint32_t)(p->at + i), seed * 2246822519u);
+}
+
 /* Depths are between 0 and 1, and the unused bits of a D24 word are 0. */
 static void fill(const row *r, const piece *p, uint32_t seed, unsigned char *out)
 {
     bool depth = p->aspect == VK_IMAGE_ASPECT_DEPTH_BIT;
-    for (size_t i = 0; i < p->size; i++) {
-        uint32_t word = lib_word((uint32_t)(p->at + i), seed);
-        out[i] = (unsigned char)(word >> 24);
-    }
+    for (size_t i = 0; i < p->size; i++)
+        out[i] = (unsigned char)(noise(p, i, seed) >> 24);
     for (size_t i = 0; depth && p->block_bytes == 4 && i < p->size; i += 4) {
-        uint32_t bits = lib_word((uint32_t)(p->at + i), seed) >> 8;
+        uint32_t bits = noise(p, i, seed) >> 8;
         float value = (float)bits / 16777216.0f;
         if (r->format == VK_FORMAT_D24_UNORM_S8_UINT)
             memcpy(out + i, &bits, 4);
@@ -171,7 +194,7 @@ static void cuda_copies(const scene *s, const row *r, culv_image *image, const p
         REQUIRE_EQ(l.slices, p->slices);
         REQUIRE_EQ(l.bytes_per_block, p->block_bytes);
         if (in)
-            CU_OK(cu->MemcpyHtoD(l.pointer, texels, p->size));
+            CU_OK(raw_cuda_upload(cu, l.pointer, texels, p->size));
         else
             CU_OK(cu->MemcpyDtoH(texels, l.pointer, p->size));
     } else {
@@ -249,6 +272,19 @@ static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image, co
     scene_submit(s, commands);
 }
 
+static bool vulkan_makes(const scene *s, const VkImageCreateInfo *info)
+{
+    VkImageFormatProperties2 properties = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
+    const VkPhysicalDeviceImageFormatInfo2 query = {.sType =
+                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+                                                    .format = info->format,
+                                                    .type = info->imageType,
+                                                    .usage = info->usage,
+                                                    .flags = info->flags};
+    if ((info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) && !lib_disjoint(&s->w, info->format)) return false;
+    return vkGetPhysicalDeviceImageFormatProperties2(s->w.vk.physical, &query, &properties) == VK_SUCCESS;
+}
+
 static bool make(const scene *s, const row *r, culv_vk_image **out)
 {
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
@@ -261,14 +297,7 @@ static bool make(const scene *s, const row *r, culv_vk_image **out)
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .usage =
                                         VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VkImageFormatProperties2 properties = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
-    const VkPhysicalDeviceImageFormatInfo2 query = {.sType =
-                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                                    .format = info.format,
-                                                    .type = info.imageType,
-                                                    .usage = info.usage,
-                                                    .flags = info.flags};
-    if (vkGetPhysicalDeviceImageFormatProperties2(s->w.vk.physical, &query, &properties) != VK_SUCCESS) {
+    if (!vulkan_makes(s, &info)) {
         printf("  %s: Vulkan makes no such images (format %d)\n", r->what, (int)r->format);
         return false;
     }
@@ -307,7 +336,7 @@ static void run_row(scene *s, const row *r)
     cut(r);
     if (!make(s, r, &image)) return;
     culv_image *cuda = culv_vk_image_cuda(image);
-    REQUIRE_EQ(culv_image_path(cuda), r->linear ? CULV_PATH_HOST : s->path);
+    REQUIRE_EQ(culv_image_path(cuda), r->linear || r->host ? CULV_PATH_HOST : s->path);
     unsigned char *texels = malloc(all_bytes);
     REQUIRE(texels != NULL);
     raw_vk_buffer_create(&s->w.vk, all_bytes, RAW_VK_HOST, &host);
@@ -377,23 +406,34 @@ static void images_peer(void)
 /* Wrong on any path. */
 static void refused(void)
 {
+    /* No CUDA array has them; Vulkan has one of the last two (Required Format Support). */
+    static const VkFormat linear[] = {VK_FORMAT_R32G32B32_SFLOAT, VK_FORMAT_D32_SFLOAT_S8_UINT,
+                                      VK_FORMAT_D24_UNORM_S8_UINT};
     static scene s;
     culv_vk_image *image = NULL;
     scene_open_bare(&s, SCENE_PAGES);
     VkImageCreateInfo good = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = IMAGE_2D,
-                              .format = VK_FORMAT_R32G32B32_SFLOAT,
                               .extent = {16, 16, 1},
                               .mipLevels = 1,
                               .arrayLayers = 1,
                               .samples = VK_SAMPLE_COUNT_1_BIT,
-                              .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
-    VkImageCreateInfo info = good;
+                              .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    VkImageCreateInfo info;
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_HOST;
+    for (size_t i = 0; i < sizeof linear / sizeof linear[0]; i++) {
+        good.format = linear[i];
+        if (vulkan_makes(&s, &good)) break;
+        info = good;
+        LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+    }
+    good.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT; /* the other one is added */
+    info = good;
     info.samples = VK_SAMPLE_COUNT_4_BIT;
     LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
                 CULV_REASON_USAGE);

@@ -15,6 +15,13 @@ static bool contains(const culv_format *list, uint32_t count, culv_format format
     return false;
 }
 
+/* CUDA's array format of the same blocks that are sRGB comes after the one that is not, which is mapped. */
+static uint32_t srgb_array_format(const culv_format_info *f)
+{
+    return f->kind == CULV_TEXEL_KIND_BLOCKS && strstr(f->name, "_SRGB_") != NULL ? f->cuda_array_format + 1
+                                                                                  : 0;
+}
+
 /* Every mapped format is among the candidates of each of its forms, and no other is. */
 static void from_cuda(void)
 {
@@ -29,7 +36,8 @@ static void from_cuda(void)
             for (uint32_t i = 0; i < count; i++) {
                 culv_format_info f = format_info(list[i]);
                 REQUIRE_EQ(f.mapped, 1);
-                REQUIRE((f.cuda_array_format == array && f.channels == channels) ||
+                bool stored = f.cuda_array_format == array || srgb_array_format(&f) == array;
+                REQUIRE((stored && f.channels == channels) ||
                         (f.normalized_array_format == array && f.normalized_channels == channels));
                 REQUIRE(!contains(list, i, list[i]));
             }
@@ -38,10 +46,16 @@ static void from_cuda(void)
         culv_format_info f = format_info(format_names[i].format);
         culv_format list[MOST];
         uint32_t count = MOST;
-        if (!f.mapped) continue;
+        if (!f.mapped || f.cuda_array_format == 0) continue;
         LIB_OK(culv_format_from_cuda(f.cuda_array_format, f.channels, &count, list));
         REQUIRE(contains(list, count, f.format));
         forms++;
+        if (srgb_array_format(&f) != 0) {
+            count = MOST;
+            LIB_OK(culv_format_from_cuda(srgb_array_format(&f), f.channels, &count, list));
+            REQUIRE(contains(list, count, f.format));
+            forms++;
+        }
         if (f.normalized_array_format == 0) continue;
         count = MOST;
         LIB_OK(culv_format_from_cuda(f.normalized_array_format, f.normalized_channels, &count, list));
@@ -74,7 +88,9 @@ static void order(void)
     static const culv_format r32f[] = {CULV_FORMAT_R32_SFLOAT, CULV_FORMAT_D32_SFLOAT};
     static const culv_format r16f[] = {CULV_FORMAT_R16_SFLOAT};
     static const culv_format r32ui[] = {CULV_FORMAT_R32_UINT};
-    static const culv_format bc1[] = {CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_FORMAT_BC1_RGB_UNORM_BLOCK};
+    static const culv_format bc1[] = {CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_FORMAT_BC1_RGBA_SRGB_BLOCK,
+                                      CULV_FORMAT_BC1_RGB_UNORM_BLOCK, CULV_FORMAT_BC1_RGB_SRGB_BLOCK};
+    static const culv_format bc1_srgb[] = {CULV_FORMAT_BC1_RGBA_SRGB_BLOCK, CULV_FORMAT_BC1_RGB_SRGB_BLOCK};
     static const culv_format nv12[] = {CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM};
     static const culv_format r16[] = {CULV_FORMAT_R16_UNORM, CULV_FORMAT_D16_UNORM};
     require_first(CU_AD_FORMAT_UNSIGNED_INT8, 4, rgba8, sizeof rgba8 / sizeof rgba8[0]);
@@ -82,7 +98,8 @@ static void order(void)
     require_first(CU_AD_FORMAT_FLOAT, 1, r32f, 2);
     require_first(CU_AD_FORMAT_HALF, 1, r16f, 1);
     require_first(CU_AD_FORMAT_UNSIGNED_INT32, 1, r32ui, 1);
-    require_first(CU_AD_FORMAT_BC1_UNORM, 4, bc1, 2);
+    require_first(CU_AD_FORMAT_BC1_UNORM, 4, bc1, 4);
+    require_first(CU_AD_FORMAT_BC1_UNORM_SRGB, 4, bc1_srgb, 2);
     require_first(CU_AD_FORMAT_NV12, 3, nv12, 1);
     require_first(CU_AD_FORMAT_UNORM_INT16X1, 1, r16, 2);
 }

@@ -285,7 +285,7 @@ static void on_another_gpu(void)
     CUcontext before = lib_enter(&w);
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 11);
-    CU_OK(cu->MemcpyHtoD(culv_buffer_pointer(culv_vk_buffer_cuda(b)), words, BYTES));
+    CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(culv_vk_buffer_cuda(b)), words, BYTES));
     memset(words, 0, sizeof words);
     raw_vk_read(&w.vk, &raw, 0, words, BYTES);
     REQUIRE_WORDS(words, WORDS, 11);

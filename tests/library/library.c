@@ -322,3 +322,10 @@ bool lib_layer_find(lib_layer *out)
     memcpy(&out->failed_call, &symbols[2], sizeof symbols[2]);
     return true;
 }
+
+bool lib_disjoint(const lib_world *w, VkFormat format)
+{
+    VkFormatProperties p;
+    vkGetPhysicalDeviceFormatProperties(w->vk.physical, format, &p);
+    return (p.optimalTilingFeatures & VK_FORMAT_FEATURE_DISJOINT_BIT) != 0;
+}

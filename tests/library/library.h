@@ -78,6 +78,9 @@ CUresult lib_query(const lib_world *w, CUstream stream);
 CUcontext lib_enter(const lib_world *w);
 void lib_leave(const lib_world *w, CUcontext before);
 
+/* Whether Vulkan has such images whose planes are bound each by itself. */
+bool lib_disjoint(const lib_world *w, VkFormat format);
+
 /* A plain import: memory of `buffer`, by the Vulkan road. */
 culv_memory *lib_import(const lib_world *w, const raw_vk_buffer *buffer);
 culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer, int fd);

@@ -82,7 +82,7 @@ static void buffer_both_ways(void)
         REQUIRE_WORDS(words, bytes / 4, 7);
         for (uint32_t i = 0; i < bytes / 4; i++)
             words[i] = lib_word(i, 8);
-        CU_OK(cu->MemcpyHtoD(culv_buffer_pointer(cuda) + at, words, bytes));
+        CU_OK(raw_cuda_upload(cu, culv_buffer_pointer(cuda) + at, words, bytes));
         lib_leave(&w, before);
         memset(words, 0, sizeof words);
         raw_vk_read(&w.vk, &raw, at, words, bytes);
@@ -138,8 +138,7 @@ static void buffer_in_host_visible_memory(void)
         REQUIRE_WORDS(back, 64, 3);
         for (uint32_t i = 0; i < 64; i++)
             back[i] = lib_word(i, 4);
-        CU_OK(cu->MemcpyHtoD(p, back, sizeof back));
-        CU_OK(cu->CtxSynchronize());
+        CU_OK(raw_cuda_upload(cu, p, back, sizeof back));
         lib_leave(&w, before);
         VK_OK(vkInvalidateMappedMemoryRanges(w.vk.device, 1, &range));
         REQUIRE_WORDS(words, 64, 4);

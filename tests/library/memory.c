@@ -35,7 +35,7 @@ static void cuda_write(const lib_world *w, CUdeviceptr to, const void *from, siz
 {
     const raw_cuda *cu = w->cu;
     CUcontext before = lib_enter(w);
-    CU_OK(cu->MemcpyHtoD(to, from, size));
+    CU_OK(raw_cuda_upload(cu, to, from, size));
     lib_leave(w, before);
 }
 

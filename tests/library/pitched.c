@@ -60,7 +60,7 @@ static void copy(const lib_world *w, const culv_buffer *buffer, const culv_vk_pi
                                  y * p->row_pitch;
                 REQUIRE(at + row <= culv_buffer_pointer(buffer) + culv_buffer_size(buffer));
                 if (in)
-                    CU_OK(cu->MemcpyHtoD(at, texels, row));
+                    CU_OK(raw_cuda_upload(cu, at, texels, row));
                 else
                     CU_OK(cu->MemcpyDtoH(texels, at, row));
             }

@@ -1,5 +1,5 @@
-/* culv_image_texture(): what is made once and kept, what is refused, and samplers as texture settings. What textures
- * read is tested by data with the formats. SPDX-License-Identifier: MIT */
+/* culv_image_texture(): what is made once and kept, what is refused, and samplers as texture settings. What textures read
+ * is tested with the formats, and in textures_ranges.c. SPDX-License-Identifier: MIT */
 #include "image_stage.h"
 
 #include <float.h>
@@ -45,106 +45,6 @@ static void kept(void)
     REQUIRE_EQ(again, other);
     shared_image_close(&s, &i);
     lib_settle(&s.w);
-    stage_close(&s);
-}
-
-/* An image of any kind that Culvert makes, or a skip. */
-static culv_vk_image *make(stage *s, const VkImageCreateInfo *info)
-{
-    culv_vk_image *image = NULL;
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = info;
-    culv_result result = culv_vk_image_create(s->w.attachment, &d, &image);
-    if (result == CULV_ERROR_UNSUPPORTED) SKIP("no such image here: %s", culv_last_error_message());
-    LIB_OK(result);
-    return image;
-}
-
-static VkImageCreateInfo kind_info(VkImageType type, VkFormat format, VkExtent3D extent, uint32_t layers,
-                                   VkImageCreateFlags flags)
-{
-    VkImageCreateInfo info =
-        image_info(format, extent.width, extent.height, 3, VK_IMAGE_USAGE_SAMPLED_BIT, NULL);
-    info.flags = flags;
-    info.imageType = type;
-    info.extent = extent;
-    info.arrayLayers = layers;
-    return info;
-}
-
-/* Every range of levels and layers that CUDA can view, of every kind. */
-static void ranges(void)
-{
-    const struct {
-        VkImageType type;
-        VkExtent3D extent;
-        uint32_t layers;
-        VkImageCreateFlags flags;
-    } kinds[] = {
-        {VK_IMAGE_TYPE_1D, {32, 1, 1}, 1, 0},
-        {VK_IMAGE_TYPE_1D, {32, 1, 1}, 5, 0},
-        {VK_IMAGE_TYPE_2D, {32, 16, 1}, 1, 0},
-        {VK_IMAGE_TYPE_2D, {32, 16, 1}, 5, 0},
-        {VK_IMAGE_TYPE_3D, {32, 16, 8}, 1, 0},
-        {VK_IMAGE_TYPE_2D, {16, 16, 1}, 6, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT},
-        {VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT},
-    };
-    stage s;
-    stage_open(&s);
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        const VkImageCreateInfo info = kind_info(kinds[k].type, VK_FORMAT_R8G8B8A8_UNORM, kinds[k].extent,
-                                                 kinds[k].layers, kinds[k].flags);
-        culv_vk_image *image = make(&s, &info);
-        culv_image *cuda = culv_vk_image_cuda(image);
-        CUtexObject seen[64];
-        size_t count = 0;
-        uint32_t step = kinds[k].flags ? kinds[k].layers : 1; /* of cubes all layers, or none */
-        for (uint32_t level = 0; level < 3; level++)
-            for (uint32_t levels = 1; level + levels <= 3; levels++)
-                for (uint32_t layer = 0; layer < kinds[k].layers; layer += 2 * step)
-                    for (uint32_t layers = step; layer + layers <= kinds[k].layers; layers += 2 * step) {
-                        culv_texture_desc d = culv_texture_desc_init();
-                        d.base_level = level;
-                        d.level_count = levels;
-                        d.base_layer = layer;
-                        d.layer_count = layers;
-                        LIB_OK(culv_image_texture(cuda, &d, &seen[count]));
-                        for (size_t i = 0; i < count; i++)
-                            REQUIRE(seen[i] != seen[count]);
-                        count++;
-                    }
-        printf("  kind %zu: %zu ranges\n", k, count);
-        culv_vk_image_destroy(&image);
-    }
-    stage_close(&s);
-}
-
-/* What cuda.h has no words for, or no views. */
-static void ranges_refused(void)
-{
-    stage s;
-    CUtexObject texture = 77;
-    stage_open(&s);
-    VkImageCreateInfo info = kind_info(VK_IMAGE_TYPE_2D, VK_FORMAT_R8G8B8A8_UNORM, (VkExtent3D){16, 16, 1},
-                                       12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT);
-    culv_vk_image *cubes = make(&s, &info);
-    culv_texture_desc d = culv_texture_desc_init();
-    d.layer_count = 6;
-    LIB_ERROR(culv_image_texture(culv_vk_image_cuda(cubes), &d, &texture), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_LEVEL);
-    culv_vk_image_destroy(&cubes);
-    info = kind_info(VK_IMAGE_TYPE_2D, VK_FORMAT_BC1_RGBA_UNORM_BLOCK, (VkExtent3D){32, 32, 1}, 2, 0);
-    culv_vk_image *blocks = make(&s, &info);
-    d = culv_texture_desc_init();
-    d.layer_count = 1;
-    LIB_ERROR(culv_image_texture(culv_vk_image_cuda(blocks), &d, &texture), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_LEVEL);
-    d = culv_texture_desc_init();
-    d.level_count = 2;
-    LIB_ERROR(culv_image_texture(culv_vk_image_cuda(blocks), &d, &texture), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_LEVEL);
-    REQUIRE_EQ(texture, 77);
-    culv_vk_image_destroy(&blocks);
     stage_close(&s);
 }
 
@@ -350,12 +250,11 @@ static void sampler_refused(void)
 
 static const test_case cases[] = {
     {.name = "textures.kept", .run = kept},
-    {.name = "textures.ranges", .run = ranges},
-    {.name = "textures.ranges_refused", .run = ranges_refused},
     {.name = "textures.refused", .run = refused},
     {.name = "samplers.correspond", .run = sampler_corresponds},
     {.name = "samplers.differ", .run = sampler_differs},
     {.name = "samplers.refused", .run = sampler_refused},
     {.name = NULL},
 };
-TEST_SUITE(cases);
+extern const test_case range_cases[]; /* textures_ranges.c */
+const test_case *const test_suite_tables[] = {cases, range_cases, NULL};

@@ -232,10 +232,12 @@ static void end(const torture_path *path)
 void torture_all(const torture_path *path, torture_victim victim, int code)
 {
     unsigned failed_paths = 0;
+    /* Sanitized builds are slow: a call fails there with the even codes or with the odd ones. */
+    const unsigned step = test_sanitized() && victim != TORTURE_ALLOCATION ? 2 : 1;
     begin(path, code != CUDA_ERROR_ILLEGAL_ADDRESS);
     torture.victim = victim;
     torture.code = code;
-    for (torture.n = 0;; torture.n++) {
+    for (torture.n = 0;; torture.n += torture.n == 0 && code % 2 != 0 ? 1 : step) {
         torture.left = torture.n;
         torture.counted = 0;
         torture.call = NULL;
@@ -253,10 +255,11 @@ void torture_all(const torture_path *path, torture_victim victim, int code)
         if (torture.left > 0) break; /* fewer events than that: all have had their turn */
     }
     printf("%s: %" PRIu64 " injected with code %d, %u made a call fail\n", victim_names[victim],
-           torture.n - 1, code, failed_paths);
-    if (failed_paths < path->least[victim])
-        FAIL("%u calls met the failure, not %u: the path tests nothing", failed_paths, path->least[victim]);
+           (torture.n - 1) / step, code, failed_paths);
+    if (failed_paths < path->least[victim] / step)
+        FAIL("%u calls met the failure, not %u: the path tests nothing", failed_paths,
+             path->least[victim] / step);
     if (torture.complaints > 0) FAIL("%u of them went wrong, see above", torture.complaints);
-    MEASURED("library.injected", "%s %" PRIu64, test_case_name(), torture.n - 1);
+    MEASURED("library.injected", "%s %" PRIu64, test_case_name(), (torture.n - 1) / step);
     end(path);
 }

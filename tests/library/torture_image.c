@@ -153,16 +153,84 @@ static void callers_run(void)
     close_all(stream);
 }
 
+/* Of several planes ------------------------------------------------------------------------------------------ */
+
+enum { PLANE = 65536 };
+static raw_vk_buffer plain;
+
+static void planes_begin(void)
+{
+    images_begin();
+    raw_vk_buffer_create(&torture.w.vk, 2 * PLANE, RAW_VK_EXPORT, &plain);
+}
+
+static void planes_end(void)
+{
+    raw_vk_buffer_destroy(&torture.w.vk, &plain);
+}
+
+static void ask_for_planes(culv_image *image)
+{
+    for (uint32_t plane = 0; plane < 2; plane++) {
+        CUarray array = NULL;
+        CUsurfObject surface = 0;
+        TRY_AGAIN(culv_image_plane_array(image, plane, &array), array == NULL);
+        TRY_AGAIN(culv_image_plane_surface(image, plane, &surface), surface == 0);
+        REQUIRE(array != NULL && surface != 0);
+    }
+}
+
+/* On a buffer's memory, and as a DISJOINT image where Vulkan has such. */
+static void planes_run(void)
+{
+    lib_world *w = &torture.w;
+    CUstream stream;
+    culv_memory *memory = POISON(culv_memory);
+    culv_image *one = POISON(culv_image);
+    culv_vk_image *two = POISON(culv_vk_image);
+    VkImageCreateInfo info = image_info(VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, 32, 16, 1, 0, NULL);
+    info.flags = VK_IMAGE_CREATE_DISJOINT_BIT;
+    open_all(&stream);
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
+    md.memory = plain.memory;
+    md.allocation_size = plain.allocation_size;
+    TRY_AGAIN(culv_vk_memory_import(w->attachment, &md, &memory), memory == POISON(culv_memory));
+    culv_image_desc d = culv_image_desc_init();
+    d.format = CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM;
+    d.width = 32;
+    d.height = 16;
+    d.plane_offsets[1] = PLANE;
+    TRY_AGAIN(culv_image_map(memory, &d, &one), one == POISON(culv_image));
+    ask_for_planes(one);
+    require_counts(0, 1, 0);
+    DO(culv_memory_destroy(&memory));
+    if (lib_disjoint(w, info.format)) {
+        culv_vk_image_create_desc made = culv_vk_image_create_desc_init();
+        made.create_info = &info;
+        TRY_AGAIN(culv_vk_image_create(w->attachment, &made, &two), two == POISON(culv_vk_image));
+        ask_for_planes(culv_vk_image_cuda(two));
+        require_counts(0, 2, 1);
+        DO(culv_vk_image_destroy(&two));
+    }
+    DO(culv_image_unmap_after(&one, stream));
+    lib_finish(w, stream);
+    close_all(stream);
+}
+
 static const torture_path buffers_path = {.run = buffers_run, .least = {6, 6, 4}};
 static const torture_path images_path = {.begin = images_begin, .run = images_run, .least = {8, 6, 4}};
 static const torture_path callers_path = {
     .begin = callers_begin, .run = callers_run, .end = callers_end, .least = {8, 2, 3}};
+static const torture_path planes_path = {
+    .begin = planes_begin, .run = planes_run, .end = planes_end, .least = {7, 1, 2}};
 TORTURE_FUNCTIONS(buffers_path)
 TORTURE_FUNCTIONS(images_path)
 TORTURE_FUNCTIONS(callers_path)
+TORTURE_FUNCTIONS(planes_path)
 
 static const test_case cases[] = {TORTURE_ROWS("buffers", buffers_path),
                                   TORTURE_ROWS("images", images_path),
                                   TORTURE_ROWS("callers", callers_path),
+                                  TORTURE_ROWS("planes", planes_path),
                                   {.name = NULL}};
 TEST_SUITE(cases);

@@ -111,6 +111,7 @@ static void summary_names_the_driver(void)
     REQUIRE(strstr(r.text, "software twin") || strstr(r.text, "NVIDIA driver"));
     REQUIRE(strstr(r.text, "grid 64x48"));
     REQUIRE(strstr(r.text, "7 frames"));
+    REQUIRE(strstr(r.text, "ring of 8 in bursts of 4"));
     REQUIRE(strstr(r.text, "ms a frame: simulation "));
     ripple_fine(&r, (const char *[]){"--output", "a.png", "--quiet", NULL});
     REQUIRE(!strstr(r.text, "ms a frame"));
@@ -129,9 +130,35 @@ static void same_seed_same_bytes(void)
 static void one_buffer_same_bytes(void)
 {
     run_result r;
-    ripple_fine(&r, (const char *[]){"--frames", "12", "--buffers", "1", "--output", "a.png", NULL});
-    ripple_fine(&r, (const char *[]){"--frames", "12", "--buffers", "2", "--output", "b.png", NULL});
+    ripple_fine(
+        &r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", "1", "--output", "a.png", NULL});
+    ripple_fine(
+        &r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", "2", "--output", "b.png", NULL});
     REQUIRE(same_file("a.png", "b.png"));
+}
+
+/* A ring of any depth and burst, whole bursts or not: every picture is that of the path by hand. */
+static void ring_same_bytes(void)
+{
+    static const char *const flows[][4] = {{"--depth", "1", NULL},
+                                           {"--depth", "8", NULL},
+                                           {"--depth=5", "--burst=5", NULL},
+                                           {"--depth=3", "--burst=1", NULL},
+                                           {"--depth=12", "--max-latency=20", NULL}};
+    run_result r;
+    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", "--output", "a/%02d.png",
+                                     "--dump-field", "a.raw", NULL});
+    for (size_t i = 0; i < sizeof flows / sizeof flows[0]; i++) {
+        ripple_fine(&r, (const char *[]){"--frames", "13", "--output", "b/%02d.png", "--dump-field", "b.raw",
+                                         flows[i][0], flows[i][1], NULL});
+        for (int frame = 0; frame < 13; frame++) {
+            char a[16], b[16];
+            snprintf(a, sizeof a, "a/%02d.png", frame);
+            snprintf(b, sizeof b, "b/%02d.png", frame);
+            if (!same_file(a, b)) FAIL("frame %d differs with %s %s", frame, flows[i][0], flows[i][1]);
+        }
+        REQUIRE(same_file("a.raw", "b.raw"));
+    }
 }
 
 /* Staging is another road to the same picture, every one of them. */
@@ -161,6 +188,8 @@ static void result_is_for_programs(void)
                                        "device",
                                        "driver",
                                        "path",
+                                       "buffers",
+                                       "burst",
                                        "width",
                                        "height",
                                        "frames",
@@ -179,7 +208,8 @@ static void result_is_for_programs(void)
         snprintf(key, sizeof key, "\"%s\": ", keys[i]);
         if (!strstr(r.text, key)) FAIL("no key %s in %s", keys[i], r.text);
     }
-    REQUIRE(strstr(r.text, "\"path\": \"staged\", \"width\": 64, \"height\": 48, \"frames\": 7, "));
+    REQUIRE(strstr(r.text, "\"path\": \"staged\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": "
+                           "48, \"frames\": 7, "));
     REQUIRE(!strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
     ripple_fine(&r, (const char *[]){"--quiet", "--output", "a.png", NULL});
     REQUIRE(strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
@@ -266,6 +296,11 @@ static void validation_is_silent(const char *path)
     REQUIRE(strstr(r.text, "validation: no messages"));
 }
 
+static void validation_is_silent_ring(void)
+{
+    validation_is_silent("ring");
+}
+
 static void validation_is_silent_shared(void)
 {
     validation_is_silent("shared");
@@ -302,8 +337,18 @@ static void bad_options_are_refused(void)
     refused("after % only d", (const char *[]){"--output", "a-%s.png", NULL});
     refused("after % only d", (const char *[]){"--output", "a-%d-%d.png", NULL});
     refused("ends in .png", (const char *[]){"--output", "a.jpg", NULL});
-    refused("--path fast: expected shared or staged", (const char *[]){"--path=fast", NULL});
-    refused("--path : expected shared or staged", (const char *[]){"--path=", NULL});
+    refused("--path fast: expected ring, shared or staged", (const char *[]){"--path=fast", NULL});
+    refused("--path : expected ring, shared or staged", (const char *[]){"--path=", NULL});
+    refused("--depth 0: expected", (const char *[]){"--depth", "0", NULL});
+    refused("--depth 65: expected", (const char *[]){"--depth=65", NULL});
+    refused("--burst 9: a ring of 8", (const char *[]){"--burst", "9", NULL});
+    refused("--max-latency 0: expected", (const char *[]){"--max-latency=0", NULL});
+    refused("--buffers: only with", (const char *[]){"--buffers", "1", NULL});
+    refused("--depth: only with", (const char *[]){"--path=shared", "--depth", "4", NULL});
+    refused("--burst: only with", (const char *[]){"--path=staged", "--burst", "2", NULL});
+    refused("--max-latency: only with", (const char *[]){"--path=shared", "--max-latency", "5", NULL});
+    refused("--burst: not with --window", (const char *[]){"--window", "--burst", "2", NULL});
+    refused("--max-latency: not with --window", (const char *[]){"--window", "--max-latency", "2", NULL});
     refused("unknown option --window=yes", (const char *[]){"--window=yes", NULL});
     refused("--hold: only with --window", (const char *[]){"--hold", NULL});
     refused("--no-overlay: only with --window", (const char *[]){"--no-overlay", NULL});
@@ -352,6 +397,11 @@ static void failure_in_mid_run(const char *path)
     REQUIRE(!strstr(r.text, "RESULT"));
 }
 
+static void failure_in_mid_run_ring(void)
+{
+    failure_in_mid_run("ring");
+}
+
 static void failure_in_mid_run_shared(void)
 {
     failure_in_mid_run("shared");
@@ -384,11 +434,14 @@ static const test_case cases[] = {
     {.name = "field_is_sane", .run = field_is_sane},
     {.name = "sequence_is_numbered", .run = sequence_is_numbered},
     {.name = "odd_sizes", .run = odd_sizes},
+    {.name = "ring_same_bytes", .run = ring_same_bytes},
+    {.name = "validation_is_silent_ring", .run = validation_is_silent_ring},
     {.name = "validation_is_silent_shared", .run = validation_is_silent_shared},
     {.name = "validation_is_silent_staged", .run = validation_is_silent_staged},
     {.name = "bad_options_are_refused", .run = bad_options_are_refused},
     {.name = "unknown_device_is_refused", .run = unknown_device_is_refused},
     {.name = "output_that_cannot_be_written", .run = output_that_cannot_be_written},
+    {.name = "failure_in_mid_run_ring", .run = failure_in_mid_run_ring},
     {.name = "failure_in_mid_run_shared", .run = failure_in_mid_run_shared},
     {.name = "failure_in_mid_run_staged", .run = failure_in_mid_run_staged},
     {.name = "help_and_list", .run = help_and_list},

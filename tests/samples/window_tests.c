@@ -99,6 +99,11 @@ static void shows_the_offscreen_picture(const char *path)
     free(written.pixels);
 }
 
+static void shows_the_offscreen_picture_ring(void)
+{
+    shows_the_offscreen_picture("ring");
+}
+
 static void shows_the_offscreen_picture_shared(void)
 {
     shows_the_offscreen_picture("shared");
@@ -180,9 +185,9 @@ static void obeys(const char *path, const char *validation)
     if (validation) REQUIRE(strstr(r.text, "validation: no messages"));
 }
 
-static void obeys_shared(void)
+static void obeys_ring(void)
 {
-    obeys("shared", NULL);
+    obeys("ring", NULL);
 }
 
 static void obeys_staged(void)
@@ -196,9 +201,9 @@ static void validation_is_silent(const char *path)
     obeys(path, "--validation");
 }
 
-static void validation_is_silent_shared(void)
+static void validation_is_silent_ring(void)
 {
-    validation_is_silent("shared");
+    validation_is_silent("ring");
 }
 
 static void validation_is_silent_staged(void)
@@ -217,11 +222,12 @@ static void no_screen(void)
 }
 
 const test_case window_cases[] = {
+    {.name = "window.shows_the_offscreen_picture_ring", .run = shows_the_offscreen_picture_ring},
     {.name = "window.shows_the_offscreen_picture_shared", .run = shows_the_offscreen_picture_shared},
     {.name = "window.shows_the_offscreen_picture_staged", .run = shows_the_offscreen_picture_staged},
-    {.name = "window.obeys_shared", .run = obeys_shared, .time_limit = 240},
+    {.name = "window.obeys_ring", .run = obeys_ring, .time_limit = 240},
     {.name = "window.obeys_staged", .run = obeys_staged, .time_limit = 240},
-    {.name = "window.validation_is_silent_shared", .run = validation_is_silent_shared, .time_limit = 240},
+    {.name = "window.validation_is_silent_ring", .run = validation_is_silent_ring, .time_limit = 240},
     {.name = "window.validation_is_silent_staged", .run = validation_is_silent_staged, .time_limit = 240},
     {.name = "window.no_screen", .run = no_screen},
     {.name = NULL},

@@ -79,6 +79,7 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     (void)symbol(library, "culvSoftPlayVersion", &cu->SoftPlayVersion);
     (void)symbol(library, "culvSoftBarPeers", &cu->SoftBarPeers);
     (void)symbol(library, "culvSoftSpoilPeers", &cu->SoftSpoilPeers);
+    (void)symbol(library, "culvSoftPlayAttribute", &cu->SoftPlayAttribute);
     (void)symbol(library, "culvSoftBinaryCreate", &cu->SoftBinaryCreate);
     (void)symbol(library, "culvSoftBinarySignal", &cu->SoftBinarySignal);
     (void)symbol(library, "culvSoftBinaryWait", &cu->SoftBinaryWait);
@@ -147,6 +148,12 @@ CUcontext raw_cuda_context(const raw_cuda *cu, CUdevice device)
     CU_OK(cu->DevicePrimaryCtxRetain(&context, device));
     CU_OK(cu->CtxSetCurrent(context));
     return context;
+}
+
+CUresult raw_cuda_upload(const raw_cuda *cu, CUdeviceptr to, const void *from, size_t size)
+{
+    CUresult result = cu->MemcpyHtoD(to, from, size);
+    return result == CUDA_SUCCESS ? cu->StreamSynchronize(NULL) : result;
 }
 
 CUmodule raw_cuda_load(const raw_cuda *cu, const char *name)
@@ -245,5 +252,13 @@ void raw_cuda_require_empty(const raw_cuda *cu)
     REQUIRE_EQ(counts.surfaces, 0);
     REQUIRE_EQ(counts.textures, 0);
     REQUIRE_EQ(counts.peers, 0);
+    REQUIRE_EQ(counts.graphs, 0);
+    REQUIRE_EQ(counts.graph_execs, 0);
+    REQUIRE_EQ(counts.user_objects, 0);
+    REQUIRE_EQ(counts.physical_allocations, 0);
+    REQUIRE_EQ(counts.reservations, 0);
+    REQUIRE_EQ(counts.virtual_mappings, 0);
+    REQUIRE_EQ(counts.memory_pools, 0);
+    REQUIRE_EQ(counts.pool_allocations, 0);
     REQUIRE_EQ(counts.fds, 0);
 }

@@ -52,7 +52,9 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
     X(MemAlloc, 3020)                                                                                        \
     X(MemFree, 3020)                                                                                         \
     X(MemcpyHtoD, 3020)                                                                                      \
+    X(MemcpyHtoDAsync, 3020)                                                                                 \
     X(MemcpyDtoH, 3020)                                                                                      \
+    X(MemcpyDtoHAsync, 3020)                                                                                 \
     X(MemcpyDtoDAsync, 3020)                                                                                 \
     X(MemsetD32Async, 3020)                                                                                  \
     X(Memcpy2D, 3020)                                                                                        \
@@ -115,6 +117,11 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
     X(MemUnmap, 10020)                                                                                       \
     X(MemSetAccess, 10020)                                                                                   \
     X(MemExportToShareableHandle, 10020)                                                                     \
+    X(MemImportFromShareableHandle, 10020)                                                                   \
+    X(MemGetAccess, 10020)                                                                                   \
+    X(MemGetAllocationPropertiesFromHandle, 10020)                                                           \
+    X(MemRetainAllocationHandle, 11000)                                                                      \
+    X(MemGetInfo, 3020)                                                                                      \
     X(StreamBeginCapture, 10010)                                                                             \
     X(StreamEndCapture, 10000)                                                                               \
     X(ThreadExchangeStreamCaptureMode, 10010)                                                                \
@@ -124,6 +131,37 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
     X(GraphDestroy, 10000)                                                                                   \
     X(GraphCreate, 10000)                                                                                    \
     X(GraphAddExternalSemaphoresSignalNode, 11020)                                                           \
+    X(StreamIsCapturing, 10000)                                                                              \
+    X(StreamGetCaptureInfo, 11030)                                                                           \
+    X(StreamCreateWithPriority, 5050)                                                                        \
+    X(CtxGetStreamPriorityRange, 5050)                                                                       \
+    X(StreamGetPriority, 5050)                                                                               \
+    X(GraphClone, 10000)                                                                                     \
+    X(GraphGetNodes, 10000)                                                                                  \
+    X(GraphGetEdges, 10000)                                                                                  \
+    X(GraphNodeGetType, 10000)                                                                               \
+    X(GraphAddDependencies, 10000)                                                                           \
+    X(GraphAddEmptyNode, 10000)                                                                              \
+    X(GraphAddKernelNode, 12000)                                                                             \
+    X(GraphKernelNodeGetParams, 12000)                                                                       \
+    X(GraphKernelNodeSetParams, 12000)                                                                       \
+    X(GraphExecKernelNodeSetParams, 12000)                                                                   \
+    X(GraphAddHostNode, 10000)                                                                               \
+    X(GraphAddMemsetNode, 10000)                                                                             \
+    X(GraphAddMemcpyNode, 10000)                                                                             \
+    X(GraphMemcpyNodeGetParams, 10000)                                                                       \
+    X(GraphExecMemcpyNodeSetParams, 10020)                                                                   \
+    X(GraphExternalSemaphoresSignalNodeGetParams, 11020)                                                     \
+    X(GraphExternalSemaphoresSignalNodeSetParams, 11020)                                                     \
+    X(GraphExecExternalSemaphoresSignalNodeSetParams, 11020)                                                 \
+    X(GraphExternalSemaphoresWaitNodeGetParams, 11020)                                                       \
+    X(GraphExecExternalSemaphoresWaitNodeSetParams, 11020)                                                   \
+    X(GraphExecUpdate, 12000)                                                                                \
+    X(GraphNodeSetEnabled, 11060)                                                                            \
+    X(GraphUpload, 11010)                                                                                    \
+    X(UserObjectCreate, 11030)                                                                               \
+    X(UserObjectRelease, 11030)                                                                              \
+    X(GraphRetainUserObject, 11030)                                                                          \
     X(GraphAddExternalSemaphoresWaitNode, 11020)
 
 struct culv_soft_counts;
@@ -148,6 +186,7 @@ typedef struct raw_cuda {
     void (*SoftPlayVersion)(int version);
     void (*SoftBarPeers)(int bar);
     void (*SoftSpoilPeers)(int spoil);
+    void (*SoftPlayAttribute)(int attribute, int value);
     int (*SoftBinaryCreate)(const uint8_t device_uuid[16], int *fd);
     int (*SoftBinarySignal)(int fd);
     int (*SoftBinaryWait)(int fd, unsigned timeout_ms);
@@ -162,6 +201,11 @@ const char *raw_cuda_result_name(CUresult result);
 /* Loads share/culvert/NAME.fatbin, for the twin NAME.soft.so. */
 CUmodule raw_cuda_load(const raw_cuda *cu, const char *name);
 CUfunction raw_cuda_function(const raw_cuda *cu, CUmodule module, const char *kernel);
+
+/* cuMemcpyHtoD that is over when it returns: alone it stages pageable memory and may return while the copy is still on
+ * its way in the legacy stream (CUDA Driver API, "API synchronization behavior"), for which neither non-blocking
+ * streams nor Vulkan wait. */
+CUresult raw_cuda_upload(const raw_cuda *cu, CUdeviceptr to, const void *from, size_t size);
 
 /* Imports of opaque fds; the fd belongs to the driver after success. */
 CUresult raw_cuda_import_memory(const raw_cuda *cu, int fd, uint64_t size, bool dedicated,

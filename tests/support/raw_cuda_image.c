@@ -63,6 +63,12 @@ CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap, const
     return make_texture(cu, &resource, desc, out);
 }
 
+/* From pageable memory the copy may still be on its way, as with cuMemcpyHtoD (raw_cuda_upload). */
+static CUresult arrived(const raw_cuda *cu, CUresult result)
+{
+    return result == CUDA_SUCCESS ? cu->StreamSynchronize(NULL) : result;
+}
+
 CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texels, size_t width_bytes,
                             size_t height, size_t slices)
 {
@@ -75,7 +81,7 @@ CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texel
                                 .WidthInBytes = width_bytes,
                                 .Height = height,
                                 .Depth = slices};
-    return cu->Memcpy3D(&copy);
+    return arrived(cu, cu->Memcpy3D(&copy));
 }
 
 CUresult raw_cuda_read_box(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes, size_t height,
@@ -103,7 +109,7 @@ CUresult raw_cuda_write_array(const raw_cuda *cu, CUarray array, const void *tex
                                 .dstArray = array,
                                 .WidthInBytes = width_bytes,
                                 .Height = height};
-    return cu->Memcpy2D(&copy);
+    return arrived(cu, cu->Memcpy2D(&copy));
 }
 
 CUresult raw_cuda_read_array(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes,

@@ -90,6 +90,11 @@ bool raw_vk_image_supported(raw_vk *vk, const raw_vk_image_desc *desc)
                                                    .tiling = tiling_of(&d),
                                                    .usage = d.usage,
                                                    .flags = d.create_flags};
+    VkFormatProperties format;
+    vkGetPhysicalDeviceFormatProperties(vk->physical, d.format, &format);
+    if ((d.create_flags & VK_IMAGE_CREATE_DISJOINT_BIT) &&
+        !(format.optimalTilingFeatures & VK_FORMAT_FEATURE_DISJOINT_BIT))
+        return false;
     VkExternalImageFormatProperties external_properties = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
     VkImageFormatProperties2 properties = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
@@ -151,6 +156,28 @@ VkMemoryRequirements raw_vk_image_needs(raw_vk *vk, const raw_vk_image_desc *des
     return needs;
 }
 
+static VkImageAspectFlagBits plane_aspect(uint32_t plane)
+{
+    return (VkImageAspectFlagBits)((uint32_t)VK_IMAGE_ASPECT_PLANE_0_BIT << plane);
+}
+
+/* All in one call (VUID-vkBindImageMemory2-pBindInfos-02858). */
+static void bind_planes(raw_vk *vk, const raw_vk_image *image)
+{
+    VkBindImagePlaneMemoryInfo planes[3];
+    VkBindImageMemoryInfo binds[3];
+    for (uint32_t i = 0; i < image->desc.planes; i++) {
+        planes[i] = (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
+                                                 .planeAspect = plane_aspect(i)};
+        binds[i] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
+                                           .pNext = &planes[i],
+                                           .image = image->image,
+                                           .memory = image->memory,
+                                           .memoryOffset = image->plane_offsets[i]};
+    }
+    VK_OK(vkBindImageMemory2(vk->device, image->desc.planes, binds));
+}
+
 /* Memory for the image, from the fd unless that is -1. */
 static void allocate(raw_vk *vk, int fd, raw_vk_image *image)
 {
@@ -171,7 +198,35 @@ static void allocate(raw_vk *vk, int fd, raw_vk_image *image)
                                        .memoryTypeIndex = image->memory_type};
     VK_OK(vkAllocateMemory(vk->device, &info, NULL, &image->memory));
     vk->memories++;
-    VK_OK(vkBindImageMemory(vk->device, image->image, image->memory, image->offset));
+    if (image->desc.create_flags & VK_IMAGE_CREATE_DISJOINT_BIT)
+        bind_planes(vk, image);
+    else
+        VK_OK(vkBindImageMemory(vk->device, image->image, image->memory, image->offset));
+}
+
+/* What Vulkan requires of all planes, and where each goes. */
+static VkMemoryRequirements place_planes(raw_vk *vk, raw_vk_image *image)
+{
+    VkMemoryRequirements all = {.memoryTypeBits = UINT32_MAX};
+    VkDeviceSize end = image->desc.min_offset;
+    REQUIRE(image->desc.planes >= 2 && image->desc.planes <= 3);
+    for (uint32_t i = image->desc.planes; i-- > 0;) {
+        const VkImagePlaneMemoryRequirementsInfo plane = {
+            .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO, .planeAspect = plane_aspect(i)};
+        const VkImageMemoryRequirementsInfo2 info = {.sType =
+                                                         VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+                                                     .pNext = &plane,
+                                                     .image = image->image};
+        VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
+        vkGetImageMemoryRequirements2(vk->device, &info, &needs);
+        const VkMemoryRequirements *r = &needs.memoryRequirements;
+        image->plane_offsets[i] = aligned(end, r->alignment);
+        end = image->plane_offsets[i] + r->size;
+        all.memoryTypeBits &= r->memoryTypeBits;
+        if (r->alignment > all.alignment) all.alignment = r->alignment;
+    }
+    all.size = end - image->plane_offsets[image->desc.planes - 1];
+    return all;
 }
 
 void raw_vk_image_create(raw_vk *vk, const raw_vk_image_desc *desc, raw_vk_image *out)
@@ -181,7 +236,10 @@ void raw_vk_image_create(raw_vk *vk, const raw_vk_image_desc *desc, raw_vk_image
     REQUIRE(desc->min_offset == 0 || (desc->flags & RAW_VK_DEDICATED) == 0);
     out->image = create_image(vk, &out->desc);
     VkMemoryRequirements needs;
-    vkGetImageMemoryRequirements(vk->device, out->image, &needs);
+    if (desc->create_flags & VK_IMAGE_CREATE_DISJOINT_BIT)
+        needs = place_planes(vk, out);
+    else
+        vkGetImageMemoryRequirements(vk->device, out->image, &needs);
     uint32_t type = 0;
     while (type < vk->memory.memoryTypeCount &&
            ((needs.memoryTypeBits >> type & 1u) == 0 ||
@@ -261,11 +319,24 @@ VkSubresourceLayout raw_vk_image_layout(raw_vk *vk, const raw_vk_image *image, u
 
 /* Work -------------------------------------------------------------------------------------------------- */
 
+static VkImageAspectFlags aspects(VkFormat format)
+{
+    switch (format) {
+    case VK_FORMAT_D16_UNORM:
+    case VK_FORMAT_X8_D24_UNORM_PACK32:
+    case VK_FORMAT_D32_SFLOAT: return VK_IMAGE_ASPECT_DEPTH_BIT;
+    case VK_FORMAT_S8_UINT: return VK_IMAGE_ASPECT_STENCIL_BIT;
+    case VK_FORMAT_D24_UNORM_S8_UINT:
+    case VK_FORMAT_D32_SFLOAT_S8_UINT: return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+    default: return VK_IMAGE_ASPECT_COLOR_BIT;
+    }
+}
+
 static void barrier(VkCommandBuffer commands, const raw_vk_image *image, VkImageMemoryBarrier2 what)
 {
     what.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2;
     what.image = image->image;
-    what.subresourceRange = (VkImageSubresourceRange){VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS,
+    what.subresourceRange = (VkImageSubresourceRange){aspects(image->desc.format), 0, VK_REMAINING_MIP_LEVELS,
                                                       0, VK_REMAINING_ARRAY_LAYERS};
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .imageMemoryBarrierCount = 1,

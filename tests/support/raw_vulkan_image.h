@@ -37,15 +37,17 @@ typedef struct raw_vk_image_desc {
     VkImageCreateFlags create_flags;
     VkImageUsageFlags usage; /* besides TRANSFER_SRC and TRANSFER_DST */
     VkDeviceSize min_offset; /* the image lies at least this far into its (not dedicated) memory */
-    unsigned flags;          /* RAW_VK_... */
+    uint32_t planes; /* with VK_IMAGE_CREATE_DISJOINT_BIT: how many; the last one lies first in the memory */
+    unsigned flags;  /* RAW_VK_... */
 } raw_vk_image_desc;
 
 typedef struct raw_vk_image {
     VkImage image;
     VkDeviceMemory memory;
-    VkDeviceSize size;            /* that Vulkan requires for it */
-    VkDeviceSize allocation_size; /* of the memory: what an importer must be told */
-    VkDeviceSize offset;          /* of the image in its memory */
+    VkDeviceSize size;             /* that Vulkan requires for it */
+    VkDeviceSize allocation_size;  /* of the memory: what an importer must be told */
+    VkDeviceSize offset;           /* of the image in its memory */
+    VkDeviceSize plane_offsets[3]; /* of each plane, of a disjoint one */
     uint32_t memory_type;
     raw_vk_image_desc desc; /* with the zeros filled in */
 } raw_vk_image;
@@ -59,7 +61,7 @@ void raw_vk_image_create_in(raw_vk *vk, const raw_vk_image_desc *desc, const raw
                             raw_vk_image *out);
 /* What raw_vk_image_create would need. */
 VkMemoryRequirements raw_vk_image_needs(raw_vk *vk, const raw_vk_image_desc *desc);
-/* Whether Vulkan can make it, exportable where RAW_VK_EXPORT asks for that. */
+/* Whether Vulkan can make it, exportable where RAW_VK_EXPORT asks for that, disjoint where create_flags do. */
 bool raw_vk_image_supported(raw_vk *vk, const raw_vk_image_desc *desc);
 /* A second image on memory that was exported as fd by the same driver. Consumes the fd. `like` gives the
  * rest. It begins in UNDEFINED: raw_vk_image_first_layout would lose the contents, use raw_vk_image_acquire.

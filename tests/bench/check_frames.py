@@ -1,0 +1,89 @@
+"""Checks the JSON of culvert-bench: its keys, their types, and that every frame of every scheme was checked and right.
+SPDX-License-Identifier: MIT
+
+usage: check_frames.py FILE all|chosen|search"""
+import json
+import sys
+
+from check_json import DEVICE, INTERVAL, NUMBER, SPREAD, SYSTEM, TEXT, check
+
+TOP = {"schema": (int,), "program": (str,), "culvert_version": (str,), "date": (str,), "complete": (bool,), "quick": (bool,),
+       "validation": (bool,), "seed": (int,), "seconds": NUMBER, "unit": (str,), "device": (dict,), "system": (dict,),
+       "clocks": (dict,), "left_out": (list,), "frames": (list,), "mailbox": (list,), "pairs": (list,)}
+CLOCKS = {"known": (bool,), "same": (bool,), "error": NUMBER}
+FRAMES = {"section": (str,), "scheme": (str,), "variant": TEXT, "bytes": (int,), "solver_wanted": NUMBER,
+          "renderer_wanted": NUMBER, "solver_alone": NUMBER, "renderer_alone": NUMBER, "depth": (int,), "burst": (int,),
+          "max_latency_ns": (int,), "frames": (int,), "left_out": TEXT, "us": (dict, type(None)),
+          "of_ideal": (dict, type(None)), "cpu": NUMBER, "interval_p99": NUMBER, "hand_over": NUMBER,
+          "hand_over_p99": NUMBER, "age": NUMBER, "age_p99": NUMBER, "checked": (int,), "wrong": (int,),
+          "over_raw": (dict, type(None))}
+MAILBOX = {"name": (str,), "side": (str,), "alone": NUMBER, "uncoupled": NUMBER, "rate": NUMBER, "frames": (int,),
+           "skipped": (int,)}
+
+
+def check_row(place, r):
+    check(place, r, FRAMES)
+    if r["left_out"] is not None:
+        return
+    check(f"{place}.us", r["us"], SPREAD)
+    check(f"{place}.of_ideal", r["of_ideal"], SPREAD)
+    assert r["us"]["median"] > 0 and r["solver_alone"] > 0 and r["renderer_alone"] > 0, place
+    assert 1 <= r["burst"] <= r["depth"] <= 64, place
+    assert r["wrong"] == 0, f"{place}: {r['wrong']} pixels saw a wrong frame"
+    if r["over_raw"] is not None:
+        check(f"{place}.over_raw", r["over_raw"], INTERVAL)
+    if r["scheme"].endswith(" alone"):
+        return
+    assert r["checked"] >= r["frames"] * r["us"]["n"], f"{place}: {r['checked']} frames were checked"
+    # The solver comes before the renderer, on clocks that are compared to a few microseconds.
+    assert r["age"] >= r["hand_over"] - 100, f"{place}: age {r['age']}, hand-over {r['hand_over']}"
+
+
+def check_all(run):
+    assert {r["section"] for r in run["frames"]} == {"frames", "latency", "graphs", "sizes", "loads"}
+    schemes = {r["scheme"] for r in run["frames"] if r["section"] == "frames"}
+    assert schemes == {"solver alone", "renderer alone", "host waits", "staged", "raw ring", "culv_ring"}, schemes
+    raw = {(r["depth"], r["burst"]) for r in run["frames"] if r["section"] == "frames" and r["scheme"] == "raw ring"}
+    ring = {(r["depth"], r["burst"]): r for r in run["frames"] if r["section"] == "frames" and r["scheme"] == "culv_ring"}
+    assert raw == set(ring) == {(1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (4, 4)}, (raw, ring)
+    assert all(r["over_raw"] is not None for r in ring.values())
+    assert "culv_ring, graphs" in {r["scheme"] for r in run["frames"] if r["us"] is not None}
+    assert any(r["max_latency_ns"] for r in run["frames"])
+    assert [m["side"] for m in run["mailbox"]] == ["solver", "renderer"] * 2
+    for i, m in enumerate(run["mailbox"]):
+        check(f"mailbox[{i}]", m, MAILBOX)
+        assert m["alone"] > 0 and m["uncoupled"] > 0 and m["rate"] > 0 and m["frames"] > 0, m
+    assert {p["measurement"] for p in run["pairs"]} == {"copies", "calls"}
+
+
+def check_chosen(run):
+    rows = [r for r in run["frames"] if not r["scheme"].endswith(" alone")]
+    assert [(r["scheme"], r["depth"], r["burst"]) for r in rows] == [("culv_ring", 3, 3), ("culv_ring", 6, 3)], rows
+    assert run["seed"] == 5
+    for r in rows:
+        assert r["bytes"] == 131072 and r["frames"] == 50 and r["us"]["n"] == 2 and r["solver_wanted"] == 10, r
+
+
+def check_search(run):
+    variants = {r["variant"] for r in run["frames"] if r["scheme"] == "raw ring"}
+    for name in (None, "greatest stream priority", "a submit call a frame", "a signal a frame", "both late",
+                 "compute on the graphics queue"):
+        assert name in variants, f"{name} is not among {variants}"
+
+
+def main():
+    with open(sys.argv[1]) as file:
+        run = json.load(file)
+    check("top", run, TOP)
+    check("device", run["device"], DEVICE)
+    check("system", run["system"], SYSTEM)
+    check("clocks", run["clocks"], CLOCKS)
+    assert run["schema"] == 1 and run["program"] == "culvert-bench" and run["unit"] == "us" and run["complete"]
+    assert run["clocks"]["known"] and run["clocks"]["same"], run["clocks"]
+    for i, r in enumerate(run["frames"]):
+        check_row(f"frames[{i}] ({r['section']}, {r['scheme']}, {r['depth']}/{r['burst']})", r)
+    {"all": check_all, "chosen": check_chosen, "search": check_search}[sys.argv[2]](run)
+
+
+if __name__ == "__main__":
+    main()

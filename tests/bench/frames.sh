@@ -1,0 +1,116 @@
+#!/bin/sh
+# One case of culvert-bench's tests: frames.sh CASE. Environment as bench.sh. No test judges a time.
+# SPDX-License-Identifier: MIT
+set -eu
+
+case=$1
+unset CULVERT_SOFT CULVERT_SOFT_DEVICES CULVERT_SOFT_FAIL_AT CULVERT_LOG CUDA_VISIBLE_DEVICES
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=$work/out
+err=$work/err
+
+fail() {
+    echo "FAIL: $*"
+    for file in "$out" "$err"; do
+        [ ! -f "$file" ] || { echo "--- standard $(basename "$file")"; cat "$file"; }
+    done
+    exit 1
+}
+
+skip() {
+    echo "SKIP: $*"
+    exit 77
+}
+
+# run STATUS PROGRAM [OPTION ...]
+run() {
+    expected=$1
+    shift
+    status=0
+    "$@" >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 3 ] && [ "$expected" -eq 0 ] && skip "$(tail -n 1 "$err")"
+    [ "$status" -eq "$expected" ] || fail "exit status $status, expected $expected: $*"
+}
+
+says() { grep -q -- "$1" "$out" || fail "the output does not say: $1"; }
+complains() { grep -q -- "$1" "$err" || fail "no clear line: $1"; }
+check_json() {
+    "$BENCH_PYTHON" "$BENCH_SOURCE/tests/bench/check_frames.py" "$@" >"$work/json" 2>&1 || fail "$(cat "$work/json")"
+}
+
+case $case in
+options)
+    run 2 "$BENCH" --bogus
+    complains "unknown option '--bogus'"
+    for wrong in --driver=gpu --only=nothing --scheme=none --size=1 --size=8X --size=8G --loads=110 --loads=0/1 \
+        --depth= --depth=0 --depth=1,,2 --depth=65 --burst=x --frames=0 --rounds=0 --rounds=65 --seed=-1 --json=; do
+        run 2 "$BENCH" "$wrong"
+        complains "$wrong"
+        complains "--help"
+    done
+    run 0 "$BENCH" --help
+    for option in --driver --device --only --list --search --scheme --size --loads --depth --burst --frames --rounds \
+        --seed --quick --validation --json --version; do
+        says "$option"
+    done
+    run 0 "$BENCH" --version
+    [ "$(cat "$out")" = "culvert-bench $BENCH_VERSION" ] || fail "not version $BENCH_VERSION"
+    ;;
+quick)
+    # Every section and scheme; the program ends with 1 when a frame was lost or torn.
+    run 0 "$BENCH" --quick --driver=soft "--json=$work/all.json"
+    [ ! -s "$err" ] || fail "something on standard error"
+    says "by the software twin"
+    says "too few frames"
+    check_json "$work/all.json" all
+    if /usr/bin/python3 -c "import matplotlib" 2>/dev/null; then
+        run 0 "$BENCH_SOURCE/scripts/bench-plots" "$work/all.json" "$work/plots"
+        for plot in frames latency sizes loads; do
+            grep -q "<svg" "$work/plots/$plot.svg" || fail "no plot $plot"
+        done
+        echo '{"schema": 1, "program": "other"}' >"$work/other.json"
+        run 1 "$BENCH_SOURCE/scripts/bench-plots" "$work/other.json" "$work/plots"
+        complains "results of other"
+    fi
+    ;;
+chosen)
+    run 0 "$BENCH" --quick --driver=soft --only=frames --scheme=culv_ring --size=128K --loads=10/10 --depth=3,6 --burst=3 \
+        --frames=50 --rounds=2 --seed=5 --json
+    [ ! -s "$err" ] || fail "something on standard error"
+    check_json "$out" chosen
+    ;;
+search)
+    run 0 "$BENCH" --quick --driver=soft --search "--json=$work/search.json"
+    check_json "$work/search.json" search
+    ;;
+validation)
+    [ -z "$BENCH_SANITIZE" ] || skip "the validation layer leaks memory of its own"
+    status=0
+    "$BENCH" --quick --driver=soft --validation --only=frames --only=latency --only=newest --only=copies >"$out" 2>"$err" ||
+        status=$?
+    ! grep -q "there is no VK_LAYER_KHRONOS_validation" "$err" || skip "the validation layer is not installed"
+    [ "$status" -ne 3 ] || skip "$(tail -n 1 "$err")"
+    [ "$status" -eq 0 ] || fail "exit status $status under validation"
+    ! grep -q "^VALIDATION" "$out" || fail "the validation layer has something to say"
+    ;;
+driver_failures)
+    # Whichever call fails, the program says which, ends with 1 and hangs never.
+    failed=0
+    for call in 3 50 150 400 900 2000; do
+        for kind in cuda vulkan; do
+            status=0
+            CULVERT_SOFT_FAIL_AT=$kind:$call timeout 60 "$BENCH" --quick --driver=soft --only=frames >"$out" 2>"$err" ||
+                status=$?
+            # Some are tried again, or their failure is no obstacle.
+            [ "$status" -eq 0 ] && continue
+            [ "$status" -eq 1 ] || [ "$status" -eq 3 ] || fail "$kind:$call: exit status $status"
+            complains "^culvert-bench: "
+            failed=$((failed + 1))
+        done
+    done
+    [ $failed -gt 6 ] || fail "only $failed calls failed"
+    ;;
+*) fail "there is no case $case" ;;
+esac
+echo "ok: $case"

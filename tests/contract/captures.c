@@ -1,0 +1,301 @@
+/* Contract rows: stream capture, what joins it, and what breaks it. Calls beside a capture: measured_capture.c.
+ * SPDX-License-Identifier: MIT */
+#include "graphs.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static CUstreamCaptureStatus status_of(const graph_bench *b, CUstream stream)
+{
+    CUstreamCaptureStatus status;
+    CU_OK(b->p.cu->StreamIsCapturing(stream, &status));
+    return status;
+}
+
+/* The capture ends with this error, without a graph, and the stream works again. */
+static void require_broken(graph_bench *b, CUstream stream, CUresult error)
+{
+    CUgraph graph = (CUgraph)(void *)b;
+    CU_IS(b->p.cu->StreamEndCapture(stream, &graph), error);
+    REQUIRE(graph == NULL);
+    REQUIRE_EQ(status_of(b, stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    CU_OK(graph_kernel(b, b->write, 77, stream));
+    CU_OK(b->p.cu->StreamSynchronize(stream));
+    graph_require_words(b, 77, 0);
+}
+
+static CUevent new_event(const graph_bench *b)
+{
+    CUevent event = NULL;
+    CU_OK(b->p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    return event;
+}
+
+static void nothing_runs(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    REQUIRE_EQ(status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    graph_begin(&b, b.p.stream);
+    REQUIRE_EQ(status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    REQUIRE_EQ(status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_NONE);
+    CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
+    CU_OK(raw_cuda_signal(b.p.cu, b.out.cu, 1, b.p.stream));
+    CUstreamCaptureStatus status;
+    cuuint64_t id = 0;
+    CUgraph graph = NULL, captured = NULL;
+    const CUgraphNode *next = NULL;
+    size_t num_next = 0;
+    CU_OK(b.p.cu->StreamGetCaptureInfo(b.p.stream, &status, &id, &captured, &next, &num_next));
+    REQUIRE_EQ(status, CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    REQUIRE(id != 0);
+    REQUIRE_EQ(num_next, 1);
+    CUgraphNodeType type;
+    CU_OK(b.p.cu->GraphNodeGetType(next[0], &type));
+    REQUIRE_EQ(type, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL);
+    graph = graph_end(&b, b.p.stream);
+    REQUIRE(graph == captured);
+    REQUIRE_EQ(status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_NONE);
+    CU_OK(b.p.cu->StreamSynchronize(b.p.stream));
+    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 0);
+    uint32_t word = 1;
+    cuda_read(&b.p, b.words + 4, &word, 4);
+    REQUIRE_EQ(word, 0);
+    CU_OK(b.p.cu->GraphDestroy(graph));
+    graph_bench_close(&b);
+}
+
+/* Events carry a capture into another stream and back. */
+static void forks_and_joins(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    CUevent fork = new_event(&b), join = new_event(&b);
+    graph_begin(&b, b.p.stream);
+    CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
+    CU_OK(cu->EventRecord(fork, b.p.stream));
+    CU_OK(cu->StreamWaitEvent(b.other, fork, 0));
+    REQUIRE_EQ(status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CU_OK(raw_cuda_wait(cu, b.in.cu, 1, b.other));
+    CU_OK(graph_kernel(&b, b.add, 10, b.other));
+    CU_OK(cu->EventRecord(join, b.other));
+    CU_OK(raw_cuda_signal(cu, b.out.cu, 1, b.p.stream));
+    CU_OK(cu->StreamWaitEvent(b.p.stream, join, 0));
+    CU_OK(graph_kernel(&b, b.add, 100, b.p.stream));
+    CUgraph graph = graph_end(&b, b.p.stream);
+    REQUIRE_EQ(status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_NONE);
+    REQUIRE_EQ(graph_count(&b, graph), 5);
+    size_t edges = 0;
+    CU_OK(cu->GraphGetEdges(graph, NULL, NULL, &edges));
+    REQUIRE_EQ(edges, 5);
+    CUgraphExec exec = graph_instantiate(&b, graph);
+    CU_OK(cu->GraphLaunch(exec, b.p.stream));
+    graph_require_pending(&b, b.p.stream);
+    CU_OK(cu->StreamSynchronize(b.other)); /* the launch is none of its work */
+    raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
+    CU_OK(cu->StreamSynchronize(b.p.stream));
+    graph_require_words(&b, 1, 110);
+    REQUIRE_EQ(raw_vk_timeline_value(&b.p.vk, b.out.vk), 1);
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->EventDestroy(fork));
+    CU_OK(cu->EventDestroy(join));
+    graph_bench_close(&b);
+}
+
+static void unjoined(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    CUevent fork = new_event(&b);
+    graph_begin(&b, b.p.stream);
+    CU_OK(b.p.cu->EventRecord(fork, b.p.stream));
+    CU_OK(b.p.cu->StreamWaitEvent(b.other, fork, 0));
+    CU_OK(graph_kernel(&b, b.write, 1, b.other));
+    require_broken(&b, b.p.stream, CUDA_ERROR_STREAM_CAPTURE_UNJOINED);
+    REQUIRE_EQ(status_of(&b, b.other), CU_STREAM_CAPTURE_STATUS_NONE);
+    CU_OK(b.p.cu->EventDestroy(fork));
+    graph_bench_close(&b);
+}
+
+/* A captured stream cannot be asked for its work, nor waited for; the capture is lost. */
+static void asked_for_its_work(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    for (int waits = 0; waits < 2; waits++) {
+        CU_OK(cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+        CU_OK(graph_kernel(&b, b.write, 1, b.p.stream));
+        CU_IS(waits ? cu->StreamSynchronize(b.p.stream) : cu->StreamQuery(b.p.stream),
+              CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+        REQUIRE_EQ(status_of(&b, b.p.stream), CU_STREAM_CAPTURE_STATUS_INVALIDATED);
+        CU_IS(graph_kernel(&b, b.write, 1, b.p.stream), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        CU_IS(raw_cuda_signal(cu, b.out.cu, 1, b.p.stream), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+        require_broken(&b, b.p.stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    }
+    graph_bench_close(&b);
+}
+
+/* An event that was recorded in a capture is nobody else's. */
+static void captured_events(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    CUevent event = new_event(&b);
+    CU_OK(cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_OK(cu->EventRecord(event, b.p.stream));
+    CU_IS(cu->EventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
+    CUgraph graph = NULL;
+    CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
+    MEASURED("captured_event", "queried in its capture, which then ends with %s", raw_cuda_result_name(end));
+    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+    MEASURED("captured_event", "after it: query %s, wait %s", raw_cuda_result_name(cu->EventQuery(event)),
+             raw_cuda_result_name(cu->StreamWaitEvent(b.other, event, 0)));
+    CU_OK(cu->EventRecord(event, b.p.stream)); /* and is everybody's again */
+    CU_OK(cu->EventSynchronize(event));
+    CU_OK(cu->EventDestroy(event));
+    graph_bench_close(&b);
+}
+
+/* Work outside the capture cannot come before work inside it, unless its event was never recorded. */
+static void waits_for_uncaptured_work(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    CUevent event = new_event(&b);
+    graph_begin(&b, b.p.stream);
+    CUresult never = cu->StreamWaitEvent(b.p.stream, event, 0);
+    CUgraph graph = NULL;
+    CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
+    MEASURED("capture_waits", "for an event that was never recorded: %s, and ends with %s",
+             raw_cuda_result_name(never), raw_cuda_result_name(end));
+    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+    CU_OK(graph_kernel(&b, b.write, 1, b.other));
+    CU_OK(cu->EventRecord(event, b.other));
+    CU_OK(cu->StreamSynchronize(b.other));
+    graph_begin(&b, b.p.stream);
+    CU_IS(cu->StreamWaitEvent(b.p.stream, event, 0), CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    require_broken(&b, b.p.stream, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CU_OK(cu->EventDestroy(event));
+    graph_bench_close(&b);
+}
+
+static void two_captures_do_not_merge(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    CUevent event = new_event(&b);
+    graph_begin(&b, b.p.stream);
+    graph_begin(&b, b.other);
+    CU_OK(graph_kernel(&b, b.write, 1, b.other));
+    CU_OK(b.p.cu->EventRecord(event, b.other));
+    CU_IS(b.p.cu->StreamWaitEvent(b.p.stream, event, 0), CUDA_ERROR_STREAM_CAPTURE_MERGE);
+    CUgraph graphs[2] = {NULL, NULL};
+    CUresult ends[2] = {b.p.cu->StreamEndCapture(b.p.stream, &graphs[0]),
+                        b.p.cu->StreamEndCapture(b.other, &graphs[1])};
+    MEASURED("capture_merge", "the one that waited ends with %s, the other one with %s",
+             raw_cuda_result_name(ends[0]), raw_cuda_result_name(ends[1]));
+    CU_IS(ends[0], CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    if (graphs[1] != NULL) CU_OK(b.p.cu->GraphDestroy(graphs[1]));
+    CU_OK(b.p.cu->EventDestroy(event));
+    graph_bench_close(&b);
+}
+
+typedef struct elsewhere {
+    const graph_bench *b;
+    CUresult result;
+} elsewhere;
+
+static void *end_elsewhere(void *argument)
+{
+    elsewhere *e = argument;
+    CUgraph graph = NULL;
+    CU_OK(e->b->p.cu->CtxSetCurrent(e->b->p.context));
+    e->result = e->b->p.cu->StreamEndCapture(e->b->p.stream, &graph);
+    return NULL;
+}
+
+/* A capture ends in the thread where it began, unless it is a relaxed one; and in the stream. */
+static void ends_where_it_began(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    elsewhere e = {.b = &b};
+    pthread_t thread;
+    CUgraph graph = NULL;
+    CUevent fork = new_event(&b);
+    graph_begin(&b, b.p.stream);
+    REQUIRE(pthread_create(&thread, NULL, end_elsewhere, &e) == 0);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    CU_IS(e.result, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD);
+    CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
+    MEASURED("capture_ends", "after a try in the wrong thread: %s", raw_cuda_result_name(end));
+    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+
+    graph_begin(&b, b.p.stream);
+    CU_OK(cu->EventRecord(fork, b.p.stream));
+    CU_OK(cu->StreamWaitEvent(b.other, fork, 0));
+    CU_IS(cu->StreamEndCapture(b.other, &graph), CUDA_ERROR_STREAM_CAPTURE_UNMATCHED);
+    graph = NULL;
+    end = cu->StreamEndCapture(b.p.stream, &graph);
+    MEASURED("capture_ends", "after a try in the wrong stream: %s", raw_cuda_result_name(end));
+    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->EventDestroy(fork));
+
+    CU_OK(cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    graph_refused(&b, "a capture begun twice",
+                  cu->StreamBeginCapture(b.p.stream, CU_STREAM_CAPTURE_MODE_RELAXED),
+                  CUDA_ERROR_ILLEGAL_STATE);
+    graph = NULL;
+    CU_OK(cu->StreamEndCapture(b.p.stream, &graph));
+    REQUIRE_EQ(graph_count(&b, graph), 0);
+    CU_OK(cu->GraphDestroy(graph));
+    graph_refused(&b, "a capture ended twice", cu->StreamEndCapture(b.p.stream, &graph),
+                  CUDA_ERROR_ILLEGAL_STATE);
+    graph_refused(&b, "the legacy stream's capture",
+                  cu->StreamBeginCapture(NULL, CU_STREAM_CAPTURE_MODE_RELAXED),
+                  CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    graph_bench_close(&b);
+}
+
+/* While a blocking stream is captured, the legacy stream is of no use. */
+static void legacy_beside_a_blocking_stream(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    CUstream blocking = NULL;
+    CUstreamCaptureStatus status;
+    CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
+    CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_RELAXED));
+    CU_IS(cu->StreamIsCapturing(NULL, &status), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    REQUIRE_EQ(status_of(&b, blocking), CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    CU_IS(graph_kernel(&b, b.write, 1, NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+    CUgraph graph = NULL;
+    CUresult end = cu->StreamEndCapture(blocking, &graph);
+    MEASURED("capture_legacy", "after a launch in the legacy stream: %s", raw_cuda_result_name(end));
+    if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
+    CU_OK(graph_kernel(&b, b.write, 1, NULL));
+    CU_OK(cu->StreamSynchronize(NULL));
+    CU_OK(cu->StreamDestroy(blocking));
+    graph_bench_close(&b);
+}
+
+const test_case capture_cases[] = {
+    {.name = "capture.nothing_runs", .run = nothing_runs, .mark = TEST_BOTH},
+    {.name = "capture.forks_and_joins", .run = forks_and_joins, .mark = TEST_BOTH},
+    {.name = "capture.unjoined", .run = unjoined, .mark = TEST_BOTH},
+    {.name = "capture.asked_for_its_work", .run = asked_for_its_work, .mark = TEST_BOTH},
+    {.name = "capture.captured_events", .run = captured_events, .mark = TEST_BOTH},
+    {.name = "capture.waits_for_uncaptured_work", .run = waits_for_uncaptured_work, .mark = TEST_BOTH},
+    {.name = "capture.two_do_not_merge", .run = two_captures_do_not_merge, .mark = TEST_BOTH},
+    {.name = "capture.ends_where_it_began", .run = ends_where_it_began, .mark = TEST_BOTH},
+    {.name = "capture.legacy_beside_a_blocking_stream",
+     .run = legacy_beside_a_blocking_stream,
+     .mark = TEST_BOTH},
+    {.name = NULL}};

@@ -1,0 +1,427 @@
+/* Contract rows: graphs as they are captured, built, asked and changed. SPDX-License-Identifier: MIT */
+#include "graphs.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FAR_MS 20000u
+
+void graph_bench_open(graph_bench *b)
+{
+    memset(b, 0, sizeof *b);
+    pair_open(&b->p);
+    const raw_cuda *cu = b->p.cu;
+    if (cu->StreamBeginCapture == NULL || cu->GraphInstantiateWithParams == NULL ||
+        cu->GraphGetNodes == NULL || cu->GraphExecExternalSemaphoresSignalNodeSetParams == NULL ||
+        cu->GraphExecKernelNodeSetParams == NULL)
+        SKIP("this driver has no graphs");
+    b->module = raw_cuda_load(cu, "pattern");
+    b->write = raw_cuda_function(cu, b->module, "pattern_write");
+    b->add = raw_cuda_function(cu, b->module, "pattern_add");
+    CU_OK(cu->MemAlloc(&b->words, GRAPH_SIZE));
+    CU_OK(cu->MemsetD32Async(b->words, 0, GRAPH_WORDS, b->p.stream));
+    CU_OK(cu->StreamCreate(&b->other, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->StreamSynchronize(b->p.stream));
+    shared_timeline_open(&b->p, 0, &b->in);
+    shared_timeline_open(&b->p, 0, &b->out);
+}
+
+void graph_bench_close(graph_bench *b)
+{
+    const raw_cuda *cu = b->p.cu;
+    CU_OK(cu->StreamSynchronize(b->other));
+    CU_OK(cu->StreamSynchronize(b->p.stream));
+    shared_timeline_close(&b->p, &b->out);
+    shared_timeline_close(&b->p, &b->in);
+    CU_OK(cu->StreamDestroy(b->other));
+    CU_OK(cu->MemFree(b->words));
+    CU_OK(cu->ModuleUnload(b->module));
+    pair_close(&b->p);
+}
+
+CUresult graph_kernel(const graph_bench *b, CUfunction kernel, unsigned number, CUstream stream)
+{
+    unsigned count = GRAPH_WORDS;
+    CUdeviceptr words = b->words;
+    void *arguments[] = {&words, &count, &number};
+    return b->p.cu->LaunchKernel(kernel, GRAPH_WORDS / 256, 1, 1, 256, 1, 1, 0, stream, arguments, NULL);
+}
+
+void graph_require_words(const graph_bench *b, unsigned seed, unsigned added)
+{
+    uint32_t *found = malloc(GRAPH_SIZE), *expected = pattern_words(GRAPH_SIZE, seed);
+    REQUIRE(found != NULL);
+    for (size_t i = 0; i < GRAPH_WORDS; i++)
+        expected[i] += added;
+    cuda_read(&b->p, b->words, found, GRAPH_SIZE);
+    REQUIRE_EQ_BYTES(found, expected, GRAPH_SIZE);
+    free(found);
+    free(expected);
+}
+
+void graph_begin(const graph_bench *b, CUstream stream)
+{
+    CU_OK(b->p.cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+}
+
+CUgraph graph_end(const graph_bench *b, CUstream stream)
+{
+    CUgraph graph = NULL;
+    CU_OK(b->p.cu->StreamEndCapture(stream, &graph));
+    REQUIRE(graph != NULL);
+    return graph;
+}
+
+CUgraphExec graph_instantiate(const graph_bench *b, CUgraph graph)
+{
+    CUDA_GRAPH_INSTANTIATE_PARAMS how;
+    CUgraphExec exec = NULL;
+    memset(&how, 0, sizeof how);
+    CU_OK(b->p.cu->GraphInstantiateWithParams(&exec, graph, &how));
+    REQUIRE_EQ(how.result_out, CUDA_GRAPH_INSTANTIATE_SUCCESS);
+    return exec;
+}
+
+CUgraphNode graph_node(const graph_bench *b, CUgraph graph, CUgraphNodeType type)
+{
+    CUgraphNode nodes[32], found = NULL;
+    size_t count = 32;
+    CU_OK(b->p.cu->GraphGetNodes(graph, nodes, &count));
+    for (size_t i = 0; i < count; i++) {
+        CUgraphNodeType own;
+        CU_OK(b->p.cu->GraphNodeGetType(nodes[i], &own));
+        if (own != type) continue;
+        REQUIRE(found == NULL);
+        found = nodes[i];
+    }
+    REQUIRE(found != NULL);
+    return found;
+}
+
+size_t graph_count(const graph_bench *b, CUgraph graph)
+{
+    size_t count = 0;
+    CU_OK(b->p.cu->GraphGetNodes(graph, NULL, &count));
+    return count;
+}
+
+CUresult graph_set_signal(const graph_bench *b, CUgraphExec exec, CUgraphNode node,
+                          CUexternalSemaphore semaphore, uint64_t value)
+{
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
+    memset(&signal, 0, sizeof signal);
+    signal.params.fence.value = value;
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS params = {&semaphore, &signal, 1};
+    return b->p.cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, node, &params);
+}
+
+CUresult graph_set_wait(const graph_bench *b, CUgraphExec exec, CUgraphNode node,
+                        CUexternalSemaphore semaphore, uint64_t value)
+{
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
+    memset(&wait, 0, sizeof wait);
+    wait.params.fence.value = value;
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS params = {&semaphore, &wait, 1};
+    return b->p.cu->GraphExecExternalSemaphoresWaitNodeSetParams(exec, node, &params);
+}
+
+void graph_set_kernel(const graph_bench *b, CUgraphExec exec, CUgraphNode node, unsigned number)
+{
+    CUDA_KERNEL_NODE_PARAMS params;
+    unsigned count = GRAPH_WORDS;
+    CUdeviceptr words = b->words;
+    void *arguments[] = {&words, &count, &number};
+    CU_OK(b->p.cu->GraphKernelNodeGetParams(node, &params));
+    params.kernelParams = arguments;
+    CU_OK(b->p.cu->GraphExecKernelNodeSetParams(exec, node, &params));
+}
+
+void graph_require_pending(const graph_bench *b, CUstream stream)
+{
+    usleep(20000);
+    CU_IS(b->p.cu->StreamQuery(stream), CUDA_ERROR_NOT_READY);
+}
+
+void graph_refused(const graph_bench *b, const char *what, CUresult actual, CUresult twin)
+{
+    MEASURED("graph_refused", "%s: %s", what, raw_cuda_result_name(actual));
+    REQUIRE(actual != CUDA_SUCCESS);
+    if (b->p.cu->software) CU_IS(actual, twin);
+}
+
+/* What was captured is what the graph says; the arrays of parameters are the driver's. */
+static void nodes_say_what_was_captured(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    graph_begin(&b, b.p.stream);
+    CU_OK(raw_cuda_wait(cu, b.in.cu, 4, b.p.stream));
+    CU_OK(graph_kernel(&b, b.write, 7, b.p.stream));
+    CU_OK(raw_cuda_signal(cu, b.out.cu, 9, b.p.stream));
+    CUgraph graph = graph_end(&b, b.p.stream);
+    REQUIRE_EQ(graph_count(&b, graph), 3);
+    CUgraphNode from[4], to[4];
+    size_t edges = 4;
+    CU_OK(cu->GraphGetEdges(graph, from, to, &edges));
+    REQUIRE_EQ(edges, 2);
+
+    CUgraphNode signal = graph_node(&b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL),
+                wait = graph_node(&b, graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT),
+                kernel = graph_node(&b, graph, CU_GRAPH_NODE_TYPE_KERNEL);
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals;
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS waits;
+    CUDA_KERNEL_NODE_PARAMS launch;
+    CU_OK(cu->GraphExternalSemaphoresSignalNodeGetParams(signal, &signals));
+    REQUIRE_EQ(signals.numExtSems, 1);
+    REQUIRE(signals.extSemArray[0] == b.out.cu);
+    REQUIRE_EQ(signals.paramsArray[0].params.fence.value, 9);
+    CU_OK(cu->GraphExternalSemaphoresWaitNodeGetParams(wait, &waits));
+    REQUIRE_EQ(waits.numExtSems, 1);
+    REQUIRE(waits.extSemArray[0] == b.in.cu);
+    REQUIRE_EQ(waits.paramsArray[0].params.fence.value, 4);
+    CU_OK(cu->GraphKernelNodeGetParams(kernel, &launch));
+    REQUIRE_EQ(launch.gridDimX, GRAPH_WORDS / 256);
+    REQUIRE_EQ(launch.blockDimX, 256);
+    REQUIRE_EQ(*(const unsigned *)launch.kernelParams[2], 7);
+
+    /* The number of semaphores of a node in an executable graph is fixed (R9). */
+    CUgraphExec exec = graph_instantiate(&b, graph);
+    CUexternalSemaphore two[] = {b.in.cu, b.out.cu};
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS values[2];
+    memset(values, 0, sizeof values);
+    values[0].params.fence.value = values[1].params.fence.value = 100;
+    signals = (CUDA_EXT_SEM_SIGNAL_NODE_PARAMS){two, values, 2};
+    graph_refused(&b, "two semaphores for one",
+                  cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, signal, &signals),
+                  CUDA_ERROR_INVALID_VALUE);
+    graph_refused(&b, "a wait's node as a signal's", graph_set_signal(&b, exec, wait, b.out.cu, 100),
+                  CUDA_ERROR_INVALID_VALUE);
+    /* Nor can such a node be disabled. */
+    graph_refused(&b, "a disabled signal", cu->GraphNodeSetEnabled(exec, signal, 0),
+                  CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->GraphNodeSetEnabled(exec, kernel, 0));
+    raw_vk_timeline_signal(&b.p.vk, b.in.vk, 4);
+    CU_OK(cu->GraphLaunch(exec, b.p.stream));
+    REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 9, FAR_MS));
+    CU_OK(cu->StreamSynchronize(b.p.stream));
+    uint32_t first = 1;
+    cuda_read(&b.p, b.words, &first, 4);
+    REQUIRE_EQ(first, 0);
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    graph_bench_close(&b);
+}
+
+static void CUDA_CB count_up(void *number)
+{
+    ++*(int *)number;
+}
+
+/* A set of one half, a copy of it to the other one, a kernel over both, a host function, a signal. */
+static void built_by_hand(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    CUgraph graph = NULL;
+    CUgraphNode set, copy, kernel, host, empty, signal;
+    int calls = 0;
+    CU_OK(cu->GraphCreate(&graph, 0));
+    const CUDA_MEMSET_NODE_PARAMS set_params = {
+        .dst = b.words, .value = 1000, .elementSize = 4, .width = GRAPH_WORDS / 2, .height = 1};
+    CU_OK(cu->GraphAddMemsetNode(&set, graph, NULL, 0, &set_params, b.p.context));
+    const CUDA_MEMCPY3D copy_params = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                                       .srcDevice = b.words,
+                                       .srcPitch = GRAPH_SIZE / 2,
+                                       .srcHeight = 1,
+                                       .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                                       .dstDevice = b.words + GRAPH_SIZE / 2,
+                                       .dstPitch = GRAPH_SIZE / 2,
+                                       .dstHeight = 1,
+                                       .WidthInBytes = GRAPH_SIZE / 2,
+                                       .Height = 1,
+                                       .Depth = 1};
+    CU_OK(cu->GraphAddMemcpyNode(&copy, graph, &set, 1, &copy_params, b.p.context));
+    unsigned count = GRAPH_WORDS, addend = 5;
+    CUdeviceptr words = b.words;
+    void *arguments[] = {&words, &count, &addend};
+    const CUDA_KERNEL_NODE_PARAMS kernel_params = {.func = b.add,
+                                                   .gridDimX = GRAPH_WORDS / 256,
+                                                   .gridDimY = 1,
+                                                   .gridDimZ = 1,
+                                                   .blockDimX = 256,
+                                                   .blockDimY = 1,
+                                                   .blockDimZ = 1,
+                                                   .kernelParams = arguments};
+    CU_OK(cu->GraphAddKernelNode(&kernel, graph, &copy, 1, &kernel_params));
+    addend = 0; /* arguments were copied */
+    CU_OK(cu->GraphAddEmptyNode(&empty, graph, &kernel, 1));
+    const CUDA_HOST_NODE_PARAMS host_params = {count_up, &calls};
+    CU_OK(cu->GraphAddHostNode(&host, graph, NULL, 0, &host_params));
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS value;
+    memset(&value, 0, sizeof value);
+    value.params.fence.value = 1;
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal_params = {&b.out.cu, &value, 1};
+    CU_OK(cu->GraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &signal_params));
+    const CUgraphNode from[] = {empty, host}, to[] = {host, signal};
+    CU_OK(cu->GraphAddDependencies(graph, from, to, 2));
+    REQUIRE(cu->GraphAddDependencies(graph, from, to, 1) != CUDA_SUCCESS); /* it is there */
+
+    CUgraphExec exec = graph_instantiate(&b, graph);
+    CU_OK(cu->GraphUpload(exec, b.p.stream));
+    for (uint64_t k = 1; k <= 2; k++) {
+        CU_OK(graph_set_signal(&b, exec, signal, b.out.cu, k));
+        CU_OK(cu->GraphLaunch(exec, b.p.stream));
+        REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, k, FAR_MS));
+        CU_OK(cu->StreamSynchronize(b.p.stream));
+        REQUIRE_EQ(calls, k);
+        uint32_t found[GRAPH_WORDS];
+        cuda_read(&b.p, b.words, found, sizeof found);
+        for (size_t i = 0; i < GRAPH_WORDS; i++)
+            REQUIRE_EQ(found[i], 1005);
+    }
+    CU_OK(cu->GraphExecDestroy(exec));
+
+    const CUgraphNode back_from[] = {signal}, back_to[] = {set};
+    CUresult cycle = cu->GraphAddDependencies(graph, back_from, back_to, 1);
+    CUDA_GRAPH_INSTANTIATE_PARAMS how;
+    memset(&how, 0, sizeof how);
+    graph_refused(&b, cycle == CUDA_SUCCESS ? "a cycle, when instantiated" : "a cycle",
+                  cycle == CUDA_SUCCESS ? cu->GraphInstantiateWithParams(&exec, graph, &how) : cycle,
+                  CUDA_ERROR_INVALID_VALUE);
+    CU_OK(cu->GraphDestroy(graph));
+    graph_bench_close(&b);
+}
+
+/* Copies, sets and copies of arrays in a capture run anew with each launch. */
+static void captured_copies(void)
+{
+    enum { SIDE = 64 };
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    CUarray array = NULL;
+    CUdeviceptr from = 0, to = 0;
+    const CUDA_ARRAY3D_DESCRIPTOR desc = {
+        .Width = SIDE, .Height = SIDE, .Format = CU_AD_FORMAT_UNSIGNED_INT32, .NumChannels = 1};
+    CU_OK(cu->Array3DCreate(&array, &desc));
+    CU_OK(cu->MemAlloc(&from, GRAPH_SIZE));
+    CU_OK(cu->MemAlloc(&to, GRAPH_SIZE));
+    const CUDA_MEMCPY3D in = {.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                              .srcDevice = from,
+                              .srcPitch = SIDE * 4,
+                              .srcHeight = SIDE,
+                              .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                              .dstArray = array,
+                              .WidthInBytes = SIDE * 4,
+                              .Height = SIDE,
+                              .Depth = 1};
+    const CUDA_MEMCPY2D out = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                               .srcArray = array,
+                               .dstMemoryType = CU_MEMORYTYPE_DEVICE,
+                               .dstDevice = to,
+                               .dstPitch = SIDE * 4,
+                               .WidthInBytes = SIDE * 4,
+                               .Height = SIDE};
+    graph_begin(&b, b.p.stream);
+    CU_OK(cu->MemcpyDtoDAsync(from, b.words, GRAPH_SIZE, b.p.stream));
+    CU_OK(cu->MemsetD32Async(from, 0x1234, 16, b.p.stream));
+    CU_OK(cu->Memcpy3DAsync(&in, b.p.stream));
+    CU_OK(cu->Memcpy2DAsync(&out, b.p.stream));
+    CUgraph graph = graph_end(&b, b.p.stream);
+    REQUIRE_EQ(graph_count(&b, graph), 4);
+    CUgraphExec exec = graph_instantiate(&b, graph);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        uint32_t found[GRAPH_WORDS], *expected = pattern_words(GRAPH_SIZE, turn);
+        CU_OK(graph_kernel(&b, b.write, turn, b.p.stream));
+        CU_OK(cu->GraphLaunch(exec, b.p.stream));
+        CU_OK(cu->StreamSynchronize(b.p.stream));
+        for (size_t i = 0; i < 16; i++)
+            expected[i] = 0x1234;
+        cuda_read(&b.p, to, found, GRAPH_SIZE);
+        REQUIRE_EQ_BYTES(found, expected, GRAPH_SIZE);
+        free(expected);
+    }
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->MemFree(to));
+    CU_OK(cu->MemFree(from));
+    CU_OK(cu->ArrayDestroy(array));
+    graph_bench_close(&b);
+}
+
+/* cuGraphExecUpdate takes the values of a graph of the same shape, and no other one. */
+static void updated(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    CUgraph graphs[3];
+    for (unsigned i = 0; i < 3; i++) {
+        graph_begin(&b, b.p.stream);
+        CU_OK(graph_kernel(&b, b.write, 10 + i, b.p.stream));
+        CU_OK(raw_cuda_signal(cu, b.out.cu, 1 + i, b.p.stream));
+        if (i == 2) CU_OK(graph_kernel(&b, b.add, 1, b.p.stream));
+        graphs[i] = graph_end(&b, b.p.stream);
+    }
+    CUgraphExec exec = graph_instantiate(&b, graphs[0]);
+    CU_OK(cu->GraphLaunch(exec, b.p.stream));
+    CUgraphExecUpdateResultInfo info;
+    memset(&info, 0, sizeof info);
+    CU_OK(cu->GraphExecUpdate(exec, graphs[1], &info));
+    REQUIRE_EQ(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
+    CU_OK(cu->GraphLaunch(exec, b.p.stream));
+    REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.out.vk, 2, FAR_MS));
+    CU_OK(cu->StreamSynchronize(b.p.stream));
+    graph_require_words(&b, 11, 0);
+    CU_IS(cu->GraphExecUpdate(exec, graphs[2], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    REQUIRE_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    CU_OK(cu->GraphExecDestroy(exec));
+    for (unsigned i = 0; i < 3; i++)
+        CU_OK(cu->GraphDestroy(graphs[i]));
+    graph_bench_close(&b);
+}
+
+static void CUDA_CB raise(void *flag)
+{
+    __atomic_store_n((int *)flag, 1, __ATOMIC_RELEASE);
+}
+
+/* A graph can keep what belongs to the program: it is freed after the graph, what was instantiated from it, and
+ * what of that is still running. */
+static void user_objects(void)
+{
+    graph_bench b;
+    graph_bench_open(&b);
+    const raw_cuda *cu = b.p.cu;
+    if (cu->UserObjectCreate == NULL || cu->GraphRetainUserObject == NULL) SKIP("no user objects");
+    CUuserObject object = NULL;
+    int freed = 0;
+    CU_OK(cu->UserObjectCreate(&object, &freed, raise, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+    graph_begin(&b, b.p.stream);
+    CU_OK(raw_cuda_wait(cu, b.in.cu, 1, b.p.stream));
+    CUgraph graph = graph_end(&b, b.p.stream);
+    CU_OK(cu->GraphRetainUserObject(graph, object, 1, CU_GRAPH_USER_OBJECT_MOVE));
+    CUgraphExec exec = graph_instantiate(&b, graph);
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->GraphLaunch(exec, b.p.stream));
+    CU_OK(cu->GraphExecDestroy(exec));
+    usleep(20000);
+    REQUIRE_EQ(__atomic_load_n(&freed, __ATOMIC_ACQUIRE), 0);
+    raw_vk_timeline_signal(&b.p.vk, b.in.vk, 1);
+    CU_OK(cu->StreamSynchronize(b.p.stream));
+    for (int i = 0; i < 2000 && __atomic_load_n(&freed, __ATOMIC_ACQUIRE) == 0; i++)
+        usleep(1000);
+    REQUIRE_EQ(__atomic_load_n(&freed, __ATOMIC_ACQUIRE), 1);
+    graph_bench_close(&b);
+}
+
+const test_case graph_cases[] = {
+    {.name = "graph.nodes_say_what_was_captured", .run = nodes_say_what_was_captured, .mark = TEST_BOTH},
+    {.name = "graph.built_by_hand", .run = built_by_hand, .mark = TEST_BOTH},
+    {.name = "graph.captured_copies", .run = captured_copies, .mark = TEST_BOTH},
+    {.name = "graph.updated", .run = updated, .mark = TEST_BOTH},
+    {.name = "graph.user_objects", .run = user_objects, .mark = TEST_BOTH, .time_limit = 60},
+    {.name = NULL}};

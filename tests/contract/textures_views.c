@@ -1,0 +1,354 @@
+/* Contract rows: what textures read through views of some levels and layers, and of sRGB blocks.
+ * SPDX-License-Identifier: MIT */
+#include "images.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct place { /* as in texture_kernels.cu */
+    float x, y, z;
+    int layer;
+    float level;
+} place;
+
+typedef struct reader {
+    pair p;
+    CUmodule module;
+    CUdeviceptr in, out;
+} reader;
+
+static void reader_open(reader *r)
+{
+    pair_open(&r->p);
+    r->module = raw_cuda_load(r->p.cu, "texture_kernels");
+    CU_OK(r->p.cu->MemAlloc(&r->in, sizeof(place)));
+    CU_OK(r->p.cu->MemAlloc(&r->out, 16));
+}
+
+static void reader_close(reader *r)
+{
+    CU_OK(r->p.cu->MemFree(r->in));
+    CU_OK(r->p.cu->MemFree(r->out));
+    CU_OK(r->p.cu->ModuleUnload(r->module));
+    pair_close(&r->p);
+}
+
+static void read_texel(reader *r, const char *kernel, CUtexObject texture, float level, float found[4])
+{
+    const raw_cuda *cu = r->p.cu;
+    const place at = {0.5f, 0.5f, 0.5f, 0, level};
+    int count = 1;
+    void *params[] = {&texture, &r->in, &r->out, &count};
+    CU_OK(raw_cuda_upload(cu, r->in, &at, sizeof at));
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, r->module, kernel), 1, 1, 1, 64, 1, 1, 0, r->p.stream,
+                           params, NULL));
+    CU_OK(cu->StreamSynchronize(r->p.stream));
+    CU_OK(cu->MemcpyDtoH(found, r->out, 16));
+}
+
+/* Views: each texel's bytes hold 16 * level + layer + 1. */
+enum { W = 32, H = 16, LEVELS = 3, LAYERS = 5 };
+
+static CUmipmappedArray make_levels(reader *r, CUarray_format format, size_t texel, bool layered)
+{
+    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(format, 4, W, H);
+    CUmipmappedArray mipmap;
+    if (layered) desc.Flags |= CUDA_ARRAY3D_LAYERED;
+    desc.Depth = layered ? LAYERS : 0;
+    CU_OK(r->p.cu->MipmappedArrayCreate(&mipmap, &desc, LEVELS));
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        const size_t w = W >> level, h = H >> level, n = layered ? LAYERS : 1, size = w * h * texel;
+        unsigned char *texels = malloc(size * n);
+        REQUIRE(texels != NULL);
+        for (size_t k = 0; k < size * n; k++)
+            texels[k] = (unsigned char)(16 * level + k / size + 1);
+        CU_OK(raw_cuda_write_box(r->p.cu, image_level(&r->p, mipmap, level), texels, w * texel, h, n));
+        free(texels);
+    }
+    return mipmap;
+}
+
+typedef struct view_row {
+    CUresourceViewFormat format;
+    unsigned levels[2], layers[2]; /* first and last */
+    unsigned shrink;               /* its extent is that of this level */
+    size_t depth;
+    unsigned flags; /* besides normalized coordinates */
+} view_row;
+
+/* `of`: this level's array, or below 0 the mipmapped one. */
+static CUresult make_view(reader *r, CUmipmappedArray mipmap, int of, const view_row *row, CUtexObject *out)
+{
+    CUDA_RESOURCE_DESC resource;
+    CUDA_RESOURCE_VIEW_DESC view;
+    CUDA_TEXTURE_DESC how;
+    memset(&resource, 0, sizeof resource);
+    memset(&view, 0, sizeof view);
+    memset(&how, 0, sizeof how);
+    how.flags = CU_TRSF_NORMALIZED_COORDINATES | row->flags;
+    how.maxMipmapLevelClamp = 10;
+    if (of < 0) {
+        resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+        resource.res.mipmap.hMipmappedArray = mipmap;
+    } else {
+        resource.resType = CU_RESOURCE_TYPE_ARRAY;
+        resource.res.array.hArray = image_level(&r->p, mipmap, (uint32_t)of);
+    }
+    view.format = row->format;
+    view.width = W >> row->shrink;
+    view.height = H >> row->shrink;
+    view.depth = row->depth;
+    view.firstMipmapLevel = row->levels[0];
+    view.lastMipmapLevel = row->levels[1];
+    view.firstLayer = row->layers[0];
+    view.lastLayer = row->layers[1];
+    return r->p.cu->TexObjectCreate(out, &resource, &how, &view);
+}
+
+static void require_view(reader *r, CUmipmappedArray mipmap, int of, bool layered, const view_row *row)
+{
+    CUtexObject texture;
+    CU_OK(make_view(r, mipmap, of, row, &texture));
+    for (unsigned level = 0; level < 2; level++) {
+        const unsigned last = row->levels[1] - row->levels[0];
+        const unsigned shown = (of < 0 ? row->levels[0] : (unsigned)of) + (level < last ? level : last);
+        const double wanted = (16 * shown + row->layers[0] + 1) / 255.0;
+        float found[4];
+        read_texel(r, layered ? "read_2d_layered" : "read_2d", texture, (float)level, found);
+        if (fabs((double)found[0] - wanted) > 1e-6)
+            FAIL("levels %u to %u, layers %u to %u of level %d: level %u is %.6f, not %.6f", row->levels[0],
+                 row->levels[1], row->layers[0], row->layers[1], of, level, (double)found[0], wanted);
+    }
+    CU_OK(r->p.cu->TexObjectDestroy(texture));
+}
+
+static void refuse_view(reader *r, CUmipmappedArray mipmap, int of, const view_row *row)
+{
+    CUtexObject texture;
+    CU_IS(make_view(r, mipmap, of, row, &texture), CUDA_ERROR_INVALID_VALUE);
+}
+
+#define UINT8X4 CU_RES_VIEW_FORMAT_UINT_4X8
+
+/* With the array's own format said, of the resource's own extent. */
+static void views(void)
+{
+    static const view_row flat[] = {{UINT8X4, {0, 2}, {0, 0}, 0, 0, 0},
+                                    {UINT8X4, {0, 1}, {0, 0}, 0, 0, 0},
+                                    {UINT8X4, {1, 2}, {0, 0}, 0, 0, 0}},
+                          layers[] = {{UINT8X4, {0, 2}, {0, 4}, 0, LAYERS, 0},
+                                      {UINT8X4, {0, 2}, {1, 3}, 0, LAYERS, 0},
+                                      {UINT8X4, {1, 2}, {1, 3}, 0, LAYERS, 0},
+                                      {UINT8X4, {0, 0}, {1, 3}, 0, LAYERS, 0},
+                                      {UINT8X4, {0, 2}, {0, 0}, 0, LAYERS, 0}},
+                          refused[] = {
+                              {CU_RES_VIEW_FORMAT_NONE, {0, 2}, {1, 3}, 0, LAYERS, 0},
+                              {CU_RES_VIEW_FORMAT_NONE, {0, 2}, {0, 4}, 0, LAYERS, 0},
+                              {UINT8X4, {0, 2}, {1, 3}, 0, 0, 0}, /* depth */
+                              {UINT8X4, {0, 2}, {1, 3}, 0, 1, 0},
+                              {UINT8X4, {1, 2}, {1, 3}, 1, LAYERS, 0}}; /* the first level's extent */
+    const view_row none = {CU_RES_VIEW_FORMAT_NONE, {1, 2}, {0, 0}, 0, 0, 0},
+                   shrunk = {UINT8X4, {1, 2}, {0, 0}, 1, 0, 0}, one = {UINT8X4, {0, 0}, {0, 0}, 1, 0, 0},
+                   one_of_layers = {UINT8X4, {0, 0}, {1, 3}, 1, LAYERS, 0},
+                   one_unshrunk = {UINT8X4, {0, 0}, {1, 3}, 0, LAYERS, 0},
+                   one_none = {CU_RES_VIEW_FORMAT_NONE, {0, 0}, {1, 3}, 1, LAYERS, 0};
+    reader r;
+    reader_open(&r);
+    CUmipmappedArray mipmap = make_levels(&r, CU_AD_FORMAT_UNSIGNED_INT8, 4, false);
+    for (size_t i = 0; i < sizeof flat / sizeof flat[0]; i++)
+        require_view(&r, mipmap, -1, false, &flat[i]);
+    require_view(&r, mipmap, 1, false, &one);
+    refuse_view(&r, mipmap, -1, &none);
+    refuse_view(&r, mipmap, -1, &shrunk);
+    CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
+    mipmap = make_levels(&r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
+    for (size_t i = 0; i < sizeof layers / sizeof layers[0]; i++)
+        require_view(&r, mipmap, -1, true, &layers[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        refuse_view(&r, mipmap, -1, &refused[i]);
+    require_view(&r, mipmap, 1, true, &one_of_layers);
+    refuse_view(&r, mipmap, 1, &one_unshrunk);
+    refuse_view(&r, mipmap, 1, &one_none);
+    CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
+    reader_close(&r);
+}
+
+static void report_view(reader *r, CUmipmappedArray mipmap, const char *what, const view_row *row,
+                        bool layered, CUresult twin)
+{
+    CUtexObject texture = 0;
+    const CUresult result = make_view(r, mipmap, -1, row, &texture);
+    float found[4] = {-1, -1, -1, -1};
+    if (r->p.cu->software) REQUIRE_EQ(result, twin);
+    if (result == CUDA_SUCCESS) {
+        if (!(row->flags & CU_TRSF_READ_AS_INTEGER))
+            read_texel(r, layered ? "read_2d_layered" : "read_2d", texture, 0, found);
+        CU_OK(r->p.cu->TexObjectDestroy(texture));
+    }
+    MEASURED("placed_views", "%s, view format %#x, flags %#x: %s, reads %.5f %.5f %.5f %.5f", what,
+             (unsigned)row->format, row->flags, raw_cuda_result_name(result), (double)found[0],
+             (double)found[1], (double)found[2], (double)found[3]);
+}
+
+/* Open: which view formats arrays of CUDA's normalized formats take, and what is read then. */
+static void views_of_others(void)
+{
+    static const struct {
+        const char *name;
+        int cu;
+        size_t texel;
+        CUresourceViewFormat views[4];
+    } rows[] = {{"UNORM_INT8X4",
+                 0xc2,
+                 4,
+                 {CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_SINT_4X8, CU_RES_VIEW_FORMAT_UINT_1X32}},
+                {"SNORM_INT8X4",
+                 0xc8,
+                 4,
+                 {CU_RES_VIEW_FORMAT_SINT_4X8, CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_UINT_1X32}},
+                {"UNORM_INT16X4",
+                 0xc5,
+                 8,
+                 {CU_RES_VIEW_FORMAT_UINT_4X16, CU_RES_VIEW_FORMAT_FLOAT_4X16, CU_RES_VIEW_FORMAT_UINT_2X32}},
+                {"UNORM_INT_101010_2",
+                 0x50,
+                 4,
+                 {CU_RES_VIEW_FORMAT_UINT_1X32, CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_FLOAT_1X32}}};
+    static const unsigned flags[] = {CU_TRSF_SRGB, CU_TRSF_READ_AS_INTEGER};
+    reader r;
+    reader_open(&r);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CUmipmappedArray mipmap = make_levels(&r, (CUarray_format)rows[i].cu, rows[i].texel, true);
+        for (size_t v = 0; v < 4; v++) {
+            const view_row row = {rows[i].views[v], {1, 2}, {1, 3}, 0, LAYERS, 0};
+            report_view(&r, mipmap, rows[i].name, &row, true,
+                        rows[i].views[v] == CU_RES_VIEW_FORMAT_NONE ? CUDA_ERROR_INVALID_VALUE
+                                                                    : CUDA_ERROR_NOT_SUPPORTED);
+        }
+        CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
+    }
+    CUmipmappedArray mipmap = make_levels(&r, CU_AD_FORMAT_UNSIGNED_INT8, 4, true);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        const view_row row = {UINT8X4, {0, 1}, {1, 3}, 0, LAYERS, flags[i]};
+        report_view(&r, mipmap, "UNSIGNED_INT8 x 4", &row, true, CUDA_SUCCESS);
+    }
+    CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
+    reader_close(&r);
+}
+
+/* Block-compressed sRGB: which flags, and whether the read is linear. BC1's endpoints are of 5, 6 and 5 bits: 16 of 31 is
+ * 132 stored, 32 of 63 is 130. */
+static const struct {
+    const char *name;
+    int cu;
+    size_t bytes;
+    bool srgb;
+    double alpha;
+} block_rows[] = {{"BC1_UNORM", 0x91, 8, false, 1},
+                  {"BC1_UNORM_SRGB", 0x92, 8, true, 1},
+                  {"BC2_UNORM_SRGB", 0x94, 16, true, 0},
+                  {"BC3_UNORM_SRGB", 0x96, 16, true, 0},
+                  {"BC7_UNORM", 0x9d, 16, false, 128 / 255.0},
+                  {"BC7_UNORM_SRGB", 0x9e, 16, true, 128 / 255.0}};
+static const struct {
+    const char *name;
+    unsigned flags;
+    bool of_srgb; /* taken of sRGB arrays; of others all are */
+} block_flags[] = {{"no flags", 0, false},
+                   {"NORMALIZED_COORDINATES", CU_TRSF_NORMALIZED_COORDINATES, false},
+                   {"READ_AS_INTEGER", CU_TRSF_READ_AS_INTEGER, false},
+                   {"SRGB", CU_TRSF_SRGB, true},
+                   {"NORMALIZED_COORDINATES, SRGB", CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB, true},
+                   {"SRGB, READ_AS_INTEGER", CU_TRSF_SRGB | CU_TRSF_READ_AS_INTEGER, false}};
+enum { MIPMAPPED_FLAGS = 4, BOTH_FLAGS = 5 }; /* the latter is only reported */
+
+/* A block of one colour; BC2's and BC3's alpha is 0. */
+static void write_block(int cu, unsigned char *block)
+{
+    if (cu >= 0x9d) { /* BC7, mode 6: 7 bits a channel and a shared one; all channels 64 << 1 */
+        block[0] = 0x40;
+        for (unsigned c = 0; c < 8; c++) /* r0 r1 g0 g1 b0 b1 a0 a1: the highest bit of each */
+            block[(7 + c * 7 + 6) / 8] |= (unsigned char)(1u << (7 + c * 7 + 6) % 8);
+        return;
+    }
+    unsigned char *color = block + (cu >= 0x93 ? 8 : 0);
+    color[0] = color[2] = 0x10;
+    color[1] = color[3] = 0x84;
+}
+
+static void require_color(const char *what, int cu, bool linear, double alpha, const float found[4])
+{
+    const double stored[3] = {cu >= 0x9d ? 128 / 255.0 : 132 / 255.0, cu >= 0x9d ? 128 / 255.0 : 130 / 255.0,
+                              cu >= 0x9d ? 128 / 255.0 : 132 / 255.0};
+    for (int c = 0; c < 4; c++) {
+        double wanted = c == 3 ? alpha : linear ? pow((stored[c] + 0.055) / 1.055, 2.4) : stored[c];
+        if (!(fabs((double)found[c] - wanted) < 0.003))
+            FAIL("%s: channel %d is %.5f, not %.5f", what, c, (double)found[c], wanted);
+    }
+}
+
+static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedArray mipmap, bool levels)
+{
+    const raw_cuda *cu = r->p.cu;
+    const bool srgb = block_rows[row].srgb, taken = !srgb || block_flags[how_row].of_srgb;
+    const unsigned flags = block_flags[how_row].flags;
+    CUDA_TEXTURE_DESC how;
+    CUtexObject texture = 0;
+    float found[4] = {-1, -1, -1, -1};
+    char what[96];
+    snprintf(what, sizeof what, "%s%s, %s", block_rows[row].name, levels ? " with levels" : "",
+             block_flags[how_row].name);
+    memset(&how, 0, sizeof how);
+    how.flags = flags;
+    CUresult result = levels ? raw_cuda_mip_texture(cu, mipmap, &how, &texture)
+                             : raw_cuda_texture(cu, image_level(&r->p, mipmap, 0), &how, &texture);
+    if (result == CUDA_SUCCESS) {
+        read_texel(r, "read_2d", texture, -1000.0f, found);
+        CU_OK(cu->TexObjectDestroy(texture));
+    }
+    MEASURED("placed_srgb_blocks", "%s: %s, reads %.4f %.4f %.4f %.4f", what, raw_cuda_result_name(result),
+             (double)found[0], (double)found[1], (double)found[2], (double)found[3]);
+    if (cu->software) {
+        REQUIRE_EQ(result, taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
+        return;
+    }
+    if (how_row == BOTH_FLAGS) return;
+    REQUIRE_EQ(result, taken ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+    if (taken) require_color(what, block_rows[row].cu, flags & CU_TRSF_SRGB, block_rows[row].alpha, found);
+}
+
+static void srgb_blocks(void)
+{
+    reader r;
+    reader_open(&r);
+    for (size_t i = 0; i < sizeof block_rows / sizeof block_rows[0]; i++) {
+        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc((CUarray_format)block_rows[i].cu, 4, 16, 16);
+        CUmipmappedArray mipmap;
+        unsigned char blocks[16 * 16] = {0};
+        desc.Flags = 0;
+        CU_OK(r.p.cu->MipmappedArrayCreate(&mipmap, &desc, 3));
+        for (size_t k = 0; k < 16; k++)
+            write_block(block_rows[i].cu, blocks + k * block_rows[i].bytes);
+        CU_OK(raw_cuda_write_array(r.p.cu, image_level(&r.p, mipmap, 0), blocks, 4 * block_rows[i].bytes, 4));
+        for (size_t f = 0; f < sizeof block_flags / sizeof block_flags[0]; f++)
+            try_block_flags(&r, i, f, mipmap, false);
+        try_block_flags(&r, i, MIPMAPPED_FLAGS, mipmap, true);
+        CU_OK(r.p.cu->MipmappedArrayDestroy(mipmap));
+    }
+    reader_close(&r);
+}
+
+const test_case texture_view_cases[] = {
+    {.name = "placed.views", .run = views, .mark = TEST_BOTH},
+    {.name = "placed.views_of_others",
+     .run = views_of_others,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "the twin's answers are required, NVIDIA's reported"},
+    {.name = "placed.srgb_blocks",
+     .run = srgb_blocks,
+     .mark = TEST_NVIDIA_ONLY,
+     .reason = "the twin decodes no blocks, and refuses the same flags"},
+    {.name = NULL},
+};

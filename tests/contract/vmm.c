@@ -1,0 +1,385 @@
+/* Contract rows: virtual memory management, where it works. SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void vmm_pair_open(pair *p)
+{
+    pair_open(p);
+    if (p->cu->MemCreate == NULL || p->cu->MemRetainAllocationHandle == NULL || p->cu->MemGetAccess == NULL ||
+        p->cu->MemImportFromShareableHandle == NULL || p->cu->MemGetInfo == NULL)
+        SKIP("this driver has no virtual memory management");
+}
+
+CUmemAllocationProp vmm_prop(const pair *p, unsigned handle_types)
+{
+    CUmemAllocationProp prop;
+    memset(&prop, 0, sizeof prop);
+    prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+    prop.requestedHandleTypes = (CUmemAllocationHandleType)handle_types;
+    prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    prop.location.id = p->device;
+    return prop;
+}
+
+CUmemGenericAllocationHandle vmm_create(const pair *p, size_t size, unsigned handle_types)
+{
+    const CUmemAllocationProp prop = vmm_prop(p, handle_types);
+    CUmemGenericAllocationHandle handle = 0;
+    CU_OK(p->cu->MemCreate(&handle, size, &prop, 0));
+    REQUIRE(handle != 0);
+    return handle;
+}
+
+CUdeviceptr vmm_reserve(const pair *p, size_t size)
+{
+    CUdeviceptr pointer = 0;
+    CU_OK(p->cu->MemAddressReserve(&pointer, size, 0, 0, 0));
+    REQUIRE(pointer != 0);
+    return pointer;
+}
+
+CUresult vmm_allow(const pair *p, CUdeviceptr pointer, size_t size)
+{
+    CUmemAccessDesc access;
+    memset(&access, 0, sizeof access);
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = p->device;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    return p->cu->MemSetAccess(pointer, size, &access, 1);
+}
+
+void vmm_map(const pair *p, CUdeviceptr pointer, size_t size, CUmemGenericAllocationHandle handle)
+{
+    CU_OK(p->cu->MemMap(pointer, size, 0, handle, 0));
+    CU_OK(vmm_allow(p, pointer, size));
+}
+
+void vmm_open(const pair *p, size_t size, unsigned handle_types, vmm_block *out)
+{
+    out->size = size;
+    out->handle = vmm_create(p, size, handle_types);
+    out->pointer = vmm_reserve(p, size);
+    vmm_map(p, out->pointer, size, out->handle);
+}
+
+void vmm_close(const pair *p, vmm_block *block)
+{
+    CU_OK(p->cu->MemUnmap(block->pointer, block->size));
+    CU_OK(p->cu->MemRelease(block->handle));
+    CU_OK(p->cu->MemAddressFree(block->pointer, block->size));
+}
+
+CUresult vmm_kernel(const pair *p, CUfunction kernel, CUdeviceptr data, size_t size, unsigned last)
+{
+    unsigned count = (unsigned)(size / 4);
+    void *args[] = {&data, &count, &last};
+    CUresult result =
+        p->cu->LaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0, p->stream, args, NULL);
+    return result != CUDA_SUCCESS ? result : p->cu->StreamSynchronize(p->stream);
+}
+
+void vmm_require_words(const pair *p, CUdeviceptr pointer, size_t size, uint32_t seed, uint32_t addend)
+{
+    uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
+    REQUIRE(found != NULL);
+    for (size_t i = 0; i < size / 4; i++)
+        expected[i] += addend;
+    cuda_read(p, pointer, found, size);
+    REQUIRE_EQ_BYTES(found, expected, size);
+    free(found);
+    free(expected);
+}
+
+static void life(void)
+{
+    pair p;
+    vmm_block b;
+    vmm_pair_open(&p);
+    vmm_open(&p, 2 * VMM_SIZE, 0, &b);
+    REQUIRE_EQ(b.pointer % VMM_SIZE, 0);
+    uint32_t *words = pattern_words(b.size, 3);
+    CU_OK(p.cu->MemcpyHtoD(b.pointer, words, b.size));
+    CU_OK(p.cu->CtxSynchronize());
+    vmm_require_words(&p, b.pointer, b.size, 3, 0);
+    CU_OK(p.cu->MemsetD32Async(b.pointer + 4096, 0x5a5a5a5au, 16, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    uint32_t word = 0;
+    cuda_read(&p, b.pointer + 4096 + 60, &word, 4);
+    REQUIRE_EQ(word, 0x5a5a5a5au);
+    free(words);
+    vmm_close(&p, &b);
+    pair_close(&p);
+}
+
+/* Chunks side by side are one range to kernels and copies; what was there before one more came, stays. */
+static void grows(void)
+{
+    enum { CHUNKS = 4 };
+    pair p;
+    CUmemGenericAllocationHandle chunks[CHUNKS];
+    vmm_pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    CUfunction add = raw_cuda_function(p.cu, module, "pattern_add");
+    const CUdeviceptr base = vmm_reserve(&p, 64 * VMM_SIZE);
+    for (unsigned i = 0; i < CHUNKS; i++) {
+        chunks[i] = vmm_create(&p, VMM_SIZE, 0);
+        vmm_map(&p, base + i * VMM_SIZE, VMM_SIZE, chunks[i]);
+        if (i == 1) CU_OK(vmm_kernel(&p, write, base, 2 * VMM_SIZE, 77));
+    }
+    vmm_require_words(&p, base, 2 * VMM_SIZE, 77, 0);
+    CU_OK(vmm_kernel(&p, write, base, CHUNKS * VMM_SIZE, 78));
+    CU_OK(vmm_kernel(&p, add, base, CHUNKS * VMM_SIZE, 5));
+    vmm_require_words(&p, base, CHUNKS * VMM_SIZE, 78, 5); /* one copy over all of them */
+    CU_OK(p.cu->MemcpyDtoDAsync(base, base + 2 * VMM_SIZE, 2 * VMM_SIZE, p.stream));
+    CU_OK(p.cu->MemsetD32Async(base + VMM_SIZE - 64, 0x01020304u, 32, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    uint32_t words[34];
+    cuda_read(&p, base + VMM_SIZE - 68, words, sizeof words);
+    for (size_t i = 1; i < 33; i++)
+        REQUIRE_EQ(words[i], 0x01020304u);
+    /* The last two go, the others stay; then all the rest at once. */
+    CUresult result = p.cu->MemUnmap(base + 2 * VMM_SIZE, 2 * VMM_SIZE);
+    MEASURED("unmap_two_mappings_in_one_call", "%s", raw_cuda_result_name(result));
+    CU_OK(result);
+    cuda_read(&p, base + 2 * VMM_SIZE - 4, words, 4);
+    CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
+    CU_OK(p.cu->MemUnmap(base + VMM_SIZE, VMM_SIZE));
+    for (unsigned i = 0; i < CHUNKS; i++)
+        CU_OK(p.cu->MemRelease(chunks[i]));
+    CU_OK(p.cu->MemAddressFree(base, 64 * VMM_SIZE));
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* 004, Virtual Aliasing Support: at the boundaries of operations both mappings show the same. */
+static void aliases(void)
+{
+    pair p;
+    vmm_block b;
+    vmm_pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    CUfunction add = raw_cuda_function(p.cu, module, "pattern_add");
+    vmm_open(&p, VMM_SIZE, 0, &b);
+    const CUdeviceptr other = vmm_reserve(&p, VMM_SIZE);
+    vmm_map(&p, other, VMM_SIZE, b.handle);
+    REQUIRE(other != b.pointer);
+    CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 9));
+    CU_OK(vmm_kernel(&p, add, other, VMM_SIZE, 3));
+    vmm_require_words(&p, b.pointer, VMM_SIZE, 9, 3);
+    vmm_require_words(&p, other, VMM_SIZE, 9, 3);
+    CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
+    vmm_require_words(&p, other, VMM_SIZE, 9, 3); /* the other one stays */
+    vmm_map(&p, b.pointer, VMM_SIZE, b.handle);
+    vmm_require_words(&p, b.pointer, VMM_SIZE, 9, 3);
+    CU_OK(p.cu->MemUnmap(other, VMM_SIZE));
+    CU_OK(p.cu->MemAddressFree(other, VMM_SIZE));
+    vmm_close(&p, &b);
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* A vector that moves: the same chunks in another range, in both until the old one is given up. */
+static void moves(void)
+{
+    pair p;
+    CUmemGenericAllocationHandle chunks[2];
+    vmm_pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    const CUdeviceptr from = vmm_reserve(&p, 2 * VMM_SIZE), to = vmm_reserve(&p, 16 * VMM_SIZE);
+    for (unsigned i = 0; i < 2; i++) {
+        chunks[i] = vmm_create(&p, VMM_SIZE, 0);
+        vmm_map(&p, from + i * VMM_SIZE, VMM_SIZE, chunks[i]);
+    }
+    CU_OK(vmm_kernel(&p, write, from, 2 * VMM_SIZE, 21));
+    for (unsigned i = 0; i < 2; i++)
+        CU_OK(p.cu->MemMap(to + i * VMM_SIZE, VMM_SIZE, 0, chunks[i], 0));
+    CU_OK(vmm_allow(&p, to, 2 * VMM_SIZE)); /* one call for both */
+    for (unsigned i = 0; i < 2; i++)
+        CU_OK(p.cu->MemUnmap(from + i * VMM_SIZE, VMM_SIZE));
+    CU_OK(p.cu->MemAddressFree(from, 2 * VMM_SIZE));
+    vmm_require_words(&p, to, 2 * VMM_SIZE, 21, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        CU_OK(p.cu->MemUnmap(to + i * VMM_SIZE, VMM_SIZE));
+        CU_OK(p.cu->MemRelease(chunks[i]));
+    }
+    CU_OK(p.cu->MemAddressFree(to, 16 * VMM_SIZE));
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* The memory is there until its last mapping goes; by address its handle comes back. */
+static void released_while_mapped(void)
+{
+    pair p;
+    vmm_block b;
+    vmm_pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    vmm_open(&p, VMM_SIZE, 0, &b);
+    CU_OK(p.cu->MemRelease(b.handle));
+    CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 31));
+    vmm_require_words(&p, b.pointer, VMM_SIZE, 31, 0);
+    CUmemGenericAllocationHandle again = 0;
+    CU_OK(p.cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)(b.pointer + 12345)));
+    MEASURED("retained_after_release", "%s", again == b.handle ? "the same value" : "another value");
+    const CUdeviceptr other = vmm_reserve(&p, VMM_SIZE);
+    vmm_map(&p, other, VMM_SIZE, again);
+    vmm_require_words(&p, other, VMM_SIZE, 31, 0);
+    CU_OK(p.cu->MemRelease(again));
+    CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
+    vmm_require_words(&p, other, VMM_SIZE, 31, 0);
+    CU_OK(p.cu->MemUnmap(other, VMM_SIZE));
+    CU_OK(p.cu->MemAddressFree(other, VMM_SIZE));
+    CU_OK(p.cu->MemAddressFree(b.pointer, VMM_SIZE));
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+static void retained(void)
+{
+    pair p;
+    vmm_block b;
+    CUmemGenericAllocationHandle first = 0, second = 0;
+    vmm_pair_open(&p);
+    vmm_open(&p, 2 * VMM_SIZE, 0, &b);
+    CU_OK(p.cu->MemRetainAllocationHandle(&first, (void *)(uintptr_t)b.pointer));
+    CU_OK(p.cu->MemRetainAllocationHandle(&second, (void *)(uintptr_t)(b.pointer + b.size - 1)));
+    REQUIRE_EQ(first, b.handle); /* cuda.h: "guaranteed to be the same handle value" */
+    REQUIRE_EQ(second, b.handle);
+    CU_OK(p.cu->MemRelease(first));
+    CU_OK(p.cu->MemRelease(second));
+    CUmemAllocationProp prop;
+    CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&prop, b.handle)); /* the first reference is there yet */
+    vmm_close(&p, &b);
+    pair_close(&p);
+}
+
+static void properties(void)
+{
+    pair p;
+    vmm_pair_open(&p);
+    CUmemAllocationProp asked = vmm_prop(&p, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), found;
+    asked.allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
+    CUmemGenericAllocationHandle handle;
+    CU_OK(p.cu->MemCreate(&handle, VMM_SIZE, &asked, 0));
+    memset(&found, 0xff, sizeof found);
+    CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&found, handle));
+    REQUIRE_EQ(found.type, asked.type);
+    REQUIRE_EQ(found.location.type, asked.location.type);
+    REQUIRE_EQ(found.location.id, asked.location.id);
+    REQUIRE_EQ(found.requestedHandleTypes, asked.requestedHandleTypes);
+    int supported = 0;
+    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, p.device));
+    MEASURED("compressible", "supported %d, granted %d", supported, found.allocFlags.compressionType);
+    if (!supported) REQUIRE_EQ(found.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_NONE);
+    CU_OK(p.cu->MemRelease(handle));
+
+    asked = vmm_prop(&p, 0);
+    asked.allocFlags.gpuDirectRDMACapable = 1;
+    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+                                   p.device));
+    CUresult result = p.cu->MemCreate(&handle, VMM_SIZE, &asked, 0);
+    MEASURED("rdma_capable", "supported %d, cuMemCreate %s", supported, raw_cuda_result_name(result));
+    if (supported) CU_OK(result);
+    if (result == CUDA_SUCCESS) {
+        CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&found, handle));
+        REQUIRE_EQ(found.allocFlags.gpuDirectRDMACapable, 1);
+        CU_OK(p.cu->MemRelease(handle));
+    }
+    pair_close(&p);
+}
+
+static void memory_info(void)
+{
+    const size_t size = (size_t)256 << 20;
+    pair p;
+    size_t before = 0, during = 0, after = 0, total = 0;
+    vmm_pair_open(&p);
+    CU_OK(p.cu->MemGetInfo(&before, &total));
+    if (before < 2 * size) SKIP("too little free memory");
+    CUmemGenericAllocationHandle handle = vmm_create(&p, size, 0);
+    CU_OK(p.cu->MemGetInfo(&during, NULL));
+    CU_OK(p.cu->MemRelease(handle));
+    CU_OK(p.cu->MemGetInfo(&after, NULL));
+    MEASURED("memory_info", "256 MiB created: %zu bytes less free; released: %zu less", before - during,
+             before - after);
+    REQUIRE(during <= before - size); /* never mapped, and taken all the same */
+    REQUIRE(after >= during + size);
+    pair_close(&p);
+}
+
+static void reserved_addresses(void)
+{
+    const size_t size = 16 * VMM_SIZE;
+    pair p;
+    CUdeviceptr first, second = 0, aligned = 0, large = 0;
+    vmm_pair_open(&p);
+    first = vmm_reserve(&p, size);
+    REQUIRE_EQ(first % VMM_SIZE, 0);
+    /* "If CUDA cannot use this VA for whatever reason, it ignores the hint" (002). */
+    CU_OK(p.cu->MemAddressReserve(&second, size, 0, first + size, 0));
+    MEASURED("hint_behind_a_reservation", "%s", second == first + size ? "taken" : "not taken");
+    REQUIRE(second >= first + size || second + size <= first);
+    CU_OK(p.cu->MemAddressReserve(&aligned, size, (size_t)1 << 30, 0, 0));
+    REQUIRE_EQ(aligned % ((size_t)1 << 30), 0);
+    CU_OK(p.cu->MemAddressReserve(&large, (size_t)1 << 40, 0, 0, 0)); /* addresses only */
+    CUdeviceptr taken = 0;
+    CUresult result = p.cu->MemAddressReserve(&taken, size, 0, first, 0);
+    MEASURED("hint_that_is_taken", "%s, %s", raw_cuda_result_name(result),
+             taken == first ? "the same address" : "elsewhere");
+    if (result == CUDA_SUCCESS) {
+        REQUIRE(taken != first);
+        CU_OK(p.cu->MemAddressFree(taken, size));
+    }
+    CU_OK(p.cu->MemAddressFree(large, (size_t)1 << 40));
+    CU_OK(p.cu->MemAddressFree(aligned, size));
+    CU_OK(p.cu->MemAddressFree(second, size));
+    CU_OK(p.cu->MemAddressFree(first, size));
+    pair_close(&p);
+}
+
+static void CUDA_CB sleep_on_stream(void *data)
+{
+    (void)data;
+    usleep(300000);
+}
+
+/* Measured before (48 and 219 us), unlike cuMemFree: so memory must be out of use before. */
+static void unmap_does_not_wait(void)
+{
+    pair p;
+    vmm_block b;
+    vmm_pair_open(&p);
+    vmm_open(&p, VMM_SIZE, 0, &b);
+    CU_OK(p.cu->LaunchHostFunc(p.stream, sleep_on_stream, NULL)); /* uses nothing of it */
+    double start = test_now_us();
+    CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
+    CU_OK(p.cu->MemRelease(b.handle));
+    double released = test_now_us();
+    CUresult query = p.cu->StreamQuery(p.stream);
+    CU_OK(p.cu->MemAddressFree(b.pointer, VMM_SIZE));
+    MEASURED("unmap_and_release_with_work_pending", "%.0f us, then the stream %s; cuMemAddressFree %.0f us",
+             released - start, raw_cuda_result_name(query), test_now_us() - released);
+    CU_IS(query, CUDA_ERROR_NOT_READY);
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    pair_close(&p);
+}
+
+const test_case vmm_cases[] = {
+    {.name = "vmm.life", .run = life, .mark = TEST_BOTH},
+    {.name = "vmm.grows", .run = grows, .mark = TEST_BOTH},
+    {.name = "vmm.aliases", .run = aliases, .mark = TEST_BOTH},
+    {.name = "vmm.moves", .run = moves, .mark = TEST_BOTH},
+    {.name = "vmm.released_while_mapped", .run = released_while_mapped, .mark = TEST_BOTH},
+    {.name = "vmm.retained", .run = retained, .mark = TEST_BOTH},
+    {.name = "vmm.properties", .run = properties, .mark = TEST_BOTH},
+    {.name = "vmm.memory_info", .run = memory_info, .mark = TEST_BOTH},
+    {.name = "vmm.reserved_addresses", .run = reserved_addresses, .mark = TEST_BOTH},
+    {.name = "vmm.unmap_does_not_wait", .run = unmap_does_not_wait, .mark = TEST_BOTH},
+    {.name = NULL}};

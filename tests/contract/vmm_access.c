@@ -1,0 +1,292 @@
+/* Contract rows: access to mapped memory, of kernels and copies, by device and by the host.
+ * SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static CUmemAccessDesc access_of(CUmemLocationType type, int id, CUmemAccess_flags flags)
+{
+    CUmemAccessDesc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.location.type = type;
+    desc.location.id = id;
+    desc.flags = flags;
+    return desc;
+}
+
+static unsigned long long access_at(const pair *p, CUdeviceptr pointer)
+{
+    const CUmemAccessDesc device =
+        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p->device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    unsigned long long flags = 99;
+    CU_OK(p->cu->MemGetAccess(&flags, &device.location, pointer));
+    return flags;
+}
+
+/* Every mapping starts without access, one more at the same address too. */
+static void starts_without(void)
+{
+    pair p;
+    vmm_block b;
+    vmm_pair_open(&p);
+    vmm_open(&p, 2 * VMM_SIZE, 0, &b);
+    REQUIRE_EQ(access_at(&p, b.pointer + b.size - 1), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    CU_OK(p.cu->MemUnmap(b.pointer, b.size));
+    CU_OK(p.cu->MemMap(b.pointer, b.size, 0, b.handle, 0));
+    REQUIRE_EQ(access_at(&p, b.pointer), CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    CU_OK(vmm_allow(&p, b.pointer, b.size));
+    REQUIRE_EQ(access_at(&p, b.pointer), CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    vmm_close(&p, &b);
+    pair_close(&p);
+}
+
+static void report(const pair *p, const char *what, CUresult result, CUresult twin)
+{
+    MEASURED("vmm_access", "%s: %s", what, raw_cuda_result_name(result));
+    if (p->cu->software) CU_IS(result, twin);
+}
+
+static void refusals(void)
+{
+    pair p;
+    vmm_pair_open(&p);
+    const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE);
+    const CUmemAccessDesc good =
+        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    CUmemGenericAllocationHandle handle = vmm_create(&p, 2 * VMM_SIZE, 0);
+    CUresult result = p.cu->MemSetAccess(base, VMM_SIZE, &good, 1);
+    report(&p, "cuMemSetAccess before cuMemMap", result, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(result != CUDA_SUCCESS);
+    unsigned long long flags = 0;
+    result = p.cu->MemGetAccess(&flags, &good.location, base);
+    report(&p, "cuMemGetAccess before cuMemMap", result, CUDA_ERROR_INVALID_VALUE);
+    CU_OK(p.cu->MemMap(base, 2 * VMM_SIZE, 0, handle, 0));
+    result = p.cu->MemSetAccess(base, 4 * VMM_SIZE, &good, 1);
+    report(&p, "cuMemSetAccess of more than is mapped", result, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(result != CUDA_SUCCESS);
+    REQUIRE_EQ(access_at(&p, base), CU_MEM_ACCESS_FLAGS_PROT_NONE); /* and nothing was changed */
+    report(&p, "cuMemSetAccess of half an allocation", p.cu->MemSetAccess(base, VMM_SIZE, &good, 1),
+           CUDA_ERROR_INVALID_VALUE);
+    CUmemAccessDesc other = access_of(CU_MEM_LOCATION_TYPE_DEVICE, 4711, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    result = p.cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1);
+    report(&p, "cuMemSetAccess for device 4711", result, CUDA_ERROR_INVALID_DEVICE);
+    REQUIRE(result != CUDA_SUCCESS);
+    other = access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, 0, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    report(&p, "cuMemSetAccess of the host's to device memory",
+           p.cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1), CUDA_ERROR_INVALID_VALUE);
+    report(&p, "cuMemSetAccess for nobody", p.cu->MemSetAccess(base, 2 * VMM_SIZE, &good, 0),
+           CUDA_ERROR_INVALID_VALUE);
+    CU_OK(p.cu->MemSetAccess(base, 2 * VMM_SIZE, &good, 1));
+    other = access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    result = p.cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1);
+    report(&p, "cuMemSetAccess to none", result, CUDA_SUCCESS);
+    if (result == CUDA_SUCCESS) REQUIRE_EQ(access_at(&p, base), CU_MEM_ACCESS_FLAGS_PROT_NONE);
+    CU_OK(p.cu->MemUnmap(base, 2 * VMM_SIZE));
+    CU_OK(p.cu->MemRelease(handle));
+    CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
+    pair_close(&p);
+}
+
+/* What can still be done when a kernel has faulted; the case ends there. */
+static void after_the_fault(const pair *p, CUdeviceptr base, CUmemGenericAllocationHandle handle)
+{
+    const CUmemAllocationProp prop = vmm_prop(p, 0);
+    CUmemGenericAllocationHandle more = 0;
+    MEASURED("vmm_after_a_fault", "cuMemCreate %s",
+             raw_cuda_result_name(p->cu->MemCreate(&more, VMM_SIZE, &prop, 0)));
+    MEASURED("vmm_after_a_fault", "cuMemUnmap %s", raw_cuda_result_name(p->cu->MemUnmap(base, VMM_SIZE)));
+    MEASURED("vmm_after_a_fault", "cuMemRelease %s", raw_cuda_result_name(p->cu->MemRelease(handle)));
+    MEASURED("vmm_after_a_fault", "cuMemAddressFree %s",
+             raw_cuda_result_name(p->cu->MemAddressFree(base, VMM_SIZE)));
+    test_pass();
+}
+
+static void kernel_without_access(void)
+{
+    pair p;
+    vmm_pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    const CUdeviceptr base = vmm_reserve(&p, VMM_SIZE);
+    CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, 0);
+    CU_OK(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+    CU_IS(vmm_kernel(&p, write, base, 4096, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+    after_the_fault(&p, base, handle);
+}
+
+static void kernel_where_nothing_is_mapped(void)
+{
+    pair p;
+    vmm_block b;
+    vmm_pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    vmm_open(&p, VMM_SIZE, 0, &b);
+    CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 1));
+    CU_OK(p.cu->MemUnmap(b.pointer, VMM_SIZE));
+    CU_IS(vmm_kernel(&p, write, b.pointer, 4096, 1), CUDA_ERROR_ILLEGAL_ADDRESS);
+    test_pass();
+}
+
+static void copy_without_access(void)
+{
+    pair p;
+    uint32_t words[4] = {0};
+    vmm_pair_open(&p);
+    const CUdeviceptr base = vmm_reserve(&p, VMM_SIZE);
+    CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, 0);
+    CUresult result = p.cu->MemcpyDtoH(words, base, sizeof words);
+    report(&p, "cuMemcpyDtoH where nothing is mapped", result, CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(result != CUDA_SUCCESS);
+    if (p.cu->CtxSynchronize() != CUDA_SUCCESS) test_pass();
+    CU_OK(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+    result = p.cu->MemcpyDtoH(words, base, sizeof words);
+    report(&p, "cuMemcpyDtoH without access", result, CUDA_ERROR_ILLEGAL_ADDRESS);
+    MEASURED("vmm_access", "cuCtxSynchronize after it: %s", raw_cuda_result_name(p.cu->CtxSynchronize()));
+    test_pass();
+}
+
+static void read_only(void)
+{
+    pair p;
+    vmm_block b;
+    vmm_pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    vmm_open(&p, VMM_SIZE, 0, &b);
+    CU_OK(vmm_kernel(&p, write, b.pointer, VMM_SIZE, 8));
+    const CUmemAccessDesc desc =
+        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    CUresult result = p.cu->MemSetAccess(b.pointer, VMM_SIZE, &desc, 1);
+    report(&p, "cuMemSetAccess to read only", result, CUDA_SUCCESS);
+    if (result == CUDA_SUCCESS) {
+        REQUIRE_EQ(access_at(&p, b.pointer), CU_MEM_ACCESS_FLAGS_PROT_READ);
+        vmm_require_words(&p, b.pointer, VMM_SIZE, 8, 0);
+        result = vmm_kernel(&p, write, b.pointer, 4096, 1);
+        report(&p, "a kernel that writes there", result, CUDA_ERROR_ILLEGAL_ADDRESS);
+        test_pass();
+    }
+    CU_OK(p.cu->ModuleUnload(module));
+    vmm_close(&p, &b);
+    pair_close(&p);
+}
+
+/* R27. The host reads and writes it where it is mapped, as the device does. */
+static void host_memory(void)
+{
+    pair p;
+    int supported = 0, node = 0;
+    CUmemGenericAllocationHandle handle = 0;
+    vmm_pair_open(&p);
+    /* HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, by number: cuda.h has it from 12.9 on. */
+    CUresult result = p.cu->DeviceGetAttribute(&supported, (CUdevice_attribute)141, p.device);
+    MEASURED("host_numa_vmm", "%s, %d", raw_cuda_result_name(result), supported);
+    if (result != CUDA_SUCCESS || !supported) SKIP("no VMM memory of the host's in this driver");
+    CU_OK(p.cu->DeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, p.device));
+    CUmemAllocationProp prop = vmm_prop(&p, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    prop.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    prop.location.id = node < 0 ? 0 : node;
+    size_t minimum = 0, recommended = 0;
+    CU_OK(p.cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CU_OK(p.cu->MemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    MEASURED("host_numa_granularity", "minimum %zu, recommended %zu", minimum, recommended);
+    const size_t size = (VMM_SIZE + minimum - 1) / minimum * minimum;
+    CU_OK(p.cu->MemCreate(&handle, size, &prop, 0));
+    const CUdeviceptr base = vmm_reserve(&p, size);
+    CU_OK(p.cu->MemMap(base, size, 0, handle, 0));
+    CUmemAccessDesc both[] = {
+        access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
+        access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, prop.location.id, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
+    CU_OK(p.cu->MemSetAccess(base, size, both, 2));
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_write"), base, VMM_SIZE, 90));
+    uint32_t *expected = pattern_words(VMM_SIZE, 90), *words = (uint32_t *)(uintptr_t)base;
+    REQUIRE_EQ_BYTES(words, expected, VMM_SIZE);
+    for (size_t i = 0; i < VMM_SIZE / 4; i++)
+        words[i] += 7;
+    vmm_require_words(&p, base, VMM_SIZE, 90, 7);
+    int fd = -1;
+    result = p.cu->MemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    MEASURED("host_numa_export", "%s", raw_cuda_result_name(result));
+    if (result == CUDA_SUCCESS) {
+        CUmemGenericAllocationHandle again = 0;
+        CU_OK(vmm_import(&p, fd, &again));
+        CU_OK(p.cu->MemRelease(again));
+        REQUIRE(fd >= 0);
+    }
+    free(expected);
+    CU_OK(p.cu->ModuleUnload(module));
+    CU_OK(p.cu->MemUnmap(base, size));
+    CU_OK(p.cu->MemRelease(handle));
+    CU_OK(p.cu->MemAddressFree(base, size));
+    pair_close(&p);
+}
+
+static void attribute(const pair *p, CUdeviceptr pointer, const char *where, CUpointer_attribute which,
+                      const char *name, uint64_t twin)
+{
+    uint64_t value = 0;
+    CUresult result = p->cu->PointerGetAttribute(&value, which, pointer);
+    MEASURED("vmm_pointer_attribute", "%s, %s: %s, 0x%llx", where, name, raw_cuda_result_name(result),
+             (unsigned long long)value);
+    if (p->cu->software && twin != UINT64_MAX) {
+        CU_OK(result);
+        REQUIRE_EQ(value, twin);
+    }
+}
+
+static void pointer_attributes(void)
+{
+    pair p;
+    vmm_pair_open(&p);
+    if (p.cu->PointerGetAttribute == NULL) SKIP("no pointer attributes");
+    const CUdeviceptr base = vmm_reserve(&p, 8 * VMM_SIZE), at = base + 2 * VMM_SIZE, in = at + 100;
+    CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    attribute(&p, base, "reserved", CU_POINTER_ATTRIBUTE_MAPPED, "MAPPED", 0);
+    attribute(&p, base, "reserved", CU_POINTER_ATTRIBUTE_RANGE_SIZE, "RANGE_SIZE", 8 * VMM_SIZE);
+    vmm_map(&p, at, VMM_SIZE, handle);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "MEMORY_TYPE", CU_MEMORYTYPE_DEVICE);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "DEVICE_ORDINAL", (uint64_t)p.device);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, "MAPPED", 1);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_MANAGED, "IS_MANAGED", 0);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, "IS_LEGACY_CUDA_IPC_CAPABLE",
+              0);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, "RANGE_START_ADDR", base);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_RANGE_SIZE, "RANGE_SIZE", 8 * VMM_SIZE);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, "MAPPING_BASE_ADDR", at);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPING_SIZE, "MAPPING_SIZE", VMM_SIZE);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, "ALLOWED_HANDLE_TYPES", 1);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "ACCESS_FLAGS", 3);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_CONTEXT, "CONTEXT", 0);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_BUFFER_ID, "BUFFER_ID", UINT64_MAX);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID", UINT64_MAX);
+    CU_OK(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+    attribute(&p, base, "mapped again", CU_POINTER_ATTRIBUTE_BUFFER_ID, "BUFFER_ID", UINT64_MAX);
+    attribute(&p, base, "mapped again", CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID", UINT64_MAX);
+    attribute(&p, base, "without access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "ACCESS_FLAGS", 0);
+    CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
+    CU_OK(p.cu->MemUnmap(at, VMM_SIZE));
+    CU_OK(p.cu->MemRelease(handle));
+    CU_OK(p.cu->MemAddressFree(base, 8 * VMM_SIZE));
+    pair_close(&p);
+}
+
+const test_case vmm_access_cases[] = {
+    {.name = "vmm_access.starts_without", .run = starts_without, .mark = TEST_BOTH},
+    {.name = "vmm_access.refusals", .run = refusals, .mark = TEST_BOTH},
+    {.name = "vmm_access.kernel_without_access", .run = kernel_without_access, .mark = TEST_BOTH},
+    {.name = "vmm_access.kernel_where_nothing_is_mapped",
+     .run = kernel_where_nothing_is_mapped,
+     .mark = TEST_BOTH},
+    {.name = "vmm_access.copy_without_access", .run = copy_without_access, .mark = TEST_BOTH},
+    {.name = "vmm_access.read_only",
+     .run = read_only,
+     .mark = TEST_BOTH,
+     .reason = "whether a device's memory can be read-only is reported"},
+    {.name = "vmm_access.host_memory", .run = host_memory, .mark = TEST_BOTH},
+    {.name = "vmm_access.pointer_attributes",
+     .run = pointer_attributes,
+     .mark = TEST_BOTH,
+     .reason = "of NVIDIA's driver reported"},
+    {.name = NULL}};

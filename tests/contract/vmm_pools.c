@@ -1,0 +1,281 @@
+/* Contract rows: what belongs to virtual memory management besides single allocations: ranges of several devices'
+ * memory, memory pools, and stream captures meanwhile. SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+#define SIZE     (1u << 20)
+
+typedef struct pool_procs {
+    PFN_cuMemAllocFromPoolAsync_v11020 alloc;
+    PFN_cuMemFreeAsync_v11020 free;
+    PFN_cuMemPoolCreate_v11020 create;
+    PFN_cuMemPoolDestroy_v11020 destroy;
+    PFN_cuMemPoolExportToShareableHandle_v11020 export_pool;
+    PFN_cuMemPoolImportFromShareableHandle_v11020 import_pool;
+    PFN_cuMemPoolExportPointer_v11020 export_pointer;
+    PFN_cuMemPoolImportPointer_v11020 import_pointer;
+} pool_procs;
+
+static void proc(const raw_cuda *cu, const char *name, void *function)
+{
+    void *address = NULL;
+    CUresult result = cu->GetProcAddress(name, &address, 11020, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
+    if (result != CUDA_SUCCESS || address == NULL) SKIP("no %s", name);
+    memcpy(function, &address, sizeof address);
+}
+
+static pool_procs pool_open(pair *p)
+{
+    pool_procs f;
+    vmm_pair_open(p);
+    proc(p->cu, "cuMemAllocFromPoolAsync", &f.alloc);
+    proc(p->cu, "cuMemFreeAsync", &f.free);
+    proc(p->cu, "cuMemPoolCreate", &f.create);
+    proc(p->cu, "cuMemPoolDestroy", &f.destroy);
+    proc(p->cu, "cuMemPoolExportToShareableHandle", &f.export_pool);
+    proc(p->cu, "cuMemPoolImportFromShareableHandle", &f.import_pool);
+    proc(p->cu, "cuMemPoolExportPointer", &f.export_pointer);
+    proc(p->cu, "cuMemPoolImportPointer", &f.import_pointer);
+    return f;
+}
+
+static CUmemoryPool make_pool(const pair *p, const pool_procs *f, unsigned handle_types)
+{
+    CUmemPoolProps props;
+    CUmemoryPool pool = NULL;
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.handleTypes = (CUmemAllocationHandleType)handle_types;
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    props.location.id = p->device;
+    CU_OK(f->create(&pool, &props));
+    return pool;
+}
+
+static void pool_memory(void)
+{
+    pair p;
+    const pool_procs f = pool_open(&p);
+    CUmemoryPool pool = make_pool(&p, &f, 0), found = NULL;
+    CUdeviceptr memory = 0;
+    CUmemGenericAllocationHandle handle = 0;
+    uint64_t value = 99;
+    uint32_t word = 0;
+    CU_OK(f.alloc(&memory, SIZE, pool, p.stream));
+    CU_OK(p.cu->MemsetD32Async(memory, 0x31415926u, SIZE / 4, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    cuda_read(&p, memory + SIZE - 4, &word, 4);
+    REQUIRE_EQ(word, 0x31415926u);
+    /* R31 [measure]: what is asked when such memory is to be exported. */
+    CU_OK(p.cu->PointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory));
+    REQUIRE(found == pool);
+    CUresult result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, memory);
+    MEASURED("pool_memory", "ALLOWED_HANDLE_TYPES %s, 0x%llx", raw_cuda_result_name(result),
+             (unsigned long long)value);
+    result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, memory);
+    MEASURED("pool_memory", "MEMORY_BLOCK_ID %s, 0x%llx", raw_cuda_result_name(result),
+             (unsigned long long)value);
+    result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_CONTEXT, memory);
+    MEASURED("pool_memory", "CONTEXT %s, %s", raw_cuda_result_name(result),
+             value == 0 ? "NULL" : "a context");
+    result = p.cu->MemRetainAllocationHandle(&handle, (void *)(uintptr_t)memory);
+    MEASURED("pool_memory", "cuMemRetainAllocationHandle %s", raw_cuda_result_name(result));
+    if (result == CUDA_SUCCESS) CU_OK(p.cu->MemRelease(handle));
+    CU_OK(f.free(memory, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(f.destroy(pool));
+    pair_close(&p);
+}
+
+static void pool_of_another_process_child(void)
+{
+    const char *text = getenv("CONTRACT_POOL");
+    if (text == NULL) SKIP("only as a child");
+    pair p;
+    const pool_procs f = pool_open(&p);
+    CUmemPoolPtrExportData data;
+    CUmemoryPool pool = NULL;
+    CUdeviceptr memory = 0, more = 0;
+    uint32_t word = 0;
+    int fd = -1, pipe_fd = -1;
+    REQUIRE(sscanf(text, "%d,%d", &fd, &pipe_fd) == 2);
+    REQUIRE(read(pipe_fd, &data, sizeof data) == (ssize_t)sizeof data);
+    CU_OK(f.import_pool(&pool, (void *)(intptr_t)fd, POSIX_FD, 0));
+    MEASURED("imported_pool", "the fd is %s", fd_open(fd) ? "open" : "closed");
+    CUresult result = f.alloc(&more, SIZE, pool, p.stream);
+    MEASURED("imported_pool", "cuMemAllocFromPoolAsync %s", raw_cuda_result_name(result));
+    REQUIRE(result != CUDA_SUCCESS);
+    CU_OK(f.import_pointer(&memory, pool, &data));
+    cuda_read(&p, memory + SIZE - 4, &word, 4);
+    REQUIRE_EQ(word, 0x27182818u);
+    CU_OK(p.cu->MemsetD32Async(memory, 0x28182845u, SIZE / 4, p.stream));
+    CU_OK(f.free(memory, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(f.destroy(pool));
+    pair_close(&p);
+}
+
+/* To other CUDA processes it goes; to Vulkan it does not. */
+static void pool_of_another_process(void)
+{
+    pair p;
+    const pool_procs f = pool_open(&p);
+    CUmemPoolPtrExportData data;
+    CUdeviceptr memory = 0;
+    uint32_t word = 0;
+    char text[64];
+    int fd = -1, ends[2], supported = 0;
+    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, p.device));
+    MEASURED("pool_handle_types", "0x%x", (unsigned)supported);
+    REQUIRE(supported & POSIX_FD);
+    CUmemoryPool pool = make_pool(&p, &f, POSIX_FD), closed = make_pool(&p, &f, 0);
+    CUresult result = f.export_pool(&fd, closed, POSIX_FD, 0);
+    MEASURED("pool_not_made_for_it", "cuMemPoolExportToShareableHandle %s", raw_cuda_result_name(result));
+    REQUIRE(result != CUDA_SUCCESS);
+    CU_OK(f.destroy(closed));
+    CU_OK(f.alloc(&memory, SIZE, pool, p.stream));
+    CU_OK(p.cu->MemsetD32Async(memory, 0x27182818u, SIZE / 4, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(f.export_pointer(&data, memory));
+    CU_OK(f.export_pool(&fd, pool, POSIX_FD, 0));
+
+    raw_vk_buffer usual;
+    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &usual);
+    const VkImportMemoryFdInfoKHR import_info = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+                                                 .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+                                                 .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+    const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                       .pNext = &import_info,
+                                       .allocationSize = SIZE,
+                                       .memoryTypeIndex = usual.memory_type};
+    VkDeviceMemory imported = VK_NULL_HANDLE;
+    VkResult vk = vkAllocateMemory(p.vk.device, &info, NULL, &imported);
+    MEASURED("pool_in_vulkan", "VkResult %d", (int)vk);
+    REQUIRE(vk != VK_SUCCESS);
+    raw_vk_buffer_destroy(&p.vk, &usual);
+
+    REQUIRE(pipe(ends) == 0 && write(ends[1], &data, sizeof data) == (ssize_t)sizeof data);
+    REQUIRE(fcntl(fd, F_SETFD, 0) == 0);
+    snprintf(text, sizeof text, "%d,%d", fd, ends[0]);
+    REQUIRE(setenv("CONTRACT_POOL", text, 1) == 0);
+    REQUIRE_EQ(test_run_child("vmm_pools.of_another_process_child"), 0);
+    cuda_read(&p, memory, &word, 4);
+    REQUIRE_EQ(word, 0x28182845u);
+    close(ends[0]);
+    close(ends[1]);
+    close(fd);
+    CU_OK(f.free(memory, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    CU_OK(f.destroy(pool));
+    pair_close(&p);
+}
+
+/* R26: one range, every other chunk another device's. */
+static void striped(void)
+{
+    enum { CHUNKS = 4 };
+    pair p;
+    CUmemGenericAllocationHandle chunks[CHUNKS];
+    CUmemAccessDesc access[2];
+    CUcontext contexts[2];
+    int can = 0;
+    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    vmm_pair_open(&p);
+    if (p.cu->device_count < 2) SKIP("one CUDA device only");
+    CU_OK(p.cu->DeviceCanAccessPeer(&can, 0, 1));
+    if (!can) SKIP("devices 0 and 1 are no peers");
+    memset(access, 0, sizeof access);
+    for (int i = 0; i < 2; i++) {
+        access[i].location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        access[i].location.id = i;
+        access[i].flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        contexts[i] = raw_cuda_context(p.cu, i);
+    }
+    const CUdeviceptr base = vmm_reserve(&p, CHUNKS * VMM_SIZE);
+    for (unsigned i = 0; i < CHUNKS; i++) {
+        CUmemAllocationProp prop = vmm_prop(&p, 0);
+        prop.location.id = (int)(i % 2);
+        CU_OK(p.cu->MemCreate(&chunks[i], VMM_SIZE, &prop, 0));
+        CU_OK(p.cu->MemMap(base + i * VMM_SIZE, VMM_SIZE, 0, chunks[i], 0));
+    }
+    CU_OK(p.cu->MemSetAccess(base, CHUNKS * VMM_SIZE, access, 2));
+    for (int i = 0; i < 2; i++) {
+        CUstream stream;
+        CU_OK(p.cu->CtxSetCurrent(contexts[i]));
+        CU_OK(p.cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+        CUmodule module = raw_cuda_load(p.cu, "pattern");
+        pair on = p; /* for its stream */
+        on.stream = stream;
+        CU_OK(vmm_kernel(&on, raw_cuda_function(p.cu, module, i == 0 ? "pattern_write" : "pattern_add"), base,
+                         CHUNKS * VMM_SIZE, 17));
+        CU_OK(p.cu->ModuleUnload(module));
+        CU_OK(p.cu->StreamDestroy(stream));
+    }
+    vmm_require_words(&p, base, CHUNKS * VMM_SIZE, 17, 17);
+    int ordinal = -1;
+    CU_OK(p.cu->PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, base + VMM_SIZE));
+    REQUIRE_EQ(ordinal, 1);
+    CU_OK(p.cu->CtxSetCurrent(p.context));
+    for (int i = 0; i < 2; i++)
+        CU_OK(p.cu->DevicePrimaryCtxRelease(i));
+    CU_OK(p.cu->MemUnmap(base, CHUNKS * VMM_SIZE));
+    for (unsigned i = 0; i < CHUNKS; i++)
+        CU_OK(p.cu->MemRelease(chunks[i]));
+    CU_OK(p.cu->MemAddressFree(base, CHUNKS * VMM_SIZE));
+    pair_close(&p);
+}
+
+/* R8: does growing break a capture, in another stream, by the same thread, in the strictest mode? */
+static void during_a_capture(void)
+{
+    static const char *const calls[] = {"cuMemCreate",     "cuMemAddressReserve", "cuMemMap",
+                                        "cuMemSetAccess",  "cuMemUnmap",          "cuMemRelease",
+                                        "cuMemAddressFree"};
+    pair p;
+    vmm_pair_open(&p);
+    if (p.cu->StreamBeginCapture == NULL || p.cu->StreamEndCapture == NULL) SKIP("no stream capture");
+    const CUmemAllocationProp prop = vmm_prop(&p, 0);
+    for (size_t call = 0; call < sizeof calls / sizeof calls[0]; call++) {
+        CUmemGenericAllocationHandle handle = call >= 1 ? vmm_create(&p, VMM_SIZE, 0) : 0;
+        CUdeviceptr base = call >= 2 ? vmm_reserve(&p, VMM_SIZE) : 0;
+        CUgraph graph = NULL;
+        bool mapped = call == 3 || call == 4;
+        if (mapped) CU_OK(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0));
+        CU_OK(p.cu->StreamBeginCapture(p.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+        CUresult result = CUDA_SUCCESS;
+        switch (call) {
+        case 0: result = p.cu->MemCreate(&handle, VMM_SIZE, &prop, 0); break;
+        case 1: result = p.cu->MemAddressReserve(&base, VMM_SIZE, 0, 0, 0); break;
+        case 2: result = p.cu->MemMap(base, VMM_SIZE, 0, handle, 0); break;
+        case 3: result = vmm_allow(&p, base, VMM_SIZE); break;
+        case 4: result = p.cu->MemUnmap(base, VMM_SIZE); break;
+        case 5: result = p.cu->MemRelease(handle); break;
+        default: result = p.cu->MemAddressFree(base, VMM_SIZE); break;
+        }
+        CUresult end = p.cu->StreamEndCapture(p.stream, &graph);
+        MEASURED("during_a_capture", "%s: %s, cuStreamEndCapture %s", calls[call],
+                 raw_cuda_result_name(result), raw_cuda_result_name(end));
+        if (graph != NULL) CU_OK(p.cu->GraphDestroy(graph));
+        const bool done = result == CUDA_SUCCESS;
+        if (call == 2) mapped = done;
+        if (call == 4) mapped = !done;
+        if (mapped) CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
+        if (handle != 0 && !(call == 5 && done)) CU_OK(p.cu->MemRelease(handle));
+        if (base != 0 && !(call == 6 && done)) CU_OK(p.cu->MemAddressFree(base, VMM_SIZE));
+    }
+    pair_close(&p);
+}
+
+const test_case vmm_pool_cases[] = {
+    {.name = "vmm_pools.memory", .run = pool_memory, .mark = TEST_BOTH},
+    {.name = "vmm_pools.of_another_process", .run = pool_of_another_process, .mark = TEST_BOTH},
+    {.name = "vmm_pools.of_another_process_child", .run = pool_of_another_process_child},
+    {.name = "vmm_pools.striped_range", .run = striped, .mark = TEST_BOTH},
+    {.name = "vmm_pools.during_a_capture", .run = during_a_capture},
+    {.name = NULL}};

@@ -1,0 +1,328 @@
+/* Contract rows: VMM allocations as file descriptors, to Vulkan, back to CUDA, and to another process.
+ * SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include "images.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define POSIX_FD CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+#define SIZE     (4 * VMM_SIZE)
+
+int vmm_export(const pair *p, CUmemGenericAllocationHandle handle)
+{
+    int fd = -1;
+    CU_OK(p->cu->MemExportToShareableHandle(&fd, handle, POSIX_FD, 0));
+    REQUIRE(fd >= 0 && fd_open(fd));
+    return fd;
+}
+
+CUresult vmm_import(const pair *p, int fd, CUmemGenericAllocationHandle *out)
+{
+    return p->cu->MemImportFromShareableHandle(out, (void *)(uintptr_t)(unsigned)fd, POSIX_FD);
+}
+
+/* As Vulkan would allocate a buffer of that size; `offset` bytes into memory of SIZE. */
+static raw_vk_buffer like(pair *p, VkDeviceSize size, VkDeviceSize offset, unsigned flags)
+{
+    raw_vk_buffer usual;
+    raw_vk_buffer_create(&p->vk, size, RAW_VK_EXPORT | flags, &usual);
+    raw_vk_buffer out = usual;
+    raw_vk_buffer_destroy(&p->vk, &usual);
+    out.allocation_size = SIZE;
+    out.offset = offset;
+    return out;
+}
+
+static void vulkan_buffer(unsigned flags, VkDeviceSize size, VkDeviceSize offset)
+{
+    pair p;
+    vmm_block b;
+    raw_vk_buffer vk;
+    vmm_pair_open(&p);
+    vmm_open(&p, SIZE, POSIX_FD, &b);
+    const raw_vk_buffer usual = like(&p, size, offset, flags);
+    raw_vk_buffer_import(&p.vk, vmm_export(&p, b.handle), &usual, &vk);
+    require_same_memory(&p, &vk, 0, b.pointer + offset, size, 40);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_write"), b.pointer, SIZE, 41));
+    uint32_t word = 0;
+    raw_vk_read(&p.vk, &vk, size - 4, &word, 4);
+    REQUIRE_EQ(word, (uint32_t)((offset + size) / 4 - 1) * 2654435761u + 41);
+    CU_OK(p.cu->ModuleUnload(module));
+    /* Vulkan's half lives on when CUDA's is gone. */
+    vmm_close(&p, &b);
+    raw_vk_fill(&p.vk, &vk, 0, size, 0x42424242u, NULL);
+    raw_vk_read(&p.vk, &vk, size - 4, &word, 4);
+    REQUIRE_EQ(word, 0x42424242u);
+    raw_vk_buffer_destroy(&p.vk, &vk);
+    pair_close(&p);
+}
+
+static void whole_buffer(void)
+{
+    vulkan_buffer(0, SIZE, 0);
+}
+
+static void dedicated_buffer(void)
+{
+    vulkan_buffer(RAW_VK_DEDICATED, SIZE, 0);
+}
+
+static void buffer_at_an_offset(void)
+{
+    vulkan_buffer(0, 100000, 3 * 65536);
+}
+
+/* Chunks of one vector, a buffer each: the older ones need no second import. */
+static void grown(void)
+{
+    enum { CHUNKS = 3 };
+    pair p;
+    CUmemGenericAllocationHandle chunks[CHUNKS];
+    raw_vk_buffer vk[CHUNKS];
+    vmm_pair_open(&p);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
+    const CUdeviceptr base = vmm_reserve(&p, CHUNKS * SIZE);
+    const raw_vk_buffer usual = like(&p, SIZE, 0, 0);
+    for (unsigned i = 0; i < CHUNKS; i++) {
+        chunks[i] = vmm_create(&p, SIZE, POSIX_FD);
+        vmm_map(&p, base + i * SIZE, SIZE, chunks[i]);
+        raw_vk_buffer_import(&p.vk, vmm_export(&p, chunks[i]), &usual, &vk[i]);
+        CU_OK(vmm_kernel(&p, write, base, (i + 1) * SIZE, i));
+        for (unsigned j = 0; j <= i; j++) {
+            uint32_t word = 0;
+            raw_vk_read(&p.vk, &vk[j], 8, &word, 4);
+            REQUIRE_EQ(word, (uint32_t)(j * SIZE / 4 + 2) * 2654435761u + i);
+        }
+    }
+    CU_OK(p.cu->MemUnmap(base, CHUNKS * SIZE));
+    for (unsigned i = 0; i < CHUNKS; i++) {
+        CU_OK(p.cu->MemRelease(chunks[i]));
+        raw_vk_buffer_destroy(&p.vk, &vk[i]);
+    }
+    CU_OK(p.cu->MemAddressFree(base, CHUNKS * SIZE));
+    CU_OK(p.cu->ModuleUnload(module));
+    pair_close(&p);
+}
+
+/* An OPTIMAL image in it: Vulkan's texels and CUDA's array, by way of cuImportExternalMemory, are the same. */
+static void image(void)
+{
+    const image_format *format = &image_formats[IMAGE_RGBA8];
+    pair p;
+    raw_vk_image usual, vk;
+    CUexternalMemory memory;
+    CUmipmappedArray mipmap;
+    vmm_pair_open(&p);
+    const raw_vk_image_desc desc = image_desc(format, 253, 127, 5, 0);
+    raw_vk_image_create(&p.vk, &desc, &usual);
+    raw_vk_image as = usual;
+    raw_vk_image_destroy(&p.vk, &usual);
+    const size_t size = (size_t)(as.allocation_size + VMM_SIZE - 1) / VMM_SIZE * VMM_SIZE;
+    CUmemGenericAllocationHandle handle = vmm_create(&p, size, POSIX_FD);
+    as.allocation_size = size;
+    raw_vk_image_import(&p.vk, vmm_export(&p, handle), &as, &vk);
+    raw_vk_image_first_layout(&p.vk, &vk, NULL);
+    CU_OK(raw_cuda_import_memory(p.cu, vmm_export(&p, handle), size, false, &memory));
+    const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
+    CU_OK(raw_cuda_map_image(p.cu, memory, vk.offset, &array, 5, &mipmap));
+    CUmodule module = raw_cuda_load(p.cu, "image_kernels");
+    require_same_image(&p, module, format, &vk, mipmap, 0, 50);
+    require_same_image(&p, module, format, &vk, mipmap, 4, 51);
+    CU_OK(p.cu->ModuleUnload(module));
+    CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
+    CU_OK(p.cu->DestroyExternalMemory(memory));
+    raw_vk_image_destroy(&p.vk, &vk);
+    CU_OK(p.cu->MemRelease(handle));
+    pair_close(&p);
+}
+
+/* The fd also goes in as external memory, dedicated or not. */
+static void external_memory(void)
+{
+    pair p;
+    vmm_block b;
+    vmm_pair_open(&p);
+    vmm_open(&p, SIZE, POSIX_FD, &b);
+    for (int dedicated = 0; dedicated < 2; dedicated++) {
+        CUexternalMemory memory;
+        CUdeviceptr pointer;
+        CU_OK(raw_cuda_import_memory(p.cu, vmm_export(&p, b.handle), SIZE, dedicated, &memory));
+        CU_OK(raw_cuda_map_buffer(p.cu, memory, 0, SIZE, &pointer));
+        uint32_t *words = pattern_words(SIZE, 60 + (uint32_t)dedicated);
+        CU_OK(p.cu->MemcpyHtoD(pointer, words, SIZE));
+        CU_OK(p.cu->CtxSynchronize());
+        vmm_require_words(&p, b.pointer, SIZE, 60 + (uint32_t)dedicated, 0);
+        free(words);
+        CU_OK(p.cu->MemFree(pointer));
+        CU_OK(p.cu->DestroyExternalMemory(memory));
+    }
+    vmm_close(&p, &b);
+    pair_close(&p);
+}
+
+static void imported_back(void)
+{
+    pair p;
+    vmm_block b;
+    CUmemGenericAllocationHandle first, second;
+    vmm_pair_open(&p);
+    vmm_open(&p, SIZE, POSIX_FD, &b);
+    const int fd = vmm_export(&p, b.handle), other = vmm_export(&p, b.handle);
+    REQUIRE(fd != other);
+    MEASURED("exported_fd", "%s", fcntl(fd, F_GETFD) & FD_CLOEXEC ? "close-on-exec" : "not close-on-exec");
+    CU_OK(vmm_import(&p, fd, &first));
+    CU_OK(vmm_import(&p, fd, &second)); /* an import leaves the fd as it is */
+    REQUIRE(fd_open(fd));
+    close(fd);
+    MEASURED("handle_of_an_import", "%s as the exporter's, %s as a second import's",
+             first == b.handle ? "the same" : "not the same", first == second ? "the same" : "not the same");
+    CUmemAllocationProp prop;
+    CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&prop, first));
+    REQUIRE_EQ(prop.location.id, p.device);
+    MEASURED("handle_types_of_an_import", "0x%x", (unsigned)prop.requestedHandleTypes);
+    int again = -1;
+    CUresult result = p.cu->MemExportToShareableHandle(&again, first, POSIX_FD, 0);
+    MEASURED("export_of_an_import", "%s", raw_cuda_result_name(result));
+    if (result == CUDA_SUCCESS) close(again);
+    CU_OK(p.cu->MemRelease(second));
+    const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
+    vmm_map(&p, pointer, SIZE, first);
+    CU_OK(p.cu->MemsetD32Async(b.pointer, 0x70707070u, SIZE / 4, p.stream));
+    CU_OK(p.cu->StreamSynchronize(p.stream));
+    uint32_t word = 0;
+    cuda_read(&p, pointer + SIZE - 4, &word, 4);
+    REQUIRE_EQ(word, 0x70707070u);
+    /* The exporter's half goes first. */
+    vmm_close(&p, &b);
+    cuda_read(&p, pointer, &word, 4);
+    REQUIRE_EQ(word, 0x70707070u);
+    CU_OK(p.cu->MemUnmap(pointer, SIZE));
+    CU_OK(p.cu->MemRelease(first));
+    /* An fd alone keeps the memory too. */
+    CU_OK(vmm_import(&p, other, &first));
+    vmm_map(&p, pointer, SIZE, first);
+    cuda_read(&p, pointer + 4, &word, 4);
+    REQUIRE_EQ(word, 0x70707070u);
+    CU_OK(p.cu->MemUnmap(pointer, SIZE));
+    CU_OK(p.cu->MemRelease(first));
+    CU_OK(p.cu->MemAddressFree(pointer, SIZE));
+    close(other);
+    pair_close(&p);
+}
+
+static void fds_return(void)
+{
+    pair p;
+    size_t before = 0;
+    vmm_pair_open(&p);
+    for (int turn = 0; turn < 20; turn++) {
+        vmm_block b;
+        CUmemGenericAllocationHandle imported;
+        vmm_open(&p, VMM_SIZE, POSIX_FD, &b);
+        const int fd = vmm_export(&p, b.handle);
+        CU_OK(vmm_import(&p, fd, &imported));
+        CU_OK(p.cu->MemRelease(imported));
+        close(fd);
+        vmm_close(&p, &b);
+        if (turn == 1) before = test_open_fds(); /* a driver may keep some since its first export */
+    }
+    REQUIRE_EQ(test_open_fds(), before);
+    pair_close(&p);
+}
+
+/* In a process of its own, with the fd that CONTRACT_FD says: reads what the other one wrote, and answers. */
+static void other_process_child(void)
+{
+    const char *text = getenv("CONTRACT_FD");
+    if (text == NULL) SKIP("only as a child");
+    pair p;
+    CUmemGenericAllocationHandle handle;
+    vmm_pair_open(&p);
+    CU_OK(vmm_import(&p, atoi(text), &handle));
+    const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
+    vmm_map(&p, pointer, SIZE, handle);
+    vmm_require_words(&p, pointer, SIZE, 80, 0);
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_add"), pointer, SIZE, 1000));
+    CU_OK(p.cu->ModuleUnload(module));
+    CU_OK(p.cu->MemUnmap(pointer, SIZE));
+    CU_OK(p.cu->MemRelease(handle));
+    CU_OK(p.cu->MemAddressFree(pointer, SIZE));
+    pair_close(&p);
+}
+
+static void other_process(void)
+{
+    pair p;
+    vmm_block b;
+    char number[16];
+    vmm_pair_open(&p);
+    vmm_open(&p, SIZE, POSIX_FD, &b);
+    uint32_t *words = pattern_words(SIZE, 80);
+    CU_OK(p.cu->MemcpyHtoD(b.pointer, words, SIZE));
+    CU_OK(p.cu->CtxSynchronize());
+    free(words);
+    const int fd = vmm_export(&p, b.handle);
+    REQUIRE(fcntl(fd, F_SETFD, 0) == 0);
+    snprintf(number, sizeof number, "%d", fd);
+    REQUIRE(setenv("CONTRACT_FD", number, 1) == 0);
+    REQUIRE_EQ(test_run_child("vmm_shared.other_process_child"), 0);
+    vmm_require_words(&p, b.pointer, SIZE, 80, 1000);
+    close(fd);
+    vmm_close(&p, &b);
+    pair_close(&p);
+}
+
+/* Does a VkDeviceMemory's fd go in as a VMM allocation? Nothing rests on it. */
+static void vulkans_memory(void)
+{
+    pair p;
+    raw_vk_buffer vk;
+    CUmemGenericAllocationHandle handle = 0;
+    vmm_pair_open(&p);
+    raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
+    const int fd = raw_vk_buffer_fd(&p.vk, &vk);
+    CUresult result = vmm_import(&p, fd, &handle);
+    MEASURED("vulkans_memory_as_vmm", "%s, fd %s", raw_cuda_result_name(result),
+             fd_open(fd) ? "open" : "closed");
+    if (p.cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+    if (result == CUDA_SUCCESS) {
+        const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
+        result = p.cu->MemMap(pointer, SIZE, 0, handle, 0);
+        MEASURED("vulkans_memory_as_vmm", "cuMemMap %s", raw_cuda_result_name(result));
+        if (result == CUDA_SUCCESS) {
+            result = vmm_allow(&p, pointer, SIZE);
+            MEASURED("vulkans_memory_as_vmm", "cuMemSetAccess %s", raw_cuda_result_name(result));
+            CU_OK(p.cu->MemUnmap(pointer, SIZE));
+        }
+        CU_OK(p.cu->MemRelease(handle));
+        CU_OK(p.cu->MemAddressFree(pointer, SIZE));
+    }
+    if (fd_open(fd)) close(fd);
+    raw_vk_buffer_destroy(&p.vk, &vk);
+    pair_close(&p);
+}
+
+const test_case vmm_shared_cases[] = {
+    {.name = "vmm_shared.whole_buffer", .run = whole_buffer, .mark = TEST_BOTH},
+    {.name = "vmm_shared.dedicated_buffer", .run = dedicated_buffer, .mark = TEST_BOTH},
+    {.name = "vmm_shared.buffer_at_an_offset", .run = buffer_at_an_offset, .mark = TEST_BOTH},
+    {.name = "vmm_shared.grown", .run = grown, .mark = TEST_BOTH},
+    {.name = "vmm_shared.image", .run = image, .mark = TEST_BOTH},
+    {.name = "vmm_shared.external_memory", .run = external_memory, .mark = TEST_BOTH},
+    {.name = "vmm_shared.imported_back", .run = imported_back, .mark = TEST_BOTH},
+    {.name = "vmm_shared.fds_return", .run = fds_return, .mark = TEST_BOTH},
+    {.name = "vmm_shared.other_process", .run = other_process, .mark = TEST_BOTH},
+    {.name = "vmm_shared.other_process_child", .run = other_process_child},
+    {.name = "vmm_shared.vulkans_memory",
+     .run = vulkans_memory,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "reported of NVIDIA's driver; the twin takes what cuMemCreate made"},
+    {.name = NULL}};

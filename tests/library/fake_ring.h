@@ -1,0 +1,83 @@
+/* What the tests of culv_ring share: timelines in host memory, queues that work on them as a GPU would, and a ring of
+ * both. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_FAKE_RING_H_
+#define CULVERT_TESTS_FAKE_RING_H_
+
+#include "library.h"
+
+#include <pthread.h>
+
+enum { MS = 1000000 }; /* nanoseconds */
+#define P CULV_RING_PRODUCER
+#define C CULV_RING_CONSUMER
+
+typedef struct fake_timeline {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t counter;
+    uint64_t reads, waits, signals; /* calls of the ring's */
+    bool lost;                      /* waits and reads fail as on a lost device */
+} fake_timeline;
+
+void fake_start(fake_timeline *t, uint64_t value);
+/* Forward only: a value that is not higher fails the test. */
+void fake_signal(fake_timeline *t, uint64_t value);
+void fake_set(fake_timeline *t, uint64_t value); /* whatever it was */
+uint64_t fake_counter(fake_timeline *t);
+void fake_wait(fake_timeline *t, uint64_t value);
+void fake_lose(fake_timeline *t);
+
+typedef struct ring_stage {
+    culv_device *device;
+    culv_ring *ring;
+    fake_timeline line[2]; /* by side */
+    culv_ring_desc desc;   /* with all functions; to be changed before stage_make() */
+} ring_stage;
+
+/* A device, and timelines at 0. */
+void stage_open(ring_stage *s, uint32_t max_depth);
+void stage_make(ring_stage *s, const culv_ring_settings *settings);
+void stage_close(ring_stage *s);
+/* A frame that must be there at once, and its checks. */
+culv_ring_frame stage_acquire(ring_stage *s, culv_ring_side side);
+/* Signals too, when the frame has a value. */
+void stage_release(ring_stage *s, culv_ring_side side, culv_ring_frame *frame);
+/* Acquires and releases; returns the frame with its values. */
+culv_ring_frame stage_turn(ring_stage *s, culv_ring_side side);
+culv_ring_stats stage_stats(const ring_stage *s);
+
+#define REQUIRE_FRAME(f, slot_, number_, wait_, begins_, ends_)                                              \
+    do {                                                                                                     \
+        culv_ring_frame f_ = (f);                                                                            \
+        REQUIRE_EQ(f_.slot, (slot_));                                                                        \
+        REQUIRE_EQ(f_.number, (number_));                                                                    \
+        REQUIRE_EQ(f_.wait_value, (wait_));                                                                  \
+        REQUIRE_EQ(f_.burst_begins, (begins_));                                                              \
+        REQUIRE_EQ(f_.burst_ends, (ends_));                                                                  \
+    } while (0)
+
+/* A queue: a thread that does what is pushed, in order, as a GPU would. */
+typedef struct fake_job {
+    fake_timeline *wait, *signal;
+    uint64_t wait_value, signal_value; /* 0: none */
+    void (*work)(void *context, uint32_t slot, uint64_t number);
+    void *context;
+    uint32_t slot;
+    uint64_t number;
+} fake_job;
+
+enum { FAKE_JOBS = 512 };
+typedef struct fake_queue {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    fake_job jobs[FAKE_JOBS];
+    uint64_t pushed, done;
+    bool ends;
+} fake_queue;
+
+void queue_start(fake_queue *q);
+void queue_push(fake_queue *q, const fake_job *job); /* waits for room */
+void queue_end(fake_queue *q);                       /* after all of it is done */
+
+#endif

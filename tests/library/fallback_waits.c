@@ -1,0 +1,368 @@
+/* Fallbacks: what waits for the GPU and what does not, and what goes before the VkDevice may.
+ * SPDX-License-Identifier: MIT */
+#include "fallback_scene.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+extern const test_case waits_cases[];
+
+enum { BYTES = 65536, LATE_MS = 3000 };
+
+/* Holds streams up. Nobody is to wait for it as long as it is closed; who does is found out after a while. */
+static struct {
+    atomic_bool open, late;
+} gate;
+
+static void CUDA_CB hold(void *user)
+{
+    (void)user;
+    for (int i = 0; !atomic_load(&gate.open); i++) {
+        if (i == LATE_MS) atomic_store(&gate.late, true);
+        if (i == LATE_MS) return;
+        lib_sleep_ms(1);
+    }
+}
+
+static void close_gate(void)
+{
+    atomic_store(&gate.open, false);
+    atomic_store(&gate.late, false);
+}
+
+static void open_gate(void)
+{
+    REQUIRE(!atomic_load(&gate.late));
+    atomic_store(&gate.open, true);
+}
+
+static void hold_stream(const scene *s, CUstream stream)
+{
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->LaunchHostFunc(stream, hold, NULL));
+    lib_leave(&s->w, before);
+}
+
+static void *open_later(void *user)
+{
+    (void)user;
+    lib_sleep_ms(20);
+    atomic_store(&gate.open, true);
+    return NULL;
+}
+
+static pthread_t start_opener(void)
+{
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, open_later, NULL) == 0);
+    return thread;
+}
+
+static void require_opened(pthread_t opener)
+{
+    bool open = atomic_load(&gate.open);
+    REQUIRE(pthread_join(opener, NULL) == 0);
+    REQUIRE(open); /* what was called before has waited for it */
+}
+
+/* Both GPUs are busy, and what the copies between them are verified with waits for neither. */
+static void verified_beside_work(void)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    CUcontext far = NULL, popped = NULL;
+    CUstream there = NULL;
+    scene_open_bare(&s, SCENE_PEER);
+    const raw_cuda *cu = s.w.cu;
+    if (!cu->software) {
+        scene_close(&s);
+        SKIP("what other calls of a real driver wait for is not known");
+    }
+    s.stream = lib_stream(&s.w);
+    CU_OK(cu->DevicePrimaryCtxRetain(&far, 0));
+    CU_OK(cu->CtxPushCurrent(far));
+    CU_OK(cu->StreamCreate(&there, CU_STREAM_NON_BLOCKING));
+    close_gate();
+    CU_OK(cu->LaunchHostFunc(there, hold, NULL));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    hold_stream(&s, s.stream);
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer));
+    open_gate();
+    culv_vk_buffer_destroy(&buffer);
+    CU_OK(cu->CtxPushCurrent(far));
+    CU_OK(cu->StreamSynchronize(there));
+    CU_OK(cu->StreamDestroy(there));
+    CU_OK(cu->CtxPopCurrent(&popped));
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    scene_close(&s);
+}
+
+/* Nor where they are wrong. */
+static void wrong_copies_beside_work(void)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    scene_open_bare(&s, SCENE_PEER);
+    const raw_cuda *cu = s.w.cu;
+    if (cu->SoftSpoilPeers == NULL) {
+        scene_close(&s);
+        SKIP("only the twin's copies go wrong on demand");
+    }
+    s.stream = lib_stream(&s.w);
+    close_gate();
+    hold_stream(&s, s.stream);
+    cu->SoftSpoilPeers(1);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
+    cu->SoftSpoilPeers(0);
+    open_gate();
+    scene_close(&s);
+}
+
+static culv_vk_image *make_image(const scene *s, VkFormat format)
+{
+    culv_vk_image *image = NULL;
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = format,
+                                    .extent = {32, 16, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .usage =
+                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    d.create_info = &info;
+    d.fallback = CULV_FALLBACK_ANY;
+    LIB_OK(culv_vk_image_create(s->w.attachment, &d, &image));
+    return image;
+}
+
+/* Everything given up while its own stream and another one of the context are held up. */
+static void after_waits_for_nothing(scene_kind kind)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    culv_vk_semaphore *semaphore = NULL;
+    if (kind != SCENE_PEER) lib_with_option("--validation=off"); /* fallback_scene.c, scene_signal() */
+    scene_open(&s, kind);
+    CUstream other = lib_stream(&s.w);
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
+    culv_vk_image *arrays = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+    culv_vk_image *linear = make_image(&s, VK_FORMAT_D32_SFLOAT_S8_UINT);
+    /* Before the gate: copies of memory that the driver has not pinned hold up the caller. */
+    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_image_push(culv_vk_image_cuda(arrays), s.stream));
+    LIB_OK(culv_image_pull(culv_vk_image_cuda(linear), s.stream));
+    close_gate();
+    hold_stream(&s, s.stream);
+    hold_stream(&s, other);
+    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s.stream, 1));
+    culv_vk_buffer_destroy_after(&buffer, s.stream);
+    culv_vk_image_destroy_after(&arrays, s.stream);
+    culv_vk_image_destroy_after(&linear, s.stream);
+    culv_vk_semaphore_destroy_after(&semaphore, s.stream);
+    REQUIRE(buffer == NULL && arrays == NULL && linear == NULL && semaphore == NULL);
+    REQUIRE_EQ(lib_counts(&s.w).deferred, 4);
+    open_gate();
+    lib_finish(&s.w, other);
+    lib_stream_destroy(&s.w, other);
+    scene_close(&s);
+}
+
+static void after_pages(void)
+{
+    after_waits_for_nothing(SCENE_PAGES);
+}
+static void after_mapped(void)
+{
+    after_waits_for_nothing(SCENE_MAPPED);
+}
+static void after_peer(void)
+{
+    after_waits_for_nothing(SCENE_PEER);
+}
+
+/* A semaphore stays as long as a host function is to come, whatever the stream of last use has done. */
+static void host_function_in_another_stream(void)
+{
+    static scene s;
+    culv_vk_semaphore *semaphore = NULL;
+    lib_with_option("--validation=off");
+    scene_open(&s, SCENE_PAGES);
+    CUstream idle = lib_stream(&s.w);
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
+    close_gate();
+    hold_stream(&s, s.stream);
+    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s.stream, 1));
+    culv_vk_semaphore_destroy_after(&semaphore, idle);
+    lib_finish(&s.w, idle);
+    for (int i = 0; i < 3; i++)
+        REQUIRE_EQ(culv_device_collect(s.w.device), 1);
+    open_gate();
+    lib_finish(&s.w, s.stream);
+    lib_settle(&s.w);
+    lib_stream_destroy(&s.w, idle);
+    scene_close(&s);
+}
+
+static culv_soft_vk_counts layer_counts(void)
+{
+    lib_layer layer;
+    culv_soft_vk_counts c = {.struct_size = sizeof c};
+    if (lib_layer_find(&layer)) layer.counts(&c);
+    return c;
+}
+
+static void require_the_same(const culv_soft_vk_counts *before)
+{
+    culv_soft_vk_counts now = layer_counts();
+    REQUIRE_EQ(now.buffers, before->buffers);
+    REQUIRE_EQ(now.images, before->images);
+    REQUIRE_EQ(now.memories, before->memories);
+    REQUIRE_EQ(now.all_semaphores, before->all_semaphores);
+}
+
+/* As scene_open_bare() does, once more. */
+static void attach(scene *s)
+{
+    culv_vk_desc d = lib_vk_desc(&s->w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    d.fallback = CULV_FALLBACK_ANY;
+    LIB_OK(culv_vk_attach(s->w.device, &d, &s->w.attachment));
+}
+
+/* The VkDevice may go once nothing of an attachment is left, the attachment itself included: what was deferred is
+ * waited for then. */
+static void last_one_waits(bool detached_first)
+{
+    static scene s;
+    culv_vk_buffer *buffer = NULL;
+    culv_vk_semaphore *semaphore = NULL;
+    lib_with_option("--validation=off");
+    scene_open_bare(&s, SCENE_MAPPED);
+    s.stream = lib_stream(&s.w);
+    culv_soft_vk_counts before = layer_counts();
+    LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+    LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
+    culv_vk_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_image_push(culv_vk_image_cuda(image), s.stream));
+    close_gate();
+    hold_stream(&s, s.stream);
+    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s.stream, 1));
+    if (detached_first) culv_vk_detach(&s.w.attachment);
+    culv_vk_buffer_destroy_after(&buffer, s.stream);
+    culv_vk_semaphore_destroy_after(&semaphore, s.stream);
+    REQUIRE(!atomic_load(&gate.late));
+    pthread_t opener = start_opener();
+    culv_vk_image_destroy_after(&image, s.stream);
+    culv_vk_detach(&s.w.attachment);
+    require_opened(opener);
+    require_the_same(&before);
+    REQUIRE_EQ(lib_counts(&s.w).deferred, 0);
+    scene_close(&s);
+}
+
+static void detach_waits(void)
+{
+    last_one_waits(false);
+}
+static void last_object_waits(void)
+{
+    last_one_waits(true);
+}
+
+static void need_twin(scene *s)
+{
+    if (s->w.cu->SoftFailAt != NULL) return;
+    scene_close(s);
+    SKIP("only the twin fails on demand");
+}
+
+/* CUDA refuses once to let go of what is Vulkan's: that goes with the attachment at the latest. */
+static void refused_once(void)
+{
+    static scene s;
+    scene_open_bare(&s, SCENE_MAPPED);
+    need_twin(&s);
+    culv_vk_detach(&s.w.attachment);
+    culv_soft_vk_counts before = layer_counts();
+    unsigned hits = 0;
+    for (uint64_t n = 1; n == hits + 1; n++) {
+        culv_vk_buffer *buffer = NULL;
+        attach(&s);
+        LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
+        culv_vk_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
+        s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+        culv_vk_buffer_destroy(&buffer);
+        culv_vk_image_destroy(&image);
+        hits += s.w.cu->SoftFailedCall() != NULL;
+        s.w.cu->SoftFailAt(0, 0);
+        culv_vk_detach(&s.w.attachment);
+        require_the_same(&before);
+        REQUIRE_EQ(lib_counts(&s.w).allocations, 0);
+    }
+    REQUIRE(hits > 8);
+    scene_close(&s);
+}
+
+/* A call that is refused while it waits for a host function. Returns the name of that call, NULL: there were less. */
+static const char *destroyed_at(scene *s, uint64_t n, int code)
+{
+    culv_vk_semaphore *semaphore = NULL;
+    LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &semaphore));
+    close_gate();
+    hold_stream(s, s->stream);
+    LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s->stream, 1));
+    pthread_t opener = start_opener();
+    s->w.cu->SoftFailAt(n, code);
+    culv_vk_semaphore_destroy(&semaphore);
+    const char *call = s->w.cu->SoftFailedCall();
+    s->w.cu->SoftFailAt(0, 0);
+    require_opened(opener);
+    lib_finish(&s->w, s->stream);
+    lib_settle(&s->w);
+    return call;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* The host function uses the semaphore: it must be over, whatever the driver says meanwhile. */
+static void refused_to_wait(void)
+{
+    static scene s;
+    unsigned asked = 0, hits = 0;
+    lib_with_option("--validation=off");
+    scene_open(&s, SCENE_PAGES);
+    need_twin(&s);
+    for (uint64_t n = 1; n == hits + 1; n++) {
+        const char *call = destroyed_at(&s, n, CUDA_ERROR_UNKNOWN);
+        hits += call != NULL;
+        if (call == NULL || (!begins(call, "cuEventQuery") && !begins(call, "cuEventSynchronize"))) continue;
+        /* Nor is an answer that would stay with the context believed at once. */
+        (void)destroyed_at(&s, n, CUDA_ERROR_ILLEGAL_ADDRESS);
+        asked++;
+    }
+    REQUIRE(asked >= 2);
+    scene_close(&s);
+}
+
+const test_case waits_cases[] = {
+    {.name = "waits.verified_beside_work", .run = verified_beside_work},
+    {.name = "waits.wrong_copies_beside_work", .run = wrong_copies_beside_work},
+    {.name = "waits.after.pages", .run = after_pages},
+    {.name = "waits.after.mapped", .run = after_mapped},
+    {.name = "waits.after.peer", .run = after_peer},
+    {.name = "waits.host_function_in_another_stream", .run = host_function_in_another_stream},
+    {.name = "waits.detach", .run = detach_waits},
+    {.name = "waits.last_object", .run = last_object_waits},
+    {.name = "waits.refused_once", .run = refused_once},
+    {.name = "waits.refused_to_wait", .run = refused_to_wait},
+    {.name = NULL},
+};

@@ -1,0 +1,471 @@
+/* Timelines in CUDA graphs: nodes by hand and from captures, values that change from launch to launch, rings that graphs
+ * drive, what is refused. SPDX-License-Identifier: MIT */
+#include "raw_binary.h"
+#include "vulkan_ring_stage.h"
+
+#include <string.h>
+
+typedef struct scene {
+    lib_world w;
+    CUstream stream;
+    culv_vk_semaphore *made[3];
+    culv_semaphore *in, *out, *more; /* CUDA's halves: the host signals the first, CUDA the others */
+    VkSemaphore in_vk, out_vk, more_vk;
+    CUgraph graph;
+    CUcontext before;
+} scene;
+
+static void scene_open(scene *s)
+{
+    memset(s, 0, sizeof *s);
+    lib_open(&s->w);
+    const raw_cuda *cu = s->w.cu;
+    s->stream = lib_stream(&s->w);
+    for (int i = 0; i < 3; i++)
+        LIB_OK(culv_vk_semaphore_create(s->w.attachment, NULL, &s->made[i]));
+    s->in = culv_vk_semaphore_cuda(s->made[0]);
+    s->out = culv_vk_semaphore_cuda(s->made[1]);
+    s->more = culv_vk_semaphore_cuda(s->made[2]);
+    s->in_vk = culv_vk_semaphore_handle(s->made[0]);
+    s->out_vk = culv_vk_semaphore_handle(s->made[1]);
+    s->more_vk = culv_vk_semaphore_handle(s->made[2]);
+    s->before = lib_enter(&s->w);
+    CU_OK(cu->GraphCreate(&s->graph, 0));
+}
+
+static void scene_close(scene *s)
+{
+    const raw_cuda *cu = s->w.cu;
+    CU_OK(cu->GraphDestroy(s->graph));
+    lib_leave(&s->w, s->before);
+    lib_finish(&s->w, s->stream);
+    for (int i = 0; i < 3; i++)
+        culv_vk_semaphore_destroy(&s->made[i]);
+    lib_stream_destroy(&s->w, s->stream);
+    lib_close(&s->w);
+}
+
+static CUgraphExec instantiate(const raw_cuda *cu, CUgraph graph)
+{
+    CUDA_GRAPH_INSTANTIATE_PARAMS how;
+    CUgraphExec exec = NULL;
+    memset(&how, 0, sizeof how);
+    CU_OK(cu->GraphInstantiateWithParams(&exec, graph, &how));
+    return exec;
+}
+
+/* The launch has not gone on, or has. */
+static void require_at(const scene *s, uint64_t value)
+{
+    if (value == 0 || raw_vk_timeline_wait((raw_vk *)&s->w.vk, s->out_vk, value, 10000)) {
+        lib_sleep_ms(1);
+        REQUIRE_EQ(raw_vk_timeline_value((raw_vk *)&s->w.vk, s->out_vk), value);
+        return;
+    }
+    FAIL("the timeline has not reached %llu", (unsigned long long)value);
+}
+
+/* Nodes by hand ----------------------------------------------------------------------------------------------- */
+
+/* in >= n, then out = n: each launch has its own n, also of those that are queued. */
+static void launches(void)
+{
+    scene s;
+    scene_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    CUgraphNode wait = NULL, signal = NULL;
+    LIB_OK(culv_graph_add_wait(s.graph, NULL, 0, &(culv_semaphore_point){s.in, 1}, 1, &wait));
+    LIB_OK(culv_graph_add_signal(s.graph, &wait, 1, &(culv_semaphore_point){s.out, 1}, 1, &signal));
+    REQUIRE(wait != NULL && signal != NULL && wait != signal);
+    REQUIRE_EQ(culv_semaphore_last_value(s.out), 1); /* promised */
+    REQUIRE_EQ(culv_semaphore_last_value(s.in), 0);
+    CUgraphExec exec = instantiate(cu, s.graph);
+    CU_OK(cu->GraphLaunch(exec, s.stream));
+    for (uint64_t n = 2; n <= 6; n++) {
+        LIB_OK(culv_graph_exec_set_wait(exec, wait, &(culv_semaphore_point){s.in, n}, 1));
+        LIB_OK(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s.out, n}, 1));
+        CU_OK(cu->GraphLaunch(exec, s.stream));
+        REQUIRE_EQ(culv_semaphore_last_value(s.out), n);
+    }
+    require_at(&s, 0);
+    for (uint64_t n = 1; n <= 6; n++) {
+        raw_vk_timeline_signal(&s.w.vk, s.in_vk, n);
+        require_at(&s, n);
+    }
+    /* A second launch of the same value would leave the timeline where it is; Culvert knows. */
+    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s.out, 6}, 1),
+              CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_ERROR(culv_semaphore_signal(s.out, s.stream, 6), CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_OK(culv_semaphore_signal(s.out, s.stream, 7)); /* and streams go on from there */
+    require_at(&s, 7);
+    lib_finish(&s.w, s.stream);
+    CU_OK(cu->GraphExecDestroy(exec));
+    scene_close(&s);
+}
+
+static void several_semaphores(void)
+{
+    scene s;
+    scene_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    CUgraphNode wait = NULL, signal = NULL;
+    culv_semaphore_point waits[] = {{s.in, 1}, {s.more, 0}}, signals[] = {{s.out, 1}, {s.more, 10}};
+    LIB_OK(culv_graph_add_wait(s.graph, NULL, 0, waits, 2, &wait));
+    LIB_OK(culv_graph_add_signal(s.graph, &wait, 1, signals, 2, &signal));
+    CUgraphExec exec = instantiate(cu, s.graph);
+    for (uint64_t n = 1; n <= 3; n++) {
+        if (n > 1) {
+            waits[0].value = n;
+            waits[1].value = 10 * (n - 1);
+            signals[0].value = n;
+            signals[1].value = 10 * n;
+            LIB_OK(culv_graph_exec_set_wait(exec, wait, waits, 2));
+            LIB_OK(culv_graph_exec_set_signal(exec, signal, signals, 2));
+        }
+        CU_OK(cu->GraphLaunch(exec, s.stream));
+        raw_vk_timeline_signal(&s.w.vk, s.in_vk, n);
+        require_at(&s, n);
+        REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, s.more_vk), 10 * n);
+    }
+    /* All or nothing: the first point's value would do. */
+    signals[0].value = 100;
+    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, signals, 2), CULV_ERROR_INVALID,
+              CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_SAYS("30");
+    REQUIRE_EQ(culv_semaphore_last_value(s.out), 3);
+    lib_finish(&s.w, s.stream);
+    CU_OK(cu->GraphExecDestroy(exec));
+    scene_close(&s);
+}
+
+/* Captures ---------------------------------------------------------------------------------------------------- */
+
+static void captured(void)
+{
+    scene s;
+    scene_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    CUgraph graph = NULL;
+    CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    LIB_OK(culv_semaphore_wait(s.in, s.stream, 1));
+    LIB_OK(culv_semaphore_signal(s.out, s.stream, 1));
+    const culv_semaphore_point batch[] = {{s.out, 2}, {s.more, 1}};
+    LIB_OK(culv_semaphore_signal_batch(batch, 2, s.stream));
+    CU_OK(cu->StreamEndCapture(s.stream, &graph));
+    CUgraphNode signals[4] = {NULL}, waits[4] = {NULL};
+    size_t num_signals = 4, num_waits = 4;
+    LIB_OK(culv_graph_find(s.w.device, graph, signals, &num_signals, waits, &num_waits));
+    REQUIRE_EQ(num_signals, 2);
+    REQUIRE_EQ(num_waits, 1);
+    REQUIRE(signals[0] != NULL && signals[1] != NULL && signals[2] == NULL && waits[0] != NULL);
+    CUgraphExec exec = instantiate(cu, graph);
+    CU_OK(cu->GraphLaunch(exec, s.stream));
+    require_at(&s, 0);
+    raw_vk_timeline_signal(&s.w.vk, s.in_vk, 1);
+    require_at(&s, 2);
+    for (uint64_t n = 2; n <= 4; n++) {
+        const culv_semaphore_point next[] = {{s.out, 2 * n}, {s.more, n}};
+        LIB_OK(culv_graph_exec_set_wait(exec, waits[0], &(culv_semaphore_point){s.in, n}, 1));
+        LIB_OK(culv_graph_exec_set_signal(exec, signals[0], &(culv_semaphore_point){s.out, 2 * n - 1}, 1));
+        LIB_OK(culv_graph_exec_set_signal(exec, signals[1], next, 2));
+        CU_OK(cu->GraphLaunch(exec, s.stream));
+        raw_vk_timeline_signal(&s.w.vk, s.in_vk, n);
+        require_at(&s, 2 * n);
+        REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, s.more_vk), n);
+    }
+    lib_finish(&s.w, s.stream);
+    CU_OK(cu->GraphExecDestroy(exec));
+    CU_OK(cu->GraphDestroy(graph));
+    scene_close(&s);
+}
+
+static void found(void)
+{
+    scene s;
+    scene_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    size_t num_signals = 7, num_waits = 7;
+    LIB_OK(culv_graph_find(s.w.device, s.graph, NULL, &num_signals, NULL, &num_waits)); /* an empty graph */
+    REQUIRE_EQ(num_signals, 0);
+    REQUIRE_EQ(num_waits, 0);
+    CUgraphNode signals[3], waits[2], other = NULL;
+    for (uint64_t i = 0; i < 3; i++)
+        LIB_OK(
+            culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){s.out, i + 1}, 1, &signals[i]));
+    CU_OK(cu->GraphAddEmptyNode(&other, s.graph, signals, 3));
+    for (uint64_t i = 0; i < 2; i++)
+        LIB_OK(culv_graph_add_wait(s.graph, &other, 1, &(culv_semaphore_point){s.in, i}, 1, &waits[i]));
+    for (size_t room = 0; room < 5; room++) {
+        CUgraphNode got[5] = {NULL}, all[5] = {NULL};
+        num_signals = room;
+        num_waits = 5;
+        LIB_OK(culv_graph_find(s.w.device, s.graph, room > 0 ? got : NULL, &num_signals, all, &num_waits));
+        REQUIRE_EQ(num_signals, 3);
+        REQUIRE_EQ(num_waits, 2);
+        for (size_t i = 0; i < 5; i++)
+            REQUIRE_EQ(got[i] != NULL, i < room && i < 3);
+        REQUIRE((all[0] == waits[0] && all[1] == waits[1]) || (all[0] == waits[1] && all[1] == waits[0]));
+    }
+    LIB_ERROR(culv_graph_find(NULL, s.graph, NULL, &num_signals, NULL, &num_waits), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_find(s.w.device, NULL, NULL, &num_signals, NULL, &num_waits), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_find(s.w.device, s.graph, NULL, NULL, NULL, &num_waits), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_find(s.w.device, s.graph, NULL, &num_signals, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    scene_close(&s);
+}
+
+/* Refusals ---------------------------------------------------------------------------------------------------- */
+
+#define NO_NODE(call, why) LIB_REFUSES(struct CUgraphNode_st, node, call, CULV_ERROR_INVALID, why)
+
+/* Only the driver knows the node. */
+static void misused(const scene *s, const char *how, culv_result result)
+{
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    MEASURED("graphs.misused", "%s: %s, native code %d", how, culv_result_name(result), (int)e.native_code);
+    if (!s->w.cu->software) return;
+    REQUIRE_EQ(result, CULV_ERROR_INVALID);
+    REQUIRE_EQ(e.reason, CULV_REASON_VALUE);
+}
+
+static void refused(void)
+{
+    scene s;
+    scene_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    CUgraphNode node = NULL;
+    culv_semaphore_point one = {s.out, 5}, many[CULV_SEMAPHORE_BATCH_MAX + 1],
+                         twice[] = {{s.out, 1}, {s.out, 2}};
+    for (int i = 0; i <= CULV_SEMAPHORE_BATCH_MAX; i++)
+        many[i] = one;
+    NO_NODE(culv_graph_add_signal(NULL, NULL, 0, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s.graph, NULL, 1, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, NULL, 1, &node), CULV_REASON_NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){NULL, 1}, 1, &node),
+            CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_add_signal(s.graph, NULL, 0, &one, 1, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &one, 0, &node), CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, many, CULV_SEMAPHORE_BATCH_MAX + 1, &node),
+            CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, twice, 2, &node), CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_wait(s.graph, NULL, 0, twice, 2, &node), CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_wait(s.graph, NULL, 0, &one, 0, &node), CULV_REASON_VALUE);
+    NO_NODE(culv_graph_add_wait(NULL, NULL, 0, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
+    LIB_OK(culv_semaphore_signal(s.more, s.stream, 9));
+    for (uint64_t value = 0; value <= 9; value += 9)
+        NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){s.more, value}, 1, &node),
+                CULV_REASON_TIMELINE_BACKWARDS);
+    size_t nodes = 77;
+    CU_OK(cu->GraphGetNodes(s.graph, NULL, &nodes));
+    REQUIRE_EQ(nodes, 0);
+    REQUIRE_EQ(culv_semaphore_last_value(s.out), 0);
+
+    CUgraphNode signal = NULL, wait = NULL;
+    LIB_OK(culv_graph_add_signal(s.graph, NULL, 0, &one, 1, &signal));
+    LIB_OK(culv_graph_add_wait(s.graph, NULL, 0, &(culv_semaphore_point){s.in, 0}, 1, &wait));
+    CUgraphExec exec = instantiate(cu, s.graph);
+    one.value = 6;
+    const culv_semaphore_point two[] = {{s.out, 6}, {s.more, 10}};
+    LIB_ERROR(culv_graph_exec_set_signal(NULL, signal, &one, 1), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_exec_set_signal(exec, NULL, &one, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, NULL, 1), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, &one, 0), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    misused(&s, "signal of a wait node", culv_graph_exec_set_signal(exec, wait, &one, 1));
+    misused(&s, "another count", culv_graph_exec_set_signal(exec, signal, two, 2));
+    misused(&s, "wait of a signal node", culv_graph_exec_set_wait(exec, signal, &one, 1));
+    LIB_ERROR(culv_graph_exec_set_wait(NULL, wait, &one, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    if (cu->software) REQUIRE_EQ(culv_semaphore_last_value(s.out), 5); /* no value of those was noted */
+    CU_OK(cu->GraphExecDestroy(exec));
+    lib_finish(&s.w, s.stream);
+    scene_close(&s);
+}
+
+/* Another culv_device's, a binary one, one that is relayed. */
+static void refused_kinds(void)
+{
+    scene s;
+    scene_open(&s);
+    CUgraphNode node = NULL;
+    culv_device *other = NULL;
+    culv_vk *attached = NULL;
+    culv_vk_semaphore *theirs = NULL, *relayed = NULL;
+    culv_vk_desc vd = lib_vk_desc(&s.w);
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL, &other));
+    LIB_OK(culv_vk_attach(other, &vd, &attached));
+    LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
+    const culv_semaphore_point mixed[] = {{s.out, 1}, {culv_vk_semaphore_cuda(theirs), 1}};
+    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, mixed, 2, &node), CULV_REASON_DEVICE_MISMATCH);
+    culv_vk_semaphore_destroy(&theirs);
+    culv_vk_detach(&attached);
+
+    lib_lying = (lib_lies){.exports_no_semaphores = true};
+    vd.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(s.w.device, &vd, &attached));
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    d.fallback = CULV_FALLBACK_HOST;
+    LIB_OK(culv_vk_semaphore_create(attached, &d, &relayed));
+    REQUIRE_EQ(culv_semaphore_path(culv_vk_semaphore_cuda(relayed)), CULV_PATH_HOST);
+    LIB_REFUSES(struct CUgraphNode_st, node,
+                culv_graph_add_signal(s.graph, NULL, 0,
+                                      &(culv_semaphore_point){culv_vk_semaphore_cuda(relayed), 1}, 1, &node),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE);
+    culv_vk_semaphore_destroy(&relayed);
+    culv_vk_detach(&attached);
+    culv_device_close(&other);
+
+    raw_binary partner;
+    culv_semaphore *binary = NULL;
+    raw_binary_create(&s.w.vk, s.w.cu, &partner);
+    culv_semaphore_desc bd = culv_semaphore_desc_init();
+    bd.type = CULV_SEMAPHORE_BINARY;
+    bd.handle = culv_handle_opaque_fd(raw_binary_fd(&s.w.vk, &partner));
+    LIB_OK(culv_semaphore_import_take(s.w.device, &bd, &binary));
+    NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
+            CULV_REASON_VALUE);
+    LIB_SAYS("binary");
+    NO_NODE(culv_graph_add_wait(s.graph, NULL, 0, &(culv_semaphore_point){binary, 0}, 1, &node),
+            CULV_REASON_VALUE);
+    culv_semaphore_destroy(&binary);
+    raw_binary_destroy(&s.w.vk, &partner);
+    scene_close(&s);
+}
+
+/* Rings ------------------------------------------------------------------------------------------------------- */
+
+/* A producer: one graph for all slots, whose kernel is told slot and frame anew. */
+typedef struct produced {
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode wait, kernel, signal;
+} produced;
+
+static void produce(ring_stage *s, produced *g)
+{
+    const raw_cuda *cu = s->w.cu;
+    culv_semaphore *ready = culv_ring_semaphore(s->core, CULV_RING_PRODUCER);
+    culv_semaphore *done = culv_ring_semaphore(s->core, CULV_RING_CONSUMER);
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s->core, CULV_RING_PRODUCER, RING_LIMIT, &frame));
+    ring_begin_frame(s, &s->cuda, &frame);
+    LIB_OK(culv_ring_release(s->core, CULV_RING_PRODUCER, &frame));
+    const culv_semaphore_point wait = {done, frame.wait_value}, signal = {ready, frame.signal_value};
+    CUdeviceptr pointer =
+        culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
+    uint32_t count = RING_WORDS, seed = ring_seed(frame.number);
+    void *arguments[] = {&pointer, &count, &seed};
+    const CUDA_KERNEL_NODE_PARAMS kernel = {.func = s->write,
+                                            .gridDimX = RING_WORDS / 256,
+                                            .gridDimY = 1,
+                                            .gridDimZ = 1,
+                                            .blockDimX = 256,
+                                            .blockDimY = 1,
+                                            .blockDimZ = 1,
+                                            .kernelParams = arguments};
+    if (g->exec == NULL) {
+        CU_OK(cu->GraphCreate(&g->graph, 0));
+        LIB_OK(culv_graph_add_wait(g->graph, NULL, 0, &wait, 1, &g->wait));
+        CU_OK(cu->GraphAddKernelNode(&g->kernel, g->graph, &g->wait, 1, &kernel));
+        LIB_OK(culv_graph_add_signal(g->graph, &g->kernel, 1, &signal, 1, &g->signal));
+        g->exec = instantiate(cu, g->graph);
+    } else {
+        LIB_OK(culv_graph_exec_set_wait(g->exec, g->wait, &wait, 1));
+        CU_OK(cu->GraphExecKernelNodeSetParams(g->exec, g->kernel, &kernel));
+        LIB_OK(culv_graph_exec_set_signal(g->exec, g->signal, &signal, 1));
+    }
+    CU_OK(cu->GraphLaunch(g->exec, s->stream));
+    ring_released(&s->cuda, &frame);
+}
+
+/* A consumer: a graph for each slot, captured at its first frame. */
+static void consume(ring_stage *s, produced *all)
+{
+    const raw_cuda *cu = s->w.cu;
+    culv_semaphore *ready = culv_ring_semaphore(s->core, CULV_RING_PRODUCER);
+    culv_semaphore *done = culv_ring_semaphore(s->core, CULV_RING_CONSUMER);
+    culv_ring_frame frame;
+    LIB_OK(culv_ring_acquire(s->core, CULV_RING_CONSUMER, RING_LIMIT, &frame));
+    ring_begin_frame(s, &s->cuda, &frame);
+    LIB_OK(culv_ring_release(s->core, CULV_RING_CONSUMER, &frame));
+    produced *g = &all[frame.slot];
+    if (g->exec == NULL) {
+        CUdeviceptr from =
+            culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
+        CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+        LIB_OK(culv_semaphore_wait(ready, s->stream, frame.wait_value));
+        CU_OK(cu->MemcpyDtoHAsync(ring_copy(s, &s->cuda, frame.slot), from, RING_BYTES, s->stream));
+        LIB_OK(culv_semaphore_signal(done, s->stream, frame.signal_value));
+        CU_OK(cu->StreamEndCapture(s->stream, &g->graph));
+        size_t signals = 1, waits = 1;
+        LIB_OK(culv_graph_find(s->w.device, g->graph, &g->signal, &signals, &g->wait, &waits));
+        REQUIRE(signals == 1 && waits == 1);
+        g->exec = instantiate(cu, g->graph);
+    } else {
+        LIB_OK(
+            culv_graph_exec_set_wait(g->exec, g->wait, &(culv_semaphore_point){ready, frame.wait_value}, 1));
+        LIB_OK(culv_graph_exec_set_signal(g->exec, g->signal,
+                                          &(culv_semaphore_point){done, frame.signal_value}, 1));
+    }
+    CU_OK(cu->GraphLaunch(g->exec, s->stream));
+    ring_released(&s->cuda, &frame);
+}
+
+static void ring_by_graphs(culv_ring_side vulkan)
+{
+    enum { DEPTH = 4, FRAMES = 200 };
+    ring_stage s;
+    produced graphs[DEPTH];
+    memset(graphs, 0, sizeof graphs);
+    ring_options o = ring_options_init(vulkan, DEPTH);
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    REQUIRE(culv_ring_semaphore(s.core, (culv_ring_side)2) == NULL);
+    REQUIRE(culv_ring_semaphore(NULL, CULV_RING_PRODUCER) == NULL);
+    const raw_cuda *cu = s.w.cu;
+    CUcontext before = lib_enter(&s.w);
+    for (int i = 0; i < FRAMES; i++) {
+        if (vulkan == CULV_RING_CONSUMER) produce(&s, graphs);
+        LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
+        if (vulkan == CULV_RING_PRODUCER) consume(&s, graphs);
+    }
+    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    lib_finish(&s.w, s.stream);
+    for (int i = 0; i < DEPTH; i++) {
+        if (graphs[i].exec == NULL) continue;
+        CU_OK(cu->GraphExecDestroy(graphs[i].exec));
+        CU_OK(cu->GraphDestroy(graphs[i].graph));
+    }
+    lib_leave(&s.w, before);
+    ring_close(&s);
+    REQUIRE_EQ(vulkan == CULV_RING_CONSUMER ? s.vulkan.verified : s.cuda.verified, FRAMES);
+    ring_world_close(&s);
+}
+
+static void ring_produced(void)
+{
+    ring_by_graphs(CULV_RING_CONSUMER);
+}
+
+static void ring_consumed(void)
+{
+    ring_by_graphs(CULV_RING_PRODUCER);
+}
+
+static const test_case cases[] = {
+    {.name = "launches", .run = launches},
+    {.name = "several_semaphores", .run = several_semaphores},
+    {.name = "captured", .run = captured},
+    {.name = "found", .run = found},
+    {.name = "refused", .run = refused},
+    {.name = "refused_kinds", .run = refused_kinds},
+    {.name = "ring_produced", .run = ring_produced},
+    {.name = "ring_consumed", .run = ring_consumed},
+    {.name = NULL},
+};
+TEST_SUITE(cases);

@@ -1,0 +1,357 @@
+/* culv_ring, one thread: the order of slots, values, bursts, changes while it runs. SPDX-License-Identifier: MIT */
+#include "fake_ring.h"
+
+extern const test_case ring_newest_cases[], ring_error_cases[], ring_stop_cases[], ring_thread_cases[],
+    ring_model_cases[], ring_real_cases[];
+
+static void ordered(void)
+{
+    ring_stage s;
+    stage_open(&s, 3);
+    stage_make(&s, NULL);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    for (uint32_t i = 0; i < 3; i++) {
+        f = stage_turn(&s, P);
+        REQUIRE_FRAME(f, i, i, 0, 1, 1); /* nobody used the slot yet */
+        REQUIRE_EQ(f.signal_value, i + 1);
+    }
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    f = stage_acquire(&s, C);
+    REQUIRE_FRAME(f, 0, 0, 1, 1, 1);
+    culv_ring_frame other = f;
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &other), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    REQUIRE_EQ(other.number, f.number); /* written only on success */
+    stage_release(&s, C, &f);
+    REQUIRE_EQ(f.signal_value, 1);
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 1, 1, 2, 1, 1);
+    /* Slots come back in the order in which they were given back, each with what its reader signals. */
+    for (uint64_t i = 0; i < 100; i++) {
+        f = stage_turn(&s, P);
+        REQUIRE_FRAME(f, i % 3, i + 3, i + 1, 1, 1);
+        f = stage_turn(&s, C);
+        REQUIRE_FRAME(f, (i + 2) % 3, i + 2, i + 3, 1, 1);
+        REQUIRE_EQ(f.skipped, 0);
+        REQUIRE_EQ(f.again, 0);
+    }
+    culv_ring_stats stats = stage_stats(&s);
+    REQUIRE_EQ(stats.produced, 103);
+    REQUIRE_EQ(stats.consumed, 102);
+    REQUIRE_EQ(stats.ready_signalled, 103);
+    REQUIRE_EQ(stats.done_signalled, 102);
+    REQUIRE_EQ(stats.skipped + stats.producer_waits + stats.consumer_waits + stats.frame_time, 0);
+    REQUIRE_EQ(stats.depth, 3);
+    REQUIRE_EQ(stats.burst, 1);
+    stage_close(&s);
+}
+
+/* Values go on from where the counters are. */
+static void first_values(void)
+{
+    ring_stage s;
+    stage_open(&s, 2);
+    s.desc.ready_value = 1000;
+    s.desc.done_value = 7;
+    fake_set(&s.line[P], 1000);
+    fake_set(&s.line[C], 7);
+    stage_make(&s, NULL);
+    for (uint64_t i = 0; i < 600; i++) { /* more than are remembered */
+        culv_ring_frame f = stage_turn(&s, P);
+        REQUIRE_EQ(f.signal_value, 1001 + i);
+        REQUIRE_EQ(f.wait_value, i < 2 ? 0 : 6 + i);
+        f = stage_turn(&s, C);
+        REQUIRE_EQ(f.wait_value, 1001 + i);
+        REQUIRE_EQ(f.signal_value, 8 + i);
+    }
+    stage_close(&s);
+}
+
+static void bursts(void)
+{
+    ring_stage s;
+    stage_open(&s, 5);
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.burst = 2;
+    stage_make(&s, &settings);
+    culv_ring_frame f = stage_turn(&s, P);
+    REQUIRE_FRAME(f, 0, 0, 0, 1, 0);
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    f = stage_turn(&s, P);
+    REQUIRE_FRAME(f, 1, 1, 0, 0, 1);
+    REQUIRE_EQ(f.signal_value, 1);
+    f = stage_turn(&s, P);
+    REQUIRE_FRAME(f, 2, 2, 0, 1, 0);
+    f = stage_turn(&s, P);
+    REQUIRE_EQ(f.signal_value, 2);
+    /* One slot is left, and a burst takes two. */
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 0, 0, 1, 1, 0);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 1, 1, 0, 0, 1);
+    REQUIRE_EQ(f.signal_value, 1);
+    /* The first acquire waits for all slots of the burst: 4 was never used, 0 was read until 1. */
+    f = stage_turn(&s, P);
+    REQUIRE_FRAME(f, 4, 4, 1, 1, 0);
+    f = stage_turn(&s, P);
+    REQUIRE_FRAME(f, 0, 5, 0, 0, 1);
+    /* The consumer's burst is what is ready, at most two. */
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 2, 2, 2, 1, 0);
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 3, 3, 0, 0, 1);
+    REQUIRE_EQ(stage_stats(&s).ready_signalled, 3);
+    REQUIRE_EQ(stage_stats(&s).done_signalled, 2);
+    stage_close(&s);
+}
+
+static void flushes(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.burst = 4;
+    stage_make(&s, &settings);
+    uint64_t value = 99;
+    LIB_OK(culv_ring_flush(s.ring, P, &value));
+    REQUIRE_EQ(value, 0);
+    (void)stage_turn(&s, P);
+    LIB_OK(culv_ring_flush(s.ring, P, &value));
+    REQUIRE_EQ(value, 1);
+    fake_signal(&s.line[P], value);
+    LIB_OK(culv_ring_flush(s.ring, P, &value));
+    REQUIRE_EQ(value, 0);
+    /* After a flush three slots do. */
+    for (uint32_t i = 1; i < 4; i++)
+        REQUIRE_FRAME(stage_turn(&s, P), i, i, 0, i == 1, i == 3);
+    /* All four are ready by two hand-overs: one burst, which waits for both. */
+    culv_ring_frame f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 0, 0, 2, 1, 0);
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 1, 1, 0, 0, 0);
+    /* The consumer ends early; the rest comes back. */
+    LIB_OK(culv_ring_flush(s.ring, C, &value));
+    REQUIRE_EQ(value, 1);
+    fake_signal(&s.line[C], value);
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 2, 2, 2, 1, 0);
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 3, 3, 0, 0, 1);
+    /* The producer, which did not flush last, waits for whole bursts again, and they heal. */
+    f = stage_turn(&s, P);
+    REQUIRE_FRAME(f, 0, 4, 2, 1, 0);
+    stage_close(&s);
+}
+
+/* A program of one thread that flushes every frame gets every slot. */
+static void flush_each(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.burst = 2;
+    stage_make(&s, &settings);
+    for (uint64_t i = 0; i < 4; i++) {
+        uint64_t value = 0;
+        REQUIRE_FRAME(stage_turn(&s, P), i, i, 0, 1, i == 3); /* of the last slot, the burst is one */
+        LIB_OK(culv_ring_flush(s.ring, P, &value));
+        REQUIRE_EQ(value, i < 3 ? i + 1 : 0);
+        if (value != 0) fake_signal(&s.line[P], value);
+    }
+    stage_close(&s);
+}
+
+static void cancels(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.burst = 2;
+    stage_make(&s, &settings);
+    culv_ring_frame f = stage_acquire(&s, P);
+    LIB_OK(culv_ring_cancel(s.ring, P, &f));
+    REQUIRE_FRAME(stage_turn(&s, P), 0, 0, 0, 1, 0);
+    f = stage_acquire(&s, P);
+    REQUIRE_FRAME(f, 1, 1, 0, 0, 1);
+    LIB_OK(culv_ring_cancel(s.ring, P, &f));
+    REQUIRE_FRAME(stage_turn(&s, P), 1, 1, 0, 0, 1); /* the same once more */
+    f = stage_acquire(&s, C);
+    REQUIRE_FRAME(f, 0, 0, 1, 1, 0);
+    LIB_OK(culv_ring_cancel(s.ring, C, &f));
+    REQUIRE_FRAME(stage_turn(&s, C), 0, 0, 1, 1, 0); /* and it waits again */
+    f = stage_acquire(&s, C);
+    LIB_OK(culv_ring_cancel(s.ring, C, &f));
+    uint64_t value;
+    LIB_OK(culv_ring_flush(s.ring, C, &value));
+    REQUIRE_EQ(value, 1);
+    fake_signal(&s.line[C], value);
+    REQUIRE_FRAME(stage_turn(&s, C), 1, 1, 1, 1, 1);
+    REQUIRE_EQ(stage_stats(&s).produced, 2);
+    REQUIRE_EQ(stage_stats(&s).consumed, 2);
+    stage_close(&s);
+}
+
+/* Depth, burst and policy change at each side's next burst. */
+static void configured(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.depth = 2;
+    stage_make(&s, &settings);
+    REQUIRE_EQ(stage_stats(&s).depth, 2);
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, P);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    settings.depth = 0; /* all of them, at once */
+    LIB_OK(culv_ring_configure(s.ring, &settings));
+    REQUIRE_FRAME(stage_turn(&s, P), 2, 2, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, P), 3, 3, 0, 1, 1);
+    REQUIRE_EQ(stage_stats(&s).depth, 4);
+    /* Down to 1: the others leave as they come free. */
+    settings.depth = 1;
+    LIB_OK(culv_ring_configure(s.ring, &settings));
+    for (uint32_t i = 0; i < 4; i++)
+        REQUIRE_FRAME(stage_turn(&s, C), i, i, i + 1, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, P), 0, 4, 1, 1, 1);
+    REQUIRE_EQ(stage_stats(&s).depth, 1);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    /* And up, with bursts; the slots that were out remember their last reader. */
+    settings.depth = 4;
+    settings.burst = 3;
+    LIB_OK(culv_ring_configure(s.ring, &settings));
+    f = stage_acquire(&s, P);
+    REQUIRE_FRAME(f, 1, 5, 4, 1, 0);
+    settings.burst = 1; /* this burst stays as it began */
+    LIB_OK(culv_ring_configure(s.ring, &settings));
+    stage_release(&s, P, &f);
+    REQUIRE_FRAME(stage_turn(&s, P), 2, 6, 0, 0, 0);
+    REQUIRE_FRAME(stage_turn(&s, P), 3, 7, 0, 0, 1);
+    REQUIRE_FRAME(stage_turn(&s, C), 0, 4, 5, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, C), 1, 5, 6, 1, 1);
+    stage_close(&s);
+}
+
+static void policies_change(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    stage_make(&s, NULL);
+    culv_ring_settings newest = culv_ring_settings_init(), ordered_settings = culv_ring_settings_init();
+    newest.policy = CULV_RING_NEWEST;
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, P);
+    LIB_OK(culv_ring_configure(s.ring, &newest));
+    culv_ring_frame f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 2, 2, 3, 1, 1);
+    REQUIRE_EQ(f.skipped, 2);
+    f = stage_turn(&s, C);
+    REQUIRE_EQ(f.again, 1);
+    REQUIRE_FRAME(stage_turn(&s, P), 3, 3, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, P), 0, 4, 0, 1, 1);
+    LIB_OK(culv_ring_configure(s.ring, &ordered_settings));
+    /* What the consumer kept comes free with its next acquire: nothing is lost, and no slot is. */
+    REQUIRE_FRAME(stage_turn(&s, C), 3, 3, 4, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, P), 1, 5, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, P), 2, 6, 2, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, P), 3, 7, 3, 1, 1);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    for (uint64_t i = 4; i < 8; i++) {
+        f = stage_turn(&s, C);
+        REQUIRE_EQ(f.number, i);
+        REQUIRE_EQ(f.skipped, 0);
+    }
+    stage_close(&s);
+}
+
+/* The lead: how far the GPU may be behind. */
+static void lead(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.lead = 3;
+    stage_make(&s, &settings);
+    culv_ring_frame f;
+    for (int i = 0; i < 4; i++) { /* the host is far ahead: nothing of `done` is reached */
+        (void)stage_turn(&s, P);
+        f = stage_acquire(&s, C);
+        LIB_OK(culv_ring_release(s.ring, C, &f));
+    }
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    fake_signal(&s.line[C], 1);
+    (void)stage_turn(&s, P);
+    f = stage_acquire(&s, C);
+    LIB_OK(culv_ring_release(s.ring, C, &f));
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    fake_signal(&s.line[C], 5);
+    uint64_t reads = s.line[C].reads, others = s.line[P].reads; /* those of the messages */
+    for (int i = 0; i < 3; i++) {
+        (void)stage_turn(&s, P);
+        f = stage_acquire(&s, C);
+        LIB_OK(culv_ring_release(s.ring, C, &f));
+    }
+    REQUIRE_EQ(s.line[C].reads, reads + 1); /* what is known is not asked for again */
+    REQUIRE_EQ(s.line[P].reads, others);
+    REQUIRE_EQ(s.line[P].waits, 0);
+    /* Bursts count their frames. */
+    settings.burst = 2;
+    settings.lead = 4;
+    fake_signal(&s.line[C], 8);
+    LIB_OK(culv_ring_configure(s.ring, &settings));
+    for (int i = 0; i < 6; i++) {
+        f = stage_acquire(&s, P);
+        stage_release(&s, P, &f);
+        if (i % 2 == 0) continue;
+        for (int k = 0; k < 2; k++) {
+            f = stage_acquire(&s, C);
+            LIB_OK(culv_ring_release(s.ring, C, &f));
+        }
+    }
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    stage_close(&s);
+}
+
+/* Without functions of the host's, the order is all there is. */
+static void bare(void)
+{
+    ring_stage s;
+    stage_open(&s, 2);
+    const culv_ring_timeline none = {.name = "frames"};
+    s.desc.ready = s.desc.done = none;
+    stage_make(&s, NULL);
+    for (uint64_t i = 0; i < 1000; i++) {
+        culv_ring_frame f = stage_turn(&s, P);
+        REQUIRE_EQ(f.wait_value, i < 2 ? 0 : i - 1);
+        f = stage_turn(&s, C);
+        REQUIRE_EQ(f.wait_value, i + 1);
+    }
+    stage_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "ordered", .run = ordered},
+    {.name = "first_values", .run = first_values},
+    {.name = "bursts", .run = bursts},
+    {.name = "flushes", .run = flushes},
+    {.name = "flush_each", .run = flush_each},
+    {.name = "cancels", .run = cancels},
+    {.name = "configured", .run = configured},
+    {.name = "policies_change", .run = policies_change},
+    {.name = "lead", .run = lead},
+    {.name = "bare", .run = bare},
+    {.name = NULL},
+};
+const test_case *const test_suite_tables[] = {cases,
+                                              ring_newest_cases,
+                                              ring_error_cases,
+                                              ring_stop_cases,
+                                              ring_thread_cases,
+                                              ring_model_cases,
+                                              ring_real_cases,
+                                              NULL};

@@ -1,0 +1,255 @@
+/* culv_ring: what is refused, and with which words. SPDX-License-Identifier: MIT */
+#include "fake_ring.h"
+
+extern const test_case ring_error_cases[];
+
+#define INVALID(call, why) LIB_ERROR(call, CULV_ERROR_INVALID, CULV_REASON_##why)
+
+static void create_refuses(void)
+{
+    ring_stage s;
+    culv_ring *out;
+    stage_open(&s, 4);
+#define REFUSES(why)                                                                                         \
+    LIB_REFUSES(culv_ring, out, culv_ring_create(s.device, &s.desc, &out), CULV_ERROR_INVALID, why)
+    LIB_REFUSES(culv_ring, out, culv_ring_create(NULL, &s.desc, &out), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_ring, out, culv_ring_create(s.device, NULL, &out), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    INVALID(culv_ring_create(s.device, &s.desc, NULL), NULL_ARGUMENT);
+    culv_ring_desc good = s.desc;
+    s.desc.struct_size = 0;
+    REFUSES(CULV_REASON_STRUCT_SIZE);
+    s.desc = good;
+    s.desc.max_depth = 0;
+    REFUSES(CULV_REASON_VALUE);
+    s.desc.max_depth = CULV_RING_MAX_DEPTH + 1;
+    s.desc.label = "frames";
+    REFUSES(CULV_REASON_VALUE);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_desc.max_depth is 65; a ring has 1 to 64 slots");
+    s.desc = good;
+    culv_ring_settings t = culv_ring_settings_init();
+    s.desc.settings = &t;
+    t.struct_size = 3;
+    REFUSES(CULV_REASON_STRUCT_SIZE);
+    t = culv_ring_settings_init();
+    t.policy = (culv_ring_policy)7;
+    REFUSES(CULV_REASON_VALUE);
+    LIB_SAYS("culv_ring_settings.policy is 7");
+    t = culv_ring_settings_init();
+    t.depth = 5;
+    REFUSES(CULV_REASON_VALUE);
+    LIB_SAYS("culv_ring_settings.depth is 5; the ring was made of 4 slots");
+    t.depth = 2;
+    t.burst = 3;
+    REFUSES(CULV_REASON_VALUE);
+    LIB_SAYS("culv_ring_settings.burst is 3; a burst has at most as many frames as there are slots, 2");
+    t.burst = 1;
+    t.policy = CULV_RING_NEWEST;
+    REFUSES(CULV_REASON_VALUE);
+    LIB_SAYS("culv_ring_settings.depth is 2; NEWEST needs 3");
+    t.depth = 3;
+    s.desc.ready.value = NULL;
+    REFUSES(CULV_REASON_VALUE);
+    LIB_SAYS("the policy NEWEST needs culv_ring_desc.ready.value, which is NULL");
+    t.policy = CULV_RING_ORDERED;
+    t.check_counters = 1;
+    REFUSES(CULV_REASON_VALUE);
+    LIB_SAYS("check_counters needs culv_ring_desc.ready.value, which is NULL");
+    t.check_counters = 0;
+    t.max_latency = 1000;
+    REFUSES(CULV_REASON_VALUE);
+    s.desc = good;
+    s.desc.settings = &t;
+    s.desc.done.wait = NULL;
+    REFUSES(CULV_REASON_VALUE);
+    LIB_SAYS("max_latency needs culv_ring_desc.done.wait, which is NULL");
+    t.max_latency = 0;
+    t.lead = 1;
+    REFUSES(CULV_REASON_VALUE);
+    LIB_SAYS("a lead needs culv_ring_desc.done.wait, which is NULL");
+    stage_close(&s);
+}
+
+static void configure_refuses(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    s.desc.done.wait = NULL;
+    stage_make(&s, NULL);
+    culv_ring_settings t = culv_ring_settings_init();
+    INVALID(culv_ring_configure(NULL, &t), NULL_ARGUMENT);
+    INVALID(culv_ring_configure(s.ring, NULL), NULL_ARGUMENT);
+    t.lead = 2;
+    INVALID(culv_ring_configure(s.ring, &t), VALUE);
+    t.lead = 0;
+    t.depth = 9;
+    INVALID(culv_ring_configure(s.ring, &t), VALUE);
+    REQUIRE_EQ(stage_stats(&s).depth, 4); /* as it was */
+    stage_close(&s);
+}
+
+static void misuse(void)
+{
+    ring_stage s;
+    stage_open(&s, 2);
+    s.desc.label = "frames";
+    stage_make(&s, NULL);
+    culv_ring_frame f = {.slot = 1, .number = 77}, before;
+    uint64_t value = 55;
+    culv_ring_stats stats = culv_ring_stats_init();
+    INVALID(culv_ring_acquire(NULL, P, 0, &f), NULL_ARGUMENT);
+    INVALID(culv_ring_acquire(s.ring, P, 0, NULL), NULL_ARGUMENT);
+    INVALID(culv_ring_release(NULL, P, &f), NULL_ARGUMENT);
+    INVALID(culv_ring_release(s.ring, P, NULL), NULL_ARGUMENT);
+    INVALID(culv_ring_cancel(NULL, P, &f), NULL_ARGUMENT);
+    INVALID(culv_ring_cancel(s.ring, P, NULL), NULL_ARGUMENT);
+    INVALID(culv_ring_flush(NULL, P, &value), NULL_ARGUMENT);
+    INVALID(culv_ring_flush(s.ring, P, NULL), NULL_ARGUMENT);
+    INVALID(culv_ring_drain(NULL, 0, 0), NULL_ARGUMENT);
+    INVALID(culv_ring_get_stats(NULL, &stats), NULL_ARGUMENT);
+    INVALID(culv_ring_get_stats(s.ring, NULL), NULL_ARGUMENT);
+    stats.struct_size = 1;
+    INVALID(culv_ring_get_stats(s.ring, &stats), STRUCT_SIZE);
+    INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_acquire: side is 2; it is CULV_RING_PRODUCER (0) "
+                   "or CULV_RING_CONSUMER (1)");
+    INVALID(culv_ring_acquire_on(s.ring, P, NULL, 0, &f), NULL_ARGUMENT);
+    REQUIRE_EQ_STR(culv_last_error_message(), "'frames': culv_ring_acquire_on: 'done' has no CUDA half "
+                                              "(culv_ring_timeline.semaphore is NULL)");
+    INVALID(culv_ring_release_on(s.ring, P, NULL, &f), NULL_ARGUMENT);
+    INVALID(culv_ring_flush_on(s.ring, C, NULL), NULL_ARGUMENT);
+
+    /* Release without acquire; acquire twice; another frame. */
+    INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_release: this side holds no frame; acquire one first");
+    REQUIRE_EQ(f.number, 77);
+    INVALID(culv_ring_cancel(s.ring, C, &f), RING_ORDER);
+    (void)stage_turn(&s, P);
+    f = stage_acquire(&s, P);
+    before = f;
+    INVALID(culv_ring_acquire(s.ring, P, 0, &f), RING_ORDER);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': culv_ring_acquire: this side holds frame 1 (slot 1); release or cancel it first");
+    REQUIRE_EQ_BYTES(&f, &before, sizeof f);
+    INVALID(culv_ring_flush(s.ring, P, &value), RING_ORDER);
+    REQUIRE_EQ(value, 55);
+    culv_ring_frame other = f;
+    other.slot = 0;
+    INVALID(culv_ring_release(s.ring, P, &other), RING_ORDER);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_release: frame 1 in slot 0 is not the one that "
+                   "this side holds, 1 in slot 1");
+    INVALID(culv_ring_release(s.ring, C, &f), RING_ORDER);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': culv_ring_drain: the producer holds frame 1 in slot 1; "
+                   "release or cancel it first, or force the ring");
+    stage_release(&s, P, &f);
+    INVALID(culv_ring_release(s.ring, P, &f), RING_ORDER); /* twice */
+    REQUIRE_EQ(stage_turn(&s, C).number, 0);
+    REQUIRE_EQ(stage_turn(&s, C).number, 1);
+    stage_close(&s);
+    culv_ring_destroy(&s.ring);
+    culv_ring_destroy(NULL);
+}
+
+/* The other side's host is late. */
+static void late_hosts(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    s.desc.label = "frames";
+    s.desc.ready.name = "cuda";
+    s.desc.done.name = "vulkan";
+    culv_ring_settings t = culv_ring_settings_init();
+    t.burst = 2;
+    stage_make(&s, &t);
+    culv_ring_frame f;
+    double start = test_now_us();
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 20 * MS, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    REQUIRE(test_now_us() - start >= 20000);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': the producer is late: within 20 ms it handed no frame over; it is to signal 'cuda' "
+        "with 1 and it holds no frame; nobody has signalled yet");
+    (void)stage_turn(&s, P);
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': the producer is late: within 0 ms it handed no frame over; it is to signal 'cuda' "
+        "with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); nobody has "
+        "signalled yet");
+    for (int i = 0; i < 3; i++)
+        (void)stage_turn(&s, P);
+    (void)stage_turn(&s, C);
+    f = stage_acquire(&s, C);
+    culv_ring_frame p;
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 1500, &p), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst "
+        "takes 2); it is to signal 'vulkan' with 1 and it holds frame 1 in slot 1; the last to signal "
+        "was the producer: 'cuda' with 2");
+    stage_release(&s, C, &f);
+    REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
+    REQUIRE_EQ(stage_stats(&s).consumer_waits, 1); /* one of them with a time to wait */
+    stage_close(&s);
+}
+
+/* A value that nobody of the ring signalled. */
+static void counters_checked(void)
+{
+    ring_stage s;
+    stage_open(&s, 2);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.check_counters = 1;
+    stage_make(&s, &t);
+    culv_ring_frame f;
+    uint64_t reads = s.line[C].reads;
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, C);
+    REQUIRE_EQ(s.line[C].reads, reads + 1);
+    REQUIRE_EQ(s.line[P].reads, 1);
+    f = stage_acquire(&s, P);
+    fake_signal(&s.line[P], 2); /* submitted before its release: it is foreseeable */
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_OK(culv_ring_cancel(s.ring, P, &f));
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'ready' is at 2, but 1 is the last value that the ring handed out: "
+                   "somebody else signalled it");
+    fake_set(&s.line[C], 0);
+    (void)culv_ring_acquire(s.ring, P, 0, &f);
+    fake_set(&s.line[C], 1);
+    t.check_counters = 0;
+    LIB_OK(culv_ring_configure(s.ring, &t));
+    stage_close(&s);
+
+    stage_open(&s, 2);
+    t.check_counters = 1;
+    stage_make(&s, &t);
+    for (int i = 0; i < 3; i++) {
+        (void)stage_turn(&s, P);
+        (void)stage_turn(&s, C);
+    }
+    fake_set(&s.line[C], 1);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
+    REQUIRE_EQ_STR(culv_last_error_message(), "'done' is at 1 and was at 2 before: somebody set it back");
+    fake_set(&s.line[C], 3);
+    (void)stage_turn(&s, P); /* the error stops nothing */
+    stage_close(&s);
+}
+
+const test_case ring_error_cases[] = {
+    {.name = "errors.create", .run = create_refuses},
+    {.name = "errors.configure", .run = configure_refuses},
+    {.name = "errors.misuse", .run = misuse},
+    {.name = "errors.late_hosts", .run = late_hosts},
+    {.name = "errors.counters", .run = counters_checked},
+    {.name = NULL},
+};

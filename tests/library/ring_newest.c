@@ -1,0 +1,232 @@
+/* culv_ring, NEWEST: who gets which slot. SPDX-License-Identifier: MIT */
+#include "fake_ring.h"
+
+extern const test_case ring_newest_cases[];
+
+static void open_newest(ring_stage *s, uint32_t depth)
+{
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.policy = CULV_RING_NEWEST;
+    settings.burst = 4; /* of ORDERED: bursts are 1 here */
+    if (depth < 4) settings.burst = depth;
+    stage_open(s, depth);
+    stage_make(s, &settings);
+    REQUIRE_EQ(stage_stats(s).burst, 1);
+}
+
+/* A release whose GPU work is not done yet. */
+static uint64_t submit(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
+{
+    LIB_OK(culv_ring_release(s->ring, side, f));
+    REQUIRE(f->signal_value != 0);
+    return f->signal_value;
+}
+
+static void fast_producer(void)
+{
+    ring_stage s;
+    open_newest(&s, 3);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    for (uint64_t i = 0; i < 50; i++) { /* never waits, whoever reads */
+        f = stage_turn(&s, P);
+        REQUIRE_EQ(f.number, i);
+        REQUIRE_EQ(f.wait_value, 0);
+    }
+    f = stage_acquire(&s, C);
+    REQUIRE_EQ(f.number, 49);
+    REQUIRE_EQ(f.wait_value, 50);
+    REQUIRE_EQ(f.skipped, 49);
+    uint32_t held = f.slot;
+    for (uint64_t i = 50; i < 100; i++) {
+        culv_ring_frame p = stage_turn(&s, P);
+        REQUIRE(p.slot != held);
+    }
+    stage_release(&s, C, &f);
+    for (uint64_t i = 100; i < 150; i++) {
+        culv_ring_frame p = stage_turn(&s, P);
+        REQUIRE(p.slot != held); /* it keeps it */
+    }
+    f = stage_turn(&s, C);
+    REQUIRE_EQ(f.number, 149);
+    REQUIRE_EQ(f.skipped, 99);
+    REQUIRE_EQ(f.again, 0);
+    culv_ring_stats stats = stage_stats(&s);
+    REQUIRE_EQ(stats.produced, 150);
+    REQUIRE_EQ(stats.consumed, 2);
+    REQUIRE_EQ(stats.skipped, 148);
+    REQUIRE_EQ(stats.producer_waits, 0);
+    stage_close(&s);
+}
+
+static void slow_producer(void)
+{
+    ring_stage s;
+    open_newest(&s, 3);
+    (void)stage_turn(&s, P);
+    culv_ring_frame f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 0, 0, 1, 1, 1);
+    REQUIRE_EQ(f.signal_value, 1);
+    for (uint64_t i = 0; i < 20;
+         i++) { /* the same frame, again and again, each time done with by a new value */
+        f = stage_turn(&s, C);
+        REQUIRE_EQ(f.again, 1);
+        REQUIRE_EQ(f.skipped, 0);
+        REQUIRE_FRAME(f, 0, 0, 0, 1, 1);
+        REQUIRE_EQ(f.signal_value, i + 2);
+    }
+    culv_ring_frame p = stage_acquire(&s, P);
+    uint64_t value = submit(&s, P, &p); /* submitted, but not done */
+    REQUIRE_EQ(stage_turn(&s, C).again, 1);
+    fake_signal(&s.line[P], value);
+    f = stage_turn(&s, C);
+    REQUIRE_FRAME(f, 1, 1, 2, 1, 1);
+    REQUIRE_EQ(f.again, 0);
+    /* The slot that it had is free once all of its uses are done. */
+    p = stage_turn(&s, P);
+    REQUIRE_EQ(p.slot, 2);
+    REQUIRE_EQ(p.wait_value, 0);
+    p = stage_turn(&s, P);
+    REQUIRE_EQ(p.slot, 0);
+    REQUIRE_EQ(p.wait_value, 22);
+    REQUIRE_EQ(stage_stats(&s).consumed, 2);
+    stage_close(&s);
+}
+
+/* The first frame is taken before it is done: the GPU waits for it. */
+static void first_frame(void)
+{
+    ring_stage s;
+    open_newest(&s, 4);
+    culv_ring_frame a = stage_acquire(&s, P);
+    (void)submit(&s, P, &a);
+    culv_ring_frame b = stage_acquire(&s, P);
+    (void)submit(&s, P, &b);
+    culv_ring_frame f = stage_acquire(&s, C);
+    REQUIRE_FRAME(f, 0, 0, 1, 1, 1); /* the one that is done first */
+    stage_close(&s);
+}
+
+/* The newest frame that is done stays for the consumer: the producer waits for its own work rather than to write over
+ * it. */
+static void own_work(void)
+{
+    ring_stage s;
+    open_newest(&s, 3);
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, C);                  /* slot 0 is the consumer's */
+    (void)stage_turn(&s, P);                  /* slot 1 is done */
+    culv_ring_frame p = stage_acquire(&s, P); /* slot 2 is being written */
+    REQUIRE_EQ(p.slot, 2);
+    uint64_t value = submit(&s, P, &p);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; the last to "
+        "signal was the producer: 'ready' with 3");
+    fake_signal(&s.line[P], value);
+    p = stage_acquire(&s, P);
+    REQUIRE_EQ(p.slot, 1);
+    REQUIRE_EQ(stage_turn(&s, C).number, 2);
+    stage_close(&s);
+}
+
+/* A consumer whose GPU is slow: its slots are not waited for while there are others. */
+static void slow_reader(void)
+{
+    ring_stage s;
+    open_newest(&s, 4);
+    (void)stage_turn(&s, P);
+    culv_ring_frame f = stage_acquire(&s, C);
+    uint64_t first = submit(&s, C, &f);
+    (void)stage_turn(&s, P);
+    f = stage_acquire(&s, C); /* slot 0 comes free, but is still read */
+    REQUIRE_EQ(f.slot, 1);
+    (void)submit(&s, C, &f);
+    for (int i = 0; i < 20; i++) {
+        culv_ring_frame p = stage_turn(&s, P);
+        REQUIRE(p.slot == 2 || p.slot == 3);
+        REQUIRE_EQ(p.wait_value, 0);
+    }
+    fake_signal(&s.line[C], first);
+    REQUIRE_FRAME(stage_turn(&s, P), 0, 22, first, 1, 1);
+    stage_close(&s);
+}
+
+/* Too small for what the consumer has in flight: the GPU waits, not the host. */
+static void too_small(void)
+{
+    ring_stage s;
+    open_newest(&s, 3);
+    culv_ring_frame f;
+    (void)stage_turn(&s, P);
+    for (int i = 0; i < 2; i++) {
+        f = stage_acquire(&s, C);
+        (void)submit(&s, C, &f);
+        (void)stage_turn(&s, P);
+    }
+    f = stage_acquire(&s, C);
+    (void)submit(&s, C, &f); /* slots 0 and 1 are free, and read until 1 and 2 */
+    culv_ring_frame p = stage_turn(&s, P);
+    REQUIRE_FRAME(p, 0, 3, 1, 1, 1);
+    stage_close(&s);
+}
+
+static void cancelled(void)
+{
+    ring_stage s;
+    open_newest(&s, 3);
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, P);
+    culv_ring_frame f = stage_acquire(&s, C);
+    REQUIRE_EQ(f.number, 1);
+    REQUIRE_EQ(f.skipped, 1);
+    LIB_OK(culv_ring_cancel(s.ring, C, &f));
+    f = stage_acquire(&s, C);
+    REQUIRE_EQ(f.number, 1);
+    REQUIRE_EQ(f.skipped, 1);
+    stage_release(&s, C, &f);
+    f = stage_acquire(&s, C);
+    REQUIRE_EQ(f.again, 1);
+    LIB_OK(culv_ring_cancel(s.ring, C, &f));
+    f = stage_turn(&s, C);
+    REQUIRE_EQ(f.again, 1);
+    REQUIRE_EQ(f.number, 1);
+    culv_ring_frame p = stage_acquire(&s, P);
+    LIB_OK(culv_ring_cancel(s.ring, P, &p));
+    p = stage_turn(&s, P);
+    REQUIRE_EQ(p.number, 2);
+    uint64_t value = 1;
+    LIB_OK(culv_ring_flush(s.ring, P, &value)); /* nothing is ever open */
+    REQUIRE_EQ(value, 0);
+    REQUIRE_EQ(stage_turn(&s, C).number, 2);
+    stage_close(&s);
+}
+
+/* Counters are read where they tell something, and no more. */
+static void reads(void)
+{
+    ring_stage s;
+    open_newest(&s, 4);
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, C);
+    REQUIRE_EQ(s.line[P].reads, 1);
+    for (int i = 0; i < 10; i++)
+        (void)stage_turn(&s, C); /* nothing new was released */
+    REQUIRE_EQ(s.line[P].reads, 1);
+    REQUIRE_EQ(s.line[P].waits + s.line[C].waits, 0);
+    stage_close(&s);
+}
+
+const test_case ring_newest_cases[] = {
+    {.name = "newest.fast_producer", .run = fast_producer},
+    {.name = "newest.slow_producer", .run = slow_producer},
+    {.name = "newest.first_frame", .run = first_frame},
+    {.name = "newest.own_work", .run = own_work},
+    {.name = "newest.slow_reader", .run = slow_reader},
+    {.name = "newest.too_small", .run = too_small},
+    {.name = "newest.cancelled", .run = cancelled},
+    {.name = "newest.reads", .run = reads},
+    {.name = NULL},
+};

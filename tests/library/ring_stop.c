@@ -1,0 +1,261 @@
+/* culv_ring: late work, draining, forcing, lost devices. SPDX-License-Identifier: MIT */
+#include "fake_ring.h"
+
+extern const test_case ring_stop_cases[];
+
+static void release_only(ring_stage *s, culv_ring_side side, culv_ring_frame *f)
+{
+    LIB_OK(culv_ring_release(s->ring, side, f));
+}
+
+/* A whole turn of which nothing reaches the GPU. */
+static void promise(ring_stage *s, culv_ring_side side)
+{
+    culv_ring_frame f = stage_acquire(s, side);
+    release_only(s, side, &f);
+}
+
+static void drained(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    stage_make(&s, NULL);
+    LIB_OK(culv_ring_drain(s.ring, 0, 0));
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, C);
+    LIB_OK(culv_ring_drain(s.ring, 0, 0));
+    REQUIRE_EQ(s.line[P].signals + s.line[C].signals, 0);
+    /* What is ready stays so, also with force where none was needed. */
+    LIB_OK(culv_ring_drain(s.ring, CULV_RING_FOREVER, 1));
+    REQUIRE_FRAME(stage_turn(&s, C), 1, 1, 2, 1, 1);
+    promise(&s, P);
+    LIB_ERROR(culv_ring_drain(s.ring, 2 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; the last to "
+        "signal was the producer: 'ready' with 3");
+    fake_signal(&s.line[P], 3);
+    LIB_OK(culv_ring_drain(s.ring, 0, 0));
+    stage_close(&s);
+}
+
+/* Who is late: the side whose own work does not end, not the one that waits for it. */
+static void who_is_late(void)
+{
+    for (int reads = 0; reads < 2; reads++) { /* with counters, and without: then they are found by waiting */
+        ring_stage s;
+        stage_open(&s, 2);
+        s.desc.label = "frames";
+        if (reads == 0) s.desc.ready.value = s.desc.done.value = NULL;
+        stage_make(&s, NULL);
+        (void)stage_turn(&s, P);
+        (void)stage_turn(&s, C);
+        promise(&s, P); /* never submitted: ready 2 */
+        promise(&s, C); /* done 2 after it */
+        promise(&s, P);
+        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+        REQUIRE_EQ_STR(
+            culv_last_error_message(),
+            "'frames': the producer is late: 'ready' has not reached 3 within 1 ms; it is at 1 of 3; "
+            "the last to signal was the producer: 'ready' with 3");
+        stage_close(&s);
+
+        stage_open(&s, 1);
+        s.desc.label = "frames";
+        if (reads == 0) s.desc.ready.value = s.desc.done.value = NULL;
+        stage_make(&s, NULL);
+        (void)stage_turn(&s, P);
+        promise(&s, C); /* never submitted: done 1 */
+        promise(&s, P); /* ready 2 after done 1 */
+        promise(&s, C);
+        LIB_ERROR(culv_ring_drain(s.ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+        REQUIRE_EQ_STR(
+            culv_last_error_message(),
+            "'frames': the consumer is late: 'ready' has not reached 2 within 1 ms; it is at 1 of 2, "
+            "since the producer's work waits for 'done' to reach 1, which is at 0 of 2; the last to "
+            "signal was the consumer: 'done' with 2");
+        /* The other order of the same: an acquire that waits for `done`. */
+        culv_ring_settings t = culv_ring_settings_init();
+        t.lead = 1;
+        LIB_OK(culv_ring_configure(s.ring, &t));
+        culv_ring_frame f;
+        LIB_ERROR(culv_ring_acquire(s.ring, P, MS, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+        REQUIRE_EQ_STR(
+            culv_last_error_message(),
+            "'frames': the consumer is late: 'done' has not reached 1 within 1 ms; it is at 0 of 2; "
+            "the last to signal was the consumer: 'done' with 2");
+        REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
+        stage_close(&s);
+    }
+}
+
+/* A consumer that vanished after it promised: its timeline is forced, and the ring goes on. */
+static void forced_consumer(void)
+{
+    ring_stage s;
+    fake_queue gpu;
+    stage_open(&s, 2);
+    stage_make(&s, NULL);
+    queue_start(&gpu); /* the producer's */
+    for (int i = 0; i < 4; i++) {
+        culv_ring_frame f = stage_acquire(&s, P);
+        release_only(&s, P, &f);
+        queue_push(&gpu, &(fake_job){.wait = &s.line[C],
+                                     .wait_value = f.wait_value,
+                                     .signal = &s.line[P],
+                                     .signal_value = f.signal_value});
+        promise(&s, C);
+    }
+    fake_wait(&s.line[P], 2); /* what waits for nothing is done */
+    LIB_ERROR(culv_ring_drain(s.ring, 5 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_SAYS("the consumer is late");
+    culv_ring_frame held = stage_acquire(&s, P);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_OK(culv_ring_drain(s.ring, 1000 * (uint64_t)MS, 1));
+    REQUIRE_EQ(s.line[C].signals, 1);
+    REQUIRE_EQ(s.line[P].signals, 0); /* it went on by itself */
+    REQUIRE_EQ(fake_counter(&s.line[C]), 4);
+    REQUIRE_EQ(fake_counter(&s.line[P]), 4);
+    queue_end(&gpu);
+    LIB_ERROR(culv_ring_release(s.ring, P, &held), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    /* From empty slots on: nothing to wait for, values and numbers go on. */
+    REQUIRE_FRAME(stage_turn(&s, P), 0, 4, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, P), 1, 5, 0, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, C), 0, 4, 5, 1, 1);
+    REQUIRE_FRAME(stage_turn(&s, C), 1, 5, 6, 1, 1);
+    REQUIRE_EQ(fake_counter(&s.line[C]), 6);
+    LIB_OK(culv_ring_drain(s.ring, 0, 0));
+    stage_close(&s);
+}
+
+/* Both vanished, with frames held and bursts open. */
+static void forced_both(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.burst = 2;
+    stage_make(&s, &t);
+    promise(&s, P);
+    promise(&s, P);
+    promise(&s, C);
+    promise(&s, C);
+    promise(&s, P);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "culv_ring_drain: the producer has released 1 of a burst of 2, which nobody signals for yet; "
+        "call culv_ring_flush() first, or force the ring");
+    LIB_OK(culv_ring_drain(s.ring, MS, 1));
+    REQUIRE_EQ(s.line[P].signals, 1);
+    REQUIRE_EQ(s.line[C].signals, 1);
+    REQUIRE_EQ(fake_counter(&s.line[P]), 1);
+    REQUIRE_EQ(fake_counter(&s.line[C]), 1);
+    for (uint32_t i = 0; i < 4; i++)
+        REQUIRE_FRAME(stage_turn(&s, P), i, i + 3, 0, i % 2 == 0, i % 2 == 1);
+    REQUIRE_EQ(stage_turn(&s, C).number, 3);
+    stage_close(&s);
+}
+
+/* Where the host cannot signal, that is said; NEWEST is forced like the other. */
+static void no_force(void)
+{
+    ring_stage s;
+    stage_open(&s, 4);
+    s.desc.ready.signal = NULL;
+    culv_ring_settings t = culv_ring_settings_init();
+    t.policy = CULV_RING_NEWEST;
+    stage_make(&s, &t);
+    promise(&s, P);
+    LIB_ERROR(culv_ring_drain(s.ring, MS, 1), CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "the producer is late: 'ready' is at 0 of 1, and the host cannot "
+                   "signal it (culv_ring_timeline.signal is NULL)");
+    fake_signal(&s.line[P], 1);
+    promise(&s, C);
+    promise(&s, C);
+    LIB_OK(culv_ring_drain(s.ring, MS, 1));
+    REQUIRE_EQ(s.line[C].signals, 1);
+    REQUIRE_EQ(fake_counter(&s.line[C]), 2);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_EMPTY); /* kept no more */
+    REQUIRE_FRAME(stage_turn(&s, P), 0, 1, 0, 1, 1);
+    stage_close(&s);
+
+    stage_open(&s, 2);
+    s.desc.done.wait = NULL;
+    stage_make(&s, NULL);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    stage_close(&s);
+}
+
+static void device_lost(void)
+{
+    ring_stage s;
+    stage_open(&s, 2);
+    s.desc.label = "frames";
+    culv_ring_settings t = culv_ring_settings_init();
+    t.lead = 1;
+    stage_make(&s, &t);
+    (void)stage_turn(&s, P);
+    promise(&s, C);
+    (void)stage_turn(&s, P);
+    promise(&s, C);
+    culv_ring_frame f;
+    uint64_t value;
+    fake_lose(&s.line[C]);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    for (int side = 0; side < 2; side++) {
+        LIB_ERROR(culv_ring_acquire(s.ring, (culv_ring_side)side, 0, &f), CULV_ERROR_ASYNC,
+                  CULV_REASON_RING_STOPPED);
+        REQUIRE_EQ_STR(culv_last_error_message(),
+                       "'frames': the ring is stopped: at 'done', the device is lost; all "
+                       "that is left to do is culv_ring_destroy()");
+        LIB_ERROR(culv_ring_release(s.ring, (culv_ring_side)side, &f), CULV_ERROR_ASYNC,
+                  CULV_REASON_RING_STOPPED);
+        LIB_ERROR(culv_ring_flush(s.ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,
+                  CULV_REASON_RING_STOPPED);
+    }
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 1), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    (void)stage_stats(&s);
+    stage_close(&s);
+}
+
+/* A drain finds it; a reader of NEWEST; a check of counters. */
+static void lost_elsewhere(void)
+{
+    for (int way = 0; way < 3; way++) {
+        ring_stage s;
+        stage_open(&s, 3);
+        culv_ring_settings t = culv_ring_settings_init();
+        if (way == 1) t.policy = CULV_RING_NEWEST;
+        if (way == 2) t.check_counters = 1;
+        stage_make(&s, &t);
+        culv_ring_frame f;
+        promise(&s, P);
+        if (way == 1) promise(&s, C);
+        if (way == 1) promise(&s, P);
+        fake_lose(&s.line[P]);
+        if (way == 0)
+            LIB_ERROR(culv_ring_drain(s.ring, CULV_RING_FOREVER, 1), CULV_ERROR_ASYNC,
+                      CULV_REASON_DEVICE_LOST);
+        else
+            LIB_ERROR(culv_ring_acquire(s.ring, C, CULV_RING_FOREVER, &f), CULV_ERROR_ASYNC,
+                      CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+        stage_close(&s);
+    }
+}
+
+const test_case ring_stop_cases[] = {
+    {.name = "stop.drained", .run = drained},
+    {.name = "stop.who_is_late", .run = who_is_late},
+    {.name = "stop.forced_consumer", .run = forced_consumer},
+    {.name = "stop.forced_both", .run = forced_both},
+    {.name = "stop.no_force", .run = no_force},
+    {.name = "stop.device_lost", .run = device_lost},
+    {.name = "stop.lost_elsewhere", .run = lost_elsewhere},
+    {.name = NULL},
+};

@@ -1,0 +1,340 @@
+/* culv_ring, two threads: waiting without polling, waking, one thread a side, and frames under load, whose bytes a thread
+ * for each GPU queue writes and verifies. SPDX-License-Identifier: MIT */
+#include "fake_ring.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const test_case ring_thread_cases[];
+
+/* A thread in culv_ring_acquire(). */
+typedef struct waiter {
+    culv_ring *ring;
+    culv_ring_side side;
+    uint64_t timeout;
+    pthread_t thread;
+    culv_result result;
+    culv_ring_frame frame;
+    culv_error error;
+} waiter;
+
+static void *wait_in_acquire(void *user)
+{
+    waiter *w = user;
+    w->error = culv_error_init();
+    w->result = culv_ring_acquire(w->ring, w->side, w->timeout, &w->frame);
+    culv_last_error(&w->error);
+    return NULL;
+}
+
+static uint64_t waits(const ring_stage *s, culv_ring_side side)
+{
+    culv_ring_stats stats = stage_stats(s);
+    return side == P ? stats.producer_waits : stats.consumer_waits;
+}
+
+/* It waits by then. */
+static void waiter_start(waiter *w, ring_stage *s, culv_ring_side side, uint64_t timeout)
+{
+    *w = (waiter){.ring = s->ring, .side = side, .timeout = timeout};
+    uint64_t before = waits(s, side);
+    REQUIRE_EQ(pthread_create(&w->thread, NULL, wait_in_acquire, w), 0);
+    while (waits(s, side) == before)
+        lib_sleep_ms(1);
+}
+
+static void waiter_end(waiter *w, culv_result result, culv_reason reason)
+{
+    REQUIRE_EQ(pthread_join(w->thread, NULL), 0);
+    REQUIRE_EQ(w->result, result);
+    if (result != CULV_OK) REQUIRE_EQ(w->error.reason, reason);
+}
+
+static void wakes(void)
+{
+    ring_stage s;
+    waiter w;
+    culv_ring_frame f;
+    stage_open(&s, 4);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.depth = 1;
+    stage_make(&s, &t);
+    waiter_start(&w, &s, C, CULV_RING_FOREVER);
+    (void)stage_turn(&s, P); /* a release */
+    waiter_end(&w, CULV_OK, CULV_REASON_NONE);
+    f = w.frame;
+    waiter_start(&w, &s, P, 60000 * (uint64_t)MS);
+    stage_release(&s, C, &f);
+    waiter_end(&w, CULV_OK, CULV_REASON_NONE);
+    stage_release(&s, P, &w.frame);
+    waiter_start(&w, &s, P, CULV_RING_FOREVER);
+    t.depth = 2; /* a slot more */
+    LIB_OK(culv_ring_configure(s.ring, &t));
+    waiter_end(&w, CULV_OK, CULV_REASON_NONE);
+    REQUIRE_EQ(w.frame.slot, 1);
+    stage_release(&s, P, &w.frame);
+    waiter_start(&w, &s, P, CULV_RING_FOREVER);
+    /* A second thread on the same side, and whoever waits for both. */
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "culv_ring_acquire: another thread is in a call of the producer; a "
+                   "side is one thread's at a time");
+    LIB_ERROR(culv_ring_release(s.ring, P, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 1), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    culv_ring_destroy(&s.ring);
+    waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    REQUIRE(strstr(w.error.message, "the ring is stopped: it is being destroyed") != NULL);
+    stage_close(&s);
+
+    stage_open(&s, 2);
+    stage_make(&s, NULL);
+    waiter_start(&w, &s, C, CULV_RING_FOREVER);
+    LIB_ERROR(culv_ring_drain(s.ring, 0, 1), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
+    (void)stage_turn(&s, P);
+    waiter_end(&w, CULV_OK, CULV_REASON_NONE);
+    stage_close(&s);
+}
+
+/* A thread that waits for GPU work: until that is done; or it is let go by another's destroy, or another's lost
+ * device. */
+static void waits_for_work(void)
+{
+    for (int way = 0; way < 3; way++) {
+        ring_stage s;
+        waiter w;
+        stage_open(&s, 3);
+        culv_ring_settings t = culv_ring_settings_init();
+        t.lead = 1;
+        stage_make(&s, &t);
+        for (int i = 0; i < 2; i++) {
+            (void)stage_turn(&s, P);
+            culv_ring_frame f = stage_acquire(&s, C);
+            LIB_OK(culv_ring_release(s.ring, C, &f));
+        }
+        waiter_start(&w, &s, P, CULV_RING_FOREVER);
+        if (way == 0) fake_signal(&s.line[C], 1);
+        if (way == 1) culv_ring_destroy(&s.ring);
+        if (way == 2) fake_lose(&s.line[C]);
+        waiter_end(&w, way == 0 ? CULV_OK : CULV_ERROR_ASYNC,
+                   way == 1 ? CULV_REASON_RING_STOPPED : CULV_REASON_DEVICE_LOST);
+        if (way == 0) REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
+        stage_close(&s);
+    }
+}
+
+/* The side that waits for frames hears of a device that is lost at the other one. */
+static void lost_wakes(void)
+{
+    ring_stage s;
+    waiter w;
+    stage_open(&s, 3);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.lead = 1;
+    stage_make(&s, &t);
+    culv_ring_frame f;
+    for (int i = 0; i < 2; i++) {
+        (void)stage_turn(&s, P);
+        f = stage_acquire(&s, C);
+        LIB_OK(culv_ring_release(s.ring, C, &f));
+    }
+    waiter_start(&w, &s, C, CULV_RING_FOREVER);
+    fake_lose(&s.line[C]);
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    waiter_end(&w, CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    stage_close(&s);
+}
+
+/* Waiting takes no processor time. */
+static void no_polling(void)
+{
+    ring_stage s;
+    waiter w;
+    stage_open(&s, 1);
+    stage_make(&s, NULL);
+    struct timespec before, after;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    waiter_start(&w, &s, C, CULV_RING_FOREVER);
+    lib_sleep_ms(300);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    (void)stage_turn(&s, P);
+    waiter_end(&w, CULV_OK, CULV_REASON_NONE);
+    double ms = (double)(after.tv_sec - before.tv_sec) * 1e3 + (double)(after.tv_nsec - before.tv_nsec) / 1e6;
+    if (ms > 100) FAIL("waiting for 300 ms took %.0f ms of processor time", ms);
+    stage_close(&s);
+}
+
+/* Frames under load ----------------------------------------------------------------------------------------- */
+
+enum { WORDS = 32, SLOTS = 8 };
+
+typedef struct load {
+    ring_stage s;
+    uint64_t frames;
+    uint64_t data[SLOTS][WORDS]; /* written and read by the queues alone, in the order that the ring gives */
+    fake_queue queue[2];
+    bool newest, mixed;
+    uint64_t seen, got; /* by the consumer's queue: the last frame, and how many */
+    atomic_bool over;
+} load;
+
+static uint64_t word(uint64_t number, unsigned i)
+{
+    return (number * 0x9e3779b97f4a7c15u) ^ (i * 0xbf58476d1ce4e5b9u);
+}
+
+static void write_frame(void *context, uint32_t slot, uint64_t number)
+{
+    load *l = context;
+    for (unsigned i = 0; i < WORDS; i++)
+        l->data[slot][i] = word(number, i);
+}
+
+static void verify_frame(void *context, uint32_t slot, uint64_t number)
+{
+    load *l = context;
+    for (unsigned i = 0; i < WORDS; i++)
+        if (l->data[slot][i] != word(number, i))
+            FAIL("frame %llu in slot %u is torn or another one", (unsigned long long)number, (unsigned)slot);
+    l->seen = number;
+    l->got++;
+}
+
+static void submit(load *l, culv_ring_side side, const culv_ring_frame *f)
+{
+    queue_push(&l->queue[side], &(fake_job){.wait = &l->s.line[1 - (int)side],
+                                            .wait_value = f->wait_value,
+                                            .signal = &l->s.line[side],
+                                            .signal_value = f->signal_value,
+                                            .work = side == P ? write_frame : verify_frame,
+                                            .context = l,
+                                            .slot = f->slot,
+                                            .number = f->number});
+}
+
+/* A submission's signal is the burst's last frame's; what a flush signals is a job of its own. */
+static void flush(load *l, culv_ring_side side)
+{
+    uint64_t value;
+    LIB_OK(culv_ring_flush(l->s.ring, side, &value));
+    if (value == 0) return;
+    queue_push(&l->queue[side], &(fake_job){.signal = &l->s.line[side], .signal_value = value});
+}
+
+static void *produce(void *user)
+{
+    load *l = user;
+    for (uint64_t i = 0; i < l->frames; i++) {
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire(l->s.ring, P, 60000 * (uint64_t)MS, &f));
+        REQUIRE_EQ(f.number, i);
+        LIB_OK(culv_ring_release(l->s.ring, P, &f));
+        submit(l, P, &f);
+        if (l->mixed && i % 97 == 96) flush(l, P);
+    }
+    flush(l, P);
+    return NULL;
+}
+
+static void *consume(void *user)
+{
+    load *l = user;
+    for (uint64_t next = 0, turn = 0; next < l->frames; turn++) {
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire(l->s.ring, C, 60000 * (uint64_t)MS, &f));
+        if (l->newest)
+            REQUIRE(f.again ? f.number + 1 == next : f.number >= next);
+        else
+            REQUIRE_EQ(f.number, next);
+        next = f.number + 1;
+        LIB_OK(culv_ring_release(l->s.ring, C, &f));
+        submit(l, C, &f);
+        if (l->mixed && turn % 61 == 60) flush(l, C);
+        if (l->newest && f.again)
+            fake_wait(&l->s.line[C], f.signal_value); /* as a display would be waited for */
+    }
+    flush(l, C);
+    atomic_store(&l->over, true);
+    return NULL;
+}
+
+static void run_load(uint32_t depth, uint32_t burst, bool newest, bool mixed, uint64_t frames)
+{
+    static load l;
+    pthread_t threads[2];
+    memset(&l, 0, sizeof l);
+    l.frames = frames;
+    l.newest = newest;
+    l.mixed = mixed;
+    stage_open(&l.s, SLOTS);
+    culv_ring_settings t = culv_ring_settings_init();
+    t.policy = newest ? CULV_RING_NEWEST : CULV_RING_ORDERED;
+    t.depth = depth;
+    t.burst = burst;
+    stage_make(&l.s, &t);
+    for (int i = 0; i < 2; i++)
+        queue_start(&l.queue[i]);
+    REQUIRE_EQ(pthread_create(&threads[0], NULL, produce, &l), 0);
+    REQUIRE_EQ(pthread_create(&threads[1], NULL, consume, &l), 0);
+    for (uint32_t turn = 0; mixed && !atomic_load(&l.over); turn++) { /* changes while it runs */
+        t.depth = newest ? 3 + turn % 6 : 1 + turn % 8;
+        t.burst = 1 + turn % 3 < t.depth ? 1 + turn % 3 : t.depth;
+        t.check_counters = turn % 2;
+        t.lead = turn % 5;
+        LIB_OK(culv_ring_configure(l.s.ring, &t));
+        (void)stage_stats(&l.s);
+        lib_sleep_ms(1);
+    }
+    for (int i = 0; i < 2; i++)
+        REQUIRE_EQ(pthread_join(threads[i], NULL), 0);
+    LIB_OK(culv_ring_drain(l.s.ring, CULV_RING_FOREVER, 0));
+    for (int i = 0; i < 2; i++)
+        queue_end(&l.queue[i]);
+    culv_ring_stats stats = stage_stats(&l.s);
+    REQUIRE_EQ(stats.produced, frames);
+    REQUIRE_EQ(stats.consumed + stats.skipped, frames);
+    if (!newest) REQUIRE_EQ(stats.consumed, frames);
+    REQUIRE_EQ(l.seen, frames - 1);
+    REQUIRE(newest || l.got == frames);
+    REQUIRE_EQ(fake_counter(&l.s.line[P]), stats.ready_signalled);
+    REQUIRE_EQ(fake_counter(&l.s.line[C]), stats.done_signalled);
+    stage_close(&l.s);
+}
+
+static uint64_t frames(void)
+{
+    return strtoull(test_option("frames", "10000"), NULL, 10);
+}
+
+static void load_ordered(void)
+{
+    run_load(4, 1, false, false, frames());
+}
+
+static void load_bursts(void)
+{
+    run_load(8, 4, false, false, frames());
+}
+
+static void load_newest(void)
+{
+    run_load(4, 1, true, false, frames());
+}
+
+static void load_mixed(void)
+{
+    run_load(8, 2, false, true, frames());
+    run_load(5, 1, true, true, frames());
+}
+
+const test_case ring_thread_cases[] = {
+    {.name = "threads.wakes", .run = wakes},
+    {.name = "threads.waits_for_work", .run = waits_for_work},
+    {.name = "threads.lost_wakes", .run = lost_wakes},
+    {.name = "threads.no_polling", .run = no_polling},
+    {.name = "load.ordered", .run = load_ordered, .time_limit = 1200},
+    {.name = "load.bursts", .run = load_bursts, .time_limit = 1200},
+    {.name = "load.newest", .run = load_newest, .time_limit = 1200},
+    {.name = "load.mixed", .run = load_mixed, .time_limit = 1200},
+    {.name = NULL},
+};

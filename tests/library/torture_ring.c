@@ -1,0 +1,112 @@
+/* Torture of rings between CUDA and Vulkan: made, a frame each way, destroyed. SPDX-License-Identifier: MIT */
+#include "torture.h"
+
+enum { DEPTH = 2, BYTES = 4096 };
+
+static VkCommandPool pool;
+static VkCommandBuffer empty;
+
+/* The validation layer makes calls of its own that are not to be failed, takes submissions that failed below it for made,
+ * and makes the rest twice as slow. */
+static void begin(void)
+{
+    const raw_vk *vk = &torture.w.vk;
+    lib_with_option("--validation=off");
+    const VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+    VK_OK(vkCreateCommandPool(vk->device, &info, NULL, &pool));
+    const VkCommandBufferAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                             .commandPool = pool,
+                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                             .commandBufferCount = 1};
+    VK_OK(vkAllocateCommandBuffers(vk->device, &one, &empty));
+    const VkCommandBufferBeginInfo once = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                           .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
+    VK_OK(vkBeginCommandBuffer(empty, &once));
+    VK_OK(vkEndCommandBuffer(empty));
+}
+
+static void end(void)
+{
+    vkDestroyCommandPool(torture.w.vk.device, pool, NULL);
+}
+
+static void ring_make(culv_ring_side side, culv_vk_ring **out)
+{
+    lib_world *w = &torture.w;
+    const VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                       .size = BYTES,
+                                       .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    const VkImageCreateInfo image = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                     .imageType = VK_IMAGE_TYPE_2D,
+                                     .format = VK_FORMAT_R8G8B8A8_UNORM,
+                                     .extent = {16, 16, 1},
+                                     .mipLevels = 1,
+                                     .arrayLayers = 1,
+                                     .samples = VK_SAMPLE_COUNT_1_BIT,
+                                     .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT};
+    culv_vk_buffer_create_desc buffers = culv_vk_buffer_create_desc_init();
+    culv_vk_image_create_desc images = culv_vk_image_create_desc_init();
+    buffers.create_info = &buffer;
+    images.create_info = &image;
+    const culv_vk_ring_resource resources[] = {{.buffer = &buffers}, {.image = &images}};
+    culv_vk_ring_desc d = culv_vk_ring_desc_init();
+    d.max_depth = DEPTH;
+    d.resources = resources;
+    d.num_resources = 2;
+    d.side = side;
+    d.label = "tortured";
+    TRY_AGAIN(culv_vk_ring_create(w->attachment, w->vk.queues[0].queue, &d, out),
+              *out == POISON(culv_vk_ring));
+}
+
+/* One frame. After a failure the ring may be stopped: then all that is left is to destroy it. */
+static void frame(culv_vk_ring *ring, CUstream stream, bool vulkan_first)
+{
+    VkQueue queue = torture.w.vk.queues[0].queue;
+    culv_ring *core = culv_vk_ring_core(ring);
+    culv_ring_side cuda_side = vulkan_first ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+    for (int turn = 0; turn < 2; turn++) {
+        if ((turn == 0) == vulkan_first) {
+            culv_vk_ring_frame f;
+            TRY(culv_vk_ring_acquire(ring, 0, &f), false, failed);
+            TRY(culv_vk_ring_submit(ring, queue, empty, VK_NULL_HANDLE, &f), false, failed);
+        } else {
+            culv_ring_frame f;
+            TRY(culv_ring_acquire_on(core, cuda_side, stream, 0, &f), false, failed);
+            TRY(culv_ring_release_on(core, cuda_side, stream, &f), false, failed);
+        }
+    }
+    TRY(culv_ring_drain(core, CULV_RING_FOREVER, 0), false, failed);
+
+failed:
+    lib_finish(&torture.w, stream);
+    raw_vk_idle(&torture.w.vk);
+}
+
+static void run(void)
+{
+    lib_world *w = &torture.w;
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
+        culv_vk_ring *ring = POISON(culv_vk_ring);
+        ring_make((culv_ring_side)side, &ring);
+        frame(ring, stream, side == CULV_RING_PRODUCER);
+        DO(culv_vk_ring_destroy(&ring));
+        REQUIRE(ring == NULL);
+    }
+    /* And the queue families, which are asked for without an attachment. */
+    uint32_t family = 77;
+    TRY_AGAIN(culv_vk_pick_queue_family(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
+                                        CULV_VK_QUEUE_COPY, &family),
+              family == 77);
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+}
+
+static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {20, 30, 20}};
+TORTURE_FUNCTIONS(path)
+
+static const test_case cases[] = {TORTURE_ROWS("ring", path), {.name = NULL}};
+TEST_SUITE(cases);

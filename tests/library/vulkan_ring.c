@@ -1,0 +1,295 @@
+/* Rings between CUDA and Vulkan: what they are made of, copies on every queue family, queue families.
+ * SPDX-License-Identifier: MIT */
+#include "vulkan_ring_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const test_case ring_make_cases[];
+
+static void made(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
+    o.image = true;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    const culv_vk_ring *ring = s.ring;
+    REQUIRE_EQ(lib_counts(&s.w).created, 3 * 2 + 2);
+    for (uint32_t slot = 0; slot < 4; slot++) {
+        REQUIRE_EQ(culv_vk_ring_buffer(ring, slot, 0) != NULL, slot < 3);
+        REQUIRE_EQ(culv_vk_ring_image(ring, slot, 1) != NULL, slot < 3);
+        REQUIRE(culv_vk_ring_buffer(ring, slot, 1) == NULL);
+        REQUIRE(culv_vk_ring_image(ring, slot, 0) == NULL);
+        REQUIRE(culv_vk_ring_buffer(ring, slot, 2) == NULL);
+        REQUIRE(culv_vk_ring_image(ring, slot, 2) == NULL);
+    }
+    REQUIRE(culv_vk_ring_buffer(NULL, 0, 0) == NULL);
+    REQUIRE(culv_vk_ring_image(NULL, 0, 1) == NULL);
+    REQUIRE(culv_vk_ring_core(NULL) == NULL);
+    VkSemaphore ready = culv_vk_ring_semaphore(ring, CULV_RING_PRODUCER);
+    VkSemaphore done = culv_vk_ring_semaphore(ring, CULV_RING_CONSUMER);
+    REQUIRE(ready != VK_NULL_HANDLE && done != VK_NULL_HANDLE && ready != done);
+    REQUIRE(culv_vk_ring_semaphore(ring, (culv_ring_side)2) == VK_NULL_HANDLE);
+    REQUIRE(culv_vk_ring_semaphore(NULL, CULV_RING_PRODUCER) == VK_NULL_HANDLE);
+
+    /* What a frame says. */
+    CUcontext before = lib_enter(&s.w);
+    LIB_OK(ring_cuda_turn(&s, 0));
+    culv_vk_ring_frame frame;
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    REQUIRE_EQ(frame.num_waits, 1);
+    REQUIRE(frame.wait.semaphore == ready && frame.signal.semaphore == done);
+    REQUIRE_EQ(frame.wait.value, 1);
+    REQUIRE_EQ(frame.wait.stageMask, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    REQUIRE_EQ(frame.num_signals, 0); /* before the release */
+    const VkDependencyInfo *both[] = {&frame.acquire, &frame.release};
+    for (int i = 0; i < 2; i++) {
+        REQUIRE_EQ(both[i]->bufferMemoryBarrierCount, 1);
+        REQUIRE_EQ(both[i]->imageMemoryBarrierCount, 1);
+        const VkBufferMemoryBarrier2 *b = both[i]->pBufferMemoryBarriers;
+        const VkImageMemoryBarrier2 *m = both[i]->pImageMemoryBarriers;
+        REQUIRE(b->buffer == culv_vk_buffer_handle(culv_vk_ring_buffer(ring, 0, 0)));
+        REQUIRE(m->image == culv_vk_image_handle(culv_vk_ring_image(ring, 0, 1)));
+        uint32_t from = i == 0 ? VK_QUEUE_FAMILY_EXTERNAL : 0, to = i == 0 ? 0 : VK_QUEUE_FAMILY_EXTERNAL;
+        REQUIRE(b->srcQueueFamilyIndex == from && b->dstQueueFamilyIndex == to);
+        REQUIRE(m->srcQueueFamilyIndex == from && m->dstQueueFamilyIndex == to);
+        REQUIRE_EQ(i == 0 ? m->oldLayout : m->newLayout, VK_IMAGE_LAYOUT_GENERAL);
+        REQUIRE_EQ(i == 0 ? m->newLayout : m->oldLayout, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    }
+    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    lib_leave(&s.w, before);
+    ring_close(&s);
+    REQUIRE_EQ(lib_counts(&s.w).created, 0);
+    ring_world_close(&s);
+}
+
+/* Slots and timelines alone. */
+static void no_resources(void)
+{
+    ring_stage s;
+    ring_world_open(&s);
+    culv_vk_ring_desc d = culv_vk_ring_desc_init();
+    REQUIRE_EQ(d.side, CULV_RING_CONSUMER);
+    d.max_depth = 2;
+    d.wait_stage = VK_PIPELINE_STAGE_2_TRANSFER_BIT;
+    culv_vk_ring *ring = NULL;
+    LIB_OK(culv_vk_ring_create(s.w.attachment, s.w.vk.queues[0].queue, &d, &ring));
+    culv_ring_frame frame;
+    culv_vk_ring_frame f;
+    LIB_OK(culv_ring_acquire_on(culv_vk_ring_core(ring), CULV_RING_PRODUCER, s.stream, 0, &frame));
+    LIB_OK(culv_ring_release_on(culv_vk_ring_core(ring), CULV_RING_PRODUCER, s.stream, &frame));
+    LIB_OK(culv_vk_ring_acquire(ring, 0, &f));
+    REQUIRE_EQ(f.wait.stageMask, VK_PIPELINE_STAGE_2_TRANSFER_BIT);
+    REQUIRE_EQ(f.acquire.bufferMemoryBarrierCount + f.acquire.imageMemoryBarrierCount, 0);
+    LIB_OK(culv_ring_cancel(culv_vk_ring_core(ring), CULV_RING_CONSUMER, &f.frame));
+    lib_finish(&s.w, s.stream);
+    culv_vk_ring_destroy(&ring);
+    culv_vk_ring_destroy(&ring); /* NULL */
+    culv_vk_ring_destroy(NULL);
+    ring_world_close(&s);
+}
+
+/* The ring keeps the attachment, and that the device. */
+static void outlives_its_parents(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    culv_vk *attachment = s.w.attachment;
+    culv_vk_detach(&attachment);
+    ring_run(&s, 4);
+    ring_settle(&s);
+    lib_finish(&s.w, s.stream);
+    raw_vk_idle(&s.w.vk);
+    culv_vk_ring_destroy(&s.ring);
+    vkDestroyCommandPool(s.w.vk.device, s.pool, NULL);
+    culv_vk_desc d = lib_vk_desc(&s.w);
+    LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
+    ring_world_close(&s);
+}
+
+/* Nothing can be shared: copies and relayed timelines take its place, and the frames are right. */
+static void fallback(void)
+{
+    ring_stage s;
+    /* Host functions signal, where layers before 1.3.296 block themselves (Vulkan-ValidationLayers pull 8519). */
+    lib_with_option("--validation=off");
+    ring_world_open(&s);
+    culv_vk *attachment = s.w.attachment;
+    culv_vk_desc d = lib_vk_desc(&s.w);
+    d.get_instance_proc_addr = lib_lying_loader;
+    lib_lying = (lib_lies){.exports_nothing = true, .exports_no_semaphores = true};
+    LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
+    for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
+        ring_options o = ring_options_init((culv_ring_side)side, 3);
+        o.image = true;
+        o.fallback = CULV_FALLBACK_HOST;
+        ring_open(&s, &o);
+        REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(culv_vk_ring_buffer(s.ring, 2, 0))), CULV_PATH_HOST);
+        REQUIRE_EQ(culv_semaphore_path(culv_ring_semaphore(s.core, CULV_RING_PRODUCER)), CULV_PATH_HOST);
+        ring_run(&s, 30);
+        ring_close(&s);
+    }
+    culv_vk_detach(&s.w.attachment);
+    s.w.attachment = attachment;
+    ring_world_close(&s);
+}
+
+/* Destroyed with command buffers kept that are never submitted. */
+static void destroyed_in_mid_burst(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
+    o.settings.burst = 4;
+    o.image = true;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    CUcontext before = lib_enter(&s.w);
+    for (int i = 0; i < 4; i++)
+        LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    lib_leave(&s.w, before);
+    ring_forget(&s);
+    ring_close(&s);
+    ring_world_close(&s);
+}
+
+/* record_copy(), which is the consumer's whole work here, where queues copy. */
+static void queue_families(void)
+{
+    ring_stage s;
+    ring_world_open(&s);
+    for (uint32_t family = 0; family < s.w.vk.queue_count; family++) {
+        VkQueueFlags flags = s.w.vk.queues[family].flags;
+        const VkQueueFlags common = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT |
+                                    VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
+        bool draws = (flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0;
+        if (!draws && ((flags & VK_QUEUE_TRANSFER_BIT) == 0 || (flags & ~common) != 0)) continue;
+        for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
+            ring_options o = ring_options_init((culv_ring_side)side, 4);
+            o.image = true;
+            o.family = family;
+            ring_open(&s, &o);
+            ring_run(&s, 20);
+            ring_close(&s);
+        }
+        printf("family %u copies\n", family);
+    }
+    ring_world_close(&s);
+}
+
+/* Which family ---------------------------------------------------------------------------------------------- */
+
+static VkQueueFamilyProperties families[8];
+static uint32_t num_families;
+
+static VKAPI_ATTR void VKAPI_CALL told_families(VkPhysicalDevice device, uint32_t *count,
+                                                VkQueueFamilyProperties *out)
+{
+    (void)device;
+    for (uint32_t i = 0; out != NULL && i < *count && i < num_families; i++)
+        out[i] = families[i];
+    *count = num_families;
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL told_loader(VkInstance instance, const char *name)
+{
+    if (strcmp(name, "vkGetPhysicalDeviceQueueFamilyProperties") == 0)
+        return (PFN_vkVoidFunction)told_families;
+    return vkGetInstanceProcAddr(instance, name);
+}
+
+static void tell(const VkQueueFlags *flags, uint32_t count)
+{
+    num_families = count;
+    for (uint32_t i = 0; i < count; i++)
+        families[i] = (VkQueueFamilyProperties){.queueFlags = flags[i], .queueCount = 1};
+}
+
+enum {
+    G = VK_QUEUE_GRAPHICS_BIT,
+    K = VK_QUEUE_COMPUTE_BIT,
+    T = VK_QUEUE_TRANSFER_BIT,
+    S = VK_QUEUE_SPARSE_BINDING_BIT,
+    DECODE = VK_QUEUE_VIDEO_DECODE_BIT_KHR,
+    NONE = -1
+};
+
+static void picked_families(void)
+{
+    const struct {
+        VkQueueFlags flags[6];
+        uint32_t count;
+        int graphics, compute, copy;
+    } rows[] = {
+        {{G | K | T | S, T | S, K | T | S, T | S | DECODE}, 4, 0, 2, 1}, /* NVIDIA */
+        {{G | K | T}, 1, 0, 0, 0},                                       /* lavapipe, Intel */
+        {{G | K | T | S, K | T | S, T | S}, 3, 0, 1, 2},                 /* AMD */
+        {{T | S | DECODE, K, G | K}, 3, 2, 1, 1},
+        {{T, T, K | T, K | T, G, G | K}, 6, 5, 2, 0},
+        {{DECODE | T}, 1, NONE, NONE, 0}, /* better than none */
+        {{S, DECODE}, 2, NONE, NONE, NONE},
+        {{T}, 1, NONE, NONE, 0},
+    };
+    lib_world w;
+    lib_open(&w);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        tell(rows[i].flags, rows[i].count);
+        const int expected[] = {rows[i].graphics, rows[i].compute, rows[i].copy};
+        for (int use = CULV_VK_QUEUE_GRAPHICS; use <= CULV_VK_QUEUE_COPY; use++) {
+            uint32_t out = 77;
+            if (expected[use] == NONE) {
+                LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical,
+                                                    (culv_vk_queue_use)use, &out),
+                          CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+                REQUIRE_EQ(out, 77);
+                continue;
+            }
+            LIB_OK(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical,
+                                             (culv_vk_queue_use)use, &out));
+            REQUIRE_EQ(out, expected[use]);
+        }
+    }
+    /* A family without queues is nobody's. */
+    tell((const VkQueueFlags[]){G | K | T, T}, 2);
+    families[1].queueCount = 0;
+    uint32_t out = 77;
+    LIB_OK(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, &out));
+    REQUIRE_EQ(out, 0);
+    /* This machine's. */
+    for (int use = CULV_VK_QUEUE_GRAPHICS; use <= CULV_VK_QUEUE_COPY; use++) {
+        LIB_OK(culv_vk_pick_queue_family(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
+                                         (culv_vk_queue_use)use, &out));
+        MEASURED("ring.queue_family", "use %d: family %u", use, out);
+        REQUIRE(out < w.vk.queue_count);
+        if (use == CULV_VK_QUEUE_GRAPHICS) REQUIRE((w.vk.queues[out].flags & G) != 0);
+        if (use == CULV_VK_QUEUE_COMPUTE) REQUIRE((w.vk.queues[out].flags & K) != 0);
+    }
+    LIB_ERROR(culv_vk_pick_queue_family(NULL, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_pick_queue_family(told_loader, NULL, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, NULL, CULV_VK_QUEUE_COPY, &out),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(
+        culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical, (culv_vk_queue_use)3, &out),
+        CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    lib_close(&w);
+}
+
+const test_case ring_make_cases[] = {
+    {.name = "made", .run = made},
+    {.name = "no_resources", .run = no_resources},
+    {.name = "outlives_its_parents", .run = outlives_its_parents},
+    {.name = "fallback", .run = fallback},
+    {.name = "destroyed_in_mid_burst", .run = destroyed_in_mid_burst},
+    {.name = "queue_families", .run = queue_families},
+    {.name = "picked_families", .run = picked_families},
+    {.name = NULL},
+};

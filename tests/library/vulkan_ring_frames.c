@@ -1,0 +1,329 @@
+/* Rings between CUDA and Vulkan: frames both ways, each verified by the other side. SPDX-License-Identifier: MIT */
+#include "vulkan_ring_stage.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+extern const test_case ring_make_cases[], ring_refusal_cases[], ring_stop_cases[];
+
+/* Both ways, then with the settings changed by `change`. */
+static void both_ways(ring_options o, uint64_t frames, void (*run)(ring_stage *, uint64_t))
+{
+    ring_stage s;
+    ring_world_open(&s);
+    for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
+        o.side = (culv_ring_side)side;
+        ring_open(&s, &o);
+        run(&s, frames);
+        ring_close(&s);
+        const ring_half *consumer = side == CULV_RING_CONSUMER ? &s.vulkan : &s.cuda;
+        REQUIRE_EQ(consumer->frames, frames);
+        REQUIRE_EQ(consumer->verified, frames);
+        REQUIRE_EQ(consumer->skipped, 0);
+    }
+    ring_world_close(&s);
+}
+
+static void one_slot(void)
+{
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 1);
+    o.image = true;
+    both_ways(o, 40, ring_run);
+}
+
+static void deep(void)
+{
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
+    o.image = true;
+    both_ways(o, 100, ring_run);
+}
+
+static void handed_in(void)
+{
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 3);
+    o.image = o.handed_in = true;
+    both_ways(o, 40, ring_run);
+}
+
+static void by_hand(void)
+{
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
+    o.image = true;
+    o.way = BY_HAND;
+    both_ways(o, 60, ring_run);
+    o.settings.burst = 2;
+    both_ways(o, 60, ring_run);
+}
+
+static void bursts(void)
+{
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
+    o.settings.burst = 4;
+    o.image = true;
+    both_ways(o, 96, ring_run);
+    o.settings.burst = 8;
+    both_ways(o, 96, ring_run);
+}
+
+static void threads(void)
+{
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
+    o.image = true;
+    both_ways(o, 300, ring_race);
+    o.settings.burst = 4;
+    o.depth = 8;
+    both_ways(o, 304, ring_race);
+}
+
+/* Every frame arrives, whole: --frames=N, the first half one way and the second the other. */
+static void many(void)
+{
+    uint64_t frames = strtoull(test_option("frames", "10000"), NULL, 10);
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
+    o.settings.burst = 4;
+    double start = test_now_us();
+    both_ways(o, frames / 2, ring_race);
+    MEASURED("ring.frame_us", "%.1f", (test_now_us() - start) / (double)frames);
+}
+
+/* A burst of the consumer's may end another than the producer's. ------------------------------------------- */
+
+/* The producer flushes two, then one; the consumer's burst has all three, and waits for the last. */
+static void several_in_one(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
+    o.settings.burst = 4;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    CUcontext before = lib_enter(&s.w);
+    for (int i = 0; i < 2; i++)
+        LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
+    ring_flushed(&s.cuda, ring_stats(&s).ready_signalled);
+    LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
+    ring_flushed(&s.cuda, ring_stats(&s).ready_signalled);
+    REQUIRE_EQ(ring_stats(&s).ready_signalled, 2);
+    culv_vk_ring_frame frame;
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    REQUIRE_EQ(frame.frame.wait_value, 2); /* not 1, of the two that came first */
+    REQUIRE_EQ(frame.num_waits, 1);
+    REQUIRE_EQ(frame.wait.value, 2);
+    VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
+    LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
+    ring_released(&s.vulkan, &frame.frame);
+    REQUIRE_EQ(frame.num_signals, 0);
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    LIB_OK(ring_vulkan_turn(&s, 0)); /* the third, which ends what there was */
+    REQUIRE_EQ(ring_stats(&s).done_signalled, 1);
+    lib_leave(&s.w, before);
+    ring_close(&s);
+    REQUIRE_EQ(s.vulkan.verified, 3);
+    ring_world_close(&s);
+}
+
+/* A fence in the middle of a burst is the submission's that has its frame; so is what came before it. */
+static void fences(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
+    o.settings.burst = 4;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    CUcontext before = lib_enter(&s.w);
+    VkDevice device = s.w.vk.device;
+    const VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkFence fence = VK_NULL_HANDLE;
+    VK_OK(vkCreateFence(device, &info, NULL, &fence));
+    for (uint32_t at = 0; at < 4; at++) { /* where in the burst */
+        for (int i = 0; i < 4; i++)
+            LIB_OK(ring_cuda_turn(&s, 0));
+        for (uint32_t i = 0; i < 4; i++) {
+            culv_vk_ring_frame frame;
+            LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+            VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
+            LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, i == at ? fence : VK_NULL_HANDLE, &frame));
+            ring_released(&s.vulkan, &frame.frame);
+            REQUIRE_EQ(frame.num_signals, i == 3);
+            if (i == at) VK_OK(vkWaitForFences(device, 1, &fence, VK_TRUE, RING_LIMIT));
+        }
+        VK_OK(vkResetFences(device, 1, &fence));
+    }
+    /* Of a flush: with something to submit, and with nothing. */
+    LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
+    ring_flushed(&s.cuda, ring_stats(&s).ready_signalled);
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    uint64_t done = ring_stats(&s).done_signalled;
+    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, fence));
+    REQUIRE_EQ(ring_stats(&s).done_signalled,
+               done); /* the one frame was all that there was: a burst of its own */
+    VK_OK(vkWaitForFences(device, 1, &fence, VK_TRUE, RING_LIMIT));
+    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+    lib_leave(&s.w, before);
+    ring_close(&s);
+    REQUIRE_EQ(s.vulkan.verified, 17);
+    vkDestroyFence(device, fence, NULL);
+    ring_world_close(&s);
+}
+
+/* A producer in Vulkan that ends its bursts early. */
+static void flushed(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_PRODUCER, 4);
+    o.settings.burst = 4;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    CUcontext before = lib_enter(&s.w);
+    for (int i = 0; i < 20; i++) {
+        LIB_OK(ring_vulkan_turn(&s, 0));
+        LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+        ring_flushed(&s.vulkan, ring_stats(&s).ready_signalled);
+        REQUIRE_EQ(ring_stats(&s).ready_signalled, (uint64_t)i + 1);
+        LIB_OK(ring_cuda_turn(&s, 0));
+    }
+    lib_leave(&s.w, before);
+    ring_close(&s);
+    REQUIRE_EQ(s.cuda.verified, 20);
+    ring_world_close(&s);
+}
+
+/* Newest wins ----------------------------------------------------------------------------------------------- */
+
+typedef struct newest_race {
+    ring_stage *s;
+    atomic_bool stop;
+} newest_race;
+
+/* Produces as fast as it can. */
+static void *newest_cuda(void *argument)
+{
+    newest_race *r = argument;
+    const raw_cuda *cu = r->s->w.cu;
+    CU_OK(cu->CtxSetCurrent(r->s->w.context));
+    while (!atomic_load(&r->stop))
+        LIB_OK(ring_cuda_turn(r->s, RING_LIMIT));
+    return NULL;
+}
+
+/* A renderer that is slower, then one that is faster than the solver. */
+static void newest(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
+    o.settings.policy = CULV_RING_NEWEST;
+    o.image = true;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    newest_race r = {.s = &s};
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, newest_cuda, &r) == 0);
+    for (int i = 0; i < 50; i++) {
+        LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
+        lib_sleep_ms(2);
+    }
+    atomic_store(&r.stop, true);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+    uint64_t produced = ring_stats(&s).produced;
+    printf("%llu produced, %llu consumed, %llu skipped, %llu again\n", (unsigned long long)produced,
+           (unsigned long long)s.vulkan.next, (unsigned long long)s.vulkan.skipped,
+           (unsigned long long)s.vulkan.again);
+    REQUIRE(s.vulkan.skipped > 0);
+    /* The last one stays. */
+    lib_finish(&s.w, s.stream);
+    for (int i = 0; i < 20; i++)
+        LIB_OK(ring_vulkan_turn(&s, 0));
+    REQUIRE_EQ(s.vulkan.next, produced);
+    REQUIRE(s.vulkan.again >= 19);
+    ring_close(&s);
+    ring_world_close(&s);
+}
+
+/* The same with Vulkan as the solver. */
+static void newest_of_vulkan(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_PRODUCER, 4);
+    o.settings.policy = CULV_RING_NEWEST;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    CUcontext before = lib_enter(&s.w);
+    for (int i = 0; i < 60; i++) {
+        LIB_OK(ring_vulkan_turn(&s, RING_LIMIT)); /* waits for its own work alone */
+        if (i % 5 != 4) continue;
+        raw_vk_idle(&s.w.vk);
+        LIB_OK(ring_cuda_turn(&s, 0));
+        REQUIRE_EQ(s.cuda.next, (uint64_t)i + 1);
+        LIB_OK(ring_cuda_turn(&s, 0));
+        REQUIRE_EQ(s.cuda.next, (uint64_t)i + 1);
+    }
+    lib_leave(&s.w, before);
+    REQUIRE_EQ(s.cuda.again, 12);
+    REQUIRE_EQ(s.cuda.skipped, 48);
+    ring_close(&s);
+    ring_world_close(&s);
+}
+
+/* Changes while it runs -------------------------------------------------------------------------------------- */
+
+static void *race_and_change(void *argument)
+{
+    newest_race *r = argument;
+    const culv_ring_settings all[] = {
+        {.struct_size = sizeof *all, .depth = 2},
+        {.struct_size = sizeof *all, .depth = 8, .burst = 4},
+        {.struct_size = sizeof *all, .depth = 6, .burst = 3, .lead = 20},
+        {.struct_size = sizeof *all, .max_latency = 5000000},
+        {.struct_size = sizeof *all, .depth = 4, .burst = 4, .check_counters = 1},
+    };
+    for (unsigned i = 0; !atomic_load(&r->stop); i++) {
+        LIB_OK(culv_ring_configure(r->s->core, &all[i % (sizeof all / sizeof *all)]));
+        lib_sleep_ms(3);
+    }
+    return NULL;
+}
+
+/* Nothing is lost, whatever is changed. */
+static void changed(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 8);
+    ring_world_open(&s);
+    for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
+        o.side = (culv_ring_side)side;
+        ring_open(&s, &o);
+        newest_race r = {.s = &s};
+        pthread_t thread;
+        REQUIRE(pthread_create(&thread, NULL, race_and_change, &r) == 0);
+        ring_race(&s, 600);
+        atomic_store(&r.stop, true);
+        REQUIRE(pthread_join(thread, NULL) == 0);
+        ring_close(&s);
+        const ring_half *consumer = side == CULV_RING_CONSUMER ? &s.vulkan : &s.cuda;
+        REQUIRE_EQ(consumer->verified, 600);
+    }
+    ring_world_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "one_slot", .run = one_slot},
+    {.name = "deep", .run = deep},
+    {.name = "handed_in", .run = handed_in},
+    {.name = "by_hand", .run = by_hand},
+    {.name = "bursts", .run = bursts},
+    {.name = "threads", .run = threads},
+    {.name = "many", .run = many, .time_limit = 2400},
+    {.name = "several_in_one", .run = several_in_one},
+    {.name = "fences", .run = fences},
+    {.name = "flushed", .run = flushed},
+    {.name = "newest", .run = newest},
+    {.name = "newest_of_vulkan", .run = newest_of_vulkan},
+    {.name = "changed", .run = changed},
+    {.name = NULL},
+};
+const test_case *const test_suite_tables[] = {cases, ring_make_cases, ring_refusal_cases, ring_stop_cases,
+                                              NULL};

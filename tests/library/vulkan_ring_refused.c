@@ -1,0 +1,301 @@
+/* Rings between CUDA and Vulkan: what is refused, and why. SPDX-License-Identifier: MIT */
+#include "vulkan_ring_stage.h"
+
+#include <stdio.h>
+
+extern const test_case ring_refusal_cases[];
+
+/* A descriptor and all that it points to. */
+typedef struct described {
+    VkBufferCreateInfo buffer;
+    VkImageCreateInfo image;
+    culv_vk_buffer_create_desc buffer_desc;
+    culv_vk_image_create_desc image_desc;
+    culv_vk_ring_resource resources[2];
+    ring_options options;
+    culv_vk_ring_desc ring;
+} described;
+
+static void describe(const ring_stage *s, described *d)
+{
+    d->options = ring_options_init(CULV_RING_CONSUMER, 3);
+    d->options.image = true;
+    d->ring = ring_desc(s, &d->options, d->resources, &d->buffer, &d->image, &d->buffer_desc, &d->image_desc);
+}
+
+/* Each makes one field wrong. */
+#define WRONG(name, ...)                                                                                     \
+    static void name(described *d)                                                                           \
+    {                                                                                                        \
+        __VA_ARGS__;                                                                                         \
+    }
+WRONG(struct_size, d->ring.struct_size = 3)
+WRONG(no_depth, d->ring.max_depth = 0)
+WRONG(too_deep, d->ring.max_depth = CULV_RING_MAX_DEPTH + 1)
+WRONG(no_side, d->ring.side = (culv_ring_side)2)
+WRONG(too_many, d->ring.num_resources = CULV_VK_RING_MAX_RESOURCES + 1)
+WRONG(no_resources, d->ring.resources = NULL)
+WRONG(family, d->ring.queue_family = 4096)
+WRONG(external, d->ring.queue_family = VK_QUEUE_FAMILY_EXTERNAL)
+WRONG(nothing, d->resources[1].image = NULL)
+WRONG(both, d->resources[0].image = &d->image_desc)
+WRONG(depth, d->options.settings.depth = 4)
+WRONG(burst, d->options.settings.burst = 4)
+WRONG(policy, d->options.settings.policy = (culv_ring_policy)7)
+WRONG(shallow, (d->options.settings.policy = CULV_RING_NEWEST, d->ring.max_depth = 2))
+WRONG(settings_size, d->options.settings.struct_size = 1)
+WRONG(image_size, d->image_desc.struct_size = 1)
+WRONG(image_info, d->image_desc.create_info = NULL)
+WRONG(buffer_info, d->buffer_desc.create_info = NULL)
+WRONG(samples, d->image.samples = VK_SAMPLE_COUNT_4_BIT)
+WRONG(image_use, d->resources[1].use = CULV_VK_USE_VERTEX_BUFFER)
+WRONG(buffer_use, d->resources[0].use = CULV_VK_USE_COLOR_ATTACHMENT)
+WRONG(host_stage, d->resources[0].stage = VK_PIPELINE_STAGE_2_HOST_BIT)
+
+static void descriptors(void)
+{
+    const struct {
+        const char *name;
+        void (*spoil)(described *);
+        culv_reason reason;
+        const char *says;
+    } rows[] = {
+        {"struct_size", struct_size, CULV_REASON_STRUCT_SIZE, "culv_vk_ring_desc"},
+        {"no_depth", no_depth, CULV_REASON_VALUE, "max_depth is 0"},
+        {"too_deep", too_deep, CULV_REASON_VALUE, "max_depth is 65"},
+        {"no_side", no_side, CULV_REASON_VALUE, "side is 2"},
+        {"too_many", too_many, CULV_REASON_VALUE, "num_resources is 17"},
+        {"no_resources", no_resources, CULV_REASON_NULL_ARGUMENT, "resources"},
+        {"family", family, CULV_REASON_VALUE, "queue_family is 4096"},
+        {"external", external, CULV_REASON_VALUE, "queue_family"},
+        {"nothing", nothing, CULV_REASON_VALUE, "resources[1]"},
+        {"both", both, CULV_REASON_VALUE, "resources[0]"},
+        {"depth", depth, CULV_REASON_VALUE, "depth is 4"},
+        {"burst", burst, CULV_REASON_VALUE, "burst is 4"},
+        {"policy", policy, CULV_REASON_VALUE, "policy is 7"},
+        {"shallow", shallow, CULV_REASON_VALUE, "NEWEST needs 3"},
+        {"settings_size", settings_size, CULV_REASON_STRUCT_SIZE, "culv_ring_settings"},
+        {"image_size", image_size, CULV_REASON_STRUCT_SIZE, "culv_vk_image_create_desc"},
+        {"image_info", image_info, CULV_REASON_NULL_ARGUMENT, "create_info"},
+        {"buffer_info", buffer_info, CULV_REASON_NULL_ARGUMENT, "create_info"},
+        {"samples", samples, CULV_REASON_USAGE, "sample"},
+        {"image_use", image_use, CULV_REASON_VALUE, "VERTEX_BUFFER"},
+        {"buffer_use", buffer_use, CULV_REASON_VALUE, "COLOR_ATTACHMENT"},
+        {"host_stage", host_stage, CULV_REASON_VALUE, "HOST"},
+    };
+    ring_stage s;
+    culv_vk_ring *ring = NULL;
+    ring_world_open(&s);
+    VkQueue queue = s.w.vk.queues[0].queue;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        described d;
+        describe(&s, &d);
+        rows[i].spoil(&d);
+        printf("%s\n", rows[i].name);
+        LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+                    CULV_ERROR_INVALID, rows[i].reason);
+        LIB_SAYS(rows[i].says);
+        REQUIRE_EQ(lib_counts(&s.w).created, 0);
+        REQUIRE_EQ(lib_counts(&s.w).semaphores, 0);
+    }
+    described d;
+    describe(&s, &d);
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(NULL, queue, &d.ring, &ring), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, NULL, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, VK_NULL_HANDLE, &d.ring, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_create(s.w.attachment, queue, &d.ring, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    ring_world_close(&s);
+}
+
+/* Objects handed in. */
+static void strangers(void)
+{
+    ring_stage s;
+    described d;
+    culv_vk_ring *ring = NULL;
+    culv_vk *other = NULL;
+    ring_world_open(&s);
+    VkQueue queue = s.w.vk.queues[0].queue;
+    culv_vk_desc vd = lib_vk_desc(&s.w);
+    LIB_OK(culv_vk_attach(s.w.device, &vd, &other));
+    describe(&s, &d);
+    d.options.handed_in = true;
+    d.ring = ring_desc(&s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    for (int i = 0; i < 3; i++) {
+        LIB_OK(culv_vk_buffer_create(s.w.attachment, &d.buffer_desc, &s.buffers[i]));
+        LIB_OK(culv_vk_image_create(i < 2 ? s.w.attachment : other, &d.image_desc, &s.images[i]));
+    }
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("resources[1]");
+    for (int i = 0; i < 3; i++) {
+        culv_vk_buffer_destroy(&s.buffers[i]);
+        culv_vk_image_destroy(&s.images[i]);
+    }
+    culv_vk_detach(&other);
+    ring_world_close(&s);
+}
+
+static void calls(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
+    o.settings.burst = 2;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    culv_vk_ring_frame frame, stale;
+    LIB_ERROR(culv_vk_ring_acquire(NULL, 0, &frame), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    CUcontext before = lib_enter(&s.w);
+    for (int i = 0; i < 4; i++)
+        LIB_OK(ring_cuda_turn(&s, 0));
+    lib_leave(&s.w, before);
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &stale), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
+    LIB_ERROR(culv_vk_ring_release(NULL, &frame), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_release(s.ring, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_submit(NULL, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, VK_NULL_HANDLE, commands, VK_NULL_HANDLE, &frame),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, VK_NULL_HANDLE, VK_NULL_HANDLE, &frame),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_flush(NULL, s.queue, VK_NULL_HANDLE), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_flush(s.ring, VK_NULL_HANDLE, VK_NULL_HANDLE), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
+    /* Another frame than the one that is held. */
+    stale = frame;
+    stale.frame.number += 1;
+    LIB_ERROR(culv_vk_ring_release(s.ring, &stale), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &stale), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
+    LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
+    ring_released(&s.vulkan, &frame.frame);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
+    /* The burst has a command buffer that is kept: what is submitted without it would come first. */
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    commands = ring_vulkan_commands(&s, &frame);
+    LIB_ERROR(culv_vk_ring_release(s.ring, &frame), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    LIB_SAYS("culv_vk_ring_submit()");
+    LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
+    ring_released(&s.vulkan, &frame.frame);
+    /* The same where the burst was ended behind the ring's back; a flush submits it then. */
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    uint64_t value = 0;
+    LIB_OK(culv_ring_flush(s.core, CULV_RING_CONSUMER, &value));
+    REQUIRE_EQ(value, 2);
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    commands = ring_vulkan_commands(&s, &frame);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_INVALID,
+              CULV_REASON_RING_ORDER);
+    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
+    s.vulkan.next--;
+    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+    raw_vk_idle(&s.w.vk);
+    raw_vk_timeline_signal(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER), value);
+    ring_flushed(&s.vulkan, value);
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    ring_close(&s);
+    REQUIRE_EQ(s.vulkan.verified, 4);
+    ring_world_close(&s);
+}
+
+static void copies(void)
+{
+    ring_stage s;
+    described d;
+    culv_vk_ring *ring = NULL;
+    ring_world_open(&s);
+    VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+    VkBuffer to = s.host.buffer;
+    describe(&s, &d);
+    LIB_OK(culv_vk_ring_create(s.w.attachment, s.w.vk.queues[0].queue, &d.ring, &ring));
+    const culv_vk_ring *r = ring;
+    LIB_ERROR(culv_vk_ring_record_copy(NULL, commands, 0, 0, to, 0, RING_BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_record_copy(r, VK_NULL_HANDLE, 0, 0, to, 0, RING_BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 0, VK_NULL_HANDLE, 0, RING_BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_record_copy(r, commands, 3, 0, to, 0, RING_BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_RANGE);
+    LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 2, to, 0, RING_BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_RANGE);
+    for (uint32_t i = 0; i < 2; i++) {
+        LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, i, to, 0, RING_BYTES - 1), CULV_ERROR_INVALID,
+                  CULV_REASON_RANGE);
+        LIB_SAYS("4096");
+    }
+    LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 1, to, 2, RING_BYTES), CULV_ERROR_INVALID,
+              CULV_REASON_RANGE);
+    culv_vk_ring_destroy(&ring);
+    d.buffer.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+    d.image.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
+    d.resources[0].use = d.resources[1].use = CULV_VK_USE_ANY;
+    LIB_OK(culv_vk_ring_create(s.w.attachment, s.w.vk.queues[0].queue, &d.ring, &ring));
+    for (uint32_t i = 0; i < 2; i++)
+        LIB_ERROR(culv_vk_ring_record_copy(ring, commands, 0, i, to, 0, RING_BYTES), CULV_ERROR_INVALID,
+                  CULV_REASON_USAGE);
+    raw_vk_submit(&s.w.vk, commands, NULL);
+    culv_vk_ring_destroy(&ring);
+    ring_world_close(&s);
+}
+
+/* A device that lacks what a ring, or a call of it, is made of. */
+static void missing(void)
+{
+    static const char *const timeline[] = {"vkWaitSemaphores", "vkSignalSemaphore",
+                                           "vkGetSemaphoreCounterValue"};
+    ring_stage s;
+    described d;
+    ring_world_open(&s);
+    VkQueue queue = s.w.vk.queues[0].queue;
+    culv_vk_desc vd = lib_vk_desc(&s.w);
+    vd.get_instance_proc_addr = lib_lying_loader;
+    for (int i = 0; i < 4; i++) {
+        culv_vk *vk = NULL;
+        culv_vk_ring *ring = NULL;
+        lib_lying = (lib_lies){.missing = i < 3 ? timeline[i] : "vkQueueSubmit2"};
+        if (culv_vk_attach(s.w.device, &vd, &vk) != CULV_OK) continue; /* it needs that itself */
+        describe(&s, &d);
+        d.ring.num_resources = 1;
+        if (i < 3) {
+            LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(vk, queue, &d.ring, &ring),
+                        CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
+        } else {
+            culv_vk_ring_frame frame = {.frame = {.slot = 0}};
+            LIB_OK(culv_vk_ring_create(vk, queue, &d.ring, &ring));
+            VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+            LIB_ERROR(culv_vk_ring_submit(ring, queue, commands, VK_NULL_HANDLE, &frame),
+                      CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
+            LIB_ERROR(culv_vk_ring_flush(ring, queue, VK_NULL_HANDLE), CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_EXTENSION_MISSING);
+            raw_vk_submit(&s.w.vk, commands, NULL);
+            culv_vk_ring_destroy(&ring);
+        }
+        culv_vk_detach(&vk);
+    }
+    ring_world_close(&s);
+}
+
+const test_case ring_refusal_cases[] = {
+    {.name = "descriptors", .run = descriptors},
+    {.name = "strangers", .run = strangers},
+    {.name = "calls", .run = calls},
+    {.name = "copies", .run = copies},
+    {.name = "missing", .run = missing},
+    {.name = NULL},
+};

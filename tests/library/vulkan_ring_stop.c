@@ -1,0 +1,230 @@
+/* Rings between CUDA and Vulkan: late sides, draining, forcing, submissions that fail, a device that is lost.
+ * SPDX-License-Identifier: MIT */
+#include "vulkan_ring_stage.h"
+
+extern const test_case ring_stop_cases[];
+
+enum { MS = 1000000 };
+
+static void open(ring_stage *s, culv_ring_side side, uint32_t depth, uint32_t burst)
+{
+    ring_options o = ring_options_init(side, depth);
+    o.settings.burst = burst;
+    o.image = true;
+    ring_world_open(s);
+    ring_open(s, &o);
+}
+
+static void close(ring_stage *s)
+{
+    ring_close(s);
+    ring_world_close(s);
+}
+
+static void drained(void)
+{
+    ring_stage s;
+    open(&s, CULV_RING_CONSUMER, 4, 2);
+    LIB_OK(culv_ring_drain(s.core, 0, 0)); /* nothing was released */
+    ring_run(&s, 20);
+    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    VkSemaphore done = culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER);
+    REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, done), ring_stats(&s).done_signalled);
+    CUcontext before = lib_enter(&s.w);
+    LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_ERROR(culv_ring_drain(s.core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER); /* an open burst */
+    LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    culv_vk_ring_frame frame;
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    LIB_ERROR(culv_ring_drain(s.core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
+    LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    lib_leave(&s.w, before);
+    close(&s);
+}
+
+/* Vulkan released a frame and never submitted it: CUDA, which waits for its slot, is let go, and all goes on. */
+static void forced_in_place_of_vulkan(void)
+{
+    ring_stage s;
+    open(&s, CULV_RING_CONSUMER, 2, 1);
+    ring_run(&s, 6);
+    ring_settle(&s);
+    CUcontext before = lib_enter(&s.w);
+    for (int i = 0; i < 2; i++)
+        LIB_OK(ring_cuda_turn(&s, 0));
+    culv_vk_ring_frame frame;
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    LIB_OK(culv_vk_ring_release(s.ring, &frame)); /* and no more */
+    LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    LIB_OK(culv_vk_ring_release(s.ring, &frame));
+    LIB_ERROR(culv_ring_drain(s.core, 20 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
+    LIB_SAYS("the consumer is late");
+    LIB_SAYS("'done'");
+    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
+    LIB_OK(culv_ring_drain(s.core, 20 * MS, 1));
+    lib_finish(&s.w, s.stream);
+    ring_forget(&s);
+    s.vulkan.next += 2;
+    ring_run(&s, 10);
+    REQUIRE_EQ(s.vulkan.skipped, 1); /* that nobody took */
+    LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
+    lib_leave(&s.w, before);
+    close(&s);
+}
+
+/* CUDA handed frames over and its stream never signals: Vulkan's queue is let go. Its side had kept half a burst, which
+ * is nobody's any more. */
+static void forced_in_place_of_cuda(void)
+{
+    ring_stage s;
+    open(&s, CULV_RING_CONSUMER, 4, 2);
+    culv_ring_frame frame;
+    for (int i = 0; i < 4; i++) {
+        LIB_OK(culv_ring_acquire(s.core, CULV_RING_PRODUCER, 0, &frame));
+        LIB_OK(culv_ring_release(s.core, CULV_RING_PRODUCER, &frame));
+    }
+    for (int i = 0; i < 3; i++)
+        LIB_OK(ring_vulkan_turn(&s, 0));
+    LIB_OK(culv_ring_drain(s.core, 20 * MS, 1));
+    raw_vk_idle(&s.w.vk);
+    VkSemaphore ready = culv_vk_ring_semaphore(s.ring, CULV_RING_PRODUCER);
+    REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, ready), 2);
+    ring_forget(&s);
+    s.cuda.next = ring_stats(&s).produced;
+    ring_run(&s, 12); /* whose submissions have no command buffer of the burst that was taken */
+    REQUIRE_EQ(s.vulkan.skipped, 1);
+    close(&s);
+}
+
+/* Nobody is there: each side says which one it waits for. */
+static void late_sides(void)
+{
+    ring_stage s;
+    open(&s, CULV_RING_CONSUMER, 2, 1);
+    culv_vk_ring_frame frame;
+    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    double start = test_now_us();
+    LIB_ERROR(culv_vk_ring_acquire(s.ring, 30 * MS, &frame), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    REQUIRE(test_now_us() - start >= 29000);
+    LIB_SAYS("the producer is late");
+    CUcontext before = lib_enter(&s.w);
+    LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(ring_cuda_turn(&s, 0));
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 30 * MS, &f), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_FULL);
+    LIB_SAYS("the consumer is late");
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
+    lib_leave(&s.w, before);
+    close(&s);
+}
+
+/* Submissions that fail ------------------------------------------------------------------------------------- */
+
+static lib_layer the_layer(const ring_stage *s)
+{
+    lib_layer layer;
+    if (s->w.cu->SoftCounts == NULL || !lib_layer_find(&layer)) SKIP("only the twin's layer fails on demand");
+    return layer;
+}
+
+/* At the end of a burst: nothing was submitted, nothing is lost, the next try has it all. */
+static void failing_submit(void)
+{
+    ring_stage s;
+    lib_with_option("--validation=off"); /* the layer above takes what fails for submitted */
+    open(&s, CULV_RING_CONSUMER, 4, 4);
+    lib_layer layer = the_layer(&s);
+    CUcontext before = lib_enter(&s.w);
+    for (int i = 0; i < 4; i++)
+        LIB_OK(ring_cuda_turn(&s, 0));
+    for (int i = 0; i < 3; i++)
+        LIB_OK(ring_vulkan_turn(&s, 0));
+    culv_vk_ring_frame frame;
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
+    for (int i = 0; i < 2; i++) {
+        layer.fail_at(1, i == 0 ? VK_ERROR_OUT_OF_HOST_MEMORY : VK_ERROR_UNKNOWN);
+        culv_result result = culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame);
+        REQUIRE_EQ(result, i == 0 ? CULV_ERROR_OUT_OF_MEMORY : CULV_ERROR_DRIVER);
+        LIB_SAYS("vkQueueSubmit2");
+        REQUIRE_EQ(ring_stats(&s).done_signalled, 0);
+    }
+    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER); /* held */
+    LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
+    ring_released(&s.vulkan, &frame.frame);
+    ring_settle(&s);
+    REQUIRE_EQ(s.vulkan.verified, 4);
+    /* Of a flush. */
+    for (int i = 0; i < 4; i++)
+        LIB_OK(ring_cuda_turn(&s, 0));
+    LIB_OK(ring_vulkan_turn(&s, 0));
+    layer.fail_at(1, VK_ERROR_OUT_OF_HOST_MEMORY);
+    REQUIRE_EQ(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE), CULV_ERROR_OUT_OF_MEMORY);
+    REQUIRE_EQ(ring_stats(&s).done_signalled, 1);
+    LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+    REQUIRE_EQ(ring_stats(&s).done_signalled, 2);
+    ring_flushed(&s.vulkan, 2);
+    lib_leave(&s.w, before);
+    close(&s);
+}
+
+/* Then the ring is stopped for both sides, and can be destroyed. */
+static void lost_device(void)
+{
+    ring_stage s;
+    open(&s, CULV_RING_CONSUMER, 2, 1);
+    lib_layer layer = the_layer(&s);
+    CUcontext before = lib_enter(&s.w);
+    LIB_OK(ring_cuda_turn(&s, 0));
+    culv_vk_ring_frame frame;
+    LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
+    VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
+    layer.fail_at(1, VK_ERROR_DEVICE_LOST);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_ASYNC,
+              CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_ASYNC,
+              CULV_REASON_RING_STOPPED);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
+              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_ring_drain(s.core, 0, 1), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+    lib_leave(&s.w, before);
+    ring_forget(&s);
+    close(&s);
+}
+
+/* Counters that somebody else signalled. */
+static void changed_counter(void)
+{
+    ring_stage s;
+    ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
+    o.settings.check_counters = 1;
+    ring_world_open(&s);
+    ring_open(&s, &o);
+    ring_run(&s, 4);
+    ring_settle(&s);
+    raw_vk_timeline_signal(&s.w.vk, culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER), 100);
+    culv_ring_frame f;
+    LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
+              CULV_REASON_TIMELINE_CHANGED);
+    LIB_SAYS("100");
+    ring_close(&s);
+    ring_world_close(&s);
+}
+
+const test_case ring_stop_cases[] = {
+    {.name = "drained", .run = drained},
+    {.name = "forced_in_place_of_vulkan", .run = forced_in_place_of_vulkan},
+    {.name = "forced_in_place_of_cuda", .run = forced_in_place_of_cuda},
+    {.name = "late_sides", .run = late_sides},
+    {.name = "failing_submit", .run = failing_submit},
+    {.name = "lost_device", .run = lost_device},
+    {.name = "changed_counter", .run = changed_counter},
+    {.name = NULL},
+};
