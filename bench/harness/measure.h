@@ -45,7 +45,7 @@ typedef struct bench_gap {
     char reason[96];
 } bench_gap;
 
-enum { BENCH_MAX_GAPS = 8 };
+enum { BENCH_MAX_GAPS = 16 };
 
 typedef struct bench {
     rig rig;

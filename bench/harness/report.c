@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* Six digits are more than any time here is good for. Keys are plain. */
-static void put_number(struct json *json, const char *key, double value)
+void report_number(struct json *json, const char *key, double value)
 {
     fprintf(json->out, "%s\n%*s\"%s\": %.6g", json->first ? "" : ",", 2 * json->depth, "", key, value);
     json->first = false;
@@ -74,7 +74,7 @@ static void put_system(struct json *json)
     json_end(json, '}');
 }
 
-static void put_spread(struct json *json, const char *key, const spread *s)
+void report_spread(struct json *json, const char *key, const spread *s)
 {
     if (s->n == 0) {
         json_null(json, key);
@@ -82,23 +82,27 @@ static void put_spread(struct json *json, const char *key, const spread *s)
     }
     json_begin(json, key, '{');
     json_integer(json, "n", (int64_t)s->n);
-    put_number(json, "median", s->median);
-    put_number(json, "p10", s->p10);
-    put_number(json, "p90", s->p90);
+    report_number(json, "median", s->median);
+    report_number(json, "p10", s->p10);
+    report_number(json, "p90", s->p90);
+    json_end(json, '}');
+}
+
+void report_interval(struct json *json, const char *key, const interval *i)
+{
+    json_begin(json, key, '{');
+    report_number(json, "value", i->value);
+    report_number(json, "low", i->low);
+    report_number(json, "high", i->high);
     json_end(json, '}');
 }
 
 static void put_interval(struct json *json, const char *key, const bench_result *r, const interval *i)
 {
-    if (r->kind == BENCH_SCALE) {
+    if (r->kind == BENCH_SCALE)
         json_null(json, key);
-        return;
-    }
-    json_begin(json, key, '{');
-    put_number(json, "value", i->value);
-    put_number(json, "low", i->low);
-    put_number(json, "high", i->high);
-    json_end(json, '}');
+    else
+        report_interval(json, key, i);
 }
 
 static void put_result(struct json *json, const bench_result *r)
@@ -111,22 +115,22 @@ static void put_result(struct json *json, const bench_result *r)
     json_string(json, "kind", kinds[r->kind]);
     json_integer(json, "calls_per_turn", r->calls);
     json_integer(json, "checks", r->checks);
-    put_spread(json, "culvert", &r->sides[BENCH_CULVERT]);
-    put_spread(json, "raw", &r->sides[BENCH_RAW]);
+    report_spread(json, "culvert", &r->sides[BENCH_CULVERT]);
+    report_spread(json, "raw", &r->sides[BENCH_RAW]);
     put_interval(json, "added", r, &r->compared.added);
     put_interval(json, "ratio", r, &r->compared.ratio);
     if (r->goal <= 0.0) {
         json_null(json, "goal");
     } else {
         json_begin(json, "goal", '{');
-        put_number(json, "ratio", r->goal);
+        report_number(json, "ratio", r->goal);
         json_string(json, "met", bench_verdict(r));
         json_end(json, '}');
     }
     json_end(json, '}');
 }
 
-static void put_gaps(struct json *json, const bench *b)
+void report_left_out(struct json *json, const bench *b)
 {
     json_begin(json, "left_out", '[');
     for (size_t i = 0; i < b->num_gaps; i++) {
@@ -153,27 +157,37 @@ static void put_frames(struct json *json, const report_frames *frames)
     json_end(json, '}');
 }
 
+void report_head(struct json *json, const bench *b, const char *program, bool complete)
+{
+    json_integer(json, "schema", 1);
+    json_string(json, "program", program);
+    json_string(json, "culvert_version", culv_version_string());
+    put_date(json);
+    json_bool(json, "complete", complete);
+    json_bool(json, "quick", b->quick);
+    json_bool(json, "validation", b->validated);
+    json_integer(json, "seed", (int64_t)b->seed);
+    report_number(json, "seconds", b->seconds);
+    json_string(json, "unit", "us");
+    put_device(json, &b->rig);
+    put_system(json);
+}
+
+void report_results(struct json *json, const char *key, const bench *b)
+{
+    json_begin(json, key, '[');
+    for (size_t i = 0; i < b->num_results; i++)
+        put_result(json, &b->results[i]);
+    json_end(json, ']');
+}
+
 void report_json(const bench *b, const char *program, const report_frames *frames, bool complete, FILE *out)
 {
     struct json json = {.out = out, .first = true};
     json_begin(&json, NULL, '{');
-    json_integer(&json, "schema", 1);
-    json_string(&json, "program", program);
-    json_string(&json, "culvert_version", culv_version_string());
-    put_date(&json);
-    json_bool(&json, "complete", complete);
-    json_bool(&json, "quick", b->quick);
-    json_bool(&json, "validation", b->validated);
-    json_integer(&json, "seed", (int64_t)b->seed);
-    put_number(&json, "seconds", b->seconds);
-    json_string(&json, "unit", "us");
-    put_device(&json, &b->rig);
-    put_system(&json);
+    report_head(&json, b, program, complete);
     put_frames(&json, frames);
-    put_gaps(&json, b);
-    json_begin(&json, "results", '[');
-    for (size_t i = 0; i < b->num_results; i++)
-        put_result(&json, &b->results[i]);
-    json_end(&json, ']');
+    report_left_out(&json, b);
+    report_results(&json, "results", b);
     json_end(&json, '}');
 }

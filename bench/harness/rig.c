@@ -44,7 +44,18 @@ static void open_culvert(rig *r)
     CULV_OK_OR_EXIT(culv_vk_attach(r->device, &vk, &r->attached));
 }
 
+static void open_plain(void *state, raw_vk *vk, const raw_vk_options *options)
+{
+    (void)state;
+    raw_vk_open(vk, options);
+}
+
 void rig_open(rig *r, int ordinal)
+{
+    rig_open_with(r, ordinal, open_plain, NULL);
+}
+
+void rig_open_with(rig *r, int ordinal, rig_open_vulkan *open_vulkan, void *state)
 {
     CUuuid uuid;
     memset(r, 0, sizeof *r);
@@ -57,7 +68,8 @@ void rig_open(rig *r, int ordinal)
     r->context = raw_cuda_context(r->cu, r->ordinal);
     RIG_CU(r->cu->StreamCreate(&r->stream, CU_STREAM_NON_BLOCKING));
     RIG_CU(r->cu->StreamCreate(&r->other_stream, CU_STREAM_NON_BLOCKING));
-    raw_vk_open(&r->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = r->cu->software});
+    open_vulkan(state, &r->vk,
+                &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = r->cu->software});
     describe_vulkan_driver(r);
     open_culvert(r);
 }

@@ -24,6 +24,9 @@ typedef struct rig {
 
 /* Opens the CUDA device with this ordinal of the driver that exits_set_up() was told, and its Vulkan device. */
 void rig_open(rig *r, int ordinal);
+/* The same with a Vulkan device of the caller's making: `open_vulkan` does what raw_vk_open() does. */
+typedef void rig_open_vulkan(void *state, raw_vk *vk, const raw_vk_options *options);
+void rig_open_with(rig *r, int ordinal, rig_open_vulkan *open_vulkan, void *state);
 void rig_close(rig *r);
 
 /* A timeline that both sides of a comparison signal: one VkSemaphore, imported by Culvert and, twice, by the

@@ -57,6 +57,15 @@ spread statistics_spread(const double *samples, size_t n)
     return s;
 }
 
+double statistics_quantile(const double *samples, size_t n, double q)
+{
+    double *sorted = copy_of(samples, n);
+    qsort(sorted, n, sizeof *sorted, compare);
+    double result = quantile(sorted, n, q);
+    free(sorted);
+    return result;
+}
+
 /* Hoare's selection: afterwards values[k] is the one that sorting would put there, and none before it is
  * greater. */
 static double select_kth(double *values, size_t n, size_t k)

@@ -22,6 +22,9 @@ typedef struct spread {
 /* n > 0. */
 spread statistics_spread(const double *samples, size_t n);
 
+/* By linear interpolation, 0 <= q <= 1. n > 0. */
+double statistics_quantile(const double *samples, size_t n, double q);
+
 typedef struct interval {
     double value, low, high;
 } interval;

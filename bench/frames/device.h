@@ -1,0 +1,24 @@
+/* The Vulkan device of culvert-bench: what rig_open() opens, with dynamic rendering, stores in fragment shaders, host
+ * memory, and, where there are, calibrated timestamps and a global priority. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_BENCH_FRAMES_DEVICE_H_
+#define CULVERT_BENCH_FRAMES_DEVICE_H_
+
+#include "rig.h"
+
+typedef struct device_options {
+    VkQueueGlobalPriorityKHR priority; /* of all queues; 0: the driver's default */
+    /* Set by device_open(). */
+    bool calibrated;  /* VK_EXT_calibrated_timestamps is enabled */
+    bool host_memory; /* VK_EXT_external_memory_host is */
+    bool refused;     /* the priority: no such extension, or not for this user; the device has the default */
+} device_options;
+
+/* A rig_open_vulkan; `state` is a device_options. */
+void device_open(void *state, raw_vk *vk, const raw_vk_options *options);
+
+/* Bits of a timestamp on this family; 0: none. */
+uint32_t device_timestamp_bits(const raw_vk *vk, uint32_t family);
+/* The first family with all of `wanted` and none of `unwanted`; UINT32_MAX: none. */
+uint32_t device_family(const raw_vk *vk, VkQueueFlags wanted, VkQueueFlags unwanted);
+
+#endif

@@ -1,0 +1,174 @@
+/* What all schemes stand on: the devices, the loads, the slots. See frames.h. SPDX-License-Identifier: MIT */
+#include "frames.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The check is tried: it sees a frame that is another one, and nothing in the right one. */
+static void try_check(frames_bench *b)
+{
+    const rig *r = &b->bench.rig;
+    for (uint32_t off = 0; off < 2; off++) {
+        uint32_t number = b->next_number++;
+        solver_launch(&b->solver, r->stream,
+                      solver_job_of(&b->solver, b->pointers[0], b->slot_bytes, number, 0, SOLVER_NO_LOG));
+        RIG_CU(r->cu->StreamSynchronize(r->stream));
+        VkCommandBuffer commands = renderer_record(
+            &b->renderer, &(renderer_job){.buffer = b->buffers[0], .number = number + off, .untimed = true});
+        renderer_alone(r->vk.queues[0].queue, &commands, 1);
+        renderer_verdict v = renderer_judge(&b->renderer);
+        REQUIRE_EQ(v.frames, 1);
+        REQUIRE_EQ(v.wrong, off * b->renderer.pixels);
+    }
+}
+
+/* A GPU's clocks rise when there is work. */
+static void warm_up(frames_bench *b)
+{
+    const rig *r = &b->bench.rig;
+    double begun = bench_now();
+    while (!r->cu->software && bench_now() - begun < 0.3e9) {
+        for (int i = 0; i < 8; i++)
+            solver_launch(&b->solver, r->stream,
+                          solver_job_of(&b->solver, b->pointers[0], b->slot_bytes, 1, 8192, SOLVER_NO_LOG));
+        RIG_CU(r->cu->StreamSynchronize(r->stream));
+    }
+}
+
+void frames_open(frames_bench *b, int ordinal)
+{
+    rig *r = &b->bench.rig;
+    rig_open_with(r, ordinal, device_open, &b->device);
+    solver_open(&b->solver, r, b->bench.quick ? FRAMES_MAX / 8 : FRAMES_MAX);
+    renderer_open(&b->renderer, r, b->bench.quick ? FRAMES_MAX / 8 : FRAMES_MAX);
+    rig_timeline_open(r, &b->ready);
+    rig_timeline_open(r, &b->done);
+    if (b->next_number == 0) b->next_number = 1;
+    REQUIRE(frames_slots(b, 1, UINT64_C(64) << 10));
+    try_check(b);
+    warm_up(b);
+}
+
+static void close_slots(frames_bench *b)
+{
+    for (uint32_t i = 0; i < b->num_slots; i++)
+        culv_vk_buffer_destroy(&b->slots[i]);
+    b->num_slots = 0;
+    b->slot_bytes = 0;
+}
+
+void frames_close(frames_bench *b)
+{
+    raw_vk_idle(&b->bench.rig.vk);
+    RIG_CU(b->bench.rig.cu->CtxSynchronize());
+    scheme_staged_close(b);
+    rig_timeline_close(&b->bench.rig, &b->done);
+    rig_timeline_close(&b->bench.rig, &b->ready);
+    close_slots(b);
+    renderer_close(&b->renderer);
+    solver_close(&b->solver);
+    rig_close(&b->bench.rig);
+}
+
+bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes)
+{
+    rig *r = &b->bench.rig;
+    if (bytes > r->vk.properties.limits.maxStorageBufferRange) return false;
+    if (b->slot_bytes == bytes && b->num_slots >= count) return true;
+    raw_vk_idle(&r->vk);
+    RIG_CU(r->cu->CtxSynchronize());
+    if (b->slot_bytes != bytes) close_slots(b);
+    REQUIRE(count <= RENDERER_SLOTS);
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = bytes,
+                                     .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
+    desc.create_info = &info;
+    b->slot_bytes = bytes;
+    for (; b->num_slots < count; b->num_slots++) {
+        culv_vk_buffer **slot = &b->slots[b->num_slots];
+        if (culv_vk_buffer_create(r->attached, &desc, slot) != CULV_OK) {
+            close_slots(b);
+            return false;
+        }
+        b->pointers[b->num_slots] = culv_buffer_pointer(culv_vk_buffer_cuda(*slot));
+        b->buffers[b->num_slots] = culv_vk_buffer_handle(*slot);
+    }
+    renderer_bind(&b->renderer, b->buffers, b->num_slots, bytes);
+    return true;
+}
+
+typedef enum load_kind { SOLVER, DRAW, DISPATCH } load_kind;
+
+static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t bytes)
+{
+    calibrations *c = &b->calibrations;
+    if (kind != SOLVER) bytes = 0; /* it reads a few words of a frame of any size */
+    for (size_t i = 0; i < c->num; i++)
+        if (c->known[i].kind == (int)kind && c->known[i].us == us && c->known[i].bytes == bytes)
+            return c->known[i].iterations;
+    uint32_t iterations = kind == SOLVER
+                              ? solver_calibrate(&b->solver, b->pointers[0], bytes, us)
+                              : renderer_calibrate(&b->renderer, b->buffers[0], us, 0, kind == DISPATCH);
+    REQUIRE(c->num < sizeof c->known / sizeof c->known[0]);
+    c->known[c->num].kind = (int)kind;
+    c->known[c->num].us = us;
+    c->known[c->num].bytes = bytes;
+    c->known[c->num].iterations = iterations;
+    c->num++;
+    return iterations;
+}
+
+void frames_calibrate(frames_bench *b, workload *w, bool compute)
+{
+    w->solver_iterations = calibrated(b, SOLVER, w->solver_us, w->bytes);
+    w->renderer_iterations = calibrated(b, DRAW, w->renderer_us, w->bytes);
+    if (compute) w->compute_iterations = calibrated(b, DISPATCH, w->renderer_us, w->bytes);
+}
+
+CUstream frames_stream(const frames_bench *b, int priority)
+{
+    const raw_cuda *cu = b->bench.rig.cu;
+    PFN_cuStreamCreateWithPriority_v5050 create = NULL;
+    PFN_cuCtxGetStreamPriorityRange_v5050 range = NULL;
+    void *found[2] = {NULL, NULL};
+    CUdriverProcAddressQueryResult ignored;
+    int least = 0, greatest = 0;
+    CUstream stream = NULL;
+    if (cu->GetProcAddress("cuStreamCreateWithPriority", &found[0], 5050, 0, &ignored) != CUDA_SUCCESS ||
+        cu->GetProcAddress("cuCtxGetStreamPriorityRange", &found[1], 5050, 0, &ignored) != CUDA_SUCCESS ||
+        found[0] == NULL || found[1] == NULL)
+        return NULL;
+    memcpy(&create, &found[0], sizeof create);
+    memcpy(&range, &found[1], sizeof range);
+    RIG_CU(range(&least, &greatest));
+    RIG_CU(create(&stream, CU_STREAM_NON_BLOCKING, priority < 0 ? least : greatest));
+    return stream;
+}
+
+/* Samples ------------------------------------------------------------------------------------------------- */
+
+void samples_add(samples *s, double value)
+{
+    if (s->n == s->capacity) {
+        s->capacity = s->capacity != 0 ? 2 * s->capacity : 512;
+        s->values = realloc(s->values, s->capacity * sizeof *s->values);
+        REQUIRE(s->values != NULL);
+    }
+    s->values[s->n++] = value;
+}
+
+double samples_quantile(const samples *s, double q)
+{
+    return s->n != 0 ? statistics_quantile(s->values, s->n, q) : 0.0;
+}
+
+void outcome_free(outcome *o)
+{
+    free(o->interval.values);
+    free(o->hand_over.values);
+    free(o->age.values);
+    memset(o, 0, sizeof *o);
+}

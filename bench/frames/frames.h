@@ -1,0 +1,185 @@
+/* culvert-bench: frames flow from a CUDA solver to a Vulkan renderer, by every scheme there is. A scheme runs a number
+ * of frames, from their first call to the end of the last one's work; schemes take turns, round after round, so that
+ * what the machine does besides happens to all of them. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_BENCH_FRAMES_H_
+#define CULVERT_BENCH_FRAMES_H_
+
+#include "device.h"
+#include "measure.h"
+#include "renderer.h"
+#include "solver.h"
+
+#include <culvert/ring.h>
+#include <culvert/vulkan_ring.h>
+
+enum {
+    FRAMES_MAX = 2048,  /* of one run */
+    FRAMES_ROUNDS = 64, /* at most */
+    FRAMES_LEAD = 2,    /* depths that the host may be ahead of the renderer: the ring's default */
+};
+
+/* What is carried, and how long either side takes over it. */
+typedef struct workload {
+    uint64_t bytes;                /* of a frame, a multiple of 16 */
+    double solver_us, renderer_us; /* wanted */
+    uint32_t solver_iterations, renderer_iterations, compute_iterations;
+} workload;
+
+typedef enum submissions {
+    SUBMIT_ONE_INFO,   /* one vkQueueSubmit2 with one VkSubmitInfo2 of k command buffers */
+    SUBMIT_MANY_INFOS, /* one vkQueueSubmit2 of k VkSubmitInfo2 */
+    SUBMIT_MANY_CALLS, /* k times vkQueueSubmit2 */
+} submissions;
+
+/* What --search varies, and nothing else. All zero: what the other schemes do. */
+typedef struct tuning {
+    int stream_priority; /* 0: the stream of all; else cuStreamCreateWithPriority() with the least (-1) or greatest (1) */
+    submissions submit;
+    bool each_signals;  /* the solver signals each frame, not each burst */
+    bool renderer_late; /* submitted when the host has seen that the frames are there */
+    bool solver_late;   /* launched when the host has seen that the slots are free */
+    bool compute;       /* the renderer is a dispatch */
+    uint32_t family;    /* the renderer's queue */
+    uint32_t lead;      /* depths; 0: FRAMES_LEAD */
+} tuning;
+
+struct run;
+
+typedef struct scheme {
+    const char *name;
+    /* NULL: yes. Otherwise why this machine cannot have it; NULL when it can. */
+    const char *(*obstacle)(const struct run *run);
+    void (*prepare)(struct run *run); /* NULL: nothing */
+    void (*go)(struct run *run);      /* what is timed: all frames, to the end of their work */
+    void (*finish)(struct run *run);  /* NULL: nothing */
+    bool no_solver, no_renderer;      /* one side alone */
+    bool unchecked;                   /* the renderer has nothing to check */
+} scheme;
+
+typedef struct config {
+    const scheme *scheme;
+    const char *variant; /* "" for most */
+    uint32_t depth, burst;
+    uint32_t frames; /* of a run */
+    uint32_t settle; /* the first of them, which are not measured: max_latency finds its depth meanwhile */
+    uint64_t max_latency; /* nanoseconds; the ring chooses depth and burst */
+    tuning tuning;
+} config;
+
+typedef struct samples {
+    size_t n, capacity;
+    double *values;
+} samples;
+
+void samples_add(samples *s, double value);
+/* 0 of none. */
+double samples_quantile(const samples *s, double q);
+
+/* What the runs of a configuration gave. */
+typedef struct outcome {
+    config config;
+    size_t rounds;
+    double us[FRAMES_ROUNDS];    /* a frame: the whole run over its frames */
+    double ratio[FRAMES_ROUNDS]; /* of the same round's ideal */
+    double cpu
+        [FRAMES_ROUNDS]; /* microseconds of the calling thread a frame, from the first call to the last's return */
+    samples interval;                    /* from the end of one frame's drawing to the end of the next's */
+    samples hand_over;                   /* from the end of the solver to the beginning of the drawing */
+    samples age;                         /* from the beginning of the solver to the end of the drawing */
+    uint64_t checked, wrong;             /* frames that were checked, pixels that saw another or a torn one */
+    uint32_t chosen_depth, chosen_burst; /* with max_latency: at the end of the last run */
+    const char *obstacle;                /* NULL: it ran */
+} outcome;
+
+/* How Vulkan's device clock and CUDA's global timer compare. */
+typedef struct clocks {
+    bool known;
+    bool same;     /* one clock, as far as can be told */
+    double offset; /* nanoseconds to be subtracted from Vulkan's */
+    double error;  /* of it */
+} clocks;
+
+/* Loads that were calibrated already. */
+typedef struct calibrations {
+    size_t num;
+    struct {
+        double us;
+        uint64_t bytes; /* 0: whatever they are */
+        int kind;
+        uint32_t iterations;
+    } known[64];
+} calibrations;
+
+typedef struct frames_bench {
+    bench bench; /* the rig, options, random numbers, text */
+    device_options device;
+    solver solver;
+    renderer renderer;
+    clocks clocks;
+    calibrations calibrations;
+    /* The slots, of one size. */
+    uint32_t num_slots;
+    uint64_t slot_bytes;
+    culv_vk_buffer *slots[RENDERER_SLOTS];
+    CUdeviceptr pointers[RENDERER_SLOTS];
+    VkBuffer buffers[RENDERER_SLOTS];
+    rig_timeline ready, done; /* for the schemes that are written by hand */
+    uint32_t next_number;     /* of the next run's first frame */
+    size_t rounds;
+    uint32_t frames;
+} frames_bench;
+
+/* One run of one configuration. */
+typedef struct run {
+    frames_bench *b;
+    const workload *w;
+    const config *c;
+    uint32_t base; /* number of the first frame */
+    VkCommandBuffer *commands;
+    double cpu_us;           /* a frame */
+    double begun, cpu_begun; /* of what is timed */
+    uint32_t chosen_depth, chosen_burst;
+    void *own; /* the scheme's */
+} run;
+
+void frames_open(frames_bench *b, int ordinal);
+void frames_close(frames_bench *b);
+/* At least `count` slots of this size; false: there is no room for them. */
+bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes);
+void frames_calibrate(frames_bench *b, workload *w, bool compute);
+
+/* Runs each configuration once a round, in an order drawn anew for each, and fills the outcomes in. The first two are
+ * solver and renderer alone: what is ideal is their sum. Fails where a frame was lost or torn. */
+void frames_measure(frames_bench *b, const workload *w, outcome *outcomes, size_t count, size_t rounds);
+void outcome_free(outcome *o);
+
+clocks clocks_compare(frames_bench *b);
+
+/* The schemes ---------------------------------------------------------------------------------------------- */
+
+extern const scheme scheme_solver_alone, scheme_renderer_alone;
+extern const scheme scheme_host_waits, scheme_raw, scheme_staged, scheme_ring;
+extern const scheme scheme_raw_graphs, scheme_ring_graphs; /* the solver's side launched as graphs */
+/* Gives its memory up, which it keeps from run to run. */
+void scheme_staged_close(frames_bench *b);
+
+/* What they are made of, inline as in a loop written by hand. */
+static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint32_t frame)
+{
+    const frames_bench *b = r->b;
+    solver_launch(&b->solver, stream,
+                  solver_job_of(&b->solver, b->pointers[slot], r->w->bytes, r->base + frame,
+                                r->w->solver_iterations, frame));
+}
+
+/* The command buffers of a whole run, frame n in slot n modulo depth. */
+void run_record(run *r);
+/* Times from here on: the frames that settle are done. */
+void run_begins(run *r);
+/* All is submitted; what comes yet is waiting. */
+void run_issued(run *r);
+
+/* cuStreamCreateWithPriority(): the least (-1) or the greatest (1) that there is; NULL: the driver has none. */
+CUstream frames_stream(const frames_bench *b, int priority);
+
+#endif

@@ -1,0 +1,232 @@
+/* The command line. See options.h. SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] =
+    "culvert-bench carries frames from a CUDA solver to a Vulkan renderer by every scheme there is, side by "
+    "side in\n"
+    "one run, and checks every frame.\n"
+    "\n"
+    "usage: culvert-bench [options]\n"
+    "\n"
+    "  --driver=WHICH   auto: NVIDIA's, else the software twin (default); nvidia; soft\n"
+    "  --device=N       CUDA ordinal (0)\n"
+    "  --only=NAME      one of --list; may be given several times\n"
+    "  --list           what there is to measure\n"
+    "  --search         what changes the cost of switching (--only=search)\n"
+    "  --scheme=NAME    one of \"host waits\", \"staged\", \"raw ring\", \"culv_ring\"; may be given several "
+    "times\n"
+    "  --size=BYTES     of a frame, with K, M or G (8M; on the twin 64K)\n"
+    "  --loads=S/R      microseconds of the solver and of the renderer (110/177)\n"
+    "  --depth=N,...    slots (1,2,4,8,16)\n"
+    "  --burst=N,...    frames that are handed over together (1,4,8,16)\n"
+    "  --frames=N       of a run (as many as take 75 ms)\n"
+    "  --rounds=N       runs of each scheme (8; on the twin 3)\n"
+    "  --seed=N         of the order of turns, and of the intervals (1)\n"
+    "  --quick          short and small: to see that it works, not to read times\n"
+    "  --validation     with Vulkan's validation: the same\n"
+    "  --json           print JSON (docs/performance.md)\n"
+    "  --json=FILE      write JSON there besides\n"
+    "  --version        print Culvert's version\n"
+    "  --help           print this\n"
+    "\n"
+    "exit: 0 measured, 1 something failed or a frame was lost or torn, 2 wrong usage, 3 no device that CUDA\n"
+    "and Vulkan share\n";
+
+static _Noreturn void wrong_usage(const char *text, const char *argument)
+{
+    fprintf(stderr, PROGRAM ": %s '%s'; see " PROGRAM " --help\n", text, argument);
+    exit(EXITS_USAGE);
+}
+
+/* The value of --NAME=VALUE; NULL where the argument is something else. */
+static const char *value_of(const char *argument, const char *name)
+{
+    size_t length = strlen(name);
+    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
+}
+
+/* A number from `text` on; *end is what follows it. */
+static uint64_t number_before(const char *argument, const char *text, uint64_t least, uint64_t most,
+                              char **end)
+{
+    errno = 0;
+    unsigned long long value = strtoull(text, end, 10);
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || value < least || value > most)
+        wrong_usage("not a number in range:", argument);
+    return value;
+}
+
+static uint64_t number(const char *argument, const char *text, uint64_t least, uint64_t most)
+{
+    char *end = NULL;
+    uint64_t value = number_before(argument, text, least, most, &end);
+    if (*end != '\0') wrong_usage("not a number in range:", argument);
+    return value;
+}
+
+static size_t numbers(const char *argument, const char *text, uint32_t out[OPTIONS_LIST])
+{
+    size_t count = 0;
+    char *end = NULL;
+    for (;; text = end + 1) {
+        if (count == OPTIONS_LIST) wrong_usage("too many in", argument);
+        out[count++] = (uint32_t)number_before(argument, text, 1, CULV_RING_MAX_DEPTH, &end);
+        if (*end == '\0') return count;
+        if (*end != ',') wrong_usage("not a list of numbers:", argument);
+    }
+}
+
+static uint64_t size(const char *argument, const char *text)
+{
+    char *end = NULL;
+    uint64_t value = number_before(argument, text, 1, UINT64_C(1) << 40, &end);
+    int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    if (*end != '\0' && (shift == 0 || end[1] != '\0')) wrong_usage("not a size:", argument);
+    value <<= shift;
+    /* Words are counted by 32 bits, and a storage buffer has its own limit. */
+    if (value < 1024 || value > UINT64_C(1) << 32 || value % 1024 != 0)
+        wrong_usage("not a multiple of 1 KiB up to 4 GiB:", argument);
+    return value;
+}
+
+static void loads(const char *argument, const char *text, options *o)
+{
+    char *end = NULL;
+    o->solver_us = strtod(text, &end);
+    if (end == text || *end != '/') wrong_usage("not SOLVER/RENDERER in microseconds:", argument);
+    text = end + 1;
+    o->renderer_us = strtod(text, &end);
+    if (end == text || *end != '\0' || !(o->solver_us >= 1.0 && o->solver_us <= 1e6) ||
+        !(o->renderer_us >= 1.0 && o->renderer_us <= 1e6))
+        wrong_usage("not SOLVER/RENDERER in microseconds:", argument);
+}
+
+static void append(const char *argument, const char *name, const char **list, size_t *count)
+{
+    if (*count == OPTIONS_LIST) wrong_usage("too many of", argument);
+    list[(*count)++] = name;
+}
+
+static const char *section_named(const char *argument, const char *name)
+{
+    for (size_t i = 0; i < num_sections; i++)
+        if (strcmp(name, sections[i].name) == 0) return sections[i].name;
+    wrong_usage("nothing is measured under that name (--list shows the names):", argument);
+}
+
+static const char *scheme_named(const char *argument, const char *name)
+{
+    static const scheme *const all[] = {&scheme_host_waits, &scheme_staged,     &scheme_raw,
+                                        &scheme_ring,       &scheme_raw_graphs, &scheme_ring_graphs};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(name, all[i]->name) == 0) return all[i]->name;
+    wrong_usage("no such scheme:", argument);
+}
+
+static _Noreturn void leave_after_printing(void)
+{
+    exit(fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_SUCCESS : EXITS_FAILURE);
+}
+
+/* What ends the program once it is printed; false: it is another argument. */
+static bool print_and_leave(const char *a)
+{
+    if (strcmp(a, "--list") == 0)
+        for (size_t i = 0; i < num_sections; i++)
+            printf("%-10s %s\n", sections[i].name, sections[i].what);
+    else if (strcmp(a, "--help") == 0)
+        fputs(usage, stdout);
+    else if (strcmp(a, "--version") == 0)
+        printf(PROGRAM " %s\n", culv_version_string());
+    else
+        return false;
+    leave_after_printing();
+}
+
+static void parse_value(options *o, const char *a)
+{
+    const char *value;
+    if ((value = value_of(a, "--json")) != NULL) {
+        if (value[0] == '\0') wrong_usage("no file in", a);
+        o->json = value;
+    } else if ((value = value_of(a, "--driver")) != NULL) {
+        if (strcmp(value, "auto") != 0 && strcmp(value, "nvidia") != 0 && strcmp(value, "soft") != 0)
+            wrong_usage("auto, nvidia or soft, not", a);
+        o->driver = value;
+    } else if ((value = value_of(a, "--device")) != NULL) {
+        o->device = (int)number(a, value, 0, 1023);
+    } else if ((value = value_of(a, "--only")) != NULL) {
+        append(a, section_named(a, value), o->only, &o->num_only);
+    } else if ((value = value_of(a, "--scheme")) != NULL) {
+        append(a, scheme_named(a, value), o->schemes, &o->num_schemes);
+    } else if ((value = value_of(a, "--size")) != NULL) {
+        o->bytes = size(a, value);
+    } else if ((value = value_of(a, "--loads")) != NULL) {
+        loads(a, value, o);
+    } else if ((value = value_of(a, "--depth")) != NULL) {
+        o->num_depths = numbers(a, value, o->depths);
+    } else if ((value = value_of(a, "--burst")) != NULL) {
+        o->num_bursts = numbers(a, value, o->bursts);
+    } else if ((value = value_of(a, "--frames")) != NULL) {
+        o->frames = (uint32_t)number(a, value, 1, FRAMES_MAX / 8);
+    } else if ((value = value_of(a, "--rounds")) != NULL) {
+        o->rounds = (size_t)number(a, value, 1, FRAMES_ROUNDS);
+    } else if ((value = value_of(a, "--seed")) != NULL) {
+        o->seed = number(a, value, 0, INT64_MAX);
+    } else {
+        wrong_usage(a[0] == '-' ? "unknown option" : "unknown argument", a);
+    }
+}
+
+void options_complete(options *o, bool software)
+{
+    static const uint32_t depths[] = {1, 2, 4, 8, 16}, bursts[] = {1, 4, 8, 16};
+    static const uint32_t quick_depths[] = {1, 2, 4}, quick_bursts[] = {1, 2, 4};
+    if (o->num_depths == 0) {
+        o->num_depths = o->quick ? 3 : 5;
+        memcpy(o->depths, o->quick ? quick_depths : depths, o->num_depths * sizeof(uint32_t));
+    }
+    if (o->num_bursts == 0) {
+        o->num_bursts = o->quick ? 3 : 4;
+        memcpy(o->bursts, o->quick ? quick_bursts : bursts, o->num_bursts * sizeof(uint32_t));
+    }
+    /* A CPU writes 8 MiB in milliseconds: more than the loads are long. */
+    if (o->bytes == 0) o->bytes = o->quick || software ? UINT64_C(64) << 10 : UINT64_C(8) << 20;
+    if (o->solver_us == 0.0) {
+        o->solver_us = o->quick ? 20.0 : 110.0;
+        o->renderer_us = o->quick ? 30.0 : 177.0;
+    }
+    if (o->rounds == 0) o->rounds = o->quick ? 1 : software ? 3 : 8;
+}
+
+options options_parse(int argc, char **argv)
+{
+    options o = {.driver = "auto", .seed = 1};
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (strcmp(a, "--quick") == 0)
+            o.quick = true;
+        else if (strcmp(a, "--validation") == 0)
+            o.validation = true;
+        else if (strcmp(a, "--search") == 0)
+            o.search = true;
+        else if (strcmp(a, "--json") == 0)
+            o.json = "";
+        else if (!print_and_leave(a))
+            parse_value(&o, a);
+    }
+    return o;
+}
+
+bool options_wants(const options *o, const section *s)
+{
+    for (size_t i = 0; i < o->num_only; i++)
+        if (strcmp(o->only[i], s->name) == 0) return true;
+    if (o->search && strcmp(s->name, "search") == 0) return true;
+    return o->num_only == 0 && !o->search && !s->on_request;
+}

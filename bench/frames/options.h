@@ -1,0 +1,24 @@
+/* The command line of culvert-bench. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_BENCH_FRAMES_OPTIONS_H_
+#define CULVERT_BENCH_FRAMES_OPTIONS_H_
+
+#include "sections.h"
+
+#define PROGRAM "culvert-bench"
+
+typedef struct section {
+    const char *name, *what;
+    void (*run)(frames_bench *b, const options *o, results *all);
+    bool on_request; /* only when it is named */
+} section;
+
+extern const section sections[];
+extern const size_t num_sections;
+
+/* Prints and leaves where that is asked for, or on wrong usage. */
+options options_parse(int argc, char **argv);
+/* The defaults, some of which the twin has others of. */
+void options_complete(options *o, bool software);
+bool options_wants(const options *o, const section *s);
+
+#endif

@@ -1,0 +1,90 @@
+/* The renderer: a full-screen triangle whose fragments take as long as they are told and check the frame that they read
+ * (load.glsl); the same as compute, for queues without graphics. Each frame of a run has a command buffer of its own,
+ * with its number, its slot, and two timestamps. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_BENCH_FRAMES_RENDERER_H_
+#define CULVERT_BENCH_FRAMES_RENDERER_H_
+
+#include "rig.h"
+
+enum { RENDERER_SLOTS = CULV_RING_MAX_DEPTH };
+
+typedef struct renderer_verdict {
+    uint32_t frames; /* that were checked */
+    uint32_t wrong;  /* pixels that saw another frame, or a torn one */
+} renderer_verdict;
+
+/* Command buffers of a queue family, made when it is first used. */
+typedef struct renderer_family {
+    VkCommandPool pool;
+    VkCommandBuffer *commands;
+    uint32_t timestamp_bits;
+} renderer_family;
+
+typedef struct renderer {
+    rig *rig;
+    uint32_t side, pixels;
+    uint32_t num_frames; /* of a run, at most */
+    VkImage target;
+    VkDeviceMemory target_memory;
+    VkImageView view;
+    raw_vk_buffer image; /* the compute form's */
+    VkBuffer verdict;
+    VkDeviceMemory verdict_memory;
+    renderer_verdict *judged; /* the same, mapped */
+    VkDescriptorSetLayout set_layout;
+    VkPipelineLayout layout;
+    VkPipeline draw, dispatch;
+    VkDescriptorPool pool;
+    VkDescriptorSet sets[RENDERER_SLOTS];
+    VkDeviceSize bytes; /* of a frame in the slots */
+    VkQueryPool queries;
+    uint64_t *timestamps; /* renderer_fetch() */
+    renderer_family families[RAW_VK_MAX_QUEUES];
+} renderer;
+
+void renderer_open(renderer *r, rig *gpu, uint32_t num_frames);
+void renderer_close(renderer *r);
+/* The buffers that the slots are. No submission may use the former ones any more. */
+void renderer_bind(renderer *r, const VkBuffer *buffers, uint32_t count, VkDeviceSize bytes);
+
+/* What is recorded for a frame. */
+typedef struct renderer_job {
+    uint32_t frame; /* of the run: which command buffer, which timestamps */
+    uint32_t slot;
+    VkBuffer buffer; /* the slot's */
+    uint32_t number; /* that has to be there; 0: nothing is checked */
+    uint32_t iterations;
+    uint32_t family;
+    bool compute;    /* a dispatch in place of a draw */
+    bool untimed;    /* no timestamps */
+    bool many_times; /* the command buffer may be submitted again while it runs */
+    VkBuffer from;   /* copied into the slot first; VK_NULL_HANDLE: CUDA writes the slot itself */
+    /* The ring's barriers; NULL: written by hand. */
+    const VkDependencyInfo *acquire, *release;
+} renderer_job;
+
+VkCommandBuffer renderer_record(renderer *r, const renderer_job *job);
+/* Before a run: all of its timestamps are to come. */
+void renderer_reset(renderer *r, uint32_t frames);
+
+/* Since the last call; the queues are idle. */
+renderer_verdict renderer_judge(renderer *r);
+
+/* Takes over the timestamps of a run whose submissions are done; false: this family has none. */
+bool renderer_fetch(renderer *r, uint32_t frames, uint32_t family);
+/* Nanoseconds of the device's clock. */
+typedef struct renderer_time {
+    uint64_t begun, ended;
+} renderer_time;
+renderer_time renderer_time_of(const renderer *r, uint32_t frame);
+
+/* Vulkan's device clock, and between which two times of the host's monotonic one it was read. */
+uint64_t renderer_clock(renderer *r, bool calibrated, double *after, double *before);
+
+/* Submits the command buffers, several at a time, waits for their end, and returns the microseconds that it took. */
+double renderer_alone(VkQueue queue, const VkCommandBuffer *commands, uint32_t count);
+
+/* The iterations after which a frame takes this long on this family when one follows the other. */
+uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us, uint32_t family, bool compute);
+
+#endif

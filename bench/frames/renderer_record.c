@@ -1,0 +1,277 @@
+/* The renderer's frames: command buffers, what they saw, when they ran. See renderer.h.
+ * SPDX-License-Identifier: MIT */
+#include "calibrate.h"
+#include "device.h"
+#include "measure.h"
+#include "renderer_internal.h"
+
+#include <stdlib.h>
+
+enum { BATCH = 16 }; /* command buffers of a submission, when the renderer is timed alone */
+
+static renderer_family *family_of(renderer *r, uint32_t index)
+{
+    renderer_family *f = &r->families[index];
+    VkDevice device = r->rig->vk.device;
+    if (f->pool != VK_NULL_HANDLE) return f;
+    const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                          .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                          .queueFamilyIndex = index};
+    VK_OK(vkCreateCommandPool(device, &pool, NULL, &f->pool));
+    f->commands = calloc(r->num_frames, sizeof(VkCommandBuffer));
+    REQUIRE(f->commands != NULL);
+    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                              .commandPool = f->pool,
+                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+                                              .commandBufferCount = r->num_frames};
+    VK_OK(vkAllocateCommandBuffers(device, &info, f->commands));
+    f->timestamp_bits = device_timestamp_bits(&r->rig->vk, index);
+    return f;
+}
+
+/* Barriers ----------------------------------------------------------------------------------------------- */
+
+typedef enum handover { FROM_CUDA, TO_CUDA } handover;
+
+/* The whole slot changes hands with CUDA: as one would write it. */
+static void hand_over(VkCommandBuffer commands, const renderer_job *job, handover way)
+{
+    VkPipelineStageFlags2 stage =
+        job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+    const VkBufferMemoryBarrier2 barrier = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+        .srcStageMask = way == FROM_CUDA ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : stage,
+        .dstStageMask = way == FROM_CUDA ? stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+        .dstAccessMask = way == FROM_CUDA ? VK_ACCESS_2_SHADER_STORAGE_READ_BIT : 0,
+        .srcQueueFamilyIndex = way == FROM_CUDA ? VK_QUEUE_FAMILY_EXTERNAL : job->family,
+        .dstQueueFamilyIndex = way == FROM_CUDA ? job->family : VK_QUEUE_FAMILY_EXTERNAL,
+        .buffer = job->buffer,
+        .size = VK_WHOLE_SIZE};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .bufferMemoryBarrierCount = 1,
+                                   .pBufferMemoryBarriers = &barrier};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
+/* Everything before is over, as between two frames of a renderer that draws both into the same image. */
+static void after_the_last(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+{
+    const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                                     .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                     .srcAccessMask = VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                     .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
+                                                      VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
+    const VkImageMemoryBarrier2 image = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+                                         .srcStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+                                         .srcAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
+                                         .dstStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+                                         .dstAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
+                                         .newLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                         .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                         .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                         .image = r->target,
+                                         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &memory,
+                                   .imageMemoryBarrierCount = job->compute ? 0 : 1,
+                                   .pImageMemoryBarriers = &image};
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
+/* The frame comes from the host: what a program without interop does. */
+static void copy_up(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+{
+    const VkBufferCopy all = {.size = r->bytes};
+    VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
+                               .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                               .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
+                               .dstAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT};
+    const VkDependencyInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &memory};
+    vkCmdPipelineBarrier2(commands, &info);
+    vkCmdCopyBuffer(commands, job->from, job->buffer, 1, &all);
+    memory.srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT;
+    memory.srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT;
+    memory.dstStageMask = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+    memory.dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT;
+    vkCmdPipelineBarrier2(commands, &info);
+}
+
+/* Work --------------------------------------------------------------------------------------------------- */
+
+static void push(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+{
+    const renderer_constants constants = {job->number, (uint32_t)(r->bytes / 4), job->iterations, r->pixels};
+    VkPipelineBindPoint point =
+        job->compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS;
+    vkCmdBindPipeline(commands, point, job->compute ? r->dispatch : r->draw);
+    vkCmdBindDescriptorSets(commands, point, r->layout, 0, 1, &r->sets[job->slot], 0, NULL);
+    vkCmdPushConstants(commands, r->layout, RENDERER_STAGES, 0, sizeof constants, &constants);
+}
+
+static void work(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
+{
+    if (job->compute) {
+        push(r, commands, job);
+        vkCmdDispatch(commands, r->pixels / RENDERER_GROUP, 1, 1);
+        return;
+    }
+    const VkRenderingAttachmentInfo color = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
+                                             .imageView = r->view,
+                                             .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                             .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
+                                             .storeOp = VK_ATTACHMENT_STORE_OP_STORE};
+    const VkRenderingInfo rendering = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
+                                       .renderArea = {{0, 0}, {r->side, r->side}},
+                                       .layerCount = 1,
+                                       .colorAttachmentCount = 1,
+                                       .pColorAttachments = &color};
+    vkCmdBeginRendering(commands, &rendering);
+    push(r, commands, job);
+    vkCmdDraw(commands, 3, 1, 0, 0);
+    vkCmdEndRendering(commands);
+}
+
+VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
+{
+    const renderer_family *f = family_of(r, job->family);
+    VkCommandBuffer commands = f->commands[job->frame];
+    bool timed = !job->untimed && f->timestamp_bits != 0;
+    const VkCommandBufferBeginInfo begin = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+        .flags = job->many_times ? VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT : 0u};
+    REQUIRE(job->frame < r->num_frames && job->slot < RENDERER_SLOTS);
+    VK_OK(vkBeginCommandBuffer(commands, &begin));
+    after_the_last(r, commands, job);
+    if (timed)
+        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries, 2 * job->frame);
+    if (job->acquire != NULL)
+        vkCmdPipelineBarrier2(commands, job->acquire);
+    else if (job->from == VK_NULL_HANDLE)
+        hand_over(commands, job, FROM_CUDA);
+    else
+        copy_up(r, commands, job);
+    work(r, commands, job);
+    if (timed)
+        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries, 2 * job->frame + 1);
+    if (job->release != NULL)
+        vkCmdPipelineBarrier2(commands, job->release);
+    else if (job->from == VK_NULL_HANDLE)
+        hand_over(commands, job, TO_CUDA);
+    VK_OK(vkEndCommandBuffer(commands));
+    return commands;
+}
+
+/* Afterwards --------------------------------------------------------------------------------------------- */
+
+void renderer_reset(renderer *r, uint32_t frames)
+{
+    vkResetQueryPool(r->rig->vk.device, r->queries, 0, 2 * frames);
+}
+
+renderer_verdict renderer_judge(renderer *r)
+{
+    renderer_verdict verdict = *r->judged;
+    *r->judged = (renderer_verdict){0, 0};
+    return verdict;
+}
+
+bool renderer_fetch(renderer *r, uint32_t frames, uint32_t family)
+{
+    if (family_of(r, family)->timestamp_bits == 0) return false;
+    VK_OK(vkGetQueryPoolResults(r->rig->vk.device, r->queries, 0, 2 * frames, 2 * frames * sizeof(uint64_t),
+                                r->timestamps, sizeof(uint64_t), VK_QUERY_RESULT_64_BIT));
+    return true;
+}
+
+static uint64_t nanoseconds(const renderer *r, uint64_t ticks)
+{
+    float period = r->rig->vk.properties.limits.timestampPeriod;
+    /* A double has no room for the nanoseconds since 1970. */
+    return period == 1.0f ? ticks : (uint64_t)((long double)ticks * (long double)period);
+}
+
+renderer_time renderer_time_of(const renderer *r, uint32_t frame)
+{
+    return (renderer_time){nanoseconds(r, r->timestamps[2 * frame]),
+                           nanoseconds(r, r->timestamps[2 * frame + 1])};
+}
+
+/* Without calibrated timestamps: a submission that does nothing else, and the host's time around it. */
+static uint64_t clock_by_submission(renderer *r, double *after, double *before)
+{
+    uint32_t query = 2 * r->num_frames;
+    uint64_t ticks = 0;
+    raw_vk *vk = &r->rig->vk;
+    VkCommandBuffer commands = raw_vk_begin(vk, 0);
+    vkCmdResetQueryPool(commands, r->queries, query, 1);
+    vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries, query);
+    *after = bench_now();
+    raw_vk_submit(vk, commands, NULL);
+    *before = bench_now();
+    VK_OK(vkGetQueryPoolResults(vk->device, r->queries, query, 1, sizeof ticks, &ticks, sizeof ticks,
+                                VK_QUERY_RESULT_64_BIT));
+    return nanoseconds(r, ticks);
+}
+
+uint64_t renderer_clock(renderer *r, bool calibrated, double *after, double *before)
+{
+    if (!calibrated) return clock_by_submission(r, after, before);
+    static const VkCalibratedTimestampInfoEXT clock = {
+        .sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT};
+    uint64_t ticks = 0, deviation = 0;
+    *after = bench_now();
+    VK_OK(vkGetCalibratedTimestampsEXT(r->rig->vk.device, 1, &clock, &ticks, &deviation));
+    *before = bench_now();
+    return nanoseconds(r, ticks);
+}
+
+/* Alone -------------------------------------------------------------------------------------------------- */
+
+double renderer_alone(VkQueue queue, const VkCommandBuffer *commands, uint32_t count)
+{
+    VkCommandBufferSubmitInfo buffers[BATCH];
+    double begun = bench_now();
+    for (uint32_t i = 0; i < count; i += BATCH) {
+        uint32_t n = count - i < BATCH ? count - i : BATCH;
+        for (uint32_t j = 0; j < n; j++)
+            buffers[j] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                                     .commandBuffer = commands[i + j]};
+        const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                                    .commandBufferInfoCount = n,
+                                    .pCommandBufferInfos = buffers};
+        VK_OK(vkQueueSubmit2(queue, 1, &info, VK_NULL_HANDLE));
+    }
+    VK_OK(vkQueueWaitIdle(queue));
+    return (bench_now() - begun) * 1e-3;
+}
+
+typedef struct renderer_trial {
+    renderer *renderer;
+    VkBuffer frame;
+    uint32_t family;
+    bool compute;
+} renderer_trial;
+
+static double measure(void *state, uint32_t iterations, uint32_t times)
+{
+    const renderer_trial *t = state;
+    renderer *r = t->renderer;
+    REQUIRE(times <= r->num_frames);
+    for (uint32_t i = 0; i < times; i++)
+        renderer_record(r, &(renderer_job){.frame = i,
+                                           .buffer = t->frame,
+                                           .iterations = iterations,
+                                           .family = t->family,
+                                           .compute = t->compute,
+                                           .untimed = true});
+    return renderer_alone(r->rig->vk.queues[t->family].queue, r->families[t->family].commands, times);
+}
+
+uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us, uint32_t family, bool compute)
+{
+    renderer_trial trial = {r, frame, family, compute};
+    return calibrate(measure, &trial, us);
+}

@@ -1,0 +1,148 @@
+/* Summing up, and text. See results.h. SPDX-License-Identifier: MIT */
+#include "results.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *results_bytes(char out[RESULTS_BYTES], uint64_t bytes)
+{
+    if (bytes % (UINT64_C(1) << 30) == 0)
+        snprintf(out, RESULTS_BYTES, "%llu GiB", (unsigned long long)(bytes >> 30));
+    else if (bytes % (1u << 20) == 0)
+        snprintf(out, RESULTS_BYTES, "%llu MiB", (unsigned long long)(bytes >> 20));
+    else
+        snprintf(out, RESULTS_BYTES, "%llu KiB", (unsigned long long)(bytes >> 10));
+    return out;
+}
+
+/* The same ring written by hand; NULL: it did not run, or this is none. */
+static const outcome *raw_like(const outcome *outcomes, size_t count, const config *c)
+{
+    const scheme *raw = c->scheme == &scheme_ring          ? &scheme_raw
+                        : c->scheme == &scheme_ring_graphs ? &scheme_raw_graphs
+                                                           : NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        const config *o = &outcomes[i].config;
+        if (o->scheme == raw && o->depth == c->depth && o->burst == c->burst &&
+            strcmp(o->variant, c->variant) == 0 && outcomes[i].rounds > 0)
+            return &outcomes[i];
+    }
+    return NULL;
+}
+
+static void sum_up(result *r, frames_bench *b, const workload *w, const outcome *outcomes, size_t count,
+                   const outcome *o)
+{
+    const config *c = &o->config;
+    memset(r, 0, sizeof *r);
+    snprintf(r->scheme, sizeof r->scheme, "%s", c->scheme->name);
+    snprintf(r->variant, sizeof r->variant, "%s", c->variant);
+    r->workload = *w;
+    r->solver_alone = statistics_quantile(outcomes[0].us, outcomes[0].rounds, 0.5);
+    r->renderer_alone = statistics_quantile(outcomes[1].us, outcomes[1].rounds, 0.5);
+    r->depth = c->max_latency != 0 ? o->chosen_depth : c->depth;
+    r->burst = c->max_latency != 0 ? o->chosen_burst : c->burst;
+    r->frames = c->frames;
+    r->max_latency = c->max_latency;
+    r->checked = o->checked;
+    r->wrong = o->wrong;
+    r->obstacle = o->obstacle;
+    if (o->rounds == 0) return;
+    r->us = statistics_spread(o->us, o->rounds);
+    r->ratio = statistics_spread(o->ratio, o->rounds);
+    r->cpu = statistics_quantile(o->cpu, o->rounds, 0.5);
+    r->interval_p99 = samples_quantile(&o->interval, 0.99);
+    r->hand_over = samples_quantile(&o->hand_over, 0.5);
+    r->hand_over_p99 = samples_quantile(&o->hand_over, 0.99);
+    r->age = samples_quantile(&o->age, 0.5);
+    r->age_p99 = samples_quantile(&o->age, 0.99);
+    const outcome *raw = c->max_latency == 0 ? raw_like(outcomes, count, c) : NULL;
+    if (raw != NULL) r->against_raw = statistics_compare(o->us, raw->us, o->rounds, &b->bench.random).ratio;
+}
+
+/* Text --------------------------------------------------------------------------------------------------- */
+
+static void put(FILE *out, int width, int digits, double value)
+{
+    if (value != 0.0)
+        fprintf(out, " %*.*f", width, digits, value);
+    else
+        fprintf(out, " %*s", width, "-");
+}
+
+static void print_heading(FILE *out, const char *section, const result *r)
+{
+    char size[RESULTS_BYTES];
+    fprintf(out,
+            "\n%s: frames of %s; alone, the solver takes %.1f us, the renderer %.1f: the ideal is %.1f\n",
+            section, results_bytes(size, r->workload.bytes), r->solver_alone, r->renderer_alone,
+            r->solver_alone + r->renderer_alone);
+    fprintf(out, "  %-42s %5s %5s %9s %19s %6s %9s %7s %16s %9s  %s\n", "", "depth", "burst", "us/frame",
+            "(10 % .. 90 %)", "ideal", "p99 gap", "CPU us", "hand-over (p99)", "age p99", "over raw");
+}
+
+static void print(FILE *out, const result *r)
+{
+    char name[80];
+    snprintf(name, sizeof name, "%s%s%s", r->scheme, r->variant[0] != '\0' ? ", " : "", r->variant);
+    fprintf(out, "  %-42s %5u %5u", name, r->depth, r->burst);
+    if (r->obstacle != NULL) {
+        fprintf(out, " left out: %s\n", r->obstacle);
+        return;
+    }
+    fprintf(out, " %9.1f (%7.1f .. %7.1f) %6.3f", r->us.median, r->us.p10, r->us.p90, r->ratio.median);
+    put(out, 9, 1, r->interval_p99);
+    put(out, 7, 2, r->cpu);
+    put(out, 7, 1, r->hand_over);
+    put(out, 8, 1, r->hand_over_p99);
+    put(out, 9, 1, r->age_p99);
+    if (r->against_raw.value != 0.0)
+        fprintf(out, "  %.4f (%.4f .. %.4f)", r->against_raw.value, r->against_raw.low, r->against_raw.high);
+    fputc('\n', out);
+    fflush(out);
+}
+
+void results_add(results *all, frames_bench *b, const char *section, const workload *w,
+                 const outcome *outcomes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(all->num < RESULTS_MAX);
+        result *r = &all->all[all->num++];
+        sum_up(r, b, w, outcomes, count, &outcomes[i]);
+        snprintf(r->section, sizeof r->section, "%s", section);
+        if (b->bench.text == NULL) continue;
+        if (i == 0) print_heading(b->bench.text, section, r);
+        print(b->bench.text, r);
+    }
+    all->clocks_known = b->clocks.known;
+    all->clocks_same = b->clocks.same;
+    all->clocks_error = b->clocks.error * 1e-3;
+}
+
+void results_add_mailbox(results *all, frames_bench *b, const mailbox_result *r)
+{
+    FILE *out = b->bench.text;
+    REQUIRE(all->num_mailbox < MAILBOX_MAX);
+    all->mailbox[all->num_mailbox++] = *r;
+    if (out == NULL) return;
+    fprintf(out,
+            "  %-44s %-9s %9.0f alone, %9.0f uncoupled, %9.0f by the ring: %.3f of alone, %.3f of uncoupled",
+            r->name, r->side, r->alone, r->uncoupled, r->rate, r->rate / r->alone, r->rate / r->uncoupled);
+    if (r->skipped != 0) fprintf(out, "; %llu skipped", (unsigned long long)r->skipped);
+    fputc('\n', out);
+    fflush(out);
+}
+
+const result *results_best(const results *all, const char *section, const char *name, double age_us)
+{
+    const result *best = NULL;
+    for (size_t i = 0; i < all->num; i++) {
+        const result *r = &all->all[i];
+        if (strcmp(r->section, section) != 0 || strcmp(r->scheme, name) != 0 || r->max_latency != 0 ||
+            r->us.n == 0 || r->age_p99 > age_us)
+            continue;
+        if (best == NULL || r->us.median < best->us.median) best = r;
+    }
+    return best;
+}

@@ -1,0 +1,130 @@
+/* Schemes by turns. See frames.h. SPDX-License-Identifier: MIT */
+#include "frames.h"
+
+#include <stdio.h>
+
+static double thread_cpu_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+void run_begins(run *r)
+{
+    r->cpu_begun = thread_cpu_us();
+    r->begun = bench_now();
+}
+
+void run_issued(run *r)
+{
+    r->cpu_us = (thread_cpu_us() - r->cpu_begun) / (r->c->frames - r->c->settle);
+}
+
+void run_record(run *r)
+{
+    frames_bench *b = r->b;
+    const tuning *t = &r->c->tuning;
+    for (uint32_t n = 0; n < r->c->frames; n++) {
+        uint32_t slot = n % r->c->depth;
+        renderer_record(&b->renderer, &(renderer_job){.frame = n,
+                                                      .slot = slot,
+                                                      .buffer = b->buffers[slot],
+                                                      .number = r->c->scheme->unchecked ? 0 : r->base + n,
+                                                      .iterations = t->compute ? r->w->compute_iterations
+                                                                               : r->w->renderer_iterations,
+                                                      .family = t->family,
+                                                      .compute = t->compute});
+    }
+    r->commands = b->renderer.families[t->family].commands;
+}
+
+/* What the GPU's own clocks say. */
+static void take_times(run *r, outcome *o)
+{
+    frames_bench *b = r->b;
+    const scheme *s = r->c->scheme;
+    bool solved_too = !s->no_solver, timed = !s->no_renderer;
+    uint64_t last = 0;
+    if (timed) timed = renderer_fetch(&b->renderer, r->c->frames, r->c->tuning.family);
+    if (solved_too && timed) solver_fetch(&b->solver, r->c->frames);
+    for (uint32_t n = r->c->settle; n < r->c->frames && timed; n++) {
+        renderer_time drawn = renderer_time_of(&b->renderer, n);
+        if (n > r->c->settle) samples_add(&o->interval, (double)(int64_t)(drawn.ended - last) * 1e-3);
+        last = drawn.ended;
+        if (!solved_too || !b->clocks.known) continue;
+        solver_time solved = solver_time_of(&b->solver, n);
+        samples_add(&o->hand_over, ((double)(int64_t)(drawn.begun - solved.ended) - b->clocks.offset) * 1e-3);
+        samples_add(&o->age, ((double)(int64_t)(drawn.ended - solved.begun) - b->clocks.offset) * 1e-3);
+    }
+}
+
+/* Lost and torn frames are nothing to be measured: the program ends. */
+static void judge(run *r, outcome *o)
+{
+    renderer_verdict v = renderer_judge(&r->b->renderer);
+    uint32_t expected = r->c->scheme->unchecked ? 0 : r->c->frames;
+    if (v.frames != expected || v.wrong != 0)
+        FAIL("%s, depth %u, burst %u%s%s: %u of %u frames were drawn, and %u pixels saw another frame than "
+             "theirs or a torn one",
+             r->c->scheme->name, r->c->depth, r->c->burst, r->c->variant[0] != '\0' ? ", " : "",
+             r->c->variant, v.frames, expected, v.wrong);
+    o->checked += v.frames;
+    o->wrong += v.wrong;
+}
+
+static void run_once(frames_bench *b, const workload *w, outcome *o, bool keep)
+{
+    const config *c = &o->config;
+    char what[128];
+    run r = {.b = b, .w = w, .c = c, .base = b->next_number};
+    snprintf(what, sizeof what, "%s, depth %u, burst %u", c->scheme->name, c->depth, c->burst);
+    exits_watch(40, what);
+    b->next_number += c->frames;
+    renderer_reset(&b->renderer, c->frames);
+    if (c->scheme->prepare != NULL) c->scheme->prepare(&r);
+    run_begins(&r);
+    c->scheme->go(&r);
+    double us = (bench_now() - r.begun) * 1e-3 / (c->frames - c->settle);
+    /* Validation does not see that command buffers are done by timelines that CUDA shares. */
+    raw_vk_idle(&b->bench.rig.vk);
+    if (c->scheme->finish != NULL) c->scheme->finish(&r);
+    judge(&r, o);
+    if (!keep) return;
+    o->us[o->rounds] = us;
+    o->cpu[o->rounds] = r.cpu_us;
+    o->rounds++;
+    o->chosen_depth = r.chosen_depth;
+    o->chosen_burst = r.chosen_burst;
+    take_times(&r, o);
+}
+
+void frames_measure(frames_bench *b, const workload *w, outcome *outcomes, size_t count, size_t rounds)
+{
+    size_t order[256];
+    REQUIRE(count <= sizeof order / sizeof order[0] && rounds <= FRAMES_ROUNDS);
+    for (size_t i = 0; i < count; i++) {
+        const run probe = {.b = b, .w = w, .c = &outcomes[i].config};
+        order[i] = i;
+        REQUIRE(outcomes[i].config.frames <= b->renderer.num_frames);
+        if (outcomes[i].config.scheme->obstacle != NULL)
+            outcomes[i].obstacle = outcomes[i].config.scheme->obstacle(&probe);
+    }
+    b->clocks = clocks_compare(b);
+    for (size_t round = 0; round < rounds + 1; round++) {
+        for (size_t i = count; i > 1; i--) {
+            size_t other = random_below(&b->bench.random, i), swapped = order[i - 1];
+            order[i - 1] = order[other];
+            order[other] = swapped;
+        }
+        /* The first round is for warming up. */
+        for (size_t i = 0; i < count; i++)
+            if (outcomes[order[i]].obstacle == NULL) run_once(b, w, &outcomes[order[i]], round > 0);
+        for (size_t i = 0; i < count && round > 0; i++) {
+            outcome *o = &outcomes[i];
+            if (o->obstacle == NULL)
+                o->ratio[o->rounds - 1] =
+                    o->us[o->rounds - 1] / (outcomes[0].us[round - 1] + outcomes[1].us[round - 1]);
+        }
+    }
+}

@@ -1,0 +1,111 @@
+/* The same by culv_ring: every frame in order, at a fixed depth and burst or at those that the ring chooses.
+ * SPDX-License-Identifier: MIT */
+#include "schemes.h"
+
+static void make(run *r, culv_vk_ring **out)
+{
+    const rig *gpu = &r->b->bench.rig;
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.burst = r->c->burst;
+    settings.max_latency = r->c->max_latency;
+    culv_vk_ring_resource slots = {.buffers = r->b->slots,
+                                   .use = CULV_VK_USE_STORAGE_READ,
+                                   .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT};
+    culv_vk_ring_desc desc = culv_vk_ring_desc_init();
+    desc.max_depth = r->c->depth;
+    desc.settings = &settings;
+    desc.resources = &slots;
+    desc.num_resources = 1;
+    CULV_OK_OR_EXIT(culv_vk_ring_create(gpu->attached, gpu->vk.queues[0].queue, &desc, out));
+}
+
+/* A frame; returns whether a burst ended with it. */
+static bool produce(run *r, uint32_t *produced)
+{
+    const ring_run *own = r->own;
+    culv_ring *ring = culv_vk_ring_core(own->ring);
+    CUstream stream = r->b->bench.rig.stream;
+    culv_ring_frame frame;
+    CULV_OK_OR_EXIT(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, CULV_RING_FOREVER, &frame));
+    run_launch(r, stream, frame.slot, *produced);
+    CULV_OK_OR_EXIT(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame));
+    ++*produced;
+    return frame.burst_ends != 0;
+}
+
+void ring_prepare(run *r)
+{
+    static ring_run own; /* one run at a time */
+    own = (ring_run){.produce = produce};
+    make(r, &own.ring);
+    r->own = &own;
+    if (r->c->max_latency == 0) run_record(r);
+}
+
+/* Where the ring chooses the slots, the command buffer is recorded when the slot is known. */
+static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint32_t n)
+{
+    if (r->c->max_latency == 0) {
+        REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
+        return r->commands[n];
+    }
+    return renderer_record(&r->b->renderer, &(renderer_job){.frame = n,
+                                                            .slot = frame->frame.slot,
+                                                            .number = r->base + n,
+                                                            .iterations = r->w->renderer_iterations,
+                                                            .acquire = &frame->acquire,
+                                                            .release = &frame->release});
+}
+
+static void consume(run *r, culv_vk_ring *ring, uint32_t n)
+{
+    culv_vk_ring_frame frame;
+    CULV_OK_OR_EXIT(culv_vk_ring_acquire(ring, CULV_RING_FOREVER, &frame));
+    CULV_OK_OR_EXIT(culv_vk_ring_submit(ring, r->b->bench.rig.vk.queues[0].queue, commands_of(r, &frame, n),
+                                        VK_NULL_HANDLE, &frame));
+}
+
+/* One thread for both sides: a burst of the one, a burst of the other. */
+void ring_go(run *r)
+{
+    const ring_run *own = r->own;
+    culv_vk_ring *vk = own->ring;
+    culv_ring *ring = culv_vk_ring_core(vk);
+    const rig *gpu = &r->b->bench.rig;
+    VkQueue queue = gpu->vk.queues[0].queue;
+    uint32_t produced = 0, consumed = 0;
+    bool settling = r->c->settle != 0;
+    while (produced < r->c->frames) {
+        bool ended = false;
+        if (settling && produced >= r->c->settle) {
+            CULV_OK_OR_EXIT(culv_ring_drain(ring, CULV_RING_FOREVER, 0));
+            run_begins(r);
+            settling = false;
+        }
+        while (!ended && produced < r->c->frames)
+            ended = own->produce(r, &produced);
+        if (!ended) CULV_OK_OR_EXIT(culv_ring_flush_on(ring, CULV_RING_PRODUCER, gpu->stream));
+        while (consumed < produced)
+            consume(r, vk, consumed++);
+        /* The renderer's burst may be longer than the solver's while the ring changes its mind. */
+        if (r->c->max_latency != 0 || !ended) CULV_OK_OR_EXIT(culv_vk_ring_flush(vk, queue, VK_NULL_HANDLE));
+    }
+    run_issued(r);
+    CULV_OK_OR_EXIT(culv_ring_drain(ring, CULV_RING_FOREVER, 0));
+}
+
+void ring_finish(run *r)
+{
+    ring_run *own = r->own;
+    culv_ring_stats stats = culv_ring_stats_init();
+    CULV_OK_OR_EXIT(culv_ring_get_stats(culv_vk_ring_core(own->ring), &stats));
+    r->chosen_depth = stats.depth;
+    r->chosen_burst = stats.burst;
+    REQUIRE_EQ(stats.produced, r->c->frames);
+    REQUIRE_EQ(stats.consumed, r->c->frames);
+    REQUIRE_EQ(stats.skipped, 0);
+    culv_vk_ring_destroy(&own->ring);
+}
+
+const scheme scheme_ring = {
+    .name = "culv_ring", .prepare = ring_prepare, .go = ring_go, .finish = ring_finish};

@@ -1,0 +1,86 @@
+/* The solver. See solver.h. SPDX-License-Identifier: MIT */
+#include "solver.h"
+
+#include "calibrate.h"
+#include "measure.h"
+
+#include <stdlib.h>
+
+void solver_open(solver *s, const rig *r, uint32_t num_times)
+{
+    int processors = 0;
+    *s = (solver){.cu = r->cu, .stream = r->stream, .num_times = num_times};
+    s->module = raw_cuda_load(r->cu, "bench_frames");
+    s->solve = raw_cuda_function(r->cu, s->module, "frames_solve");
+    s->now = raw_cuda_function(r->cu, s->module, "frames_now");
+    RIG_CU(r->cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, r->ordinal));
+    REQUIRE(processors > 0);
+    /* As many threads as the processors hold: 2048 each. The twin's are a CPU's. */
+    s->blocks = (unsigned)processors * (r->cu->software ? 1u : 2048u / SOLVER_THREADS);
+    size_t bytes = (size_t)num_times * s->blocks * 2 * sizeof(uint64_t);
+    RIG_CU(r->cu->MemAlloc(&s->log, bytes));
+    s->times = malloc(bytes);
+    REQUIRE(s->times != NULL);
+}
+
+void solver_close(solver *s)
+{
+    free(s->times);
+    RIG_CU(s->cu->MemFree(s->log));
+    RIG_CU(s->cu->ModuleUnload(s->module));
+}
+
+typedef struct solver_trial {
+    const solver *solver;
+    CUdeviceptr frame;
+    uint64_t bytes;
+} solver_trial;
+
+static double measure(void *state, uint32_t iterations, uint32_t times)
+{
+    const solver_trial *t = state;
+    RIG_CU(t->solver->cu->StreamSynchronize(t->solver->stream));
+    double begun = bench_now();
+    for (uint32_t i = 0; i < times; i++)
+        solver_launch(t->solver, t->solver->stream,
+                      solver_job_of(t->solver, t->frame, t->bytes, 1, iterations, SOLVER_NO_LOG));
+    RIG_CU(t->solver->cu->StreamSynchronize(t->solver->stream));
+    return (bench_now() - begun) * 1e-3;
+}
+
+uint32_t solver_calibrate(const solver *s, CUdeviceptr frame, uint64_t bytes, double us)
+{
+    solver_trial trial = {s, frame, bytes};
+    return calibrate(measure, &trial, us);
+}
+
+void solver_fetch(solver *s, uint32_t frames)
+{
+    REQUIRE(frames <= s->num_times);
+    RIG_CU(s->cu->MemcpyDtoH(s->times, s->log, (size_t)frames * s->blocks * 2 * sizeof(uint64_t)));
+}
+
+solver_time solver_time_of(const solver *s, uint32_t frame)
+{
+    const uint64_t *t = s->times + (size_t)frame * s->blocks * 2;
+    solver_time all = {t[0], t[1]};
+    for (unsigned b = 1; b < s->blocks; b++) {
+        if (t[2 * b] < all.begun) all.begun = t[2 * b];
+        if (t[2 * b + 1] > all.ended) all.ended = t[2 * b + 1];
+    }
+    return all;
+}
+
+uint64_t solver_clock(const solver *s, double *after, double *before)
+{
+    uint64_t now = 0;
+    CUdeviceptr to = s->log;
+    void *params[] = {&to};
+    RIG_CU(s->cu->StreamSynchronize(s->stream));
+    *after = bench_now();
+    RIG_CU(s->cu->LaunchKernel(s->now, 1, 1, 1, 1, 1, 1, 0, s->stream, params, NULL));
+    RIG_CU(s->cu->StreamSynchronize(s->stream));
+    *before = bench_now();
+    RIG_CU(s->cu->MemcpyDtoH(&now, to, sizeof now));
+    return now;
+}
