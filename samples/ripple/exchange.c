@@ -1,4 +1,4 @@
-/* ripple's exchange: what both paths have in common. SPDX-License-Identifier: MIT */
+/* ripple's exchange: what the paths have in common. SPDX-License-Identifier: MIT */
 #include "exchange.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static bool create_views(exchange *e)
 }
 
 bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup *vulkan, VkExtent2D grid,
-                     uint32_t num_buffers)
+                     const exchange_flow *flow)
 {
     memset(e, 0, sizeof *e);
     e->path = path;
@@ -43,7 +43,8 @@ bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup 
     e->grid = grid;
     e->cells_size = (VkDeviceSize)grid.width * grid.height * 4u * sizeof(float);
     e->tint_size = (VkDeviceSize)grid.width * grid.height * 4u;
-    e->num_buffers = num_buffers;
+    e->flow = *flow;
+    e->num_buffers = flow->buffers;
     if (e->cells_size > vulkan->properties.limits.maxStorageBufferRange) {
         report("the grid needs a storage buffer of %llu bytes; %s allows %u",
                (unsigned long long)e->cells_size, vulkan->candidate.name,
@@ -71,6 +72,7 @@ exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame)
 
 bool exchange_cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
+    e->filling = (uint32_t)(frame % e->num_buffers); /* unless the path says another one */
     return e->path->cuda_acquire(e, stream, frame);
 }
 
@@ -79,9 +81,17 @@ bool exchange_cuda_release(exchange *e, CUstream stream, uint64_t frame)
     return e->path->cuda_release(e, stream, frame);
 }
 
-bool exchange_submit(exchange *e, uint64_t frame)
+bool exchange_cuda_end_burst(exchange *e, CUstream stream)
 {
-    return !e->path->submit || e->path->submit(e, frame);
+    bool open = e->burst_open;
+    e->burst_open = false;
+    return !open || e->path->cuda_end_burst(e, stream);
+}
+
+bool exchange_begin_drawing(exchange *e, uint64_t frame)
+{
+    e->drawing = (uint32_t)(frame % e->num_buffers);
+    return !e->path->begin_drawing || e->path->begin_drawing(e, frame);
 }
 
 bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame)
@@ -92,6 +102,46 @@ bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t fra
 bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame)
 {
     return !e->path->record_release || e->path->record_release(e, commands, frame);
+}
+
+bool exchange_submit(exchange *e, const exchange_submission *s, const VkSemaphoreSubmitInfo *wait,
+                     const VkSemaphoreSubmitInfo *signal)
+{
+    VkSemaphoreSubmitInfo waits[2], signals[2];
+    uint32_t num_waits = 0, num_signals = 0;
+    if (wait) waits[num_waits++] = *wait;
+    if (signal) signals[num_signals++] = *signal;
+    if (s->finished) {
+        waits[num_waits++] = vulkan_submit_point(s->available, 0, VK_PIPELINE_STAGE_2_COPY_BIT);
+        signals[num_signals++] = vulkan_submit_point(s->finished, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    }
+    VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                          .commandBuffer = s->commands};
+    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                            .waitSemaphoreInfoCount = num_waits,
+                            .pWaitSemaphoreInfos = waits,
+                            .commandBufferInfoCount = 1,
+                            .pCommandBufferInfos = &commands,
+                            .signalSemaphoreInfoCount = num_signals,
+                            .pSignalSemaphoreInfos = signals};
+    return vk_ok(vkQueueSubmit2(e->vulkan->queue, 1, &submit, s->fence), "vkQueueSubmit2");
+}
+
+bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced)
+{
+    if (e->path->draw) return e->path->draw(e, frame, s, fenced);
+    VkSemaphoreSubmitInfo wait = vulkan_submit_point(e->ready, frame + 1, EXCHANGE_READING_STAGES);
+    VkSemaphoreSubmitInfo signal =
+        vulkan_submit_point(e->drawn, frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    *fenced = true;
+    return exchange_submit(e, s, &wait, &signal);
+}
+
+exchange_flow exchange_flow_now(const exchange *e)
+{
+    exchange_flow flow = e->flow;
+    if (e->path->flow) e->path->flow(e, &flow);
+    return flow;
 }
 
 void exchange_unblock(exchange *e, uint64_t end)

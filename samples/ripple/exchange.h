@@ -1,9 +1,11 @@
-/* ripple's exchange: how what CUDA computed gets to where Vulkan draws from it. There are two paths, with the
+/* ripple's exchange: how what CUDA computed gets to where Vulkan draws from it. There are three paths, with the
  * same kernels before them and the same drawing behind:
  *
- *   path_shared.c  Culvert: both sides use one memory and wait for each other on the GPU. What to copy.
+ *   path_ring.c    Culvert's ring: several frames on their way at once, in bursts. What to copy.
+ *   path_shared.c  what it is made of: both sides use one memory and wait for each other on the GPU.
  *   path_staged.c  for comparison: through pinned host memory, as it is done without interop.
  *
+ * Of the last two:
  *   frame f uses buffers[f % num_buffers]
  *   ready reaches f + 1 when Vulkan may draw frame f      (its submission waits for that)
  *   drawn reaches f + 1 when Vulkan has drawn frame f     (its submission signals that)
@@ -15,12 +17,25 @@
 #include "../common/cuda_api.h"
 #include "../common/vulkan_setup.h"
 
-#define EXCHANGE_MAX_BUFFERS 2u
+#define EXCHANGE_MAX_BUFFERS CULV_RING_MAX_DEPTH
 #define EXCHANGE_TINT_FORMAT VK_FORMAT_R8G8B8A8_UNORM
 #define EXCHANGE_READING_STAGES                                                                              \
     (VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT)
 
 typedef struct exchange exchange;
+
+/* How many frames are on their way, and how many of them each side hands over together. */
+typedef struct exchange_flow {
+    uint32_t buffers, burst; /* burst: of the ring */
+    uint64_t max_latency_ns; /* of the ring; nonzero: it chooses both itself */
+} exchange_flow;
+
+/* A frame's drawing. */
+typedef struct exchange_submission {
+    VkCommandBuffer commands;
+    VkFence fence;
+    VkSemaphore available, finished; /* a swapchain's, binary; VK_NULL_HANDLE without a window */
+} exchange_submission;
 
 /* What a path does. Functions that are NULL have nothing to do. */
 typedef struct exchange_path {
@@ -31,16 +46,22 @@ typedef struct exchange_path {
     /* CUDA's side of a frame, on its stream: wait until the buffer is free, and hand it over. */
     bool (*cuda_acquire)(exchange *e, CUstream stream, uint64_t frame);
     bool (*cuda_release)(exchange *e, CUstream stream, uint64_t frame);
-    /* Vulkan's side: what is submitted before the drawing, and what is recorded around it. */
-    bool (*submit)(exchange *e, uint64_t frame);
+    /* What CUDA's side released of a burst is handed over now. */
+    bool (*cuda_end_burst)(exchange *e, CUstream stream);
+    /* Vulkan's side: what comes before the drawing, what is recorded around it, and its submission. *fenced: this one
+     * has the fence; else a later one of the same burst, which stands for it. */
+    bool (*begin_drawing)(exchange *e, uint64_t frame);
     bool (*record_acquire)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*record_release)(exchange *e, VkCommandBuffer commands, uint64_t frame);
+    bool (*draw)(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
+    /* What is used now, where the path may choose it. */
+    void (*flow)(const exchange *e, exchange_flow *out);
     /* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one would wait
      * forever for the other. */
     void (*unblock)(exchange *e, uint64_t end);
 } exchange_path;
 
-extern const exchange_path path_shared, path_staged;
+extern const exchange_path path_ring, path_shared, path_staged;
 
 /* What is exchanged, as Vulkan draws from it and as CUDA writes it. */
 typedef struct exchange_buffer {
@@ -59,7 +80,10 @@ struct exchange {
     CUcontext callers_context;
     VkExtent2D grid;
     VkDeviceSize cells_size, tint_size;
+    exchange_flow flow;
     uint32_t num_buffers;
+    uint32_t filling, drawing; /* which one CUDA, and which one Vulkan has now */
+    bool burst_open;           /* CUDA's side has more frames to release before Vulkan gets them */
     exchange_buffer buffers[EXCHANGE_MAX_BUFFERS];
     VkSemaphore ready, drawn;
     uint64_t transfer_bytes; /* copied between device and host in a frame, both directions together */
@@ -69,7 +93,7 @@ struct exchange {
 /* Opens the CUDA device that is the Vulkan device, makes its context current on this thread, and makes what
  * is exchanged. False, with a message, on failure; destroy it either way. */
 bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup *vulkan, VkExtent2D grid,
-                     uint32_t num_buffers);
+                     const exchange_flow *flow);
 /* After both sides are done, or exchange_unblock(). */
 void exchange_destroy(exchange *e);
 
@@ -77,9 +101,15 @@ exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame);
 
 bool exchange_cuda_acquire(exchange *e, CUstream stream, uint64_t frame);
 bool exchange_cuda_release(exchange *e, CUstream stream, uint64_t frame);
-bool exchange_submit(exchange *e, uint64_t frame);
+bool exchange_cuda_end_burst(exchange *e, CUstream stream);
+bool exchange_begin_drawing(exchange *e, uint64_t frame);
 bool exchange_record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame);
 bool exchange_record_release(exchange *e, VkCommandBuffer commands, uint64_t frame);
+bool exchange_draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
+/* For paths: submits with these points, NULL: none, and the swapchain's. */
+bool exchange_submit(exchange *e, const exchange_submission *s, const VkSemaphoreSubmitInfo *wait,
+                     const VkSemaphoreSubmitInfo *signal);
+exchange_flow exchange_flow_now(const exchange *e);
 void exchange_unblock(exchange *e, uint64_t end);
 
 #endif

@@ -14,8 +14,10 @@ static bool set_up_vulkan(program *p)
 {
     const options *o = &p->options;
     VkExtent2D extent = {o->picture_width, o->picture_height};
-    vulkan_wishes wishes = {
-        .name = "ripple", .validation = o->validation, .staging = o->staged, .swapchain = o->window};
+    vulkan_wishes wishes = {.name = "ripple",
+                            .validation = o->validation,
+                            .staging = o->path == OPTIONS_STAGED,
+                            .swapchain = o->window};
     if (o->window) {
         p->window = window_open("ripple", extent);
         if (!p->window) return false;
@@ -42,11 +44,18 @@ static bool set_up(program *p)
         if (!overlay_create(&p->overlay, &p->vulkan, color_format)) return false;
     }
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    if (!exchange_create(&p->exchange, o->staged ? &path_staged : &path_shared, &p->vulkan, grid,
-                         o->buffers) ||
-        !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, color_format))
+    static const exchange_path *const paths[] = {
+        [OPTIONS_RING] = &path_ring, [OPTIONS_SHARED] = &path_shared, [OPTIONS_STAGED] = &path_staged};
+    exchange_flow flow = {
+        .buffers = o->depth, .burst = o->burst, .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
+    /* Two bursts, so that one runs while the next is recorded. */
+    uint32_t in_flight = FRAMES_IN_FLIGHT;
+    if (!o->window && in_flight < o->depth) in_flight = o->depth;
+    if (!o->window && in_flight < 2 * o->burst) in_flight = 2 * o->burst;
+    if (!exchange_create(&p->exchange, paths[o->path], &p->vulkan, grid, &flow) ||
+        !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, color_format, in_flight))
         return false;
-    p->solver = solver_create(&p->exchange, &p->scene, o->steps, FRAMES_IN_FLIGHT);
+    p->solver = solver_create(&p->exchange, &p->scene, o->steps, in_flight);
     return p->solver != NULL;
 }
 
@@ -120,14 +129,18 @@ static bool print_result(const program *p)
     char drawing[2][32] = {"unknown", "null"};
     for (int i = 0; t->drawing >= 0.0 && i < 2; i++)
         snprintf(drawing[i], sizeof drawing[i], "%.3f", t->drawing / frames);
+    exchange_flow flow = exchange_flow_now(&p->exchange);
+    char path[64], bursts[32] = "";
+    if (flow.burst > 1) snprintf(bursts, sizeof bursts, " in bursts of %u", flow.burst);
+    snprintf(path, sizeof path, "%s of %u%s", p->exchange.path->name, flow.buffers, bursts);
     char driver[64];
     snprintf(driver, sizeof driver, "%s, CUDA %u.%u", caps.is_software ? "software twin" : "NVIDIA driver",
              caps.driver_version / 1000u, caps.driver_version % 1000u / 10u);
     if (!o->quiet) {
         printf("%s | %s | grid %ux%u, %u steps a frame, %s | %llu frames at %ux%u | ms a frame: "
                "simulation %.3f, drawing %s, whole %.3f%s%s\n",
-               p->vulkan.candidate.name, driver, o->grid_width, o->grid_height, o->steps,
-               p->exchange.path->name, (unsigned long long)t->simulated, p->renderer.targets.extent.width,
+               p->vulkan.candidate.name, driver, o->grid_width, o->grid_height, o->steps, path,
+               (unsigned long long)t->simulated, p->renderer.targets.extent.width,
                p->renderer.targets.extent.height, t->simulation / frames, drawing[0], t->whole / frames,
                p->last_picture[0] ? " | " : "", p->last_picture);
     }
@@ -135,10 +148,11 @@ static bool print_result(const program *p)
     print_string(p->vulkan.candidate.name);
     printf(", \"driver\": ");
     print_string(driver);
-    printf(", \"path\": \"%s\", \"width\": %u, \"height\": %u, \"frames\": %llu, \"simulation_ms\": %.3f, "
+    printf(", \"path\": \"%s\", \"buffers\": %u, \"burst\": %u, \"width\": %u, \"height\": %u, \"frames\": "
+           "%llu, \"simulation_ms\": %.3f, "
            "\"drawing_ms\": %s, \"frame_ms\": %.3f, \"transfer_bytes_per_frame\": %llu}\n",
-           p->exchange.path->name, o->grid_width, o->grid_height, (unsigned long long)t->simulated,
-           t->simulation / frames, drawing[1], t->whole / frames,
+           p->exchange.path->name, flow.buffers, flow.burst, o->grid_width, o->grid_height,
+           (unsigned long long)t->simulated, t->simulation / frames, drawing[1], t->whole / frames,
            (unsigned long long)p->exchange.transfer_bytes);
     return true;
 }

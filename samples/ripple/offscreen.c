@@ -18,12 +18,26 @@ static bool reclaim(program *p, uint64_t frame)
     return !finished.pixels || write_picture(p, finished.frame, finished.pixels);
 }
 
-static bool submit(program *p, uint64_t frame)
+static bool draw(program *p, uint64_t frame)
 {
     renderer_frame_desc desc = {
         .frame = frame, .moment = frame, .picture = options_wants_picture(&p->options, frame)};
-    return solver_frame(p->solver, frame, false) && exchange_submit(&p->exchange, frame) &&
-           renderer_frame(&p->renderer, &desc);
+    return renderer_frame(&p->renderer, &desc);
+}
+
+/* The solver's burst of frames, then the renderer's; without a ring a burst is one frame. Returns how many; 0: failed. */
+static uint64_t run_burst(program *p, uint64_t first)
+{
+    uint64_t left = p->options.frames - first, count = 0;
+    do {
+        if (!reclaim(p, first + count) || !solver_frame(p->solver, first + count, false)) return 0;
+        count++;
+    } while (p->exchange.burst_open && count < left && count < p->renderer.frames_in_flight);
+    if (!solver_end_burst(p->solver)) return 0;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!draw(p, first + i)) return 0;
+    }
+    return count;
 }
 
 bool offscreen_run(program *p)
@@ -33,12 +47,14 @@ bool offscreen_run(program *p)
     progress_begin(&bar, "ripple", o->frames, o->quiet);
     double started = clock_seconds();
     bool fine = true;
-    for (uint64_t frame = 0; fine && frame < o->frames; frame++) {
-        fine = reclaim(p, frame) && submit(p, frame);
-        p->totals.simulated = frame + 1;
-        progress_update(&bar, frame + 1);
+    for (uint64_t frame = 0; fine && frame < o->frames;) {
+        uint64_t count = run_burst(p, frame);
+        fine = count > 0;
+        frame += count;
+        p->totals.simulated = frame;
+        progress_update(&bar, frame);
     }
-    for (uint64_t frame = o->frames; fine && frame < o->frames + FRAMES_IN_FLIGHT; frame++) {
+    for (uint64_t frame = o->frames; fine && frame < o->frames + p->renderer.frames_in_flight; frame++) {
         fine = reclaim(p, frame);
     }
     p->totals.whole = 1e3 * (clock_seconds() - started);

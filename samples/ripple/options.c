@@ -20,9 +20,15 @@ static const char help[] =
     "  --resolution WxH    picture or window in pixels (1280x720)\n"
     "  --frames N          frames to run (180; in a window until it is closed)\n"
     "  --steps N           steps of the solver in a frame (the shorter side of the grid / 48)\n"
-    "  --path PATH         shared: CUDA and Vulkan use the same memory, by Culvert (default);\n"
+    "  --path PATH         ring: several frames in memory that CUDA and Vulkan share, by Culvert's ring "
+    "(default);\n"
+    "                      shared: the same by hand, with buffers and two timelines;\n"
     "                      staged: the same through pinned host memory, for comparison\n"
-    "  --buffers N         of what is exchanged, 1 or 2 (2)\n"
+    "  --depth N           frames in the ring, 1 to 64 (8; in a window 3)\n"
+    "  --burst N           frames that each side hands over together, at most the depth (4, and half the "
+    "depth)\n"
+    "  --max-latency MS    let the ring choose both, so that a frame is drawn so long after it was begun\n"
+    "  --buffers N         of the paths shared and staged, 1 or 2 (2)\n"
     "  --device WHICH      auto: NVIDIA's GPU, else the software twin (default); nvidia; soft; list: show "
     "them;\n"
     "                      a number of that list; or part of a name\n"
@@ -83,9 +89,14 @@ static bool parse_value(options *o, const char *name, const char *value)
     if (strcmp(name, "--every") == 0) return parse_number(name, value, 1, 1000000000, &o->every);
     if (strcmp(name, "--seed") == 0) return parse_number(name, value, 0, UINT64_MAX, &o->seed);
     if (strcmp(name, "--path") == 0) {
-        o->staged = strcmp(value, "staged") == 0;
-        if (o->staged || strcmp(value, "shared") == 0) return true;
-        report("--path %s: expected shared or staged", value);
+        static const char *const paths[] = {
+            [OPTIONS_RING] = "ring", [OPTIONS_SHARED] = "shared", [OPTIONS_STAGED] = "staged"};
+        for (int i = OPTIONS_RING; i <= OPTIONS_STAGED; i++) {
+            if (strcmp(value, paths[i]) != 0) continue;
+            o->path = (options_path)i;
+            return true;
+        }
+        report("--path %s: expected ring, shared or staged", value);
         return false;
     }
     if (strcmp(name, "--steps") == 0) {
@@ -94,6 +105,14 @@ static bool parse_value(options *o, const char *name, const char *value)
     } else if (strcmp(name, "--buffers") == 0) {
         if (!parse_number(name, value, 1, 2, &number)) return false;
         o->buffers = (uint32_t)number;
+    } else if (strcmp(name, "--depth") == 0) {
+        if (!parse_number(name, value, 1, 64, &number)) return false;
+        o->depth = (uint32_t)number;
+    } else if (strcmp(name, "--burst") == 0) {
+        if (!parse_number(name, value, 1, 64, &number)) return false;
+        o->burst = (uint32_t)number;
+    } else if (strcmp(name, "--max-latency") == 0) {
+        return parse_number(name, value, 1, 60000, &o->max_latency_ms);
     } else if (strcmp(name, "--output") == 0) {
         o->output = value;
     } else if (strcmp(name, "--dump-field") == 0) {
@@ -108,9 +127,9 @@ static bool parse_value(options *o, const char *name, const char *value)
     return *value != '\0';
 }
 
-static const char *const valued[] = {"--size",   "--resolution", "--frames", "--steps",
-                                     "--output", "--every",      "--device", "--buffers",
-                                     "--seed",   "--dump-field", "--path",   "--screenshot"};
+static const char *const valued[] = {"--size",  "--resolution", "--frames",  "--steps", "--output",
+                                     "--every", "--device",     "--buffers", "--seed",  "--dump-field",
+                                     "--path",  "--screenshot", "--depth",   "--burst", "--max-latency"};
 
 /* The name in `valued` that an argument is, or begins with before a "="; NULL if none. */
 static const char *valued_name(const char *argument)
@@ -162,9 +181,35 @@ static bool check_window(const options *o)
     return !o->screenshot || is_png("--screenshot", o->screenshot);
 }
 
+/* What the path has, and what is left to it. */
+static bool check_flow(options *o)
+{
+    bool ring = o->path == OPTIONS_RING;
+    const char *wrong =
+        ring && o->buffers != 0  ? "--buffers: only with --path=shared or staged; the ring has a --depth"
+        : !ring && o->depth != 0 ? "--depth: only with --path=ring; the others have --buffers"
+        : !ring && o->burst != 0 ? "--burst: only with --path=ring"
+        : !ring && o->max_latency_ms != 0 ? "--max-latency: only with --path=ring"
+        : o->window && o->burst > 1       ? "--burst: not with --window, which shows each frame as it comes"
+        : o->window && o->max_latency_ms != 0
+            ? "--max-latency: not with --window, which shows each frame as it comes"
+            : NULL;
+    if (wrong) {
+        report("%s", wrong);
+        return false;
+    }
+    if (!ring) o->depth = o->buffers != 0 ? o->buffers : 2;
+    if (o->depth == 0) o->depth = o->window ? 3 : 8;
+    if (o->burst == 0)
+        o->burst = !ring || o->window || o->depth < 2 ? 1 : o->depth / 2 < 4 ? o->depth / 2 : 4;
+    if (o->burst <= o->depth) return true;
+    report("--burst %u: a ring of %u frames has no more to hand over together", o->burst, o->depth);
+    return false;
+}
+
 static bool check(options *o)
 {
-    if (!check_window(o)) return false;
+    if (!check_window(o) || !check_flow(o)) return false;
     if (!o->window) {
         char path[FILES_PATH_MAX];
         if (!o->output) o->output = DEFAULT_OUTPUT;
@@ -211,7 +256,6 @@ options_result options_parse(options *o, int argc, char **argv)
                    .grid_height = 512,
                    .picture_width = 1280,
                    .picture_height = 720,
-                   .buffers = 2,
                    .seed = 1,
                    .device = "auto"};
     for (int i = 1; i < argc; i++) {

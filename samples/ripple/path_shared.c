@@ -1,5 +1,5 @@
 /* ripple's shared path: the buffer and the image that CUDA writes are those that Vulkan draws from, and two
- * timelines hand them over on the GPU. This file is what to copy into a program of your own.
+ * timelines hand them over on the GPU: what path_ring.c does for several frames at once, by hand.
  *
  *   ready is signalled by CUDA and awaited by Vulkan, drawn the other way round
  *
@@ -184,7 +184,7 @@ static void destroy(exchange *e)
     if (!s) return;
     culv_vk_semaphore_destroy(&s->ready);
     culv_vk_semaphore_destroy(&s->drawn);
-    for (uint32_t i = 0; i < EXCHANGE_MAX_BUFFERS; i++) {
+    for (uint32_t i = 0; i < e->num_buffers; i++) {
         culv_vk_buffer_destroy(&s->cells[i]);
         culv_vk_image_destroy(&s->tint[i]);
     }

@@ -145,7 +145,7 @@ static void destroy(exchange *e)
     if (!s) return;
     if (s->copies) (void)cu->StreamSynchronize(s->copies);
     (void)vkDeviceWaitIdle(v->device);
-    for (uint32_t i = 0; i < EXCHANGE_MAX_BUFFERS; i++) {
+    for (uint32_t i = 0; i < e->num_buffers; i++) {
         staged_buffer *b = &s->buffers[i];
         if (b->filled) (void)cu->EventDestroy(b->filled);
         if (b->copied_down) (void)cu->EventDestroy(b->copied_down);
@@ -226,7 +226,7 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
            cuda_ok(cu, cu->EventRecord(b->told, s->copies), "cuEventRecord");
 }
 
-static bool submit(exchange *e, uint64_t frame)
+static bool begin_drawing(exchange *e, uint64_t frame)
 {
     const staged *s = e->own;
     VkSemaphoreSubmitInfo waits[2] = {
@@ -263,5 +263,5 @@ const exchange_path path_staged = {.name = "staged",
                                    .destroy = destroy,
                                    .cuda_acquire = cuda_acquire,
                                    .cuda_release = cuda_release,
-                                   .submit = submit,
+                                   .begin_drawing = begin_drawing,
                                    .unblock = unblock};

@@ -56,7 +56,7 @@ static bool create_slots(renderer *r)
                                     .queueFamilyIndex = v->queue_family};
     if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &r->command_pool), "vkCreateCommandPool"))
         return false;
-    for (uint32_t i = 0; i < FRAMES_IN_FLIGHT; i++) {
+    for (uint32_t i = 0; i < r->frames_in_flight; i++) {
         VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                             .commandPool = r->command_pool,
                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
@@ -71,14 +71,14 @@ static bool create_slots(renderer *r)
     if (v->timestamp_bits == 0) return true;
     VkQueryPoolCreateInfo queries = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
                                      .queryType = VK_QUERY_TYPE_TIMESTAMP,
-                                     .queryCount = 2 * FRAMES_IN_FLIGHT};
+                                     .queryCount = 2 * r->frames_in_flight};
     return vk_ok(vkCreateQueryPool(v->device, &queries, NULL, &r->timestamps), "vkCreateQueryPool");
 }
 
 /* What depends on the picture's size. */
 static bool create_targets(renderer *r, VkExtent2D extent)
 {
-    for (uint32_t i = 0; i < FRAMES_IN_FLIGHT; i++) {
+    for (uint32_t i = 0; i < r->frames_in_flight; i++) {
         if (!vulkan_buffer_create(r->vulkan, (VkDeviceSize)extent.width * extent.height * 4u,
                                   VK_BUFFER_USAGE_TRANSFER_DST_BIT, true, &r->slots[i].picture))
             return false;
@@ -88,18 +88,19 @@ static bool create_targets(renderer *r, VkExtent2D extent)
 
 static void destroy_targets(renderer *r)
 {
-    for (uint32_t i = 0; i < FRAMES_IN_FLIGHT; i++)
+    for (uint32_t i = 0; i < r->frames_in_flight; i++)
         vulkan_buffer_destroy(r->vulkan, &r->slots[i].picture);
     targets_destroy(&r->targets, r->vulkan);
 }
 
 bool renderer_create(renderer *r, const vulkan_setup *vulkan, exchange *e, const scene *basin,
-                     VkExtent2D extent, VkFormat color_format)
+                     VkExtent2D extent, VkFormat color_format, uint32_t frames_in_flight)
 {
     memset(r, 0, sizeof *r);
     r->vulkan = vulkan;
     r->exchange = e;
     r->scene = basin;
+    r->frames_in_flight = frames_in_flight;
     return pipelines_create(&r->pipelines, vulkan, color_format) && create_targets(r, extent) &&
            mesh_create(r) && create_descriptors(r) && create_slots(r);
 }
@@ -108,7 +109,7 @@ bool renderer_resize(renderer *r, VkExtent2D extent)
 {
     if (!vk_ok(vkDeviceWaitIdle(r->vulkan->device), "vkDeviceWaitIdle")) return false;
     destroy_targets(r);
-    for (uint32_t i = 0; i < FRAMES_IN_FLIGHT; i++)
+    for (uint32_t i = 0; i < r->frames_in_flight; i++)
         r->slots[i].has_picture = false;
     return create_targets(r, extent);
 }
@@ -119,7 +120,7 @@ void renderer_destroy(renderer *r)
     const vulkan_setup *v = r->vulkan;
     (void)vkDeviceWaitIdle(v->device);
     destroy_targets(r);
-    for (uint32_t i = 0; i < FRAMES_IN_FLIGHT; i++)
+    for (uint32_t i = 0; i < r->frames_in_flight; i++)
         vkDestroyFence(v->device, r->slots[i].done, NULL);
     vkDestroyQueryPool(v->device, r->timestamps, NULL);
     vkDestroyCommandPool(v->device, r->command_pool, NULL);
@@ -155,7 +156,7 @@ static void draw(const renderer *r, VkCommandBuffer commands, const renderer_fra
     vkCmdSetViewport(commands, 0, 1, &viewport);
     vkCmdSetScissor(commands, 0, 1, &area);
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, p->layout, 0, 1,
-                            &r->sets[desc->frame % r->exchange->num_buffers], 0, NULL);
+                            &r->sets[r->exchange->drawing], 0, NULL);
     vkCmdBindIndexBuffer(commands, r->indices.buffer, 0, VK_INDEX_TYPE_UINT32);
     push(r, commands, &constants);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, p->rim);
@@ -184,7 +185,7 @@ static void deliver(const renderer *r, VkCommandBuffer commands, uint32_t slot,
 
 static bool record(renderer *r, VkCommandBuffer commands, const renderer_frame_desc *desc)
 {
-    uint32_t slot = (uint32_t)(desc->frame % FRAMES_IN_FLIGHT), query = 2u * slot;
+    uint32_t slot = (uint32_t)(desc->frame % r->frames_in_flight), query = 2u * slot;
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     if (!vk_ok(vkBeginCommandBuffer(commands, &begin), "vkBeginCommandBuffer")) return false;
@@ -206,39 +207,31 @@ static bool record(renderer *r, VkCommandBuffer commands, const renderer_frame_d
 
 bool renderer_frame(renderer *r, const renderer_frame_desc *desc)
 {
-    renderer_slot *slot = &r->slots[desc->frame % FRAMES_IN_FLIGHT];
-    if (!record(r, slot->commands, desc)) return false;
+    renderer_slot *slot = &r->slots[desc->frame % r->frames_in_flight];
     exchange *e = r->exchange;
-    VkSemaphoreSubmitInfo waits[2] = {
-        vulkan_submit_point(e->ready, desc->frame + 1, EXCHANGE_READING_STAGES)};
-    VkSemaphoreSubmitInfo signals[2] = {
-        vulkan_submit_point(e->drawn, desc->frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)};
-    uint32_t points = 1;
+    bool fenced;
+    if (!exchange_begin_drawing(e, desc->frame) || !record(r, slot->commands, desc) ||
+        !vk_ok(vkResetFences(r->vulkan->device, 1, &slot->done), "vkResetFences"))
+        return false;
+    exchange_submission submission = {.commands = slot->commands, .fence = slot->done};
     if (desc->target) {
-        waits[1] = vulkan_submit_point(desc->target->available, 0, VK_PIPELINE_STAGE_2_COPY_BIT);
-        signals[1] = vulkan_submit_point(desc->target->finished, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-        points = 2;
+        submission.available = desc->target->available;
+        submission.finished = desc->target->finished;
     }
-    VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                          .commandBuffer = slot->commands};
-    VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
-                            .waitSemaphoreInfoCount = points,
-                            .pWaitSemaphoreInfos = waits,
-                            .commandBufferInfoCount = 1,
-                            .pCommandBufferInfos = &commands,
-                            .signalSemaphoreInfoCount = points,
-                            .pSignalSemaphoreInfos = signals};
-    if (!vk_ok(vkQueueSubmit2(r->vulkan->queue, 1, &submit, slot->done), "vkQueueSubmit2")) return false;
+    if (!exchange_draw(e, desc->frame, &submission, &fenced)) return false;
     slot->used = true;
     slot->frame = desc->frame;
     slot->has_picture = desc->picture;
+    slot->covered = VK_NULL_HANDLE;
+    while (fenced && r->first_uncovered <= desc->frame)
+        r->slots[r->first_uncovered++ % r->frames_in_flight].covered = slot->done;
     return true;
 }
 
 static double draw_time(const renderer *r, uint64_t frame)
 {
     uint64_t ticks[2];
-    uint32_t query = 2u * (uint32_t)(frame % FRAMES_IN_FLIGHT);
+    uint32_t query = 2u * (uint32_t)(frame % r->frames_in_flight);
     if (!r->timestamps || vkGetQueryPoolResults(r->vulkan->device, r->timestamps, query, 2, sizeof ticks,
                                                 ticks, sizeof ticks[0], VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
         return -1.0;
@@ -251,11 +244,10 @@ static double draw_time(const renderer *r, uint64_t frame)
 bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *result)
 {
     memset(result, 0, sizeof *result);
-    renderer_slot *slot = &r->slots[frame % FRAMES_IN_FLIGHT];
+    renderer_slot *slot = &r->slots[frame % r->frames_in_flight];
     if (!slot->used) return true;
     VkDevice device = r->vulkan->device;
-    if (!vk_ok(vkWaitForFences(device, 1, &slot->done, VK_TRUE, UINT64_MAX), "vkWaitForFences") ||
-        !vk_ok(vkResetFences(device, 1, &slot->done), "vkResetFences"))
+    if (!vk_ok(vkWaitForFences(device, 1, &slot->covered, VK_TRUE, UINT64_MAX), "vkWaitForFences"))
         return false;
     slot->used = false;
     result->used = true;

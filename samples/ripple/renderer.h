@@ -16,12 +16,15 @@ typedef struct mesh {
     uint32_t first_index, num_indices;
 } mesh;
 
-#define FRAMES_IN_FLIGHT 3u
+/* In a window; else as many as the exchange has buffers, if they are more. */
+#define FRAMES_IN_FLIGHT     3u
+#define MAX_FRAMES_IN_FLIGHT (2u * EXCHANGE_MAX_BUFFERS)
 
 /* What a command buffer in flight owns. */
 typedef struct renderer_slot {
     VkCommandBuffer commands;
     VkFence done;
+    VkFence covered;       /* of this frame or a later one of its burst: the one to wait for */
     vulkan_buffer picture; /* host-visible rows */
     bool used;
     uint64_t frame; /* the frame that it was last used for */
@@ -40,7 +43,9 @@ typedef struct renderer {
     VkDescriptorSet sets[EXCHANGE_MAX_BUFFERS];
     VkCommandPool command_pool;
     VkQueryPool timestamps; /* none where the queue has no timestamps */
-    renderer_slot slots[FRAMES_IN_FLIGHT];
+    uint32_t frames_in_flight;
+    renderer_slot slots[MAX_FRAMES_IN_FLIGHT];
+    uint64_t first_uncovered; /* frames from here on wait for a submission that has a fence */
 } renderer;
 
 /* What to draw, and where to. */
@@ -56,7 +61,7 @@ typedef struct renderer_frame_desc {
 
 /* False, with a message, on failure; destroy it either way. */
 bool renderer_create(renderer *r, const vulkan_setup *vulkan, exchange *e, const scene *basin,
-                     VkExtent2D extent, VkFormat color_format);
+                     VkExtent2D extent, VkFormat color_format, uint32_t frames_in_flight);
 /* Waits for the device. */
 void renderer_destroy(renderer *r);
 
@@ -64,7 +69,7 @@ void renderer_destroy(renderer *r);
  * frames in flight left behind is lost. */
 bool renderer_resize(renderer *r, VkExtent2D extent);
 
-/* Submits a frame: waits (on the GPU) for ready, draws, signals drawn. The slot of the frame must have been
+/* Submits a frame: waits (on the GPU) until CUDA has filled it, draws, and gives it back. The slot of the frame must have been
  * reclaimed. */
 bool renderer_frame(renderer *r, const renderer_frame_desc *desc);
 
@@ -76,7 +81,7 @@ typedef struct renderer_result {
     const uint8_t *pixels; /* rows until the slot's next frame, or NULL */
 } renderer_result;
 
-/* Makes the slot that `frame` will use free: the only wait of the host, for the frame FRAMES_IN_FLIGHT
+/* Makes the slot that `frame` will use free: the only wait of the host, for the frame frames_in_flight
  * before. */
 bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *result);
 

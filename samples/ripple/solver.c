@@ -218,8 +218,13 @@ bool solver_frame(solver *s, uint64_t frame, bool paused)
     /* Only these last kernels touch what is exchanged, so the steps above ran beside the previous frame's
      * drawing. */
     if (!exchange_cuda_acquire(e, s->stream, frame)) return false;
-    return mark(s, frame, MARK_PUBLISH_BEGIN) && launch_publish(s, exchange_buffer_of(e, frame)) &&
+    return mark(s, frame, MARK_PUBLISH_BEGIN) && launch_publish(s, &e->buffers[e->filling]) &&
            mark(s, frame, MARK_PUBLISH_END) && exchange_cuda_release(e, s->stream, frame);
+}
+
+bool solver_end_burst(solver *s)
+{
+    return exchange_cuda_end_burst(s->exchange, s->stream);
 }
 
 bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)

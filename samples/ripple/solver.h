@@ -17,6 +17,9 @@ void solver_destroy(solver *s);
  * hands it over. */
 bool solver_frame(solver *s, uint64_t frame, bool paused);
 
+/* Hands over what the frames so far left open of a burst (exchange.burst_open). */
+bool solver_end_burst(solver *s);
+
 /* Milliseconds that the GPU spent on a frame that is known to be done and is one of the last
  * frames_in_flight. */
 bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds);

@@ -83,7 +83,7 @@ static void list_overlay(viewer *v)
     char path[96], state[96];
     double megabytes = 1e-6 * (double)p->exchange.transfer_bytes;
     if (p->exchange.transfer_bytes == 0) {
-        snprintf(path, sizeof path, "shared: no copies");
+        snprintf(path, sizeof path, "%s: no copies", p->exchange.path->name);
     } else {
         snprintf(path, sizeof path, "staged: %.1f MB copied a frame", megabytes);
     }
@@ -142,7 +142,7 @@ static bool show(viewer *v, bool last)
                                 .target = &image};
     /* CUDA's part comes first: presenting waits for a binary semaphore, and all that such a wait depends on
      * must have been submitted before (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). */
-    if (!solver_frame(p->solver, v->frame, !moves) || !exchange_submit(&p->exchange, v->frame) ||
+    if (!solver_frame(p->solver, v->frame, !moves) || !solver_end_burst(p->solver) ||
         !renderer_frame(&p->renderer, &desc) || !swapchain_present(&p->swapchain, &image))
         return false;
     note_time(v, moves);

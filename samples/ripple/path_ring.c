@@ -1,0 +1,210 @@
+/* ripple's ring path: several frames on their way at once, in a ring of slots that CUDA writes and Vulkan draws from. A GPU
+ * whose one engine does both changes from the one to the other once a burst, not once a frame. This file is what to copy
+ * into a program of your own; path_shared.c shows what the ring is made of.
+ *
+ *   CUDA    acquire_on (its stream waits), kernels, release_on (its stream signals)
+ *   Vulkan  acquire, command buffer with the frame's barriers, submit (waits and signals with the burst's first and last)
+ *
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+
+#include "../common/report.h"
+#include "exchange.h"
+
+/* A frame that takes longer than this to come is an error. */
+#define LIMIT_NS UINT64_C(60000000000)
+
+typedef struct ringed {
+    culv_vk *attached;
+    culv_vk_ring *ring;
+    culv_ring *core;            /* the same, for CUDA's side */
+    culv_ring_frame filling;    /* CUDA's */
+    culv_vk_ring_frame drawing; /* Vulkan's */
+} ringed;
+
+static bool attach(exchange *e, ringed *r)
+{
+    culv_vk_desc vk = culv_vk_desc_init();
+    vk.get_instance_proc_addr = vkGetInstanceProcAddr;
+    vk.instance = e->vulkan->instance;
+    vk.physical_device = e->vulkan->physical_device;
+    vk.device = e->vulkan->device;
+    vk.api_version = VK_API_VERSION_1_3;
+    vk.num_physical_devices = 1;
+    return culv_ok(culv_vk_attach(e->device, &vk, &r->attached), "culv_vk_attach");
+}
+
+/* Every slot has a VkBuffer that is a CUdeviceptr as well, and a VkImage that is a CUDA surface as well. */
+static bool make_ring(exchange *e, ringed *r)
+{
+    VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                 .size = e->cells_size,
+                                 .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+    VkImageCreateInfo image = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                               .imageType = VK_IMAGE_TYPE_2D,
+                               .format = EXCHANGE_TINT_FORMAT,
+                               .extent = {e->grid.width, e->grid.height, 1},
+                               .mipLevels = 1,
+                               .arrayLayers = 1,
+                               .samples = VK_SAMPLE_COUNT_1_BIT,
+                               .tiling = VK_IMAGE_TILING_OPTIMAL,
+                               .usage = VK_IMAGE_USAGE_SAMPLED_BIT};
+    culv_vk_buffer_create_desc cells = culv_vk_buffer_create_desc_init();
+    culv_vk_image_create_desc tint = culv_vk_image_create_desc_init();
+    cells.create_info = &buffer;
+    cells.label = "cells";
+    tint.create_info = &image;
+    tint.label = "tint";
+    culv_vk_ring_resource resources[] = {
+        {.buffer = &cells, .use = CULV_VK_USE_STORAGE_READ, .stage = EXCHANGE_READING_STAGES},
+        {.image = &tint, .use = CULV_VK_USE_SAMPLED, .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT}};
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.burst = e->flow.burst;
+    settings.max_latency = e->flow.max_latency_ns;
+    culv_vk_ring_desc desc = culv_vk_ring_desc_init();
+    desc.max_depth = e->num_buffers;
+    desc.settings = &settings;
+    desc.resources = resources;
+    desc.num_resources = 2;
+    desc.side = CULV_RING_CONSUMER; /* Vulkan reads */
+    desc.queue_family = e->vulkan->queue_family;
+    desc.wait_stage = EXCHANGE_READING_STAGES;
+    desc.label = "ripple";
+    return culv_ok(culv_vk_ring_create(r->attached, e->vulkan->queue, &desc, &r->ring),
+                   "culv_vk_ring_create");
+}
+
+static bool create(exchange *e)
+{
+    ringed *r = e->own = calloc(1, sizeof *r);
+    if (!r || !attach(e, r) || !make_ring(e, r)) return false;
+    r->core = culv_vk_ring_core(r->ring);
+    for (uint32_t slot = 0; slot < e->num_buffers; slot++) {
+        exchange_buffer *both = &e->buffers[slot];
+        culv_vk_buffer *cells = culv_vk_ring_buffer(r->ring, slot, 0);
+        culv_vk_image *tint = culv_vk_ring_image(r->ring, slot, 1);
+        both->cells = culv_vk_buffer_handle(cells);
+        both->cuda_cells = culv_buffer_pointer(culv_vk_buffer_cuda(cells));
+        both->tint = culv_vk_image_handle(tint);
+        if (!culv_ok(culv_image_surface(culv_vk_image_cuda(tint), 0, &both->cuda_tint), "culv_image_surface"))
+            return false;
+    }
+    return true;
+}
+
+static void destroy(exchange *e)
+{
+    ringed *r = e->own;
+    if (!r) return;
+    culv_vk_ring_destroy(&r->ring);
+    culv_vk_detach(&r->attached);
+    free(r);
+}
+
+/* CUDA's side ---------------------------------------------------------------------------------------------- */
+
+static bool cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
+{
+    ringed *r = e->own;
+    (void)frame; /* the ring counts them */
+    if (!culv_ok(culv_ring_acquire_on(r->core, CULV_RING_PRODUCER, stream, LIMIT_NS, &r->filling),
+                 "culv_ring_acquire_on"))
+        return false;
+    e->filling = r->filling.slot;
+    e->burst_open = !r->filling.burst_ends;
+    return true;
+}
+
+static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
+{
+    ringed *r = e->own;
+    (void)frame;
+    return culv_ok(culv_ring_release_on(r->core, CULV_RING_PRODUCER, stream, &r->filling),
+                   "culv_ring_release_on");
+}
+
+static bool cuda_end_burst(exchange *e, CUstream stream)
+{
+    const ringed *r = e->own;
+    return culv_ok(culv_ring_flush_on(r->core, CULV_RING_PRODUCER, stream), "culv_ring_flush_on");
+}
+
+/* Vulkan's side -------------------------------------------------------------------------------------------- */
+
+static bool begin_drawing(exchange *e, uint64_t frame)
+{
+    ringed *r = e->own;
+    (void)frame;
+    if (!culv_ok(culv_vk_ring_acquire(r->ring, LIMIT_NS, &r->drawing), "culv_vk_ring_acquire")) return false;
+    e->drawing = r->drawing.frame.slot;
+    return true;
+}
+
+static bool record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame)
+{
+    const ringed *r = e->own;
+    (void)frame;
+    vkCmdPipelineBarrier2(commands, &r->drawing.acquire);
+    return true;
+}
+
+static bool record_release(exchange *e, VkCommandBuffer commands, uint64_t frame)
+{
+    const ringed *r = e->own;
+    (void)frame;
+    vkCmdPipelineBarrier2(commands, &r->drawing.release);
+    return true;
+}
+
+/* A burst goes to the queue in one submission; one that a swapchain waits for goes at once, by the frame's own structs. */
+static bool draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced)
+{
+    ringed *r = e->own;
+    culv_vk_ring_frame *f = &r->drawing;
+    (void)frame;
+    *fenced = true;
+    if (s->finished) {
+        return culv_ok(culv_vk_ring_release(r->ring, f), "culv_vk_ring_release") &&
+               exchange_submit(e, s, f->num_waits ? &f->wait : NULL, f->num_signals ? &f->signal : NULL);
+    }
+    *fenced = f->frame.burst_ends;
+    return culv_ok(
+        culv_vk_ring_submit(r->ring, e->vulkan->queue, s->commands, *fenced ? s->fence : VK_NULL_HANDLE, f),
+        "culv_vk_ring_submit");
+}
+
+static void flow(const exchange *e, exchange_flow *out)
+{
+    const ringed *r = e->own;
+    culv_ring_stats stats = culv_ring_stats_init();
+    if (!culv_ok(culv_ring_get_stats(r->core, &stats), "culv_ring_get_stats")) return;
+    out->buffers = stats.depth;
+    out->burst = stats.burst;
+}
+
+/* Whoever waits for a frame that will not come is let go, in the host's name. */
+static void unblock(exchange *e, uint64_t end)
+{
+    const ringed *r = e->own;
+    (void)end;
+    if (!r || !r->core || culv_ring_drain(r->core, 0, 1) == CULV_OK) return;
+    /* The ring is stopped: what it handed out is signalled all the same. */
+    culv_ring_stats stats = culv_ring_stats_init();
+    if (culv_ring_get_stats(r->core, &stats) != CULV_OK) return;
+    vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_PRODUCER),
+                        stats.ready_signalled);
+    vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_CONSUMER), stats.done_signalled);
+}
+
+const exchange_path path_ring = {.name = "ring",
+                                 .create = create,
+                                 .destroy = destroy,
+                                 .cuda_acquire = cuda_acquire,
+                                 .cuda_release = cuda_release,
+                                 .cuda_end_burst = cuda_end_burst,
+                                 .begin_drawing = begin_drawing,
+                                 .record_acquire = record_acquire,
+                                 .record_release = record_release,
+                                 .draw = draw,
+                                 .flow = flow,
+                                 .unblock = unblock};
