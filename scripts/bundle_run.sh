@@ -5,21 +5,22 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 130' INT TERM
 
 usage() {
     cat <<'END'
 usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
-       run test [--driver=auto|nvidia|soft] [SUITE...]
-                                        the test suites; default: all that concern the driver
+       run test [--driver=auto|nvidia|soft] [--jobs=N] [--long] [SUITE...]
+                                        the test suites; default: all that concern the driver, those called
+                                        ...-long only with --long. Cases share the device, N at a time (default:
+                                        half the cores, at most 8), but for those that want it for themselves
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample
-       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then ripple by turns on its two
-                                        paths at two sizes; --quick and --driver=... count for both
-       run all OUTDIR                   info, tests, benchmarks, ripple at 4096x4096 and its picture, in
-                                        OUTDIR/results.tar.gz
+       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then ripple by
+                                        turns on its two paths at two sizes; --quick and --driver=... count for all
+       run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--suite=NAME]... OUTDIR
+                                        info, ripple at 4096x4096 and its picture, ripple under the validation
+                                        layer, tests, benchmarks, in OUTDIR/results.tar.gz
+       run exec COMMAND [ARGUMENTS]     any program, with this bundle's programs and libraries found first
 Set VK_DRIVER_FILES to use a Vulkan driver other than the one that is found.
 END
 }
@@ -118,89 +119,112 @@ has_nvidia_device() { # by the driver's own files, since nothing else is sure to
     [ -n "$cuda" ] && ls /dev/nvidia[0-9]* >/dev/null 2>&1
 }
 
-run_case() { # PROGRAM DRIVER ARGUMENTS ENVIRONMENT CASE LIMIT OUTPUT RESULTS: sets status, seconds
-    begun=$(date +%s)
-    # A suite's own arguments come last, and win. Arguments and environment are lists of words.
-    # shellcheck disable=SC2086
-    timeout -k 10 "$6" env $4 "$1" "--driver=$2" "--results=$8" $3 "$5" >"$7" 2>&1
-    status=$?
-    seconds=$(($(date +%s) - begun))
-}
-
-run_suite() { # SUITE DRIVER: prints; counts into $scratch/counts/SUITE, names failures in $scratch/failures/SUITE
-    suite=$1
+# One case, in a process of its own: what `xargs` calls. Prints a line when the case is done.
+run_case() { # SCRATCH DRIVER SUITE CASE LIMIT
+    scratch=$1 with=$2 suite=$3 name=$4 limit=$(($5 + 15))
     line=$(grep "^$suite$tab" "$list")
     program=$here/$(printf '%s\n' "$line" | cut -f2)
     arguments=$(printf '%s\n' "$line" | cut -f3 | sed 's/^-$//')
     environment=$(printf '%s\n' "$line" | cut -f4 | sed 's/^-$//')
-    [ "$2" != nvidia ] || environment=$(printf '%s\n' "$environment" | sed 's/CULVERT_SOFT=1//')
-    output=$scratch/$suite.output
-    left=$scratch/results/$suite # what cases leave besides their output
-    mkdir -p "$left"
-    passed=0 failed=0 skipped=0
-    echo "== $suite"
-    if "$program" --list-times >"$scratch/$suite.cases" 2>"$output"; then
-        while read -r name limit; do
-            run_case "$program" "$2" "$arguments" "$environment" "$name" $((limit + 15)) "$output" \
-                "$left" </dev/null
-            case $status in
-            0)
-                echo "PASS $suite.$name ($seconds s)"
-                passed=$((passed + 1))
-                ;;
-            77)
-                echo "SKIP $suite.$name: $(sed -n 's/^SKIP[^:]*: *//p' "$output" | tail -n 1)"
-                skipped=$((skipped + 1))
-                ;;
-            *)
-                [ "$status" -ne 124 ] || echo "(stopped after $((limit + 15)) s)" >>"$output"
-                echo "FAIL $suite.$name: exit status $status"
-                tail -n 40 "$output" | sed 's/^/    /'
-                failed=$((failed + 1))
-                echo "$suite.$name" >>"$scratch/failures/$suite"
-                ;;
-            esac
-            grep '^MEASURED ' "$output" | sed "s/^MEASURED /MEASURED $suite./"
-        done <"$scratch/$suite.cases"
-        if [ "$passed" -eq 0 ]; then
-            echo "FAIL $suite: no case passed; a suite that was skipped whole is not a pass"
-            failed=$((failed + 1))
-            echo "$suite" >>"$scratch/failures/$suite"
-        fi
-    else
-        echo "FAIL $suite: it does not start: $(tail -n 1 "$output")"
-        failed=1
-        echo "$suite" >>"$scratch/failures/$suite"
-    fi
-    echo "$passed $failed $skipped" >"$scratch/counts/$suite"
+    [ "$with" != nvidia ] || environment=$(printf '%s\n' "$environment" | sed 's/CULVERT_SOFT=1//')
+    output=$scratch/running/$suite.$name
+    begun=$(date +%s)
+    # A suite's own arguments come last, and win. Arguments and environment are lists of words.
+    # shellcheck disable=SC2086
+    timeout -k 10 $limit env $environment "$program" "--driver=$with" "--results=$scratch/results/$suite" \
+        $arguments "$name" >"$output" 2>&1 </dev/null
+    status=$?
+    seconds=$(($(date +%s) - begun))
+    {
+        case $status in
+        0) echo "PASS $suite.$name ($seconds s)" ;;
+        77) echo "SKIP $suite.$name: $(sed -n 's/^SKIP[^:]*: *//p' "$output" | tail -n 1)" ;;
+        *)
+            [ $status -ne 124 ] || echo "(stopped after $limit s)" >>"$output"
+            echo "FAIL $suite.$name: exit status $status"
+            tail -n 40 "$output" | sed 's/^/    /'
+            ;;
+        esac
+        grep '^MEASURED ' "$output" | sed "s/^MEASURED /MEASURED $suite./"
+    } >"$output.text"
+    # What is in that directory is complete: cases are counted there.
+    mv "$output.text" "$scratch/finished/$suite/$name"
+    rm -f "$output"
+    echo "$suite"
 }
 
-# One at a time, but where a group may share the device: what it measures is then not worth printing as times.
-run_suites() { # DRIVER JOBS SUITE...
-    with=$1 jobs=$2 running=0
-    shift 2
-    for each in "$@"; do
-        if [ "$jobs" -eq 1 ]; then
-            run_suite "$each" "$with"
-            continue
-        fi
-        (run_suite "$each" "$with" >"$scratch/$each.text" 2>&1) &
-        running=$((running + 1))
-        if [ "$running" -ge "$jobs" ]; then
-            wait
-            running=0
-        fi
-    done
-    [ "$jobs" -ne 1 ] || return 0
-    wait
-    for each in "$@"; do cat "$scratch/$each.text"; done
+# Lists a suite's cases: its names in $scratch/names/SUITE, and `SUITE CASE LIMIT` lines to standard output.
+list_cases() { # SUITE
+    mkdir -p "$scratch/finished/$1" "$scratch/results/$1"
+    program=$here/$(grep "^$1$tab" "$list" | cut -f2)
+    if "$program" --list-times >"$scratch/listed" 2>"$scratch/finished/$1.error"; then
+        sed "s/^/$1 /" "$scratch/listed"
+        rm -f "$scratch/finished/$1.error"
+    else
+        : >"$scratch/listed"
+    fi
+    cut -d ' ' -f 1 "$scratch/listed" >"$scratch/names/$1"
 }
+
+report_suite() { # SUITE: prints, counts into $scratch/counts/SUITE, names failures in $scratch/failures/SUITE
+    failures=$scratch/failures/$1
+    echo "== $1"
+    while read -r name; do
+        cat "$scratch/finished/$1/$name" 2>/dev/null || echo "FAIL $1.$name: it left no result"
+    done <"$scratch/names/$1" >"$scratch/report"
+    cat "$scratch/report"
+    sed -n 's/^FAIL \([^ ]*\):.*/\1/p' "$scratch/report" >"$failures"
+    passed=$(grep -c '^PASS ' "$scratch/report")
+    if [ -e "$scratch/finished/$1.error" ]; then
+        echo "FAIL $1: it does not start: $(tail -n 1 "$scratch/finished/$1.error")"
+        echo "$1" >>"$failures"
+    elif [ "$passed" -eq 0 ]; then
+        echo "FAIL $1: no case passed; a suite that was skipped whole is not a pass"
+        echo "$1" >>"$failures"
+    fi
+    echo "$passed $(wc -l <"$failures") $(grep -c '^SKIP ' "$scratch/report")" >"$scratch/counts/$1"
+}
+
+# Reads a line for each case that is done, and reports the suites that are complete, in an order that is always the
+# same: a suite that is done too early waits.
+report_complete() {
+    while read -r suite; do
+        for suite in $order; do
+            [ ! -e "$scratch/counts/$suite" ] || continue
+            set -- "$scratch/finished/$suite"/*
+            if [ ! -e "$1" ] || [ $# -lt "$(wc -l <"$scratch/names/$suite")" ]; then break; fi
+            report_suite "$suite"
+        done
+    done
+}
+
+# `-P` is not in POSIX, which has no way to wait for whichever child ends first; GNU, busybox and BSD have it.
+run_cases() { # DRIVER JOBS FILE: lines `SUITE CASE LIMIT`
+    [ -s "$3" ] || return 0
+    xargs -n 3 -P "$2" "$here/$(basename "$0")" case "$scratch" "$1" <"$3" | report_complete
+}
+
+default_jobs() {
+    cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+    default=$((cores / 2))
+    [ $default -ge 1 ] || default=1
+    [ $default -le 8 ] || default=8
+    echo $default
+}
+
+# Cases that measure time, and those in which kernels fault: after suites that fault kernels on purpose, Vulkan devices
+# of later processes were seen lost, so these come last.
+times='^contract[.](measured[.]|.*[.](costs|round_trips)$)'
+faults='^contract[.](vmm_access[.]|.*(sticky|store_out_of_range|wrong_descriptor|reset|as_another_kind))'
+last='^library-faults[.]'
 
 run_tests() {
-    driver=auto all=0
+    driver=auto jobs=$(default_jobs) long=0
     while [ $# -gt 0 ]; do
         case $1 in
         --driver=auto | --driver=nvidia | --driver=soft) driver=${1#--driver=} ;;
+        --jobs=[1-9] | --jobs=[1-9][0-9]) jobs=${1#--jobs=} ;;
+        --long) long=1 ;;
         -*) usage >&2; return 2 ;;
         *) break ;;
         esac
@@ -209,25 +233,43 @@ run_tests() {
     for suite in "$@"; do
         grep -q "^$suite$tab" "$list" || { echo "no suite is called $suite; run suites names them" >&2; return 2; }
     done
-    mkdir -p "$scratch/counts" "$scratch/failures"
-    rm -rf "$scratch"/counts/* "$scratch"/failures/* "$scratch/results"
-    [ $# -gt 0 ] || all=1
-    concerned=$driver
-    [ "$driver" != auto ] || has_nvidia_device || concerned=soft
-    # Suites have plain names.
-    # shellcheck disable=SC2046
-    if [ $all -eq 0 ]; then
-        run_suites "$driver" 1 "$@"
-    elif [ "$concerned" = soft ]; then
-        run_suites "$driver" 1 $(suites)
-    else
+    if [ $# -eq 0 ]; then
         # Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin
-        # has. The samples first and the faults last: after suites that fault kernels on purpose, Vulkan devices of
-        # later processes were seen lost. The contract suite measures, so it has the device to itself.
-        run_suites "$driver" 1 $(suites | grep '^samples')
-        run_suites "$driver" 6 $(suites | grep -v -E '^(samples|contract|twin|layer|library-torture|library-faults)')
-        run_suites "$driver" 1 contract $(suites | grep '^library-faults')
+        # has.
+        left_out='^$'
+        if [ "$driver" = nvidia ] || { [ "$driver" = auto ] && has_nvidia_device; }; then
+            left_out='^(twin|layer|library-torture)'
+        fi
+        [ $long -eq 1 ] || left_out="$left_out|-long\$"
+        # Suites have plain names.
+        # shellcheck disable=SC2046
+        set -- $(suites | grep -v -E "$left_out")
     fi
+    started=$(date +%s)
+    for part in counts failures results names finished running; do
+        rm -rf "${scratch:?}/$part"
+        mkdir "$scratch/$part"
+    done
+    # Those that may take long go first, so that nobody waits for one of them in the end.
+    for suite in "$@"; do list_cases "$suite"; done | sort -k 3,3nr -k 1,2 >"$scratch/cases"
+    for part in first pool times faults last; do : >"$scratch/cases.$part"; done
+    awk -v to="$scratch/cases." -v times="$times" -v faults="$faults" -v last="$last" '{
+        name = $1 "." $2
+        part = "pool"
+        if (name ~ /^samples/) part = "first"
+        else if (name ~ last) part = "last"
+        else if (name ~ faults) part = "faults"
+        else if (name ~ times) part = "times"
+        print >(to part)
+    }' "$scratch/cases"
+    order=$(cd "$scratch" && cat cases.first cases.pool cases.times cases.faults cases.last |
+        awk '{ last[$1] = NR } END { for (suite in last) print last[suite], suite }' | sort -n | cut -d ' ' -f 2)
+    run_cases "$driver" 1 "$scratch/cases.first"
+    run_cases "$driver" "$jobs" "$scratch/cases.pool"
+    for part in times faults last; do run_cases "$driver" 1 "$scratch/cases.$part"; done
+    # What did not start, has no cases, or lost one.
+    for suite in "$@"; do [ -e "$scratch/counts/$suite" ] || report_suite "$suite"; done
+    echo "$(wc -l <"$scratch/cases") cases in $(($(date +%s) - started)) s, $jobs at a time"
     cat "$scratch"/counts/* | awk -v failures="$scratch/failures" '
         { passed += $1; failed += $2; skipped += $3 }
         END {
@@ -270,12 +312,36 @@ run_bench() {
     for argument in "$@"; do
         case $argument in --help | --version | --list | --json | --only=*) return 0 ;; esac
     done
+    if [ -x "$here/bin/culvert-bench" ]; then
+        echo
+        for argument in "$@"; do
+            shift
+            case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
+        done
+        "$here/bin/culvert-bench" "$@" || return
+    fi
     echo
     run_ripple_bench "$@"
 }
 
 run_all() {
-    [ $# -eq 1 ] || { usage >&2; return 2; }
+    tests=1 bench=1 samples=1 test_arguments='' test_suites=''
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --no-bench) bench=0 ;;
+        --only=tests) bench=0 samples=0 ;;
+        --only=bench) tests=0 samples=0 ;;
+        --long | --jobs=[1-9] | --jobs=[1-9][0-9]) test_arguments="$test_arguments $1" ;;
+        --suite=*) test_suites="$test_suites ${1#--suite=}" ;;
+        -*) usage >&2; return 2 ;;
+        *) break ;;
+        esac
+        shift
+    done
+    if [ $# -ne 1 ] || [ $((tests + bench)) -eq 0 ]; then
+        usage >&2
+        return 2
+    fi
     mkdir -p "$1" || return 1
     into=$(cd "$1" && pwd)
     results=$into/results
@@ -284,26 +350,37 @@ run_all() {
     worst=0
 
     step() { # NAME COMMAND...
-        step=$1
+        step=$1 step_begun=$(date +%s)
         shift
         echo "== $step"
         "$@" >"$results/$step.txt" 2>&1
         step_status=$?
         [ "$step_status" -eq 0 ] || worst=1
         tail -n 3 "$results/$step.txt"
-        echo "== $step: exit status $step_status" | tee -a "$results/$step.txt"
+        echo "== $step: exit status $step_status, $(($(date +%s) - step_begun)) s" | tee -a "$results/$step.txt"
     }
+    # What can be done without, should time run out, comes last.
     step info "$here/bin/culvert-info"
     step info_json "$here/bin/culvert-info" --json
-    step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
-    step bench "$here/bin/culvert-bench-calls" --json="$results/bench.json"
-    step bench_ripple run_ripple_bench
-    [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
-        step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
-    step tests run_tests
+    if [ $samples -eq 1 ]; then
+        step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
+        [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
+            step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
+    fi
+    if [ $tests -eq 1 ]; then
+        # A list of words.
+        # shellcheck disable=SC2086
+        step tests run_tests $test_arguments $test_suites
+        # The format sweep's answers, for scripts/formats-report.
+        [ ! -f "$scratch/results/formats/formats.jsonl" ] || cp "$scratch/results/formats/formats.jsonl" "$results/"
+    fi
+    if [ $bench -eq 1 ]; then
+        step bench "$here/bin/culvert-bench-calls" --json="$results/bench.json"
+        [ ! -x "$here/bin/culvert-bench" ] || step frames "$here/bin/culvert-bench" --json="$results/frames.json"
+        step bench_ripple run_ripple_bench
+    fi
+    # None of them may be there.
     grep -h '^MEASURED ' "$results"/*.txt >"$results/measured.txt"
-    # The format sweep's answers, for scripts/formats-report.
-    [ ! -f "$scratch/results/formats/formats.jsonl" ] || cp "$scratch/results/formats/formats.jsonl" "$results/"
 
     # The archive must stay small enough to send; pictures are the only big things in it.
     tar -C "$into" -czf "$results.tar.gz" results
@@ -317,6 +394,14 @@ run_all() {
 
 verb=${1:-help}
 [ $# -eq 0 ] || shift
+# Called by this script itself: its environment is set up, and its directory is not this one's to remove.
+if [ "$verb" = case ]; then
+    run_case "$@"
+    exit 0
+fi
+scratch=$(mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM
 set_up_libraries
 set_up_vulkan_driver
 case $verb in
@@ -326,6 +411,11 @@ suites) suites ;;
 ripple) "$here/bin/ripple" "$@" ;;
 bench) run_bench "$@" ;;
 all) run_all "$@" ;;
+exec)
+    [ $# -gt 0 ] || { usage >&2; exit 2; }
+    PATH=$here/bin:$here/bin/tests:$PATH
+    "$@"
+    ;;
 help | -h | --help) usage ;;
 *) usage >&2; exit 2 ;;
 esac
