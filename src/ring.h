@@ -106,7 +106,8 @@ typedef struct culvi_ring_need {
     culvi_ring_lack lack;
     culv_ring_side side;
     uint64_t value;
-    bool asked[2]; /* counters that were read since the last time that anybody slept */
+    uint64_t further; /* REACHED: what to wait for, where waiting it must be; at least `value` */
+    bool asked[2];    /* counters that were read since the last time that anybody slept */
 } culvi_ring_need;
 
 /* A call with a limit. */

@@ -23,6 +23,14 @@ uint64_t culvi_ring_pace(culv_ring *ring, culv_ring_side side)
     return ring->flight_from > ring->lead_from ? ring->flight_from : ring->lead_from;
 }
 
+/* Hand-overs beyond the pace that a wait goes on for, so that not every acquire asks the driver: half of those on their way,
+ * where they are many. What is left is as much as the slots hold, and max_latency's choice is not for this to change. */
+static uint64_t slack(const culv_ring *ring, uint64_t pace)
+{
+    uint64_t on_their_way = ring->side[CULV_RING_CONSUMER].promised - pace;
+    return ring->automatic.bound != 0 || on_their_way < 8 ? 0 : on_their_way / 2;
+}
+
 /* A producer waits for the slots of a whole burst, or bursts would stay broken up for ever once one was; but not right after
  * a flush, so that a program which flushes each frame gets every slot. The consumer takes what is there: whole bursts,
  * unless the producer flushed. */
@@ -44,6 +52,7 @@ bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_n
         need->lack = CULVI_RING_REACHED;
         need->side = CULV_RING_CONSUMER;
         need->value = pace;
+        need->further = pace + slack(ring, pace);
         return false;
     }
     me->length = queue->count < ring->burst ? queue->count : ring->burst;
@@ -134,10 +143,14 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         me->waits++;
     }
     if (need->lack == CULVI_RING_REACHED) {
-        culv_result result = culvi_ring_wait(ring, need->side, need->value, limit);
-        return result != CULV_ERROR_TIMEOUT
-                   ? result
-                   : culvi_ring_fail_late_work(ring, need->side, need->value, limit->timeout);
+        bool further = limit->timeout > 0 && need->further > need->value;
+        culv_result result = culvi_ring_wait(ring, need->side, further ? need->further : need->value, limit);
+        if (result != CULV_ERROR_TIMEOUT) return result;
+        if (further && party->api.value != NULL) { /* less may do */
+            result = culvi_ring_read(ring, need->side);
+            if (result != CULV_OK || party->known >= need->value) return result;
+        }
+        return culvi_ring_fail_late_work(ring, need->side, need->value, limit->timeout);
     }
     if (culvi_ring_left(limit) == 0) return culvi_ring_fail_late_side(ring, side, limit->timeout);
     ring->sleepers++;

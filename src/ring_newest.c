@@ -30,7 +30,7 @@ static bool lacks(culvi_ring_need *need, culvi_ring_lack lack, culv_ring_side si
 {
     need->lack = lack;
     need->side = side;
-    need->value = value;
+    need->value = need->further = value;
     return false;
 }
 

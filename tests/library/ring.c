@@ -317,6 +317,36 @@ static void lead(void)
     stage_close(&s);
 }
 
+/* A GPU that is never ahead of what the host waits for. */
+static culv_result crawl(void *context, uint64_t value, uint64_t timeout)
+{
+    fake_timeline *t = context;
+    (void)timeout;
+    t->waits++;
+    if (fake_counter(t) < value) fake_signal(t, value);
+    return CULV_OK;
+}
+
+/* Where many frames are on their way, most turns ask and wait for nothing. */
+static void asks_seldom(void)
+{
+    enum { FRAMES = 640 };
+    ring_stage s;
+    stage_open(&s, 16);
+    s.desc.done.wait = crawl;
+    stage_make(&s, NULL);
+    for (int i = 0; i < FRAMES; i++) {
+        culv_ring_frame f;
+        LIB_OK(culv_ring_acquire(s.ring, P, MS, &f));
+        stage_release(&s, P, &f);
+        LIB_OK(culv_ring_acquire(s.ring, C, MS, &f));
+        LIB_OK(culv_ring_release(s.ring, C, &f));
+        REQUIRE(f.signal_value - fake_counter(&s.line[C]) <= 33); /* twice the depth, and this one */
+    }
+    REQUIRE(s.line[C].waits >= 1 && s.line[C].reads + s.line[C].waits <= FRAMES / 6);
+    stage_close(&s);
+}
+
 /* Without functions of the host's, the order is all there is. */
 static void bare(void)
 {
@@ -344,6 +374,7 @@ static const test_case cases[] = {
     {.name = "configured", .run = configured},
     {.name = "policies_change", .run = policies_change},
     {.name = "lead", .run = lead},
+    {.name = "asks_seldom", .run = asks_seldom},
     {.name = "bare", .run = bare},
     {.name = NULL},
 };
