@@ -17,6 +17,7 @@ matplotlib.rcParams.update({"svg.hashsalt": "culvert", "svg.fonttype": "none", "
                             "grid.alpha": 0.3, "figure.figsize": (7.2, 4.2), "axes.spines.top": False,
                             "axes.spines.right": False})
 import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.ticker  # noqa: E402
 
 COLORS = {"raw ring": "#b05a00", "culv_ring": "#0060a8", "host waits": "#777777", "staged": "#a02060"}
 
@@ -89,7 +90,8 @@ def latency(run, directory):
                  color=COLORS["culv_ring"], label="max_latency: chosen by the ring")
     for r in chosen:
         axes.axvline(r["max_latency_ns"] / 1e6, color=COLORS["culv_ring"], linewidth=0.5, linestyle=":")
-    axes.set_xscale("log")
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
     axes.set_xlabel("from the solver's beginning to the drawing's end, 99th percentile, ms (dotted: the bounds)")
     axes.set_ylabel("us a frame")
     axes.set_title("Latency against time a frame (depth/burst)")
@@ -144,8 +146,9 @@ def loads(run, directory):
         axes.bar(at, [r["of_ideal"]["median"] for r in points], width, label=name, edgecolor="white", linewidth=0.3,
                  color=style["color"], alpha=1.0 if points[0]["burst"] == 1 else 0.55)
     axes.axhline(1.0, color="black", linewidth=0.8)
-    axes.set_xticks(range(len(groups)), [f"{s:g} + {r:g}" for s, r in groups])
-    axes.set_xlabel("solver + renderer, us")
+    alone = {(r["solver_wanted"], r["renderer_wanted"]): f"{r['solver_alone']:.0f} + {r['renderer_alone']:.0f}" for r in rows}
+    axes.set_xticks(range(len(groups)), [alone[group] for group in groups])
+    axes.set_xlabel("solver + renderer, alone, us")
     axes.set_ylabel("time of a frame over both alone")
     axes.set_title("Loads (depth/burst)")
     axes.legend(fontsize=7)

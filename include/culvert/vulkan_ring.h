@@ -127,7 +127,7 @@ typedef enum culv_vk_queue_use {
     CULV_VK_QUEUE_COMPUTE = 1,  /**< Computes; a family without graphics where there is one. */
     CULV_VK_QUEUE_COPY =
         2, /**< Copies alone: a family with TRANSFER and neither graphics nor compute, whose copy
-                                     engine takes no switch from CUDA's work (measured on an H200: 9 us a round trip
+                                     engine takes no switch from CUDA's work (measured on an H200: 9 to 17 us a round trip
                                      against 319), else any that copies. */
     CULV_VK_QUEUE_USE_FORCE32 = 0x7fffffff
 } culv_vk_queue_use;
