@@ -49,7 +49,8 @@ typedef struct culvi_ring_party {
     uint64_t wait;           /* for all of the burst */
     culv_ring_policy policy; /* of the burst */
     bool again;              /* NEWEST: it is the slot that is kept */
-    bool flushed;            /* the burst before ended early */
+    bool flushed; /* the burst before ended early, by a flush or because it began short after one */
+    bool brief;   /* the last burst began with fewer frames than are aimed at */
     bool held;
     bool in_call;
     culv_ring_frame frame; /* what is held */

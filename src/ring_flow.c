@@ -28,7 +28,9 @@ uint64_t culvi_ring_pace(culv_ring *ring, culv_ring_side side)
 static uint64_t slack(const culv_ring *ring, uint64_t pace)
 {
     uint64_t on_their_way = ring->side[CULV_RING_CONSUMER].promised - pace;
-    return ring->automatic.bound != 0 || on_their_way < 8 ? 0 : on_their_way / 2;
+    uint64_t keep = ((uint64_t)ring->in_use + ring->burst - 1) / ring->burst; /* what the slots hold */
+    if (ring->automatic.bound != 0 || on_their_way < 8 || on_their_way <= keep) return 0;
+    return on_their_way - keep < on_their_way / 2 ? on_their_way - keep : on_their_way / 2;
 }
 
 /* A producer waits for the slots of a whole burst, or bursts would stay broken up for ever once one was; but not right after
@@ -64,6 +66,7 @@ bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_n
         if (value > me->wait) me->wait = value;
     }
     me->flushed = false;
+    me->brief = me->length < ring->burst;
     if (producer && ring->automatic.bound != 0) {
         culvi_ring_auto_begin(&ring->automatic, ring->now(), me->length);
         culvi_ring_aim(ring);
@@ -103,6 +106,7 @@ static void hand_over(culv_ring *ring, culv_ring_side side)
 {
     culvi_ring_party *me = &ring->side[side];
     uint64_t value = ++me->promised;
+    if (side == CULV_RING_PRODUCER) ring->automatic.length = me->at; /* a flush ends a burst early */
     me->past[value & (CULVI_RING_PAST - 1)] =
         (culvi_ring_past){.submitted = me->submitted, .through = me->next, .wait = me->wait};
     for (uint32_t i = 0; i < me->at; i++) {
@@ -146,9 +150,9 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         bool further = limit->timeout > 0 && need->further > need->value;
         culv_result result = culvi_ring_wait(ring, need->side, further ? need->further : need->value, limit);
         if (result != CULV_ERROR_TIMEOUT) return result;
-        if (further && party->api.value != NULL) { /* less may do */
-            result = culvi_ring_read(ring, need->side);
-            if (result != CULV_OK || party->known >= need->value) return result;
+        if (further) { /* less may do; the time is up, so that this only asks */
+            result = culvi_ring_wait(ring, need->side, need->value, limit);
+            if (result != CULV_ERROR_TIMEOUT) return result;
         }
         return culvi_ring_fail_late_work(ring, need->side, need->value, limit->timeout);
     }
@@ -322,6 +326,8 @@ culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_fra
     culvi_ring_party *me = &ring->side[side];
     me->held = false;
     if (me->at == 0) {
+        me->flushed = me->brief;                                     /* or it would not begin so again */
+        if (side == CULV_RING_PRODUCER) ring->automatic.started = 0; /* no burst to be measured */
         give_back_rest(ring, side);
         culvi_ring_wake(ring);
     }
@@ -344,11 +350,11 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
                             call, me->frame.number, me->frame.slot);
     else if (submit != NULL)
         result = submit_by(ring, side, submit, context, value);
-    if (result == CULV_OK && value != 0) {
-        hand_over(ring, side);
-        me->flushed = true;
+    if (result == CULV_OK) {
+        me->flushed = me->flushed || value != 0 || me->brief; /* a short burst may have been full already */
+        if (value != 0) hand_over(ring, side);
+        *signal_value = value;
     }
-    if (result == CULV_OK) *signal_value = value;
     culvi_ring_leave(ring, side);
     return result;
 }

@@ -48,7 +48,8 @@ culv_result culvi_ring_fail_stopped(culv_ring *ring)
 
 static void reached(culvi_ring_party *party, uint64_t value)
 {
-    if (value > party->known && value <= party->promised) party->known = value;
+    if (value > party->promised) value = party->promised; /* signalled before it was released */
+    if (value > party->known) party->known = value;
 }
 
 culv_result culvi_ring_read(culv_ring *ring, culv_ring_side side)
@@ -255,6 +256,10 @@ static void reset(culv_ring *ring)
     ring->skipped += ring->ready.count;
     for (int i = 0; i < 2; i++) {
         culvi_ring_party *party = &ring->side[i];
+        if (i == CULV_RING_PRODUCER)
+            ring->skipped += party->at;
+        else if (!party->again)
+            ring->skipped += party->length - party->at;
         party->held = party->again = party->flushed = false;
         party->at = party->length = 0;
     }
@@ -304,8 +309,11 @@ static culv_result drain(culv_ring *ring, uint64_t timeout, bool force)
     result = settle(ring, timeout, &late, counter);
     /* Whoever waited for the first late side goes on then; when it does not, it is late too. */
     for (int i = 0; i < 2 && force && result == CULV_ERROR_TIMEOUT; i++) {
-        spoilt = true;
-        result = force_side(ring, late, counter[late]);
+        result = CULV_OK;
+        if (counter[late] < ring->side[late].promised) { /* else it got there meanwhile */
+            spoilt = true;
+            result = force_side(ring, late, counter[late]);
+        }
         if (result == CULV_OK) result = settle(ring, timeout, &late, counter);
     }
     if (result == CULV_OK && spoilt) reset(ring);

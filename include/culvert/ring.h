@@ -56,7 +56,8 @@ typedef struct culv_ring_settings {
     uint32_t
         lead; /**< Frames that a side's submissions may be ahead of the consumer's GPU work before its acquire
                          waits on the host, so that a program without back-pressure of its own does not queue work
-                         without end. Of NEWEST the consumer's alone. At most 255 hand-overs. Default: twice the
+                         without end. Once it waits, it goes on until up to half of those are done, so that not every
+                         acquire asks the driver. Of NEWEST the consumer's alone. At most 255 hand-overs. Default: twice the
                          depth, none where the host cannot wait for `done`. */
     uint64_t
         max_latency; /**< Nanoseconds, nonzero: ORDERED chooses depth and burst itself, the largest whose frames
@@ -100,9 +101,9 @@ typedef struct culv_ring_desc {
     size_t struct_size; /**< Set by culv_ring_desc_init(). */
     uint32_t max_depth; /**< Required: slots that the caller made, 1 to CULV_RING_MAX_DEPTH. */
     const culv_ring_settings *settings; /**< Read during the call. NULL: ORDERED, all slots, bursts of 1. */
-    culv_ring_timeline ready; /**< Required. Its counter when the ring is made is where its values begin. */
-    culv_ring_timeline done;  /**< Required, another one. */
-    uint64_t ready_value;     /**< The counters' values now: the first signals are higher. */
+    culv_ring_timeline ready;           /**< Required. */
+    culv_ring_timeline done;            /**< Required, another one. */
+    uint64_t ready_value;               /**< The counters' values now: the first signals are higher. */
     uint64_t done_value;
     const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
 } culv_ring_desc;
@@ -161,8 +162,9 @@ static inline culv_ring_stats culv_ring_stats_init(void)
  *  yours and outlive *out, which is yours, for culv_ring_destroy().  Threads: any.  Since: 0.1 */
 CULV_API culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out);
 
-/** Gives the ring up and sets *ring to NULL; NULL, or a pointer to NULL, is a no-op. Wakes and refuses whoever waits in
- *  an acquire (RING_STOPPED). Waits for no GPU: the slots may go when culv_ring_drain() said so.
+/** Gives the ring up and sets *ring to NULL; NULL, or a pointer to NULL, is a no-op. Who still waits
+ *  in culv_ring_acquire() is woken and refused (RING_STOPPED); but one that got its frame right then would use a ring
+ *  that is gone, so end both sides first. Waits for no GPU: the slots may go when culv_ring_drain() said so.
  *  Errors: none.  Ownership: *ring is Culvert's again.  Threads: any, after the last call of either side.  Since: 0.1 */
 CULV_API void culv_ring_destroy(culv_ring **ring);
 

@@ -37,7 +37,7 @@ typedef struct culv_vk_ring_desc {
     const culv_ring_settings *settings;     /**< As culv_ring_desc::settings. */
     const culv_vk_ring_resource *resources; /**< Read during the call. */
     uint32_t num_resources;                 /**< 0 (a ring of slots only) to CULV_VK_RING_MAX_RESOURCES. */
-    culv_ring_side side;   /**< Vulkan's. CUDA has the other. Default: PRODUCER (0), so set it. */
+    culv_ring_side side; /**< Vulkan's. CUDA has the other. Default: CONSUMER, by culv_vk_ring_desc_init(). */
     uint32_t queue_family; /**< Required: of the queue that Vulkan's side submits to; for the barriers. */
     VkPipelineStageFlags2 wait_stage; /**< Where Vulkan's submissions wait. 0: ALL_COMMANDS. */
     const char *label;                /**< Copied (up to 63 bytes). Default: none. */

@@ -163,6 +163,33 @@ static void flush_each(void)
     stage_close(&s);
 }
 
+/* Also where the flush of a short burst, full already, has nothing to hand over, and where its frame was cancelled. */
+static void flush_each_of_two(void)
+{
+    ring_stage s;
+    stage_open(&s, 2);
+    culv_ring_settings settings = culv_ring_settings_init();
+    settings.burst = 2;
+    stage_make(&s, &settings);
+    uint64_t value = 0;
+    (void)stage_turn(&s, P);
+    LIB_OK(culv_ring_flush(s.ring, P, &value));
+    fake_signal(&s.line[P], value);
+    for (uint64_t i = 1; i < 20; i++) {
+        culv_ring_frame f = stage_acquire(&s, P);
+        LIB_OK(culv_ring_cancel(s.ring, P, &f));
+        f = stage_turn(&s, P);
+        REQUIRE_EQ(f.number, i);
+        LIB_OK(culv_ring_flush(s.ring, P, &value));
+        if (value != 0) fake_signal(&s.line[P], value);
+        f = stage_turn(&s, C);
+        REQUIRE_EQ(f.number, i - 1);
+        LIB_OK(culv_ring_flush(s.ring, C, &value));
+        if (value != 0) fake_signal(&s.line[C], value);
+    }
+    stage_close(&s);
+}
+
 static void cancels(void)
 {
     ring_stage s;
@@ -370,6 +397,7 @@ static const test_case cases[] = {
     {.name = "bursts", .run = bursts},
     {.name = "flushes", .run = flushes},
     {.name = "flush_each", .run = flush_each},
+    {.name = "flush_each_of_two", .run = flush_each_of_two},
     {.name = "cancels", .run = cancels},
     {.name = "configured", .run = configured},
     {.name = "policies_change", .run = policies_change},
