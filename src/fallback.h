@@ -128,6 +128,7 @@ typedef struct culvi_request {
     uint64_t value;
     bool wait;
     atomic_bool pending;
+    atomic_bool begun; /* its host function has */
 } culvi_request;
 
 /* In what order a peer's stream waits: no wait stands behind one for a higher value. */

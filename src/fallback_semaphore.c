@@ -142,6 +142,7 @@ static void CUDA_CB run_request(void *user)
     culvi_relay *relay = request->relay;
     const culvi_host_semaphore *host = &relay->host;
     int none = 0;
+    atomic_store(&request->begun, true);
     culvi_mutex_lock(&request->running);
     int code = atomic_load(&relay->released) ? 0
                : request->wait               ? host->wait(host->context, request->value)
@@ -169,6 +170,7 @@ static culv_result find_request(culv_semaphore *semaphore, culvi_request **out)
     if (made == NULL) return culvi_fail_host_memory(&device->voice, semaphore->label);
     made->relay = relay;
     atomic_init(&made->pending, false);
+    atomic_init(&made->begun, false);
     if (!culvi_mutex_init(&made->running)) {
         culvi_free(made);
         return culvi_fail_host_memory(&device->voice, semaphore->label);
@@ -212,6 +214,7 @@ static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, ui
     if (result != CULV_OK) return result;
     request->value = value;
     request->wait = !signal;
+    atomic_store(&request->begun, false);
     atomic_store(&request->pending, true);
     CUresult r = device->cuda->cuLaunchHostFunc(stream, run_request, request);
     if (r != CUDA_SUCCESS) {
@@ -230,7 +233,8 @@ static bool is_over(culv_device *device, const culvi_request *q)
     /* Under an error of the context no host function begins any more. Such an error stays: one answer is no proof. */
     for (int i = 0; i < 2 && !device->lost && atomic_load(&q->pending); i++)
         if (!culvi_cuda_sticky(CULVI_CU(device, cuEventQuery, (q->done)))) return !atomic_load(&q->pending);
-    return true;
+    /* One that has begun may be waiting, and ends by itself. */
+    return device->lost || !atomic_load(&q->begun) || !atomic_load(&q->pending);
 }
 
 enum { REFUSALS = 1000 }; /* a millisecond each */
@@ -409,14 +413,12 @@ static bool release_host(culv_device *device, culvi_relay *relay, bool last_try)
 {
     bool over = are_over(device, relay);
     if (!over && !last_try) return false;
-    if (!atomic_load(&relay->released)) {
-        atomic_store(&relay->released, true);
-        for (culvi_request *q = relay->requests; q != NULL; q = q->next) {
-            culvi_mutex_lock(&q->running); /* one that has begun */
-            culvi_mutex_unlock(&q->running);
-        }
-        relay->host.release(relay->host.context);
+    bool first = !atomic_exchange(&relay->released, true);
+    for (culvi_request *q = relay->requests; q != NULL; q = q->next) {
+        culvi_mutex_lock(&q->running); /* one that has begun, or is on its last line */
+        culvi_mutex_unlock(&q->running);
     }
+    if (first) relay->host.release(relay->host.context);
     if (!over)
         culvi_log(&device->voice, CULV_LOG_WARNING,
                   "a host function of a semaphore on the HOST path is still to come, and the driver refuses "

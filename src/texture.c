@@ -165,7 +165,7 @@ static CUDA_TEXTURE_DESC texture_desc(const culv_image *image, const culvi_forma
     t.maxAnisotropy = d->max_anisotropy;
     t.mipmapLevelBias = d->mip_bias;
     t.minMipmapLevelClamp = d->clamp_lod ? d->min_lod : 0;
-    /* The array may have more levels than the image (mapped_levels() in image.c). */
+    /* The array may have more levels than the image (mapped_levels() in image_arrays.c). */
     t.maxMipmapLevelClamp = (float)(d->level_count - 1);
     if (d->clamp_lod && d->max_lod < t.maxMipmapLevelClamp) t.maxMipmapLevelClamp = d->max_lod;
     if (t.minMipmapLevelClamp > t.maxMipmapLevelClamp) t.minMipmapLevelClamp = t.maxMipmapLevelClamp;

@@ -56,11 +56,12 @@ typedef struct culv_texture_desc {
         unnormalized_coordinates; /**< Nonzero: coordinates in texels rather than in [0, 1]. One level, CLAMP. */
     uint32_t no_seamless_cube; /**< Nonzero: a cube's faces are filtered each for itself. Vulkan's are not. */
     uint32_t base_level;       /**< The first level. */
-    uint32_t level_count; /**< 0: all from there on. Of NORMALIZED images (culv_image_desc::texels) and of
-                                    blocks one, or all. */
-    uint32_t base_layer;  /**< The first layer, of images that have layers; 0 of cubes. */
-    uint32_t layer_count; /**< 0: all from there on. Of cubes, of blocks and of NORMALIZED images all. */
-    uint32_t plane;       /**< Of images of several planes. */
+    uint32_t
+        level_count; /**< 0: all from there on. Of NORMALIZED images (culv_image_desc::texels), of blocks and of 1D arrays one, or all. */
+    uint32_t base_layer; /**< The first layer, of images that have layers; 0 of cubes. */
+    uint32_t
+        layer_count; /**< 0: all from there on. Of cubes, of blocks, of 1D arrays and of NORMALIZED images all. */
+    uint32_t plane; /**< Of images of several planes. */
 } culv_texture_desc;
 
 /** A default descriptor: nearest texel of the nearest level, clamped, all levels and layers.

@@ -40,7 +40,7 @@ typedef struct culv_vk_memory_from_handle_desc {
                                     refused, which drivers accept and then show wrong data. All zero: you vouch
                                     that it is the VkDevice's. */
     VkBuffer buffer;    /**< Optional: what will be bound: its requirements choose the memory type. */
-    VkImage image;      /**< The same for an image. Not both. */
+    VkImage image; /**< The same for an image. Not both, and not a DISJOINT one: give memory_type_bits. */
     uint32_t
         memory_type_bits; /**< Without either: VkMemoryRequirements::memoryTypeBits of what will be bound.
                                     0: any. Where Vulkan itself exported the memory as OPAQUE_FD, the one bit of

@@ -148,7 +148,8 @@ CULV_API culv_result culv_vk_memory_acquire(culv_vk *vk, const culv_vk_memory_de
  *  A VkImageCreateInfo that is another image's is refused (EXTENT) where Vulkan can tell: by the memory that
  *  such an image needs.
  *  Errors: INVALID (TILING, USAGE, EXTENT, RANGE, DEDICATED, NOT_EXPORTABLE, DEVICE_MISMATCH ...), UNSUPPORTED
- *  (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; HANDLE_TYPE: no array is on a dma-buf), DRIVER, ASYNC,
+ *  (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; USAGE: several planes that are not DISJOINT, 3D images
+ *  that depth is drawn into; HANDLE_TYPE: no array is on a dma-buf), DRIVER, ASYNC,
  *  OUT_OF_MEMORY.  Ownership: the VkImage stays yours; *out is yours, for culv_image_unmap().  Threads: any.
  *  Since: 0.1.  Source: CUDA guide 3.2.16, "Mapping mipmapped arrays"; VkExternalImageFormatProperties. */
 CULV_API culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,

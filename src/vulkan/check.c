@@ -227,8 +227,9 @@ static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r, 
     s->dedicated_required = r->verdict.dedicated_only;
     s->memory_type_index = UINT32_MAX;
     if (needs != NULL) {
-        s->dedicated_required = r->verdict.dedicated_only || needs->requires_dedicated;
-        s->dedicated_preferred = needs->prefers_dedicated;
+        bool disjoint = needs->planes > 0; /* never: VUID-VkMemoryDedicatedAllocateInfo-image-01797 */
+        s->dedicated_required = r->verdict.dedicated_only || (needs->requires_dedicated && !disjoint);
+        s->dedicated_preferred = needs->prefers_dedicated && !disjoint;
         s->requirements_known = 1;
         s->requirements = needs->memory;
         memcpy(s->plane_requirements, needs->plane, sizeof s->plane_requirements);

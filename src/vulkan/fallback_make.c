@@ -106,7 +106,6 @@ static culv_result own_image(culv_vk_image *i, const char *label, const culvi_fo
 {
     culv_image_desc d = *map;
     d.label = label;
-    memset(d.plane_offsets, 0, sizeof d.plane_offsets); /* of the other GPU's */
     i->import = culvi_memory_own(i->vk->device, size, label);
     if (i->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     culv_result result = arrays ? culv_image_map(i->import, &d, &i->cuda)
@@ -179,9 +178,10 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
         return culvi_fail_native(
             &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_API_VULKAN, a.result,
             "vkGetPhysicalDeviceImageFormatProperties2",
-            "'%s' makes no %s images with usage %#" PRIx32
+            "'%s' makes no %s images with flags %#" PRIx32 " (DISJOINT takes a format that has "
+            "VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32
             ", TRANSFER_SRC and TRANSFER_DST among it, which copies through the host need",
-            vk->name, row->name, info->usage);
+            vk->name, row->name, info->flags, info->usage);
     uint32_t levels = culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
     verdict.most = a.most;
     if (verdict.most.maxMipLevels > levels) verdict.most.maxMipLevels = levels;
@@ -231,6 +231,7 @@ static culv_result image_host(void *object, const void *desc)
     if (staging == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     result = culvi_vk_resource_create(vk, &plan, &i->resource);
     if (result != CULV_OK) goto discard_staging;
+    memcpy(map.plane_offsets, i->resource.plane_offsets, sizeof map.plane_offsets);
     result = culvi_vk_stage_create(vk, d->label, staging, &i->stage);
     if (result != CULV_OK) goto destroy_resource;
     result = own_image(i, d->label, row, &map, size, arrays, staging);
