@@ -11,8 +11,9 @@ usage() {
 usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
        run test [--driver=auto|nvidia|soft] [--jobs=N] [--long] [SUITE...]
                                         the test suites; default: all that concern the driver, those called
-                                        ...-long only with --long. Cases share the device, N at a time (default:
-                                        half the cores, at most 8), but for those that want it for themselves
+                                        ...-long (and on a GPU most ...-shared) only with --long. Cases share the
+                                        device, N at a time (default: half the cores, at most 8), but for those that
+                                        want it for themselves
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample
        run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then ripple by
@@ -236,11 +237,13 @@ run_tests() {
     if [ $# -eq 0 ]; then
         # Suites of the twin itself say nothing about an NVIDIA driver, nor do injected failures, which only the twin
         # has.
-        left_out='^$'
+        left_out='^$' long_ones='-long$'
         if [ "$driver" = nvidia ] || { [ "$driver" = auto ] && has_nvidia_device; }; then
             left_out='^(twin|layer|library-torture)'
+            # Processes that open a GPU wait for one another, about two a second; these are the same code, linked otherwise.
+            long_ones='-long$|^library-[^d].*-shared$'
         fi
-        [ $long -eq 1 ] || left_out="$left_out|-long\$"
+        [ $long -eq 1 ] || left_out="$left_out|$long_ones"
         # Suites have plain names.
         # shellcheck disable=SC2046
         set -- $(suites | grep -v -E "$left_out")
