@@ -210,8 +210,8 @@ static culv_result check_ycbcr(const culv_vk *vk, const char *label, const VkIma
 {
     const culvi_format *row = verdict->format;
     const char *rule = NULL;
-    if (row->planes == 1 && row->kind != CULV_TEXEL_KIND_SUBSAMPLED &&
-        info->format != VK_FORMAT_R10X6G10X6B10X6A10X6_UNORM_4PACK16 &&
+    bool pairs = row->block_width == 2 && row->block_height == 1; /* of 4:2:2, mapped or not */
+    if (row->planes == 1 && !pairs && info->format != VK_FORMAT_R10X6G10X6B10X6A10X6_UNORM_4PACK16 &&
         info->format != VK_FORMAT_R12X4G12X4B12X4A12X4_UNORM_4PACK16)
         return CULV_OK;
     if (info->imageType != VK_IMAGE_TYPE_2D)
