@@ -26,60 +26,37 @@ typedef struct node_params {
     } values;
 } node_params;
 
-static culv_result refuse(const culv_semaphore *semaphore, const char *call, uint32_t i, culv_result result,
-                          culv_reason reason, const char *text)
+/* What a stream takes and a graph does not. */
+static culv_result check_point(const culv_semaphore_point *point, direction way, const char *call)
 {
-    return culvi_fail(&semaphore->device->voice, semaphore->label, result, reason,
-                      "%s: points[%" PRIu32 "] %s", call, i, text);
-}
-
-static culv_result check_point(const culv_semaphore_point *points, uint32_t i, direction way,
-                               const char *call)
-{
-    const culv_semaphore *semaphore = points[i].semaphore;
-    if (semaphore == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: points[%" PRIu32 "].semaphore is NULL", call, i);
-    if (semaphore->device != points[0].semaphore->device)
-        return refuse(semaphore, call, i, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                      "is of another culv_device than points[0]");
+    const culv_semaphore *semaphore = point->semaphore;
     if (semaphore->type != CULV_SEMAPHORE_TIMELINE)
-        return refuse(
-            semaphore, call, i, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "is a binary semaphore, which has one wait a signal, and a graph may be launched many times; "
-            "use a timeline");
-    if (semaphore->relay != NULL)
-        return refuse(
-            semaphore, call, i, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
-            "is not shared with CUDA but relayed (culvert/fallback.h), and a graph has no node for that");
-    uint64_t last = culvi_semaphore_last(semaphore);
-    if (way == SIGNAL && points[i].value <= last)
         return culvi_fail(
-            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS,
-            "%s: value %" PRIu64 " does not exceed %" PRIu64
-            ", which was signalled or promised before; a timeline only grows, and the driver would "
-            "step it back without a word",
-            call, points[i].value, last);
-    for (uint32_t k = 0; k < i; k++)
-        if (points[k].semaphore == semaphore)
-            return refuse(semaphore, call, i, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "is the semaphore of an earlier point");
-    return CULV_OK;
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: the semaphore is binary, which has one wait a signal, and a graph may be launched "
+            "many times; use a timeline",
+            call);
+    if (semaphore->relay != NULL)
+        return culvi_fail(
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
+            "%s: the semaphore is not shared with CUDA but relayed (culvert/fallback.h), and a graph "
+            "has no node for that",
+            call);
+    return way == WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
 }
 
 static culv_result fill(const culv_semaphore_point *points, uint32_t count, direction way, const char *call,
                         node_params *out)
 {
-    if (points == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: points is NULL",
-                          call);
-    if (count == 0 || count > CULV_SEMAPHORE_BATCH_MAX)
+    bool relayed;
+    culv_result result = culvi_semaphore_check_batch(points, count, call, &relayed);
+    if (result != CULV_OK) return result;
+    if (count == 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: a node of %" PRIu32 " semaphores; it has 1 to %d", call, count,
-                          CULV_SEMAPHORE_BATCH_MAX);
+                          "%s: a node of 0 semaphores; it has 1 to %d", call, CULV_SEMAPHORE_BATCH_MAX);
     memset(&out->values, 0, sizeof out->values);
     for (uint32_t i = 0; i < count; i++) {
-        culv_result result = check_point(points, i, way, call);
+        result = check_point(&points[i], way, call);
         if (result != CULV_OK) return result;
         out->externals[i] = points[i].semaphore->external;
         if (way == SIGNAL)

@@ -299,6 +299,12 @@ struct culv_semaphore {
     culvi_retired retired;
 };
 
+/* signal.c: what signals, waits and graph nodes check alike. TIMELINE_BACKWARDS; and points that are NULL, too many, of
+ * several devices or the same twice, with *relayed for whether some are not shared (fallback.h). */
+culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t value);
+culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint32_t count, const char *call,
+                                        bool *relayed);
+
 /* The highest value that is known of a timeline. In the frame path. */
 static inline uint64_t culvi_semaphore_last(const culv_semaphore *semaphore)
 {

@@ -17,8 +17,10 @@ _Static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS) == sizeof(params) &
                    sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS) == sizeof(params),
                "an array of params is an array of either");
 
-static culv_result refuse_value(const culv_semaphore *semaphore, uint64_t value, uint64_t last)
+culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t value)
 {
+    uint64_t last = culvi_semaphore_last(semaphore);
+    if (value > last) return CULV_OK;
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS,
         "value %" PRIu64 " does not exceed %" PRIu64 ", which was signalled or promised before; a "
@@ -49,9 +51,7 @@ static culv_result reserve(const culv_semaphore_point *point, direction way)
 {
     culv_semaphore *semaphore = point->semaphore;
     if (semaphore->type == CULV_SEMAPHORE_TIMELINE) {
-        if (way == WAIT) return CULV_OK;
-        uint64_t last = culvi_semaphore_last(semaphore);
-        return point->value > last ? CULV_OK : refuse_value(semaphore, point->value, last);
+        return way == WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
     }
     if (point->value != 0)
         return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -177,9 +177,8 @@ static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64
     return submit(&point, 1, way, stream, &external, &one);
 }
 
-/* *relayed: some of them are not shared. */
-static culv_result check_batch(const culv_semaphore_point *points, uint32_t count, const char *call,
-                               bool *relayed)
+culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint32_t count, const char *call,
+                                        bool *relayed)
 {
     *relayed = false;
     if (points == NULL)
@@ -218,7 +217,7 @@ static culv_result submit_batch(const culv_semaphore_point *points, uint32_t cou
     params array[CULV_SEMAPHORE_BATCH_MAX];
     if (count == 0) return CULV_OK;
     bool relayed;
-    culv_result result = check_batch(
+    culv_result result = culvi_semaphore_check_batch(
         points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch", &relayed);
     for (uint32_t i = 0; relayed && result == CULV_OK && i < count; i++)
         result = submit_one(points[i].semaphore, stream, points[i].value, way);

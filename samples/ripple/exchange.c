@@ -19,6 +19,18 @@ static bool open_device(exchange *e)
            cuda_ok(&e->cu, e->cu.CtxSetCurrent(culv_device_context(e->device)), "cuCtxSetCurrent");
 }
 
+bool exchange_attach(const exchange *e, culv_vk **out)
+{
+    culv_vk_desc vk = culv_vk_desc_init();
+    vk.get_instance_proc_addr = vkGetInstanceProcAddr;
+    vk.instance = e->vulkan->instance;
+    vk.physical_device = e->vulkan->physical_device;
+    vk.device = e->vulkan->device;
+    vk.api_version = VK_API_VERSION_1_3;
+    vk.num_physical_devices = 1;
+    return culv_ok(culv_vk_attach(e->device, &vk, out), "culv_vk_attach");
+}
+
 static bool create_views(exchange *e)
 {
     for (uint32_t i = 0; i < e->num_buffers; i++) {

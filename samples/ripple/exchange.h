@@ -97,6 +97,9 @@ bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup 
 /* After both sides are done, or exchange_unblock(). */
 void exchange_destroy(exchange *e);
 
+/* For the paths that share: the Vulkan device attached to the CUDA one. False, with a message, on failure. */
+bool exchange_attach(const exchange *e, culv_vk **out);
+
 exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame);
 
 bool exchange_cuda_acquire(exchange *e, CUstream stream, uint64_t frame);

@@ -22,18 +22,6 @@ typedef struct ringed {
     culv_vk_ring_frame drawing; /* Vulkan's */
 } ringed;
 
-static bool attach(exchange *e, ringed *r)
-{
-    culv_vk_desc vk = culv_vk_desc_init();
-    vk.get_instance_proc_addr = vkGetInstanceProcAddr;
-    vk.instance = e->vulkan->instance;
-    vk.physical_device = e->vulkan->physical_device;
-    vk.device = e->vulkan->device;
-    vk.api_version = VK_API_VERSION_1_3;
-    vk.num_physical_devices = 1;
-    return culv_ok(culv_vk_attach(e->device, &vk, &r->attached), "culv_vk_attach");
-}
-
 /* Every slot has a VkBuffer that is a CUdeviceptr as well, and a VkImage that is a CUDA surface as well. */
 static bool make_ring(exchange *e, ringed *r)
 {
@@ -77,7 +65,7 @@ static bool make_ring(exchange *e, ringed *r)
 static bool create(exchange *e)
 {
     ringed *r = e->own = calloc(1, sizeof *r);
-    if (!r || !attach(e, r) || !make_ring(e, r)) return false;
+    if (!r || !exchange_attach(e, &r->attached) || !make_ring(e, r)) return false;
     r->core = culv_vk_ring_core(r->ring);
     for (uint32_t slot = 0; slot < e->num_buffers; slot++) {
         exchange_buffer *both = &e->buffers[slot];

@@ -18,18 +18,6 @@ typedef struct shared {
 
 /* Making ------------------------------------------------------------------------------------------------- */
 
-static bool attach(exchange *e, shared *s)
-{
-    culv_vk_desc vk = culv_vk_desc_init();
-    vk.get_instance_proc_addr = vkGetInstanceProcAddr;
-    vk.instance = e->vulkan->instance;
-    vk.physical_device = e->vulkan->physical_device;
-    vk.device = e->vulkan->device;
-    vk.api_version = VK_API_VERSION_1_3;
-    vk.num_physical_devices = 1;
-    return culv_ok(culv_vk_attach(e->device, &vk, &s->attached), "culv_vk_attach");
-}
-
 /* A VkBuffer that is a CUdeviceptr as well. */
 static bool share_cells(exchange *e, shared *s, uint32_t i)
 {
@@ -170,7 +158,7 @@ static bool release_first(exchange *e)
 static bool create(exchange *e)
 {
     shared *s = e->own = calloc(1, sizeof *s);
-    if (!s || !attach(e, s)) return false;
+    if (!s || !exchange_attach(e, &s->attached)) return false;
     for (uint32_t i = 0; i < e->num_buffers; i++) {
         if (!share_cells(e, s, i) || !share_tint(e, s, i)) return false;
     }

@@ -31,25 +31,13 @@ static culv_result semaphore_peer(void *object, const void *desc)
 static int signal_by_host(void *context, uint64_t value)
 {
     const culv_vk_semaphore *s = context;
-    const culvi_vk_device *table = &s->vk->table;
-    VkSemaphoreSignalInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = s->semaphore, .value = value};
-    PFN_vkSignalSemaphore call =
-        table->vkSignalSemaphore != NULL ? table->vkSignalSemaphore : table->vkSignalSemaphoreKHR;
-    return (int)call(s->vk->vk_device, &info);
+    return (int)culvi_vk_timeline_signal(s->vk, s->semaphore, value);
 }
 
 static int wait_by_host(void *context, uint64_t value)
 {
     const culv_vk_semaphore *s = context;
-    const culvi_vk_device *table = &s->vk->table;
-    VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                                .semaphoreCount = 1,
-                                .pSemaphores = &s->semaphore,
-                                .pValues = &value};
-    PFN_vkWaitSemaphores call =
-        table->vkWaitSemaphores != NULL ? table->vkWaitSemaphores : table->vkWaitSemaphoresKHR;
-    return (int)call(s->vk->vk_device, &info, UINT64_MAX);
+    return (int)culvi_vk_timeline_wait(s->vk, s->semaphore, value, UINT64_MAX);
 }
 
 static bool reached(void *context, uint64_t value)
@@ -70,7 +58,6 @@ static culv_result semaphore_host(void *object, const void *desc)
     culv_vk_semaphore *s = object;
     const culv_vk_semaphore_create_desc *d = desc;
     culv_vk *vk = s->vk;
-    const culvi_vk_device *table = &vk->table;
     culvi_host_semaphore host = {.context = s,
                                  .signal_call = "vkSignalSemaphore",
                                  .wait_call = "vkWaitSemaphores",
@@ -84,12 +71,8 @@ static culv_result semaphore_host(void *object, const void *desc)
         return culvi_fail(
             &vk->device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
             "the binary semaphore cannot be shared, and the host signals timelines alone; use a timeline");
-    if ((table->vkSignalSemaphore == NULL && table->vkSignalSemaphoreKHR == NULL) ||
-        (table->vkWaitSemaphores == NULL && table->vkWaitSemaphoresKHR == NULL))
-        return culvi_fail(&vk->device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                          "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
-                          "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
-    culv_result result = culvi_vk_semaphore_make(vk, d, false, &s->semaphore);
+    culv_result result = culvi_vk_check_host_timelines(vk, d->label);
+    if (result == CULV_OK) result = culvi_vk_semaphore_make(vk, d, false, &s->semaphore);
     if (result != CULV_OK) return result;
     result =
         culvi_relay_semaphore(vk->device, d->type, d->initial_value, false, d->label, NULL, &host, &s->cuda);

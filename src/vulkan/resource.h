@@ -49,6 +49,13 @@ culv_result culvi_vk_semaphore_share(culv_vk_semaphore *semaphore, const culv_vk
 /* A VkSemaphore, exportable or not. */
 culv_result culvi_vk_semaphore_make(culv_vk *vk, const culv_vk_semaphore_create_desc *desc, bool exportable,
                                     VkSemaphore *out);
+/* Timelines on the host (timeline.c). Of a VkDevice that lacks them only the first three may be called. */
+bool culvi_vk_reads_timelines(const culv_vk *vk);
+culv_result culvi_vk_refuse_timelines(const culv_vk *vk, const char *label, culv_result result);
+culv_result culvi_vk_check_host_timelines(const culv_vk *vk, const char *label);
+VkResult culvi_vk_timeline_read(const culv_vk *vk, VkSemaphore semaphore, uint64_t *out);
+VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64_t value, uint64_t timeout);
+VkResult culvi_vk_timeline_signal(const culv_vk *vk, VkSemaphore semaphore, uint64_t value);
 bool culvi_vk_semaphore_reached(const culv_vk *vk, VkSemaphore semaphore, uint64_t value);
 
 /* Pages of the host's. */

@@ -8,11 +8,7 @@
 static culv_result timeline_value(void *context, uint64_t *out)
 {
     const culv_vk_semaphore *s = context;
-    const culvi_vk_device *table = &s->vk->table;
-    PFN_vkGetSemaphoreCounterValue call = table->vkGetSemaphoreCounterValue != NULL
-                                              ? table->vkGetSemaphoreCounterValue
-                                              : table->vkGetSemaphoreCounterValueKHR;
-    VkResult r = call(s->vk->vk_device, s->semaphore, out);
+    VkResult r = culvi_vk_timeline_read(s->vk, s->semaphore, out);
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&s->vk->device->voice, NULL, r, "vkGetSemaphoreCounterValue",
                          CULV_REASON_DRIVER_REFUSED, "a ring's timeline could not be read");
@@ -21,14 +17,7 @@ static culv_result timeline_value(void *context, uint64_t *out)
 static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout)
 {
     const culv_vk_semaphore *s = context;
-    const culvi_vk_device *table = &s->vk->table;
-    PFN_vkWaitSemaphores call =
-        table->vkWaitSemaphores != NULL ? table->vkWaitSemaphores : table->vkWaitSemaphoresKHR;
-    const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                                      .semaphoreCount = 1,
-                                      .pSemaphores = &s->semaphore,
-                                      .pValues = &value};
-    VkResult r = call(s->vk->vk_device, &info, timeout);
+    VkResult r = culvi_vk_timeline_wait(s->vk, s->semaphore, value, timeout);
     if (r == VK_SUCCESS) return CULV_OK;
     if (r == VK_TIMEOUT)
         return culvi_fail(&s->vk->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
@@ -40,12 +29,7 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
 static culv_result timeline_signal(void *context, uint64_t value)
 {
     const culv_vk_semaphore *s = context;
-    const culvi_vk_device *table = &s->vk->table;
-    PFN_vkSignalSemaphore call =
-        table->vkSignalSemaphore != NULL ? table->vkSignalSemaphore : table->vkSignalSemaphoreKHR;
-    const VkSemaphoreSignalInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = s->semaphore, .value = value};
-    VkResult r = call(s->vk->vk_device, &info);
+    VkResult r = culvi_vk_timeline_signal(s->vk, s->semaphore, value);
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&s->vk->device->voice, NULL, r, "vkSignalSemaphore", CULV_REASON_DRIVER_REFUSED,
                          "a ring's timeline could not be signalled (value %" PRIu64 ")", value);
@@ -284,14 +268,7 @@ static culv_result check_desc(const culv_vk *vk, VkQueue queue, const culv_vk_ri
                           "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
                           " queue families",
                           d->queue_family, vk->name, vk->queue_families);
-    const culvi_vk_device *table = &vk->table;
-    if ((table->vkGetSemaphoreCounterValue == NULL && table->vkGetSemaphoreCounterValueKHR == NULL) ||
-        (table->vkWaitSemaphores == NULL && table->vkWaitSemaphoresKHR == NULL) ||
-        (table->vkSignalSemaphore == NULL && table->vkSignalSemaphoreKHR == NULL))
-        return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-                          "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
-                          "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
-    return CULV_OK;
+    return culvi_vk_check_host_timelines(vk, d->label);
 }
 
 /* What there is of it, in any order that it was made in. */

@@ -16,26 +16,17 @@ static culv_result check_type(const culv_vk *vk, const char *label, const char *
     return CULV_OK;
 }
 
-static PFN_vkGetSemaphoreCounterValue counter_function(const culv_vk *vk)
-{
-    return vk->table.vkGetSemaphoreCounterValue != NULL ? vk->table.vkGetSemaphoreCounterValue
-                                                        : vk->table.vkGetSemaphoreCounterValueKHR;
-}
-
 /* As far as the device's functions tell it. */
 static culv_result check_timelines(const culv_vk *vk, const char *label)
 {
-    if (counter_function(vk) != NULL) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
-                      "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
-                      "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
+    return culvi_vk_reads_timelines(vk) ? CULV_OK : culvi_vk_refuse_timelines(vk, label, CULV_ERROR_INVALID);
 }
 
 static culv_result read_counter(const culv_vk *vk, const char *label, VkSemaphore semaphore, uint64_t *out)
 {
     culv_result result = check_timelines(vk, label);
     if (result != CULV_OK) return result;
-    VkResult r = counter_function(vk)(vk->vk_device, semaphore, out);
+    VkResult r = culvi_vk_timeline_read(vk, semaphore, out);
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&vk->device->voice, label, r, "vkGetSemaphoreCounterValue",
                          CULV_REASON_DRIVER_REFUSED, "the timeline's counter could not be read");
@@ -145,7 +136,7 @@ culv_result culvi_vk_semaphore_share(culv_vk_semaphore *s, const culv_vk_semapho
 bool culvi_vk_semaphore_reached(const culv_vk *vk, VkSemaphore semaphore, uint64_t value)
 {
     uint64_t now = 0;
-    return counter_function(vk)(vk->vk_device, semaphore, &now) == VK_SUCCESS && now >= value;
+    return culvi_vk_timeline_read(vk, semaphore, &now) == VK_SUCCESS && now >= value;
 }
 
 culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create_desc *desc,
