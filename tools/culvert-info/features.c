@@ -159,7 +159,9 @@ void features_shared(const struct report *report, struct graphics_device *d)
            !c->has_external_semaphore_fd ? no_semaphore_fd
            : !c->binary_opaque_fd_export ? "the Vulkan driver does not export them; use timelines"
                                          : "",
-           "Vulkan exports them; this version of Culvert imports timelines only");
+           cuda[0] != '\0'                                               ? cuda
+           : !takes(caps->semaphore_handle_types, CULV_HANDLE_OPAQUE_FD) ? "CUDA does not import them"
+                                                                         : "");
 
     set(++f, "buffer_dma_buf", "buffer memory as dma-buf");
     decide(f, !c->buffer_dma_buf_export ? "the Vulkan driver does not export buffers that way" : "",
