@@ -76,7 +76,8 @@ struct soft_array {
     size_t map_size;
     unsigned num_planes; /* 0: not of several planes */
     struct soft_array *planes;
-    struct soft_sparse *sparse; /* NULL: not a sparse one, or a level */
+    struct soft_sparse *sparse; /* NULL: not a sparse one; a level's is its mipmapped array's */
+    unsigned sparse_level;
 };
 /* A live array, level or plane, NULL when the handle is none. */
 struct soft_array *soft_array_find(CUarray handle);
@@ -92,9 +93,11 @@ struct soft_mipmap {
 
 /* --- vmm_sparse.c */
 /* Of an array or mipmapped array that is set up; *out is NULL when it is none. */
-CUresult soft_sparse_new(const struct soft_array *levels, unsigned num_levels, bool array,
+CUresult soft_sparse_new(struct soft_array *levels, unsigned num_levels, bool array,
                          struct soft_sparse **out);
 void soft_sparse_free(struct soft_sparse *sparse); /* NULL: does nothing */
+/* After a write to that level: what was written where nothing is mapped is lost. */
+void soft_sparse_settle(struct soft_sparse *sparse, unsigned level);
 
 /* --- slot.c */
 struct soft_slots {

@@ -55,7 +55,9 @@ static CUresult array_side(const struct box *box, const struct soft_extent *exte
                               .pitch = level->pitch,
                               .slice = (size_t)level->slice,
                               .on_device = true,
-                              .in = {.array = box->array, .x = box->x, .y = box->y, .z = box->z}};
+                              .in = {.array = box->array, .x = box->x, .y = box->y, .z = box->z},
+                              .sparse = array->sparse,
+                              .sparse_level = array->sparse_level};
     return CUDA_SUCCESS;
 }
 

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "copy.h"
+#include "array.h"
 #include "graph.h"
 #include "vmm.h"
 
@@ -32,7 +33,10 @@ static void move_rows(void *arg)
 
 static CUresult run_transfer(struct soft_op *op)
 {
-    return soft_guarded(move_rows, op);
+    const struct transfer *transfer = (const struct transfer *)(const void *)op;
+    const CUresult result = soft_guarded(move_rows, op);
+    if (transfer->to.sparse != NULL) soft_sparse_settle(transfer->to.sparse, transfer->to.sparse_level);
+    return result;
 }
 
 static void retire_transfer(struct soft_op *op)
@@ -49,7 +53,7 @@ bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size,
     out->on_device = range != NULL && range->kind != SOFT_RANGE_HOST &&
                      range->kind != SOFT_RANGE_REGISTERED && !range->sync_memops;
     if (range == NULL) return kind != SOFT_SIDE_DEVICE && start != 0 && soft_reservation_at(start) == NULL;
-    return soft_range_holding(start, size) != NULL;
+    return soft_range_holding(start, size) != NULL && soft_virtual_accessible(range, start, size);
 }
 
 /* Pageable memory is read before the call returns. */

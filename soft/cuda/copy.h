@@ -23,6 +23,8 @@ struct soft_side {
         CUarray array;
         size_t x, y, z;
     } in;
+    struct soft_sparse *sparse; /* of a sparse array: what is not mapped there stays zero */
+    unsigned sparse_level;
 };
 
 /* Whether `size` bytes at `start` may be what the kind says; fills in what kind of memory it is. */

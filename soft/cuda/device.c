@@ -298,6 +298,8 @@ int soft_attribute(int attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED: value = 1; break;
     case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
         value = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+        if (soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, device))
+            value |= (int)SOFT_HANDLE_TYPE_FABRIC; /* as an H200 */
         break;
     case SOFT_ATTRIBUTE_HOST_NUMA_VMM:
     case SOFT_ATTRIBUTE_HOST_VMM: value = 1; break;

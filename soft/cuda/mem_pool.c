@@ -82,13 +82,15 @@ static CUresult check(const CUmemPoolProps *props)
 {
     if (props == NULL || props->allocType != CU_MEM_ALLOCATION_TYPE_PINNED ||
         props->win32SecurityAttributes != NULL || props->usage != 0 ||
-        ((unsigned)props->handleTypes & ~(unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
+        ((unsigned)props->handleTypes &
+         ~((unsigned)CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | SOFT_HANDLE_TYPE_FABRIC)))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < sizeof(props->reserved); i++)
         if (props->reserved[i] != 0) return CUDA_ERROR_INVALID_VALUE;
     switch ((int)props->location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-        return soft_device_valid(props->location.id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+        if (!soft_device_valid(props->location.id)) return CUDA_ERROR_INVALID_DEVICE;
+        return (unsigned)props->handleTypes & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal() : CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;

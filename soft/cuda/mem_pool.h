@@ -20,6 +20,7 @@ struct soft_pool {
     CUmemPoolProps props;
     int device;
     bool is_default, imported, destroyed;
+    bool exported;               /* its pointers may be */
     int fd;                      /* of a pool that may be exported, or was imported; -1 */
     uint64_t id;                 /* in the file: which pool a pointer is of */
     uint64_t file_size;          /* its first page is a label */

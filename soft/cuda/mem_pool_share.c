@@ -39,13 +39,14 @@ CUresult CUDAAPI cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
-    const struct soft_pool *found = soft_pool_find(pool);
+    struct soft_pool *found = soft_pool_find(pool);
     if (handle_out == NULL || found == NULL || found->fd < 0 || found->imported || flags != 0 ||
         handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     const int fd = soft_reopen(found->fd);
     if (fd < 0) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     memcpy(handle_out, &fd, sizeof(fd));
+    found->exported = true;
     return soft_end(CUDA_SUCCESS);
 }
 
@@ -85,7 +86,7 @@ CUresult CUDAAPI cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, C
     if (result != CUDA_SUCCESS) return result;
     const struct soft_range *range = soft_range_find((uintptr_t)ptr);
     if (shareData_out == NULL || range == NULL || range->kind != SOFT_RANGE_POOLED || range->start != ptr ||
-        range->pooled->pool->fd < 0 || range->pooled->pool->imported)
+        !range->pooled->pool->exported) /* cuda.h: "an already shared memory pool" */
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct pointer_data data = {
         .id = range->pooled->pool->id, .offset = range->pooled->offset, .size = range->size};

@@ -80,21 +80,6 @@ static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_
     return CUDA_SUCCESS;
 }
 
-/* Of reserved addresses where nothing is mapped. */
-static CUresult read_reserved(CUpointer_attribute attribute, CUdeviceptr ptr, struct value *out)
-{
-    const struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr);
-    memset(out, 0, sizeof(*out));
-    if (reservation == NULL) return CUDA_ERROR_INVALID_VALUE;
-    switch ((int)attribute) {
-    case CU_POINTER_ATTRIBUTE_MAPPED: VALUE(word, 0); break;
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: VALUE(address, reservation->start); break;
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE: VALUE(bytes, reservation->size); break;
-    default: return CUDA_ERROR_INVALID_VALUE;
-    }
-    return CUDA_SUCCESS;
-}
-
 CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr)
 {
     struct soft_context *context;
@@ -102,9 +87,9 @@ CUresult CUDAAPI cuPointerGetAttribute(void *data, CUpointer_attribute attribute
     if (result != CUDA_SUCCESS) return result;
     const struct soft_range *range = soft_range_find((uintptr_t)ptr);
     struct value value;
-    if (data == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    result =
-        range == NULL ? read_reserved(attribute, ptr, &value) : read_attribute(attribute, range, ptr, &value);
+    /* Of reserved addresses where nothing is mapped neither (measured). */
+    if (data == NULL || range == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    result = read_attribute(attribute, range, ptr, &value);
     if (result == CUDA_SUCCESS) memcpy(data, &value.is, value.size);
     return soft_end(result);
 }

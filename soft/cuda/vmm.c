@@ -46,21 +46,22 @@ static CUresult check_location(const CUmemLocation *location)
     }
 }
 
+CUresult soft_fabric_refusal(void)
+{
+    return soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0) ? CUDA_ERROR_NOT_PERMITTED
+                                                                               : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 static CUresult check_handle_types(const CUmemAllocationProp *prop)
 {
     const unsigned wanted = (unsigned)prop->requestedHandleTypes;
-    const unsigned fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                   fabric = 8;                                    /* FABRIC, from cuda.h 12.3 on */
-    if (wanted & ~(fd | fabric)) return CUDA_ERROR_INVALID_VALUE; /* Windows' */
+    const unsigned fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (wanted & ~(fd | SOFT_HANDLE_TYPE_FABRIC)) return CUDA_ERROR_INVALID_VALUE; /* Windows' */
     if (wanted != 0 && prop->location.type == CU_MEM_LOCATION_TYPE_HOST) return CUDA_ERROR_INVALID_VALUE;
     if ((wanted & fd) &&
         !soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, prop->location.id))
         return CUDA_ERROR_NOT_SUPPORTED;
-    /* What a device that has them says without an IMEX channel (measured on an H200). */
-    if (wanted & fabric)
-        return soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0) ? CUDA_ERROR_NOT_PERMITTED
-                                                                                   : CUDA_ERROR_NOT_SUPPORTED;
-    return CUDA_SUCCESS;
+    return wanted & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal() : CUDA_SUCCESS;
 }
 
 CUresult soft_prop_check(const CUmemAllocationProp *prop)
@@ -213,8 +214,6 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    result = soft_vmm_error();
-    if (result != CUDA_SUCCESS) return soft_end(result);
     if (handle == NULL || flags != 0 || size == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_prop_check(prop);
     if (result != CUDA_SUCCESS) return soft_end(result);
@@ -243,7 +242,7 @@ CUresult CUDAAPI cuMemRelease(CUmemGenericAllocationHandle handle)
     struct soft_physical *physical = soft_physical_find(handle);
     if (physical == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     soft_physical_release(physical);
-    return soft_end(soft_vmm_error()); /* told, and released all the same */
+    return soft_end(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,

@@ -8,6 +8,8 @@
 /* Minimum and recommended, as measured on an H200. */
 #define SOFT_GRANULARITY ((size_t)2 << 20)
 
+#define SOFT_HANDLE_TYPE_FABRIC 8u /* CU_MEM_HANDLE_TYPE_FABRIC, from cuda.h 12.3 on */
+
 /* Of CUdevice_attribute, from cuda.h 12.9 on. */
 #define SOFT_ATTRIBUTE_HOST_NUMA_VMM 141 /* HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
 #define SOFT_ATTRIBUTE_HOST_VMM      145 /* HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
@@ -50,6 +52,8 @@ struct soft_virtual { /* one cuMemMap; the rest is in its soft_range */
 CUresult soft_vmm_begin(const char *call);
 /* The current context's sticky error; CUDA_SUCCESS without one, or without a context. */
 CUresult soft_vmm_error(void);
+/* What a device that has fabric handles says without an IMEX channel (measured on an H200), and what the others do. */
+CUresult soft_fabric_refusal(void);
 bool soft_on_host(const CUmemLocation *location);
 /* Whether an allocation can be made so, and why not. */
 CUresult soft_prop_check(const CUmemAllocationProp *prop);
@@ -69,6 +73,8 @@ uint64_t soft_physical_fds(void);
 /* --- vmm_address.c */
 struct soft_reservation *soft_reservation_at(uintptr_t address);
 uint64_t soft_reservation_count(void);
+/* Whether any device may use all of what soft_range_holding() found to be there. */
+bool soft_virtual_accessible(const struct soft_range *range, uintptr_t start, size_t size);
 /* The pages of a mapping changed (a multicast object's): maps them again with its access. */
 CUresult soft_virtual_refresh(const struct soft_range *range);
 

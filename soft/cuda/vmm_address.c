@@ -1,7 +1,8 @@
 /* The twin's CUDA driver: reserved addresses, mappings and access to them.
  *
  * A mapping's pages have the widest access that any device has: nothing separates devices within a process. None of
- * these calls waits for work in streams (measured on an H200): what still uses the memory faults.
+ * these calls waits for work in streams (measured on an H200): what still uses the memory faults. None minds a sticky
+ * error (measured of cuMemCreate, cuMemUnmap, cuMemRelease and cuMemAddressFree).
  *
  * SPDX-License-Identifier: MIT */
 #include "vmm.h"
@@ -38,11 +39,9 @@ CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t align
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    const size_t page = soft_page_size();
-    if (ptr == NULL || size == 0 || size % page != 0 || addr % page != 0 ||
-        (alignment & (alignment - 1)) != 0 || flags != 0)
+    if (ptr == NULL || size == 0 || size % SOFT_GRANULARITY != 0 || (alignment & (alignment - 1)) != 0 ||
+        flags != 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (size > SIZE_MAX - SOFT_GRANULARITY) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     struct soft_reservation *reservation = calloc(1, sizeof(*reservation));
     if (reservation == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     void *at =
@@ -91,14 +90,14 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGene
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    result = soft_vmm_error();
-    if (result != CUDA_SUCCESS) return soft_end(result);
     struct soft_physical *physical = soft_physical_find(handle);
-    /* cuda.h: the offset "currently must be zero"; and parts of an allocation are not mapped (002, "the sizes need to
-     * match"). Tile pools are for sparse arrays. */
-    if (physical == NULL || flags != 0 || offset != 0 || ptr % SOFT_GRANULARITY != 0 ||
-        size != physical->size || (physical->prop.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL))
+    /* Tile pools are for sparse arrays. */
+    if (physical == NULL || flags != 0 || ptr % SOFT_GRANULARITY != 0 || size == 0 ||
+        size % SOFT_GRANULARITY != 0 || (physical->prop.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    /* cuda.h: the offset "currently must be zero"; and parts of an allocation are not mapped (002, "the sizes need to
+     * match"). The code is an H200's. */
+    if (offset != 0 || size != physical->size) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (physical->team != NULL && !soft_team_wait(physical)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr);
     if (reservation == NULL || size > reservation->size - ((uintptr_t)ptr - reservation->start) ||
@@ -158,7 +157,7 @@ CUresult CUDAAPI cuMemUnmap(CUdeviceptr ptr, size_t size)
         soft_physical_unuse(mapped->physical);
         free(mapped);
     }
-    return soft_end(soft_vmm_error()); /* told, and unmapped all the same */
+    return soft_end(CUDA_SUCCESS);
 }
 
 static CUmemAccess_flags widest(const struct soft_virtual *mapped)
@@ -167,6 +166,19 @@ static CUmemAccess_flags widest(const struct soft_virtual *mapped)
     for (size_t i = 0; i <= SOFT_ACCESS_HOST; i++)
         access |= mapped->access[i];
     return (CUmemAccess_flags)access;
+}
+
+bool soft_virtual_accessible(const struct soft_range *range, uintptr_t start, size_t size)
+{
+    for (;;) {
+        if (range->kind == SOFT_RANGE_VIRTUAL && widest(range->virtual) == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+            return false;
+        const size_t held = range->size - (start - range->start);
+        if (held >= size) return true;
+        start += held;
+        size -= held;
+        range = soft_range_find(start);
+    }
 }
 
 CUresult soft_virtual_refresh(const struct soft_range *range)
@@ -182,7 +194,7 @@ static CUresult access_index(const CUmemLocation *location, size_t *index)
     if (location == NULL) return CUDA_ERROR_INVALID_VALUE;
     switch ((int)location->type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
-        if (!soft_device_valid(location->id)) return CUDA_ERROR_INVALID_DEVICE;
+        if (!soft_device_valid(location->id)) return CUDA_ERROR_INVALID_VALUE;
         *index = (size_t)location->id;
         return CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST:
@@ -205,7 +217,7 @@ static CUresult check_access(uintptr_t start, size_t size, const CUmemAccessDesc
     for (size_t at = 0; at < size;) {
         const struct soft_range *range = soft_range_find(start + at);
         /* cuda.h: no access of the host's to a device's memory. */
-        if (index == SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU) return CUDA_ERROR_INVALID_VALUE;
+        if (index == SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU) return CUDA_ERROR_NOT_SUPPORTED;
         if (index != SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU && range->device != (int)index &&
             soft.peers_barred)
             return CUDA_ERROR_INVALID_DEVICE;
@@ -227,8 +239,6 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessD
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    result = soft_vmm_error();
-    if (result != CUDA_SUCCESS) return soft_end(result);
     const uintptr_t start = (uintptr_t)ptr;
     if (desc == NULL || count == 0 || !whole_mappings(start, size)) return soft_end(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count; i++) {

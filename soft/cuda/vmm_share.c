@@ -103,12 +103,13 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ha
     if (result != CUDA_SUCCESS) return result;
     /* The number itself, not a pointer to it. */
     const uintptr_t number = (uintptr_t)osHandle;
-    if (handle == NULL || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || number > INT_MAX ||
-        !soft_shared_memory_read((int)number, &memory))
+    if (handle == NULL || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || number > INT_MAX)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!soft_shared_memory_read((int)number, &memory)) return soft_end(CUDA_ERROR_UNKNOWN); /* an H200's */
     if (memory.device == SOFT_NOT_HERE) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     const int fd = soft_duplicate((int)number); /* the fd stays the caller's */
     if (fd < 0) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
+    memory.prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE; /* an import is not exported (measured) */
     struct soft_physical *physical = soft_physical_new(&memory.prop, (size_t)memory.size);
     if (physical == NULL) {
         soft_close(fd);

@@ -2,7 +2,8 @@
  *
  * An array's texels lie in rows, whose parts cannot be mapped page by page. So a sparse array has memory of its own, and
  * mapping a tile copies the pool's bytes in, unmapping it copies them back and leaves zeros: a tile shows what the pool
- * held, and the pool what the tile held when it went. Meanwhile they are two.
+ * held, and the pool what the tile held when it went. Meanwhile they are two. What is written where nothing is mapped is
+ * zeros again after the copy.
  *
  * SPDX-License-Identifier: MIT */
 #include "array.h"
@@ -27,9 +28,13 @@ struct soft_sparse {
     uint64_t tail_bytes, tail_tiles; /* of a layer */
     size_t
         first_tile[SOFT_MAX_LEVELS + 1]; /* of each level in `backings`; the tails of the layers come last */
-    struct backing *backings;
+    struct backing *backings;            /* as the calls say */
+    bool *mapped;                        /* as the streams have done; under `lock` */
     size_t count;
 };
+
+/* Work in several streams may map tiles of an array and copy to others of it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static unsigned up(size_t value, unsigned of)
 {
@@ -65,17 +70,16 @@ static void tiles_of(const struct soft_sparse *sparse, unsigned level, unsigned 
         tiles[i] = up(extent[i], sparse->tile[i]);
 }
 
-CUresult soft_sparse_new(const struct soft_array *levels, unsigned num_levels, bool array,
-                         struct soft_sparse **out)
+CUresult soft_sparse_new(struct soft_array *levels, unsigned num_levels, bool array, struct soft_sparse **out)
 {
     const CUDA_ARRAY3D_DESCRIPTOR *desc = &levels[0].level.desc;
     *out = NULL;
     if (!(desc->Flags & CUDA_ARRAY3D_SPARSE)) return CUDA_SUCCESS;
     const bool layered = desc->Flags & CUDA_ARRAY3D_LAYERED;
     const struct soft_element *element = &levels[0].element;
-    /* R22: 2D, layered 2D and 3D only. */
-    if (desc->Height == 0 || (desc->Flags & CUDA_ARRAY3D_CUBEMAP) || levels[0].num_planes > 0 ||
-        (element->bytes & (element->bytes - 1)) != 0)
+    /* R22: 2D, layered 2D and 3D only. Surfaces an H200 refuses. */
+    if (desc->Height == 0 || (desc->Flags & (CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_SURFACE_LDST)) ||
+        levels[0].num_planes > 0 || (element->bytes & (element->bytes - 1)) != 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct soft_sparse *sparse = calloc(1, sizeof(*sparse));
     if (sparse == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -105,9 +109,16 @@ CUresult soft_sparse_new(const struct soft_array *levels, unsigned num_levels, b
     sparse->first_tile[num_levels] = sparse->count;
     sparse->count += sparse->tail_tiles * sparse->layers;
     sparse->backings = calloc(sparse->count, sizeof(*sparse->backings));
-    if (sparse->backings == NULL) {
+    sparse->mapped = calloc(sparse->count, sizeof(*sparse->mapped));
+    if (sparse->backings == NULL || sparse->mapped == NULL) {
+        free(sparse->backings);
+        free(sparse->mapped);
         free(sparse);
         return CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    for (unsigned i = 0; i < num_levels; i++) {
+        levels[i].sparse = sparse;
+        levels[i].sparse_level = i;
     }
     *out = sparse;
     return CUDA_SUCCESS;
@@ -119,6 +130,7 @@ void soft_sparse_free(struct soft_sparse *sparse)
     for (size_t i = 0; i < sparse->count; i++)
         if (sparse->backings[i].physical != NULL) soft_physical_unuse(sparse->backings[i].physical);
     free(sparse->backings);
+    free(sparse->mapped);
     free(sparse);
 }
 
@@ -185,6 +197,25 @@ static void empty_array(uint8_t *of_array, uint8_t *of_pool, size_t size)
     memset(of_array, 0, size);
 }
 
+static void clear_array(uint8_t *of_array, uint8_t *of_pool, size_t size)
+{
+    (void)of_pool;
+    memset(of_array, 0, size);
+}
+
+void soft_sparse_settle(struct soft_sparse *sparse, unsigned level)
+{
+    static uint8_t nowhere[TILE_BYTES]; /* all_pieces() points into it */
+    const bool tail = level >= sparse->first_tail;
+    const size_t tails = sparse->first_tile[sparse->num_levels];
+    const size_t first = tail ? tails : sparse->first_tile[level],
+                 end = tail ? sparse->count : sparse->first_tile[level + 1];
+    pthread_mutex_lock(&lock);
+    for (size_t i = first; i < end; i++)
+        if (!sparse->mapped[i]) all_pieces(sparse, i, nowhere, clear_array);
+    pthread_mutex_unlock(&lock);
+}
+
 struct move {
     struct soft_sparse *sparse;
     size_t index;
@@ -200,6 +231,7 @@ struct sparse_op {
 static CUresult run_moves(struct soft_op *op)
 {
     const struct sparse_op *these = (const struct sparse_op *)(const void *)op;
+    pthread_mutex_lock(&lock);
     for (size_t i = 0; i < these->count; i++) {
         const struct move *move = &these->moves[i];
         const struct backing *before = &move->before, *after = &move->after;
@@ -209,7 +241,9 @@ static CUresult run_moves(struct soft_op *op)
         if (after->physical != NULL)
             all_pieces(move->sparse, move->index, (uint8_t *)after->physical->window + after->offset,
                        fill_array);
+        move->sparse->mapped[move->index] = after->physical != NULL;
     }
+    pthread_mutex_unlock(&lock);
     return CUDA_SUCCESS;
 }
 
@@ -242,15 +276,22 @@ static CUresult check_level(const CUarrayMapInfo *info, struct region *out)
                                  info->subresource.sparseLevel.extentDepth};
     const unsigned block[3] = {sparse->element.width, sparse->element.height, 1};
     unsigned tiles[3], place[3];
+    uint64_t limit[3];
     if (level >= sparse->first_tail || layer >= sparse->layers) return CUDA_ERROR_INVALID_VALUE;
     tiles_of(sparse, level, tiles);
+    const CUDA_ARRAY3D_DESCRIPTOR *desc = &sparse->levels[level].level.desc;
+    limit[0] = desc->Width;
+    limit[1] = desc->Height;
+    limit[2] = sparse->layered || desc->Depth == 0 ? 1 : desc->Depth;
     for (size_t i = 0; i < 3; i++) {
         const unsigned tile = sparse->tile[i] * block[i]; /* in texels, as the list has it */
-        if (offsets[i] % tile != 0 || extents[i] == 0 || extents[i] % tile != 0)
+        const uint64_t end = (uint64_t)offsets[i] + extents[i];
+        /* Whole tiles, or what there is of them at the edge (measured). */
+        if (offsets[i] % tile != 0 || extents[i] == 0 || end > limit[i] ||
+            (end % tile != 0 && end != limit[i]))
             return CUDA_ERROR_INVALID_VALUE;
         place[i] = offsets[i] / tile;
-        out->count[i] = extents[i] / tile;
-        if (place[i] >= tiles[i] || out->count[i] > tiles[i] - place[i]) return CUDA_ERROR_INVALID_VALUE;
+        out->count[i] = up(extents[i], tile);
     }
     out->step[0] = 1;
     out->step[1] = tiles[0];

@@ -47,8 +47,10 @@ const test_case *const test_suite_tables[] = {devices_cases,
                                               vmm_error_cases,
                                               vmm_access_cases,
                                               vmm_shared_cases,
+                                              vmm_image_cases,
                                               vmm_pool_cases,
                                               vmm_sparse_cases,
+                                              vmm_mip_tail_cases,
                                               NULL};
 
 void pair_open(pair *p)

@@ -79,8 +79,11 @@ static void reserving(void)
     refused(&p, "cuMemAddressReserve of 1 EiB", p.cu->MemAddressReserve(&pointer, (size_t)1 << 60, 0, 0, 0),
             CUDA_ERROR_OUT_OF_MEMORY);
     CUresult result = p.cu->MemAddressReserve(&pointer, 4096, 0, 0, 0);
-    report(&p, "cuMemAddressReserve of 4096 bytes", result, CUDA_SUCCESS);
+    report(&p, "cuMemAddressReserve of 4096 bytes", result, CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->MemAddressFree(pointer, 4096));
+    result = p.cu->MemAddressReserve(&pointer, VMM_SIZE, 0, VMM_SIZE + 4096, 0); /* only a hint */
+    report(&p, "cuMemAddressReserve at an odd address", result, CUDA_SUCCESS);
+    if (result == CUDA_SUCCESS) CU_OK(p.cu->MemAddressFree(pointer, VMM_SIZE));
     pointer = vmm_reserve(&p, 4 * VMM_SIZE);
     refused(&p, "cuMemAddressFree of half", p.cu->MemAddressFree(pointer, 2 * VMM_SIZE),
             CUDA_ERROR_INVALID_VALUE);
@@ -99,66 +102,188 @@ static void reserving(void)
 static void mapping(void)
 {
     pair p;
-    CUdeviceptr next = 0;
     vmm_pair_open(&p);
     const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE);
-    CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0), one = vmm_create(&p, VMM_SIZE, 0);
+    CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0);
     refused(&p, "cuMemMap at an odd address", p.cu->MemMap(base + 4096, 2 * VMM_SIZE, 0, two, 0),
             CUDA_ERROR_INVALID_VALUE);
     refused(&p, "cuMemMap with a flag", p.cu->MemMap(base, 2 * VMM_SIZE, 0, two, 1),
             CUDA_ERROR_INVALID_VALUE);
+    /* 002: "the sizes need to match"; cuda.h: the offset "currently must be zero". */
     refused(&p, "cuMemMap of twice the allocation", p.cu->MemMap(base, 4 * VMM_SIZE, 0, two, 0),
-            CUDA_ERROR_INVALID_VALUE);
-    CUresult result = p.cu->MemMap(base, VMM_SIZE, 0, two, 0); /* 002: "the sizes need to match" */
-    report(&p, "cuMemMap of half the allocation", result, CUDA_ERROR_INVALID_VALUE);
-    if (result == CUDA_SUCCESS) CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
-    result = p.cu->MemMap(base, VMM_SIZE, VMM_SIZE, two, 0); /* cuda.h: "currently must be zero" */
-    report(&p, "cuMemMap from the middle of the allocation", result, CUDA_ERROR_INVALID_VALUE);
-    if (result == CUDA_SUCCESS) CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
-    refused(&p, "cuMemMap past the reservation", p.cu->MemMap(base + 3 * VMM_SIZE, 2 * VMM_SIZE, 0, two, 0),
-            CUDA_ERROR_INVALID_VALUE);
+            CUDA_ERROR_NOT_SUPPORTED);
+    refused(&p, "cuMemMap of half the allocation", p.cu->MemMap(base, VMM_SIZE, 0, two, 0),
+            CUDA_ERROR_NOT_SUPPORTED);
+    refused(&p, "cuMemMap from the middle of the allocation", p.cu->MemMap(base, VMM_SIZE, VMM_SIZE, two, 0),
+            CUDA_ERROR_NOT_SUPPORTED);
     CU_OK(p.cu->MemMap(base, 2 * VMM_SIZE, 0, two, 0));
-    refused(&p, "cuMemMap of the same range again", p.cu->MemMap(base, 2 * VMM_SIZE, 0, two, 0),
-            CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemMap over the end of a mapping", p.cu->MemMap(base + VMM_SIZE, VMM_SIZE, 0, one, 0),
-            CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemUnmap of half a mapping", p.cu->MemUnmap(base, VMM_SIZE), CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemUnmap of more than is mapped", p.cu->MemUnmap(base, 3 * VMM_SIZE),
-            CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemUnmap of what is not mapped", p.cu->MemUnmap(base + 2 * VMM_SIZE, VMM_SIZE),
-            CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemFree of a mapping", p.cu->MemFree(base), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(vmm_allow(&p, base, 2 * VMM_SIZE)); /* and the mapping is what it was */
+    CU_OK(vmm_allow(&p, base, 2 * VMM_SIZE));
     CU_OK(p.cu->MemUnmap(base, 2 * VMM_SIZE));
-    refused(&p, "cuMemUnmap again", p.cu->MemUnmap(base, 2 * VMM_SIZE), CUDA_ERROR_INVALID_VALUE);
-    /* A reservation that was extended by another behind it is two. */
-    CU_OK(p.cu->MemAddressReserve(&next, 4 * VMM_SIZE, 0, base + 4 * VMM_SIZE, 0));
-    if (next == base + 4 * VMM_SIZE) {
-        result = p.cu->MemMap(next - VMM_SIZE, 2 * VMM_SIZE, 0, two, 0);
-        report(&p, "cuMemMap across two reservations", result, CUDA_ERROR_INVALID_VALUE);
-        if (result == CUDA_SUCCESS) CU_OK(p.cu->MemUnmap(next - VMM_SIZE, 2 * VMM_SIZE));
-        CU_OK(p.cu->MemMap(next - VMM_SIZE, VMM_SIZE, 0, one, 0));
-        CU_OK(p.cu->MemMap(next, 2 * VMM_SIZE, 0, two, 0));
-        result = vmm_allow(&p, next - VMM_SIZE, 3 * VMM_SIZE);
-        report(&p, "cuMemSetAccess across two reservations", result, CUDA_ERROR_INVALID_VALUE);
-        CU_OK(vmm_allow(&p, next - VMM_SIZE, VMM_SIZE));
-        CU_OK(vmm_allow(&p, next, 2 * VMM_SIZE));
-        uint32_t *words = pattern_words(3 * VMM_SIZE, 6);
-        CU_OK(p.cu->MemcpyHtoD(next - VMM_SIZE, words, 3 * VMM_SIZE)); /* to copies it is one range */
-        CU_OK(p.cu->CtxSynchronize());
-        vmm_require_words(&p, next - VMM_SIZE, 3 * VMM_SIZE, 6, 0);
-        free(words);
-        result = p.cu->MemUnmap(next - VMM_SIZE, 3 * VMM_SIZE);
-        report(&p, "cuMemUnmap across two reservations", result, CUDA_ERROR_INVALID_VALUE);
-        if (result != CUDA_SUCCESS) {
-            CU_OK(p.cu->MemUnmap(next - VMM_SIZE, VMM_SIZE));
-            CU_OK(p.cu->MemUnmap(next, 2 * VMM_SIZE));
+    CU_OK(p.cu->MemRelease(two));
+    CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
+    pair_close(&p);
+}
+
+/* Two granules are mapped as one before each of these. */
+static void mapped(void)
+{
+    static const struct {
+        const char *what;
+        enum { MAP, UNMAP, FREE } call;
+        size_t at, size; /* granules */
+        bool other;      /* the allocation of one granule */
+    } rows[] = {{"cuMemMap of the same range again", MAP, 0, 2, false},
+                {"cuMemMap over the end of a mapping", MAP, 1, 1, true},
+                {"cuMemMap over its start", MAP, 0, 1, true},
+                {"cuMemUnmap of half a mapping", UNMAP, 0, 1, false},
+                {"cuMemUnmap of the other half", UNMAP, 1, 1, false},
+                {"cuMemUnmap of more than is mapped", UNMAP, 0, 3, false},
+                {"cuMemUnmap of what is not mapped", UNMAP, 2, 1, false},
+                {"cuMemFree of a mapping", FREE, 0, 2, false}};
+    pair p;
+    vmm_pair_open(&p);
+    CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0), one = vmm_create(&p, VMM_SIZE, 0);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE), at = base + rows[i].at * VMM_SIZE;
+        const size_t size = rows[i].size * VMM_SIZE;
+        vmm_map(&p, base, 2 * VMM_SIZE, two);
+        const CUresult result = rows[i].call == MAP ? p.cu->MemMap(at, size, 0, rows[i].other ? one : two, 0)
+                                : rows[i].call == UNMAP ? p.cu->MemUnmap(at, size)
+                                                        : p.cu->MemFree(at);
+        report(&p, rows[i].what, result, CUDA_ERROR_INVALID_VALUE);
+        /* Refused, it is as good as before; else what is left of it is of no interest. */
+        if (result != CUDA_SUCCESS) CU_OK(p.cu->MemUnmap(base, 2 * VMM_SIZE));
+        if (result != CUDA_SUCCESS) CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
+    }
+    const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE);
+    vmm_map(&p, base, 2 * VMM_SIZE, two);
+    CU_OK(p.cu->MemUnmap(base, 2 * VMM_SIZE));
+    report(&p, "cuMemUnmap again", p.cu->MemUnmap(base, 2 * VMM_SIZE), CUDA_ERROR_INVALID_VALUE);
+    test_pass();
+}
+
+/* Whether what is written there comes back. */
+static const char *holds(const pair *p, CUdeviceptr pointer, uint32_t value)
+{
+    uint32_t word = 0;
+    CUresult result = p->cu->MemsetD32Async(pointer, value, 1024, p->stream);
+    if (result == CUDA_SUCCESS) result = p->cu->StreamSynchronize(p->stream);
+    if (result == CUDA_SUCCESS) result = p->cu->MemcpyDtoH(&word, pointer + 4092, 4);
+    return result != CUDA_SUCCESS ? raw_cuda_result_name(result) : word == value ? "right" : "wrong";
+}
+
+/* Four granules are reserved. NVIDIA's driver does not see the end (measured: the first row): Culvert checks it. */
+static void past_the_reservation(void)
+{
+    static const struct {
+        const char *what;
+        size_t at; /* granules from the start, where two are mapped */
+        bool freed;
+    } rows[] = {{"half past the end", 3, false},
+                {"right behind the end", 4, false},
+                {"128 MiB behind the end", 68, false},
+                {"in a reservation that was freed", 0, true}};
+    pair p;
+    vmm_pair_open(&p);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0);
+        const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE), at = base + rows[i].at * VMM_SIZE;
+        const CUdeviceptr last = at + VMM_SIZE;
+        if (rows[i].freed) CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
+        CUresult result = p.cu->MemMap(at, 2 * VMM_SIZE, 0, two, 0);
+        MEASURED("vmm_past_the_reservation", "%s: cuMemMap %s", rows[i].what, raw_cuda_result_name(result));
+        if (p.cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
+        if (result == CUDA_SUCCESS) {
+            CUdeviceptr start = 0, hinted = 0;
+            size_t size = 0;
+            const CUresult attribute =
+                p.cu->PointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, last);
+            if (attribute == CUDA_SUCCESS)
+                (void)p.cu->PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, last);
+            MEASURED("vmm_past_the_reservation",
+                     "%s: the last granule's range: %s, starts %s the reservation, %zu granules",
+                     rows[i].what, raw_cuda_result_name(attribute), start == base ? "with" : "not with",
+                     size / VMM_SIZE);
+            const CUresult access = vmm_allow(&p, at, 2 * VMM_SIZE);
+            MEASURED("vmm_past_the_reservation", "%s: cuMemSetAccess %s; the first granule %s, the last %s",
+                     rows[i].what, raw_cuda_result_name(access),
+                     access == CUDA_SUCCESS ? holds(&p, at, 11) : "is not tried",
+                     access == CUDA_SUCCESS ? holds(&p, last, 12) : "is not tried");
+            if (!rows[i].freed) {
+                result = p.cu->MemAddressReserve(&hinted, 4 * VMM_SIZE, 0, base + 4 * VMM_SIZE, 0);
+                const bool overlaps =
+                    result == CUDA_SUCCESS && hinted < at + 2 * VMM_SIZE && at < hinted + 4 * VMM_SIZE;
+                MEASURED("vmm_past_the_reservation", "%s: reserving behind it: %s, %s", rows[i].what,
+                         raw_cuda_result_name(result), overlaps ? "over the mapping" : "elsewhere");
+                if (result == CUDA_SUCCESS) {
+                    result = p.cu->MemAddressFree(hinted, 4 * VMM_SIZE);
+                    MEASURED("vmm_past_the_reservation", "%s: freeing that: %s", rows[i].what,
+                             raw_cuda_result_name(result));
+                }
+                result = p.cu->MemAddressFree(base, 4 * VMM_SIZE);
+                MEASURED("vmm_past_the_reservation", "%s: cuMemAddressFree while mapped: %s", rows[i].what,
+                         raw_cuda_result_name(result));
+            }
+            const CUresult unmapped = p.cu->MemUnmap(at, 2 * VMM_SIZE);
+            MEASURED("vmm_past_the_reservation", "%s: cuMemUnmap %s", rows[i].what,
+                     raw_cuda_result_name(unmapped));
         }
+        CU_OK(p.cu->MemRelease(two));
+    }
+    test_pass();
+}
+
+/* A reservation that was extended by another behind it is two. */
+static void two_reservations(void)
+{
+    pair p;
+    CUdeviceptr next = 0;
+    vmm_pair_open(&p);
+    const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE);
+    CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0), one = vmm_create(&p, VMM_SIZE, 0);
+    CU_OK(p.cu->MemAddressReserve(&next, 4 * VMM_SIZE, 0, base + 4 * VMM_SIZE, 0));
+    MEASURED("vmm_answer", "a reservation is extended: %s",
+             next == base + 4 * VMM_SIZE ? "by the addresses behind it" : "elsewhere");
+    if (next != base + 4 * VMM_SIZE) SKIP("no two reservations side by side");
+    CUresult result = p.cu->MemMap(next - VMM_SIZE, 2 * VMM_SIZE, 0, two, 0);
+    report(&p, "cuMemMap across two reservations", result, CUDA_ERROR_INVALID_VALUE);
+    if (result == CUDA_SUCCESS) CU_OK(p.cu->MemUnmap(next - VMM_SIZE, 2 * VMM_SIZE));
+    CU_OK(p.cu->MemMap(next - VMM_SIZE, VMM_SIZE, 0, one, 0));
+    CU_OK(p.cu->MemMap(next, 2 * VMM_SIZE, 0, two, 0));
+    result = vmm_allow(&p, next - VMM_SIZE, 3 * VMM_SIZE);
+    report(&p, "cuMemSetAccess across two reservations", result, CUDA_ERROR_INVALID_VALUE);
+    CU_OK(vmm_allow(&p, next - VMM_SIZE, VMM_SIZE));
+    CU_OK(vmm_allow(&p, next, 2 * VMM_SIZE));
+    uint32_t *words = pattern_words(3 * VMM_SIZE, 6), *found = calloc(1, 3 * VMM_SIZE);
+    REQUIRE(found != NULL);
+    /* To a kernel it is one range; one copy over both is [measure]. */
+    CUmodule module = raw_cuda_load(p.cu, "pattern");
+    CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_write"), next - VMM_SIZE, 3 * VMM_SIZE, 6));
+    CU_OK(p.cu->ModuleUnload(module));
+    for (size_t i = 0; i < 3; i++)
+        cuda_read(&p, next - VMM_SIZE + i * VMM_SIZE, found + i * (VMM_SIZE / 4), VMM_SIZE);
+    REQUIRE_EQ_BYTES(found, words, 3 * VMM_SIZE);
+    memset(found, 0, 3 * VMM_SIZE);
+    result = p.cu->MemcpyDtoH(found, next - VMM_SIZE, 3 * VMM_SIZE);
+    MEASURED("vmm_answer", "one copy over two reservations: %s, %s", raw_cuda_result_name(result),
+             memcmp(found, words, 3 * VMM_SIZE) == 0 ? "right" : "wrong");
+    if (p.cu->software) CU_OK(result);
+    free(found);
+    free(words);
+    result = p.cu->MemUnmap(next - VMM_SIZE, 3 * VMM_SIZE);
+    report(&p, "cuMemUnmap across two reservations", result, CUDA_ERROR_INVALID_VALUE);
+    if (result != CUDA_SUCCESS) {
+        CU_OK(p.cu->MemUnmap(next - VMM_SIZE, VMM_SIZE));
+        CU_OK(p.cu->MemUnmap(next, 2 * VMM_SIZE));
     }
     CU_OK(p.cu->MemRelease(one));
     CU_OK(p.cu->MemRelease(two));
-    CU_OK(p.cu->MemAddressFree(next, 4 * VMM_SIZE));
-    CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
+    result = p.cu->MemAddressFree(base, 8 * VMM_SIZE);
+    report(&p, "cuMemAddressFree of both at once", result, CUDA_ERROR_INVALID_VALUE);
+    if (result != CUDA_SUCCESS) {
+        CU_OK(p.cu->MemAddressFree(next, 4 * VMM_SIZE));
+        CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
+    }
     pair_close(&p);
 }
 
@@ -215,7 +340,7 @@ static void importing(void)
                 {"cuMemImportFromShareableHandle of a memfd", memfd_create("plain", MFD_CLOEXEC)}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const int keep = dup(rows[i].fd);
-        refused(&p, rows[i].what, vmm_import(&p, rows[i].fd, &handle), CUDA_ERROR_INVALID_VALUE);
+        refused(&p, rows[i].what, vmm_import(&p, rows[i].fd, &handle), CUDA_ERROR_UNKNOWN);
         MEASURED("vmm_answer", "%s, and the fd is %s", rows[i].what,
                  same_file(rows[i].fd, keep) ? "open" : "closed");
         if (p.cu->software) REQUIRE(same_file(rows[i].fd, keep));
@@ -245,14 +370,24 @@ static void stale_handles(void)
     pair_close(&p);
 }
 
-const test_case vmm_error_cases[] = {{.name = "vmm_errors.creating", .run = creating, .mark = TEST_BOTH},
-                                     {.name = "vmm_errors.reserving", .run = reserving, .mark = TEST_BOTH},
-                                     {.name = "vmm_errors.mapping", .run = mapping, .mark = TEST_BOTH},
-                                     {.name = "vmm_errors.retaining", .run = retaining, .mark = TEST_BOTH},
-                                     {.name = "vmm_errors.exporting", .run = exporting, .mark = TEST_BOTH},
-                                     {.name = "vmm_errors.importing", .run = importing, .mark = TEST_BOTH},
-                                     {.name = "vmm_errors.stale_handles",
-                                      .run = stale_handles,
-                                      .mark = TEST_TWIN_STRICTER,
-                                      .reason = "cuda.h leaves them undefined"},
-                                     {.name = NULL}};
+const test_case vmm_error_cases[] = {
+    {.name = "vmm_errors.creating", .run = creating, .mark = TEST_BOTH},
+    {.name = "vmm_errors.reserving", .run = reserving, .mark = TEST_BOTH},
+    {.name = "vmm_errors.mapping", .run = mapping, .mark = TEST_BOTH},
+    {.name = "vmm_errors.mapped", .run = mapped, .mark = TEST_BOTH, .reason = "of NVIDIA's driver reported"},
+    {.name = "vmm_errors.past_the_reservation",
+     .run = past_the_reservation,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "NVIDIA's driver does not see a reservation's end"},
+    {.name = "vmm_errors.two_reservations",
+     .run = two_reservations,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "reported of NVIDIA's driver; on the twin each call stays within one"},
+    {.name = "vmm_errors.retaining", .run = retaining, .mark = TEST_BOTH},
+    {.name = "vmm_errors.exporting", .run = exporting, .mark = TEST_BOTH},
+    {.name = "vmm_errors.importing", .run = importing, .mark = TEST_BOTH},
+    {.name = "vmm_errors.stale_handles",
+     .run = stale_handles,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = "cuda.h leaves them undefined"},
+    {.name = NULL}};

@@ -196,8 +196,9 @@ static void shared(void)
     CU_OK(cu->MemsetD32Async(b, 0x01010101u, SIZE / 4, p.t.stream));
     CU_OK(cu->StreamSynchronize(p.t.stream));
     CU_IS(p.export_pointer(&data, c), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(p.export_pointer(&data, b));
+    CU_IS(p.export_pointer(&data, b), CUDA_ERROR_INVALID_VALUE); /* the pool is shared first */
     CU_OK(p.export_pool(&fd, pool, POSIX, 0));
+    CU_OK(p.export_pointer(&data, b));
     REQUIRE(pipe(ends) == 0 && write(ends[1], &data, sizeof data) == (ssize_t)sizeof data);
     REQUIRE(dup2(fd, 100) == 100 && dup2(ends[0], 101) == 101);
     REQUIRE_EQ(setenv("TWIN_POOL", "100", 1), 0);
