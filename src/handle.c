@@ -30,19 +30,20 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
 }
 
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,
-                               const culv_handle *handle)
+                               const culv_handle *handle, culvi_handle_facts *facts)
 {
     char text[256];
     culv_reason reason = CULV_REASON_NONE;
-    culvi_text type = {text, sizeof text, 0};
-    culvi_text_add(&type, "%s.type", field);
-    culv_result result = culvi_handle_type_check(voice, label, text, handle->type);
-    if (result != CULV_OK) return result;
+    if (!of_this_system(handle->type)) {
+        culvi_text type = {text, sizeof text, 0};
+        culvi_text_add(&type, "%s.type", field);
+        return culvi_handle_type_check(voice, label, text, handle->type);
+    }
     if (handle->name != NULL && handle->type != CULV_HANDLE_OPAQUE_WIN32)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.name is given, and a handle of type %s has no name", field,
                           culvi_handle_type_name(handle->type));
-    if (culvi_handle_examine(handle, &reason, text, sizeof text)) return CULV_OK;
+    if (culvi_handle_examine(handle, facts, &reason, text, sizeof text)) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, reason, "%s: %s", field, text);
 }
 
@@ -65,12 +66,12 @@ void culvi_handle_describe(const culv_handle *handle, culvi_text *text)
 }
 
 culv_result culvi_handle_duplicate_for(const culvi_voice *voice, const char *label, const culv_handle *handle,
-                                       culvi_duplicate *out)
+                                       const culvi_handle_facts *facts, culvi_duplicate *out)
 {
     int os_error = 0;
     char buffer[160] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
-    if (culvi_handle_duplicate(handle, out, &os_error)) return CULV_OK;
+    if (culvi_handle_duplicate(handle, facts, out, &os_error)) return CULV_OK;
     culvi_handle_describe(handle, &text);
     return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error,
                              culvi_handle_duplicate_call,
@@ -81,11 +82,12 @@ culv_result culvi_handle_duplicate_for(const culvi_voice *voice, const char *lab
 culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out)
 {
     culvi_duplicate duplicate;
+    culvi_handle_facts facts;
     if (handle == NULL || out == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_handle_dup: %s is NULL", handle == NULL ? "handle" : "out");
-    culv_result result = culvi_handle_check(NULL, NULL, "culv_handle_dup: handle", handle);
-    if (result == CULV_OK) result = culvi_handle_duplicate_for(NULL, NULL, handle, &duplicate);
+    culv_result result = culvi_handle_check(NULL, NULL, "culv_handle_dup: handle", handle, &facts);
+    if (result == CULV_OK) result = culvi_handle_duplicate_for(NULL, NULL, handle, &facts, &duplicate);
     if (result == CULV_OK) *out = duplicate.handle;
     return result;
 }

@@ -247,6 +247,24 @@ static culv_result check_desc(const culv_memory *memory, const culvi_format *row
     return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label) : result;
 }
 
+/* The array first: its destruction waits for the context's work, that of a surface does not (measured), so no
+ * surface goes while a kernel may still use it. */
+static bool release_image(culv_device *device, culvi_retired *self, bool last_try)
+{
+    culv_image *image = CULVI_CONTAINER(self, culv_image, retired);
+    culv_memory *memory = image->memory;
+    if (!culvi_image_release_arrays(device, image, last_try)) return false;
+    if (!culvi_image_release_views(device, image, last_try)) return false;
+    bool linear = image->staging != NULL && image->staging->linear;
+    if (image->staging != NULL && !culvi_staging_release(device, memory, &image->staging, last_try))
+        return false;
+    if (linear) memory->buffers--;
+    memory->refs--;
+    culvi_free(image);
+    culvi_memory_settle(memory, true, last_try);
+    return true;
+}
+
 culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out)
 {
     culv_image_desc d;
@@ -286,6 +304,12 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
         memory->refs++;
         memory->holders++;
         device->counts.images++;
+    } else if (image->arrays[0] !=
+               NULL) { /* some planes' arrays: a sweep releases them, since that may wait */
+        memory->refs++;
+        image->retired.release = release_image;
+        culvi_keep(device, &image->retired);
+        image = NULL;
     }
     culvi_mutex_unlock(&device->lock);
     if (result != CULV_OK) {
@@ -295,24 +319,6 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     culvi_device_ref(device);
     *out = image;
     return CULV_OK;
-}
-
-/* The array first: its destruction waits for the context's work, that of a surface does not (measured), so no
- * surface goes while a kernel may still use it. */
-static bool release_image(culv_device *device, culvi_retired *self, bool last_try)
-{
-    culv_image *image = CULVI_CONTAINER(self, culv_image, retired);
-    culv_memory *memory = image->memory;
-    if (!culvi_image_release_arrays(device, image, last_try)) return false;
-    if (!culvi_image_release_views(device, image, last_try)) return false;
-    bool linear = image->staging != NULL && image->staging->linear;
-    if (image->staging != NULL && !culvi_staging_release(device, memory, &image->staging, last_try))
-        return false;
-    if (linear) memory->buffers--;
-    memory->refs--;
-    culvi_free(image);
-    culvi_memory_settle(memory, true, last_try);
-    return true;
 }
 
 void culvi_image_give_up(culv_image *image, bool has_last_use, CUstream last_use)

@@ -55,9 +55,13 @@ static culv_result fail(const culv_image *image, uint32_t plane, CUresult r, con
 {
     const culv_image_desc *d = &image->desc;
     const culv_memory *memory = image->memory;
-    char whose[32] = "", where[80] = ", could not be made on CUDA's side";
+    char whose[32] = "", where[192] = ", could not be made on CUDA's side";
     culvi_text what = {whose, sizeof whose, 0}, text = {where, sizeof where, 0};
     if (image->row->planes > 1) culvi_text_add(&what, "plane %" PRIu32 " of ", plane);
+    if (mapped_levels(image) != d->mip_levels)
+        culvi_text_add(&text,
+                       " (mapped as the %u of a whole chain, by which NVIDIA's driver spaces the layers)",
+                       mapped_levels(image));
     if (!memory->own)
         culvi_text_add(&text, ", at offset %" PRIu64 " of %" PRIu64 " bytes could not be mapped",
                        offset_of(image, plane), memory->size);
@@ -111,10 +115,8 @@ culv_result culvi_image_make_arrays(culv_image *image)
     } else
         for (uint32_t plane = 0; result == CULV_OK && plane < image->row->planes; plane++)
             result = make(image, plane);
-    if (result == CULV_OK)
+    if (result == CULV_OK || image->arrays[0] != NULL)
         ++*(memory->own ? &device->counts.allocations : &device->counts.mappings);
-    else if (!destroy(device, image, false))
-        (void)destroy(device, image, true);
     culvi_leave(device, &scope);
     return result;
 }

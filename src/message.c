@@ -131,7 +131,10 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
 
 void culvi_label_set(char label[64], const char *text)
 {
-    snprintf(label, 64, "%s", text != NULL ? text : "");
+    size_t length = text != NULL ? strlen(text) : 0;
+    if (length > 63) length = 63;
+    if (length != 0) memcpy(label, text, length);
+    label[length] = '\0';
 }
 
 static void log_to_stderr(void *user, culv_log_level level, const char *message)

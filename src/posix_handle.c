@@ -13,7 +13,8 @@ const char *const culvi_handle_types_text =
     "this system has OPAQUE_FD (1) and DMA_BUF_FD (4), Windows alone has NT and KMT handles";
 const char *const culvi_handle_duplicate_call = "fcntl";
 
-bool culvi_handle_examine(const culv_handle *handle, culv_reason *problem, char *text, size_t size)
+bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,
+                          char *text, size_t size)
 {
     struct stat st;
     int fd = handle->value.fd;
@@ -38,20 +39,23 @@ bool culvi_handle_examine(const culv_handle *handle, culv_reason *problem, char 
             fd, kind);
         return false;
     }
+    /* A memfd is Mesa's: its import reads at the shared file offset, which concurrent imports of dup()s race
+     * for. A description of its own does not share it. NVIDIA's are character devices and cannot be reopened.
+     */
+    facts->reopens = S_ISREG(st.st_mode);
+    facts->size_limit = S_ISREG(st.st_mode) && st.st_size >= 0 ? (uint64_t)st.st_size : UINT64_MAX;
     return true;
 }
 
-bool culvi_handle_duplicate(const culv_handle *handle, culvi_duplicate *out, int *os_error)
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+                            int *os_error)
 {
     int fd = handle->value.fd;
     struct stat st;
     int copy = -1;
     out->handle = *handle;
     out->reopened = false;
-    /* A memfd is Mesa's: its import reads at the shared file offset, which concurrent imports of dup()s race
-     * for. A description of its own does not share it. NVIDIA's are character devices and cannot be reopened.
-     */
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+    if (facts != NULL ? facts->reopens : fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
         char path[40];
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
         copy = open(path, O_RDWR | O_CLOEXEC);
@@ -105,12 +109,4 @@ uint64_t culvi_page_size(void)
 {
     long size = sysconf(_SC_PAGESIZE);
     return size > 0 ? (uint64_t)size : 4096;
-}
-
-uint64_t culvi_handle_size_limit(const culv_handle *handle)
-{
-    struct stat st;
-    if (fstat(handle->value.fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 0)
-        return (uint64_t)st.st_size;
-    return UINT64_MAX;
 }

@@ -50,7 +50,7 @@ static culv_result check_handle_type(const culv_device *device, const culv_semap
                       culvi_handle_type_name(desc->handle.type), problem);
 }
 
-static culv_result check_desc(const culv_device *device, const culvi_import *import,
+static culv_result check_desc(const culv_device *device, culvi_import *import,
                               const culv_semaphore_desc *desc)
 {
     const culvi_voice *voice = &device->voice;
@@ -95,6 +95,7 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
     if (result != CULV_OK) return result;
     culvi_import import = {.what = "semaphore",
                            .call = "cuImportExternalSemaphore",
+                           .field = "culv_semaphore_desc.handle",
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &device->counts.semaphores,

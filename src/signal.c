@@ -125,20 +125,24 @@ static culv_result call(const culv_semaphore_point *points, uint32_t count, dire
     return result == CULV_OK ? fail_call(points, count, way, r, stream) : result;
 }
 
-/* `externals` and `array` have room for `count`; `array` is zero. */
-static culv_result submit(const culv_semaphore_point *points, uint32_t count, direction way, CUstream stream,
-                          CUexternalSemaphore *externals, params *array)
+static inline void set_value(params *one, direction way, uint64_t value)
+{
+    if (way == SIGNAL)
+        one->signal.params.fence.value = value;
+    else
+        one->wait.params.fence.value = value;
+}
+
+/* `externals` and `array` have room for `count`, `array` is zero; of the first `reserved` points gather() has filled them in. */
+static culv_result submit(const culv_semaphore_point *points, uint32_t count, uint32_t reserved,
+                          direction way, CUstream stream, CUexternalSemaphore *externals, params *array)
 {
     culv_result result = CULV_OK;
-    uint32_t reserved = 0;
     for (; reserved < count; reserved++) {
         result = reserve(&points[reserved], way);
         if (result != CULV_OK) goto take_back;
         externals[reserved] = points[reserved].semaphore->external;
-        if (way == SIGNAL)
-            array[reserved].signal.params.fence.value = points[reserved].value;
-        else
-            array[reserved].wait.params.fence.value = points[reserved].value;
+        set_value(&array[reserved], way, points[reserved].value);
     }
     result = call(points, count, way, stream, externals, array);
     if (result != CULV_OK) goto take_back;
@@ -174,7 +178,7 @@ static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64
                           way == SIGNAL ? "culv_semaphore_signal" : "culv_semaphore_wait");
     culv_semaphore_point point = {semaphore, value};
     if (semaphore->relay != NULL) return relay(&point, way, stream);
-    return submit(&point, 1, way, stream, &external, &one);
+    return submit(&point, 1, 0, way, stream, &external, &one);
 }
 
 culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint32_t count, const char *call,
@@ -210,20 +214,53 @@ culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint
     return CULV_OK;
 }
 
+static bool is_repeated(const culv_semaphore_point *points, uint32_t i)
+{
+    uint32_t k = 0;
+    while (points[k].semaphore != points[i].semaphore)
+        k++;
+    return k < i;
+}
+
+/* A batch as most are, of timelines of one device with values that may be signalled: checked and filled in by one pass,
+ * which marks nothing. False: it is another, or is refused; what goes through it point by point says why. */
+static bool gather(const culv_semaphore_point *points, uint32_t count, direction way,
+                   CUexternalSemaphore *externals, params *array)
+{
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const culv_semaphore *semaphore = points[i].semaphore;
+        if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE || semaphore->relay != NULL ||
+            semaphore->device != points[0].semaphore->device ||
+            (way == SIGNAL && points[i].value <= culvi_semaphore_last(semaphore)))
+            return false;
+        /* Of two that are the same the bits are; of others seldom. */
+        uint64_t bit = UINT64_C(1) << ((uintptr_t)semaphore * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+        if ((seen & bit) && is_repeated(points, i)) return false;
+        seen |= bit;
+        externals[i] = semaphore->external;
+        set_value(&array[i], way, points[i].value);
+    }
+    return true;
+}
+
 static culv_result submit_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream,
                                 direction way)
 {
     CUexternalSemaphore externals[CULV_SEMAPHORE_BATCH_MAX];
     params array[CULV_SEMAPHORE_BATCH_MAX];
+    bool fits = points != NULL && count <= CULV_SEMAPHORE_BATCH_MAX;
     if (count == 0) return CULV_OK;
+    if (fits) memset(array, 0, count * sizeof array[0]);
+    if (fits && gather(points, count, way, externals, array))
+        return submit(points, count, count, way, stream, externals, array);
     bool relayed;
     culv_result result = culvi_semaphore_check_batch(
         points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch", &relayed);
     for (uint32_t i = 0; relayed && result == CULV_OK && i < count; i++)
         result = submit_one(points[i].semaphore, stream, points[i].value, way);
     if (result != CULV_OK || relayed) return result;
-    memset(array, 0, count * sizeof array[0]);
-    return submit(points, count, way, stream, externals, array);
+    return submit(points, count, 0, way, stream, externals, array);
 }
 
 culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstream stream, uint64_t value)

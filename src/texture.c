@@ -37,11 +37,24 @@ static bool reads_floats(const culv_image *image, const culvi_format *row, culv_
     }
 }
 
-/* Some of the levels or layers of what the driver has as one resource. */
+/* Some of the levels or layers of what the driver has as one resource, unless a sampler's limits choose the levels:
+ * those from the first one on, or one. */
 static bool needs_view(const culv_image *image, const culv_texture_desc *d)
 {
-    return d->layer_count != image->desc.array_layers ||
-           (d->level_count != 1 && d->level_count != image->desc.mip_levels);
+    return d->layer_count != image->desc.array_layers || (d->level_count != 1 && d->base_level != 0);
+}
+
+/* A texture of a level's own array takes the layers for those of an image of one level, and so reads other levels' texels
+ * in all but the first (measured on an H200, of a 1D array; of other kinds it is not known to be right). The level is chosen
+ * from the whole then. */
+static bool has_layers_of_levels(const culv_image *image)
+{
+    return image->desc.array_layers > 1 && image->desc.mip_levels > 1;
+}
+
+static bool is_chosen_by_lod(const culv_image *image, const culv_texture_desc *d)
+{
+    return has_layers_of_levels(image) && d->level_count == 1 && !needs_view(image, d);
 }
 
 /* The view format that is the array's own. NVIDIA's driver takes no view without one (measured: NONE is refused, whatever
@@ -86,23 +99,30 @@ static culv_result check_ranges(const culv_image *image, const culvi_format *row
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
             "of cubes all layers are read, since cuda.h does not say whether a range counts cubes or "
             "faces; the kernel chooses the cube (texCubemapLayered())");
-    if (row->kind == CULV_TEXEL_KIND_BLOCKS &&
-        (d->layer_count != layers || (d->level_count != 1 && d->level_count != levels)))
+    if (d->unnormalized_coordinates && d->level_count == 1 && has_layers_of_levels(image))
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "CUDA has no views of block-compressed arrays (cuda.h, cuTexObjectCreate): read all levels "
-            "and layers, or one level with all its layers");
-    if (needs_view(image, d) && image->desc.type == CULV_IMAGE_1D && layers > 1)
+            "unnormalized_coordinates are read of a level's own array alone (cuda.h), and NVIDIA's driver "
+            "reads "
+            "other levels' texels in the layers of that (measured on an H200): divide the coordinates by the "
+            "level's extent, or give the image one level");
+    if (!needs_view(image, d)) return CULV_OK;
+    if (row->kind == CULV_TEXEL_KIND_BLOCKS)
+        return refuse(image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
+                      "CUDA has no views of block-compressed arrays (cuda.h, cuTexObjectCreate): read one "
+                      "level, or levels from 0 on, with all layers");
+    if (image->desc.type == CULV_IMAGE_1D && layers > 1)
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "a view of part of a 1D array was seen to read another layer (measured on an H200): read all "
-            "levels and layers, or one level with all its layers");
-    if (needs_view(image, d) && view_format(image) == CU_RES_VIEW_FORMAT_NONE)
+            "a view of part of a 1D array was seen to read another layer (measured on an H200): read "
+            "one level, or levels from 0 on, with all layers");
+    if (view_format(image) == CU_RES_VIEW_FORMAT_NONE)
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
             "CUDA views part of an array in a CUresourceViewFormat alone, and has none of its normalized "
-            "array formats: map the image as CULV_TEXELS_STORED, or read all levels and layers, or one level "
-            "with all its layers");
+            "array formats: map the image as CULV_TEXELS_STORED, or read one level, or levels from 0 on, "
+            "with "
+            "all layers");
     return CULV_OK;
 }
 
@@ -169,6 +189,7 @@ static CUDA_TEXTURE_DESC texture_desc(const culv_image *image, const culvi_forma
     t.maxMipmapLevelClamp = (float)(d->level_count - 1);
     if (d->clamp_lod && d->max_lod < t.maxMipmapLevelClamp) t.maxMipmapLevelClamp = d->max_lod;
     if (t.minMipmapLevelClamp > t.maxMipmapLevelClamp) t.minMipmapLevelClamp = t.maxMipmapLevelClamp;
+    if (is_chosen_by_lod(image, d)) t.minMipmapLevelClamp = t.maxMipmapLevelClamp = (float)d->base_level;
     memcpy(t.borderColor, d->border_color, sizeof t.borderColor);
     if (!reads_floats(image, row, d->read)) t.flags |= CU_TRSF_READ_AS_INTEGER;
     if (!d->unnormalized_coordinates) t.flags |= CU_TRSF_NORMALIZED_COORDINATES;
@@ -198,8 +219,7 @@ static culv_result choose(culv_image *image, const culv_texture_desc *d, CUDA_RE
         view->firstLayer = d->base_layer;
         view->lastLayer = d->base_layer + d->layer_count - 1;
     }
-    /* Of a level's own array a view may take the layers for those of an image of one level (measured, of 1D arrays). */
-    if (!one_level || (*viewed && whole->mip_levels > 1)) {
+    if (!one_level || has_layers_of_levels(image)) {
         resource->resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
         resource->res.mipmap.hMipmappedArray = image->arrays[0];
         view->firstMipmapLevel = d->base_level;

@@ -18,10 +18,12 @@ static const char *foreign_kind(HANDLE handle)
     }
 }
 
-bool culvi_handle_examine(const culv_handle *handle, culv_reason *problem, char *text, size_t size)
+bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,
+                          char *text, size_t size)
 {
     HANDLE nt = handle->value.win32;
     DWORD flags = 0;
+    *facts = (culvi_handle_facts){.size_limit = UINT64_MAX};
     if (nt == NULL && handle->name == NULL) {
         *problem = CULV_REASON_NULL_ARGUMENT;
         snprintf(text, size, "value.win32 is NULL%s",
@@ -67,9 +69,11 @@ static bool is_nt(const culv_handle *handle)
     return handle->type == CULV_HANDLE_OPAQUE_WIN32 && handle->value.win32 != NULL;
 }
 
-bool culvi_handle_duplicate(const culv_handle *handle, culvi_duplicate *out, int *os_error)
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+                            int *os_error)
 {
     HANDLE self = GetCurrentProcess();
+    (void)facts;
     out->handle = *handle;
     out->reopened = false;
     if (!is_nt(handle)) return true; /* a name or a number: nothing is held by it */
@@ -96,12 +100,6 @@ void culvi_handle_close(const culv_handle *handle)
 void culvi_handle_keep_private(const culv_handle *handle)
 {
     (void)handle; /* NT handles are not inherited unless asked for */
-}
-
-uint64_t culvi_handle_size_limit(const culv_handle *handle)
-{
-    (void)handle;
-    return UINT64_MAX;
 }
 
 uint64_t culvi_page_size(void)

@@ -52,12 +52,14 @@ typedef struct culv_texture_desc {
     float max_lod;                   /**< Levels, counted from base_level. */
     uint32_t max_anisotropy;         /**< 0 and 1: none; to 16. */
     float border_color[4];           /**< CULV_ADDRESS_BORDER; in the order of the channels stored. */
-    uint32_t
-        unnormalized_coordinates; /**< Nonzero: coordinates in texels rather than in [0, 1]. One level, CLAMP. */
+    /** Nonzero: coordinates in texels rather than in [0, 1]. One level, CLAMP; not of images that have both several
+     *  layers and several levels. */
+    uint32_t unnormalized_coordinates;
     uint32_t no_seamless_cube; /**< Nonzero: a cube's faces are filtered each for itself. Vulkan's are not. */
     uint32_t base_level;       /**< The first level. */
-    uint32_t
-        level_count; /**< 0: all from there on. Of NORMALIZED images (culv_image_desc::texels), of blocks and of 1D arrays one, or all. */
+    /** 0: all from there on. Of NORMALIZED images (culv_image_desc::texels), of blocks and of 1D arrays one, or those
+     *  from level 0 on. */
+    uint32_t level_count;
     uint32_t base_layer; /**< The first layer, of images that have layers; 0 of cubes. */
     uint32_t
         layer_count; /**< 0: all from there on. Of cubes, of blocks, of 1D arrays and of NORMALIZED images all. */
@@ -79,9 +81,9 @@ static inline culv_texture_desc culv_texture_desc_init(void)
  *  makes one more object that lives as long as the image: do not animate settings.
  *  Errors: INVALID (LEVEL: a range of levels or layers that the image has not, a plane; VALUE: settings that
  *  contradict each other or the format), UNSUPPORTED (LEVEL: a range that CUDA cannot view: of blocks, of cubes, of
- *  NORMALIZED images), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership:
- *  Culvert's, valid until the image is given up; never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h,
- *  cuTexObjectCreate. */
+ *  1D arrays, of NORMALIZED images; unnormalized_coordinates in layers of several levels), DRIVER, ASYNC,
+ *  OUT_OF_MEMORY.  Ownership: Culvert's, valid until the image is given up; never destroy it.  Threads: any.
+ *  Since: 0.1.  Source: cuda.h, cuTexObjectCreate. */
 CULV_API culv_result culv_image_texture(culv_image *image, const culv_texture_desc *desc, CUtexObject *out);
 
 CULV_EXTERN_C_END

@@ -77,6 +77,12 @@ culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t 
 /* Whether the heap of a memory type is that big at all. */
 culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type, VkDeviceSize size);
 
+/* Holds an image against the create_info that it is said to have. Vulkan does not tell what an image was created with, but
+ * what memory create_info would need: images created alike need the same (Vulkan specification, VkMemoryRequirements, with
+ * maintenance4). In image.c. */
+culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                      const culvi_vk_verdict *verdict, const culvi_vk_needs *needs);
+
 /* Between the parts ------------------------------------------------------------------------------------------ */
 
 /* All that an answer of the driver depends on; compared as bytes, so there is no padding. What an answer does not

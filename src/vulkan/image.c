@@ -4,19 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Vulkan does not tell what an image was created with, but what memory create_info would need: images created alike need
- * the same (Vulkan specification, VkMemoryRequirements, with maintenance4). */
-static culv_result check_same(culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_verdict *verdict,
-                              const culvi_vk_needs *needs)
+culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                      const culvi_vk_verdict *verdict, const culvi_vk_needs *needs)
 {
     const VkMemoryRequirements *has = &needs->memory;
     culvi_vk_needs told;
-    if (!culvi_vk_ask_image_needs(vk, d->create_info, verdict->vk_handle_type, &told)) return CULV_OK;
+    if (!culvi_vk_ask_image_needs(vk, info, verdict->vk_handle_type, &told)) return CULV_OK;
     if (told.memory.size == has->size && told.memory.alignment == has->alignment &&
         told.memory.memoryTypeBits == has->memoryTypeBits)
         return CULV_OK;
     return culvi_fail(
-        &vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
         "create_info is not what this image was created with: such an image needs %" PRIu64
         " bytes aligned to %" PRIu64 " in memory types %#" PRIx32 ", and this one %" PRIu64
         " aligned to %" PRIu64 " in %#" PRIx32
@@ -112,7 +110,8 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
     bool cudas_rule = !pitched && verdict->format->dedicated;
     needs.requires_dedicated = needs.requires_dedicated || (verdict->dedicated_only && !cudas_rule);
     result = check_bound(vk, d, &needs, memory);
-    return result == CULV_OK ? check_same(vk, d, verdict, &needs) : result;
+    return result == CULV_OK ? culvi_vk_check_same_image(vk, d->label, d->create_info, verdict, &needs)
+                             : result;
 }
 
 culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,

@@ -286,8 +286,9 @@ static void check_callers(const lib_world *w, const row *r)
     d = right;
     d.plane_offsets[1] += 1;
     REFUSED(CULV_ERROR_INVALID, RANGE, "the second plane's alignment");
-    d = right;
-    d.plane_offsets[1] = d.plane_offsets[0];
+    d = right; /* plane 0 lies last, so it fits wherever another one does, whatever the driver makes of their sizes */
+    REQUIRE(d.plane_offsets[0] > d.plane_offsets[1]);
+    d.plane_offsets[0] = d.plane_offsets[1];
     REFUSED(CULV_ERROR_INVALID, RANGE, "lie over each other");
     d = right;
     d.plane_offsets[1] = callers.allocation_size;

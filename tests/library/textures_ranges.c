@@ -1,141 +1,14 @@
 /* culv_image_texture(): what textures of some levels and layers read, by data: every kind of image, every format of
  * CUDA's that views have; and what has none. SPDX-License-Identifier: MIT */
-#include "../formats/sweep_kernels.h" /* formats_texture's kernel reads the textures */
-#include "image_stage.h"
+#include "textures_room.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { MOST_TEXELS = 32 * 16 * 12 };
-
-typedef struct reading {
-    stage s;
-    CUmodule module;
-    CUfunction sample;
-    CUdeviceptr values;
-    uint32_t found[MOST_TEXELS][4];
-} reading;
-
-static reading room;
-
-static void open_room(void)
+/* Both ends of a range of levels, all of its layers. What is wrong is printed, so that one run shows all of it. */
+static bool range_right(const kind *k, const char *name, const culv_texture_desc *d, CUtexObject texture)
 {
-    stage_open(&room.s);
-    const raw_cuda *cu = room.s.w.cu;
-    CUcontext before = lib_enter(&room.s.w);
-    room.module = raw_cuda_load(cu, "formats_texture");
-    room.sample = raw_cuda_function(cu, room.module, "sweep_sample");
-    CU_OK(cu->MemAlloc(&room.values, sizeof room.found));
-    lib_leave(&room.s.w, before);
-}
-
-static void close_room(void)
-{
-    const raw_cuda *cu = room.s.w.cu;
-    CUcontext before = lib_enter(&room.s.w);
-    CU_OK(cu->MemFree(room.values));
-    CU_OK(cu->ModuleUnload(room.module));
-    lib_leave(&room.s.w, before);
-    stage_close(&room.s);
-}
-
-/* A kind of image and its texels: each byte of level l, layer n is 16 * l + n + 1. */
-typedef struct kind {
-    int dimension;
-    VkImageType type;
-    VkExtent3D extent;
-    uint32_t layers;
-    VkImageCreateFlags flags;
-} kind;
-
-enum { LEVELS = 3 };
-
-static uint32_t side(uint32_t whole, uint32_t level)
-{
-    return whole >> level != 0 ? whole >> level : 1;
-}
-
-static VkImageCreateInfo kind_info(const kind *k, VkFormat format)
-{
-    VkImageCreateInfo info =
-        image_info(format, k->extent.width, k->extent.height, LEVELS, VK_IMAGE_USAGE_SAMPLED_BIT, NULL);
-    info.flags = k->flags;
-    info.imageType = k->type;
-    info.extent = k->extent;
-    info.arrayLayers = k->layers;
-    return info;
-}
-
-/* NULL: there is no such image here. */
-static culv_vk_image *make(const VkImageCreateInfo *info, culv_texels texels)
-{
-    culv_vk_image *image = NULL;
-    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
-    d.create_info = info;
-    d.texels = texels;
-    culv_result result = culv_vk_image_create(room.s.w.attachment, &d, &image);
-    if (result == CULV_ERROR_UNSUPPORTED) {
-        printf("  no such image here: %s\n", culv_last_error_message());
-        return NULL;
-    }
-    LIB_OK(result);
-    const shared_image its = {.image = culv_vk_image_handle(image)};
-    image_first_release(&room.s, &its, 0, false);
-    return image;
-}
-
-/* In CUDA's turn, which stays until the image goes. */
-static void fill(culv_image *image, const kind *k, const unsigned char *block, size_t bytes, uint32_t across)
-{
-    stage_cuda_begin(&room.s);
-    lib_finish(&room.s.w, room.s.stream);
-    CUcontext before = lib_enter(&room.s.w);
-    for (uint32_t level = 0; level < LEVELS; level++) {
-        const size_t w = (side(k->extent.width, level) + across - 1) / across,
-                     h = (side(k->extent.height, level) + across - 1) / across,
-                     n = k->type == VK_IMAGE_TYPE_3D ? side(k->extent.depth, level) : k->layers;
-        unsigned char *texels = malloc(w * h * n * bytes);
-        CUarray array = NULL;
-        REQUIRE(texels != NULL);
-        for (size_t i = 0; i < w * h * n * bytes; i++) {
-            const size_t layer = k->type == VK_IMAGE_TYPE_3D ? 0 : i / (w * h * bytes);
-            texels[i] = block != NULL ? block[i % bytes] : (unsigned char)(16 * level + layer + 1);
-        }
-        LIB_OK(culv_image_array(image, level, &array));
-        CU_OK(raw_cuda_write_box(room.s.w.cu, array, texels, w * bytes, h, n));
-        free(texels);
-    }
-    lib_leave(&room.s.w, before);
-    stage_cuda_end(&room.s);
-}
-
-/* Texels of one level of the texture into room.found. */
-static void read_level(CUtexObject texture, int dimension, int number, int channels, int level, int w, int h,
-                       int n)
-{
-    const raw_cuda *cu = room.s.w.cu;
-    void *params[] = {&texture, &dimension, &number, &channels, &level, &w, &h, &n, &room.values};
-    const unsigned threads = (unsigned)(w * h * n);
-    REQUIRE(threads <= MOST_TEXELS);
-    CUcontext before = lib_enter(&room.s.w);
-    CU_OK(cu->LaunchKernel(room.sample, (threads + 127) / 128, 1, 1, 128, 1, 1, 0, room.s.stream, params,
-                           NULL));
-    CU_OK(cu->MemcpyDtoHAsync(room.found, room.values, (size_t)threads * 16, room.s.stream));
-    CU_OK(cu->StreamSynchronize(room.s.stream));
-    lib_leave(&room.s.w, before);
-}
-
-static double as_double(uint32_t bits)
-{
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return (double)value;
-}
-
-/* Both ends of a range of levels, all of its layers. */
-static void require_range(culv_image *image, const kind *k, const culv_texture_desc *d, CUtexObject texture)
-{
+    size_t bad = 0;
     for (uint32_t at = 0; at<d->level_count; at += d->level_count> 1 ? d->level_count - 1 : 1) {
         const uint32_t level = d->base_level + at;
         const bool deep = k->type == VK_IMAGE_TYPE_3D;
@@ -146,66 +19,81 @@ static void require_range(culv_image *image, const kind *k, const culv_texture_d
             const uint32_t layer = deep ? 0 : d->base_layer + i / (w * h);
             const double wanted = (16 * level + layer + 1) / 255.0;
             for (int c = 0; c < 4; c++)
-                if (fabs(as_double(room.found[i][c]) - wanted) > 1e-6)
-                    FAIL("%s: levels %u + %u, layers %u + %u: texel %u of level %u, channel %d is %.6f, not "
-                         "%.6f",
-                         culv_image_format(image) == CULV_FORMAT_R8G8B8A8_UNORM ? "RGBA8" : "?",
-                         (unsigned)d->base_level, (unsigned)d->level_count, (unsigned)d->base_layer,
-                         (unsigned)d->layer_count, (unsigned)i, (unsigned)at, c, as_double(room.found[i][c]),
-                         wanted);
+                if (fabs(as_double(room.found[i][c]) - wanted) > 1e-6 && bad++ == 0)
+                    printf("  %s: levels %u + %u, layers %u + %u: texel %u of level %u, channel %d is %.6f, "
+                           "not %.6f\n",
+                           name, (unsigned)d->base_level, (unsigned)d->level_count, (unsigned)d->base_layer,
+                           (unsigned)d->layer_count, (unsigned)i, (unsigned)at, c,
+                           as_double(room.found[i][c]), wanted);
         }
     }
+    return bad == 0;
+}
+
+/* Of cubes and of 1D arrays all layers, and of the latter one level or those from 0 on. */
+static bool is_viewable(const kind *k, const culv_texture_desc *d)
+{
+    const bool lines = k->type == VK_IMAGE_TYPE_1D && k->layers > 1;
+    if (d->layer_count == k->layers) return !lines || d->level_count == 1 || d->base_level == 0;
+    return !k->flags && !lines;
+}
+
+static unsigned wrong_ranges(culv_image *image, const kind *k, const char *name)
+{
+    CUtexObject seen[64];
+    size_t count = 0;
+    unsigned wrong = 0;
+    culv_texture_desc d = culv_texture_desc_init();
+    for (d.base_level = 0; d.base_level < k->levels; d.base_level++)
+        for (d.level_count = 1; d.base_level + d.level_count <= k->levels; d.level_count++)
+            for (d.base_layer = 0; d.base_layer < k->layers; d.base_layer += 2)
+                for (d.layer_count = k->layers % 2 ? 1 : 2; d.base_layer + d.layer_count <= k->layers;
+                     d.layer_count += 2) {
+                    if (!is_viewable(k, &d)) continue;
+                    LIB_OK(culv_image_texture(image, &d, &seen[count]));
+                    wrong += !range_right(k, name, &d, seen[count]);
+                    for (size_t i = 0; i < count; i++)
+                        REQUIRE(seen[i] != seen[count]);
+                    count++;
+                }
+    MEASURED("texture_ranges", "%s, %u levels: %u of %zu wrong", name, (unsigned)k->levels, wrong, count);
+    return wrong;
 }
 
 /* Every range of levels and layers that CUDA can view, of every kind. */
 static void ranges(void)
 {
-    static const kind kinds[] = {
-        {SWEEP_1D, VK_IMAGE_TYPE_1D, {32, 1, 1}, 1, 0},
-        {SWEEP_1D_ARRAY, VK_IMAGE_TYPE_1D, {32, 1, 1}, 5, 0},
-        {SWEEP_2D, VK_IMAGE_TYPE_2D, {32, 16, 1}, 1, 0},
-        {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {32, 16, 1}, 5, 0},
-        {SWEEP_3D, VK_IMAGE_TYPE_3D, {32, 16, 8}, 1, 0},
-        {SWEEP_CUBE, VK_IMAGE_TYPE_2D, {16, 16, 1}, 6, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT},
-        {SWEEP_CUBE_ARRAY, VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT},
+    static const struct {
+        const char *name;
+        kind kind;
+    } rows[] = {
+        {"1D", {SWEEP_1D, VK_IMAGE_TYPE_1D, {32, 1, 1}, 1, 0, 3}},
+        {"1D array", {SWEEP_1D_ARRAY, VK_IMAGE_TYPE_1D, {32, 1, 1}, 5, 0, 3}},
+        {"2D", {SWEEP_2D, VK_IMAGE_TYPE_2D, {32, 16, 1}, 1, 0, 3}},
+        {"2D array", {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {32, 16, 1}, 5, 0, 3}},
+        {"2D array", {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {32, 16, 1}, 5, 0, 1}},
+        {"3D", {SWEEP_3D, VK_IMAGE_TYPE_3D, {32, 16, 8}, 1, 0, 3}},
+        {"cube", {SWEEP_CUBE, VK_IMAGE_TYPE_2D, {16, 16, 1}, 6, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3}},
+        {"cube array",
+         {SWEEP_CUBE_ARRAY, VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3}},
     };
+    unsigned wrong = 0;
     open_room();
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        const VkImageCreateInfo info = kind_info(&kinds[k], VK_FORMAT_R8G8B8A8_UNORM);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const kind *k = &rows[i].kind;
+        const VkImageCreateInfo info = kind_info(k, VK_FORMAT_R8G8B8A8_UNORM);
         culv_vk_image *image = make(&info, CULV_TEXELS_STORED);
         if (image == NULL) continue;
-        culv_image *cuda = culv_vk_image_cuda(image);
-        CUtexObject seen[64];
-        size_t count = 0;
-        /* Of cubes and of 1D arrays all layers, and of the latter one level or all. */
-        const bool lines = kinds[k].type == VK_IMAGE_TYPE_1D && kinds[k].layers > 1;
-        const uint32_t step = kinds[k].flags || lines ? kinds[k].layers : 1;
-        fill(cuda, &kinds[k], NULL, 4, 1);
-        for (uint32_t level = 0; level < LEVELS; level++)
-            for (uint32_t levels = 1; level + levels <= LEVELS;
-                 levels += lines && level == 0 ? LEVELS - 1 : 1)
-                for (uint32_t layer = 0; layer < kinds[k].layers && (!lines || level == 0 || levels == 1);
-                     layer += 2 * step)
-                    for (uint32_t layers = step; layer + layers <= kinds[k].layers; layers += 2 * step) {
-                        culv_texture_desc d = culv_texture_desc_init();
-                        d.base_level = level;
-                        d.level_count = levels;
-                        d.base_layer = layer;
-                        d.layer_count = layers;
-                        LIB_OK(culv_image_texture(cuda, &d, &seen[count]));
-                        require_range(cuda, &kinds[k], &d, seen[count]);
-                        for (size_t i = 0; i < count; i++)
-                            REQUIRE(seen[i] != seen[count]);
-                        count++;
-                    }
-        printf("  kind %zu: %zu ranges\n", k, count);
+        fill(culv_vk_image_cuda(image), k, NULL, 4, 1);
+        wrong += wrong_ranges(culv_vk_image_cuda(image), k, rows[i].name);
         culv_vk_image_destroy(&image);
     }
+    REQUIRE_EQ(wrong, 0);
     close_room();
 }
 
 /* Levels 1 and 2, layers 1 and 2. */
-static const kind some_layers = {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {16, 8, 1}, 3, 0};
+static const kind some_layers = {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {16, 8, 1}, 3, 0, 3};
 
 static culv_texture_desc some_of_it(void)
 {
@@ -305,7 +193,7 @@ static void refuse_range(culv_image *image, const culv_texture_desc *d, const ch
 static void refused(void)
 {
     static const kind cubes = {
-        SWEEP_CUBE_ARRAY, VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT};
+        SWEEP_CUBE_ARRAY, VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3};
     open_room();
     culv_texture_desc d = culv_texture_desc_init();
     VkImageCreateInfo info = kind_info(&cubes, VK_FORMAT_R8G8B8A8_UNORM);
@@ -318,11 +206,28 @@ static void refused(void)
     d.layer_count = 1;
     if (image != NULL) refuse_range(culv_vk_image_cuda(image), &d, "block-compressed");
     d = culv_texture_desc_init();
+    d.base_level = 1;
     d.level_count = 2;
     if (image != NULL) refuse_range(culv_vk_image_cuda(image), &d, "block-compressed");
     culv_vk_image_destroy(&image);
 
-    /* CUDA's normalized arrays: all, or one level. */
+    /* Layers of a level's own array. */
+    CUtexObject texels = 0;
+    info = kind_info(&some_layers, VK_FORMAT_R8G8B8A8_UNORM);
+    image = make(&info, CULV_TEXELS_STORED);
+    REQUIRE(image != NULL);
+    d = culv_texture_desc_init();
+    d.unnormalized_coordinates = 1;
+    for (d.level_count = 1; d.layer_count < 3; d.layer_count++) /* all, and some */
+        refuse_range(culv_vk_image_cuda(image), &d, "unnormalized_coordinates");
+    culv_vk_image_destroy(&image);
+    info.mipLevels = 1;
+    image = make(&info, CULV_TEXELS_STORED);
+    d.layer_count = 0;
+    LIB_OK(culv_image_texture(culv_vk_image_cuda(image), &d, &texels));
+    culv_vk_image_destroy(&image);
+
+    /* CUDA's normalized arrays: one level, or those from 0 on. */
     static const VkFormat normalized[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R16G16_SNORM,
                                           VK_FORMAT_A2B10G10R10_UNORM_PACK32};
     for (size_t i = 0; i < sizeof normalized / sizeof normalized[0]; i++) {
@@ -339,6 +244,9 @@ static void refused(void)
         d.level_count = 1;
         LIB_OK(culv_image_texture(cuda, &d, &texture));
         LIB_OK(culv_image_texture(cuda, NULL, &texture));
+        d.base_level = 0;
+        d.level_count = 2;
+        LIB_OK(culv_image_texture(cuda, &d, &texture));
         culv_vk_image_destroy(&image);
     }
     close_room();
@@ -347,7 +255,7 @@ static void refused(void)
 /* sRGB blocks are read as graphics do, and as they are stored. The twin decodes none, but refuses wrong flags before. */
 static void srgb_blocks(void)
 {
-    static const kind flat = {SWEEP_2D, VK_IMAGE_TYPE_2D, {16, 8, 1}, 1, 0};
+    static const kind flat = {SWEEP_2D, VK_IMAGE_TYPE_2D, {16, 8, 1}, 1, 0, 3};
     static const unsigned char block[8] = {0x10, 0x84, 0x10, 0x84}; /* red 16 of 31, 132 of 255 */
     open_room();
     const VkImageCreateInfo info = kind_info(&flat, VK_FORMAT_BC1_RGBA_SRGB_BLOCK);
