@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 
+/* Who leaves a ring that is being destroyed is looked for this often: leaving wakes nobody. */
+static const uint64_t LEAVING_NS = 1000000;
+
 static const char *const side_names[] = {"the producer", "the consumer"};
 
 culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason reason, const char *format, ...)
@@ -29,14 +32,11 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
                           "%s: side is %d; it is CULV_RING_PRODUCER (%d) or CULV_RING_CONSUMER (%d)", call,
                           (int)side, (int)CULV_RING_PRODUCER, (int)CULV_RING_CONSUMER);
     culvi_ring_party *me = &ring->side[side];
-    culvi_mutex_lock(&ring->lock);
-    if (me->in_call) {
-        culvi_mutex_unlock(&ring->lock);
+    if (atomic_exchange_explicit(&me->in_call, true, memory_order_acquire))
         return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
                           "%s: another thread is in a call of %s; a side is one thread's at a time", call,
                           side_names[side]);
-    }
-    me->in_call = true;
+    culvi_mutex_lock(&ring->lock);
     if (ring->stopped[0] == '\0') return CULV_OK;
     culv_result result = culvi_ring_fail_stopped(ring);
     culvi_ring_leave(ring, side);
@@ -45,9 +45,9 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
 
 void culvi_ring_leave(culv_ring *ring, culv_ring_side side)
 {
-    ring->side[side].in_call = false;
-    if (ring->closing) culvi_condition_wake_all(&ring->changed);
     culvi_mutex_unlock(&ring->lock);
+    atomic_store_explicit(&ring->side[side].in_call, false,
+                          memory_order_release); /* the last that is touched */
 }
 
 void culvi_ring_wake(culv_ring *ring)
@@ -71,9 +71,7 @@ void culvi_ring_aim(culv_ring *ring)
     ring->depth = s->depth;
     ring->burst = s->policy == CULV_RING_NEWEST ? 1 : s->burst;
     if (ring->automatic.bound == 0) return;
-    uint32_t flight = culvi_ring_level_flight(ring->automatic.level);
-    ring->burst = culvi_ring_level_burst(ring->automatic.level);
-    ring->depth = flight < ring->max_depth ? flight : ring->max_depth;
+    ring->depth = ring->burst = ring->automatic.level;
 }
 
 void culvi_ring_settle_depth(culv_ring *ring)
@@ -157,10 +155,13 @@ static culv_result read_settings(const culvi_voice *voice, const char *label, co
 static void apply(culv_ring *ring, const culv_ring_settings *s)
 {
     uint64_t bound = s->policy == CULV_RING_ORDERED ? s->max_latency : 0;
-    if (bound != ring->automatic.bound || s->depth != ring->settings.depth ||
-        s->burst != ring->settings.burst)
-        culvi_ring_auto_start(&ring->automatic, bound, ring->max_depth, s->depth, s->burst);
+    if (bound != ring->automatic.bound || s->burst != ring->settings.burst)
+        culvi_ring_auto_start(&ring->automatic, bound, ring->max_depth, s->burst);
     ring->settings = *s;
+    if (s->check_counters != 0)
+        atomic_fetch_or(&ring->heed, CULVI_RING_CHECKS);
+    else
+        atomic_fetch_and(&ring->heed, ~(unsigned)CULVI_RING_CHECKS);
     culvi_ring_aim(ring);
 }
 
@@ -208,6 +209,12 @@ static culv_result check_timelines(const culv_device *device, const culv_ring_de
     return CULV_OK;
 }
 
+/* Nobody is woken but by the time, and by a ring that ends: nobody who sleeps here is among the sleepers. */
+static void nap(culv_ring *ring, uint64_t ns)
+{
+    culvi_condition_wait(&ring->changed, &ring->lock, culvi_now() + ns);
+}
+
 static void start_party(culvi_ring_party *party, const culv_ring_timeline *api, const char *name,
                         uint64_t value)
 {
@@ -243,9 +250,10 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
     if (!culvi_condition_init(&ring->changed)) goto destroy_lock;
     ring->device = device;
     ring->now = culvi_now;
+    ring->nap = nap;
     ring->max_depth = ring->in_use = d.max_depth;
     ring->last_side = -1;
-    ring->lead_from = ring->flight_from = d.done_value;
+    ring->lead_from = d.done_value;
     culvi_label_set(ring->label, d.label);
     start_party(&ring->side[CULV_RING_PRODUCER], &d.ready, "ready", d.ready_value);
     start_party(&ring->side[CULV_RING_CONSUMER], &d.done, "done", d.done_value);
@@ -270,11 +278,11 @@ void culv_ring_destroy(culv_ring **ring)
     culv_ring *mine = *ring;
     *ring = NULL;
     culvi_mutex_lock(&mine->lock);
-    mine->closing = true;
+    atomic_fetch_or(&mine->heed, CULVI_RING_ENDS);
     if (mine->stopped[0] == '\0') snprintf(mine->stopped, sizeof mine->stopped, "it is being destroyed");
     culvi_condition_wake_all(&mine->changed);
-    while (mine->side[0].in_call || mine->side[1].in_call)
-        culvi_condition_wait(&mine->changed, &mine->lock, UINT64_MAX);
+    while (atomic_load(&mine->side[0].in_call) || atomic_load(&mine->side[1].in_call))
+        culvi_condition_wait(&mine->changed, &mine->lock, culvi_now() + LEAVING_NS);
     culvi_mutex_unlock(&mine->lock);
     culvi_condition_destroy(&mine->changed);
     culvi_mutex_destroy(&mine->lock);
@@ -294,8 +302,8 @@ culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
     culv_ring *r = (culv_ring *)ring; /* its lock */
     culv_ring_stats s = culv_ring_stats_init();
     culvi_mutex_lock(&r->lock);
-    s.produced = r->side[CULV_RING_PRODUCER].next;
-    s.consumed = r->consumed;
+    s.produced = culvi_ring_get(&r->side[CULV_RING_PRODUCER].next);
+    s.consumed = culvi_ring_get(&r->consumed);
     s.skipped = r->skipped;
     s.producer_waits = r->side[CULV_RING_PRODUCER].waits;
     s.consumer_waits = r->side[CULV_RING_CONSUMER].waits;

@@ -72,7 +72,7 @@ static bool begin_consumer(culv_ring *ring, culvi_ring_need *need)
 {
     culvi_ring_party *me = &ring->side[CULV_RING_CONSUMER];
     const culvi_ring_party *written = &ring->side[CULV_RING_PRODUCER];
-    uint64_t pace = culvi_ring_pace(ring, CULV_RING_CONSUMER);
+    uint64_t pace = culvi_ring_pace(ring);
     if (pace > me->known) return lacks(need, CULVI_RING_REACHED, CULV_RING_CONSUMER, pace);
     uint32_t count = ring->ready.count, found = count; /* one more than the newest that is done; 0: none */
     while (found > 0 && ring->slots[culvi_ring_peek(&ring->ready, found - 1)].ready > written->known)

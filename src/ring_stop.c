@@ -35,6 +35,7 @@ culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const c
     culv_error error = culv_error_init();
     culv_last_error(&error);
     snprintf(ring->stopped, sizeof ring->stopped, "at '%s', %s", what, culv_reason_text(error.reason));
+    atomic_fetch_or(&ring->heed, CULVI_RING_ENDS);
     culvi_condition_wake_all(&ring->changed);
     return result;
 }
@@ -102,15 +103,20 @@ static void add_last_signal(culvi_text *text, const culv_ring *ring)
                    last->promised);
 }
 
-static void add_doing(culvi_text *text, const culvi_ring_party *party)
+static void add_doing(culvi_text *text, const culv_ring *ring, int side)
 {
-    if (party->held)
-        culvi_text_add(text, "it holds frame %" PRIu64 " in slot %" PRIu32, party->frame.number,
-                       party->frame.slot);
-    else if (party->at > 0)
+    const culvi_ring_party *party = &ring->side[side];
+    uint32_t shown = atomic_load_explicit(&party->shown, memory_order_relaxed);
+    uint32_t at = culvi_ring_shown_released(shown);
+    uint32_t slot = party->slots[at % CULV_RING_MAX_DEPTH];
+    if (culvi_ring_shown_held(shown))
+        culvi_text_add(text, "it holds frame %" PRIu64 " in slot %" PRIu32,
+                       side == CULV_RING_PRODUCER ? culvi_ring_get(&party->next) : ring->slots[slot].number,
+                       slot);
+    else if (at > 0)
         culvi_text_add(
             text, "it has released %" PRIu32 " of a burst of %" PRIu32 " (culv_ring_flush() hands them over)",
-            party->at, party->length);
+            at, party->length);
     else
         culvi_text_add(text, "it holds no frame");
 }
@@ -130,7 +136,7 @@ culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, u
     else
         culvi_text_add(&text, " it handed no frame over");
     culvi_text_add(&text, "; it is to signal '%s' with %" PRIu64 " and ", late->name, late->promised + 1);
-    add_doing(&text, late);
+    add_doing(&text, ring, 1 - (int)waiting);
     culvi_text_add(&text, "; ");
     add_last_signal(&text, ring);
     return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT, full ? CULV_REASON_RING_FULL : CULV_REASON_RING_EMPTY,
@@ -262,6 +268,7 @@ static void reset(culv_ring *ring)
             ring->skipped += party->length - party->at;
         party->held = party->again = party->flushed = false;
         party->at = party->length = 0;
+        culvi_ring_show(party);
     }
     ring->keeps = false;
     ring->free.count = ring->ready.count = 0;
@@ -279,7 +286,7 @@ static culv_result check_drain(culv_ring *ring, bool force)
             return culvi_ring_fail(ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
                                    "culv_ring_drain: %s holds frame %" PRIu64 " in slot %" PRIu32
                                    "; release or cancel it first, or force the ring",
-                                   sides[i], party->frame.number, party->frame.slot);
+                                   sides[i], party->number, (uint32_t)party->slots[party->at]);
         if (party->at > 0 && !force)
             return culvi_ring_fail(
                 ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
@@ -324,13 +331,13 @@ culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, int force)
 {
     culv_result result = culvi_ring_enter(ring, CULV_RING_PRODUCER, "culv_ring_drain");
     if (result != CULV_OK) return result;
-    if (ring->side[CULV_RING_CONSUMER].in_call) {
+    atomic_bool *other = &ring->side[CULV_RING_CONSUMER].in_call;
+    if (atomic_exchange_explicit(other, true, memory_order_acquire)) {
         result = culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
                                  "culv_ring_drain: another thread is in a call of the consumer");
     } else {
-        ring->side[CULV_RING_CONSUMER].in_call = true;
         result = drain(ring, timeout, force != 0);
-        ring->side[CULV_RING_CONSUMER].in_call = false;
+        atomic_store_explicit(other, false, memory_order_release);
     }
     culvi_ring_leave(ring, CULV_RING_PRODUCER);
     return result;

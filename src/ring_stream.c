@@ -27,6 +27,7 @@ culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream 
     culv_ring_frame frame;
     culv_result result = check_stream_call(ring, side, true, "culv_ring_acquire_on");
     if (result != CULV_OK) return result;
+    if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
     result = culvi_ring_acquire(ring, side, timeout, out != NULL ? &frame : NULL, "culv_ring_acquire_on");
     if (result != CULV_OK) return result;
     if (frame.wait_value != 0)

@@ -13,7 +13,7 @@
 #include <culvert/vulkan_ring.h>
 
 enum {
-    FRAMES_MAX = 2048,  /* of one run */
+    FRAMES_MAX = 2048,  /* of one run, whose times are taken and whose command buffers are there */
     FRAMES_ROUNDS = 64, /* at most */
     FRAMES_LEAD = 2,    /* depths that the host may be ahead of the renderer: the ring's default */
 };
@@ -54,6 +54,7 @@ typedef struct scheme {
     void (*finish)(struct run *run);  /* NULL: nothing */
     bool no_solver, no_renderer;      /* one side alone */
     bool unchecked;                   /* the renderer has nothing to check */
+    bool endless;                     /* a run may be longer than FRAMES_MAX; the times are the first ones' */
 } scheme;
 
 typedef struct config {
@@ -169,7 +170,8 @@ static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint
     const frames_bench *b = r->b;
     solver_launch(&b->solver, stream,
                   solver_job_of(&b->solver, b->pointers[slot], r->w->bytes, r->base + frame,
-                                r->w->solver_iterations, frame));
+                                r->w->solver_iterations,
+                                frame < b->solver.num_times ? frame : SOLVER_NO_LOG));
 }
 
 /* The command buffers of a whole run, frame n in slot n modulo depth. */

@@ -38,6 +38,17 @@ static void print_heading(const frames_bench *b)
                  "the raw ring of the same depth and burst (95 %% interval).\n");
 }
 
+/* A frame that was lost or torn has ended the program before. */
+static void print_checked(const frames_bench *b, const results *all)
+{
+    uint64_t checked = 0;
+    for (size_t i = 0; i < all->num; i++)
+        checked += all->all[i].checked;
+    if (checked > 0)
+        fprintf(b->bench.text, "\n%llu frames were checked; none was lost, none was wrong.\n",
+                (unsigned long long)checked);
+}
+
 /* Also after each section, so that what comes after it cannot take it away. */
 static bool write_json(const frames_bench *b, const options *o, const results *all, bool complete)
 {
@@ -83,6 +94,7 @@ int main(int argc, char **argv)
     options_complete(&o, b->bench.rig.caps.is_software != 0);
     if (b->bench.text != NULL) print_heading(b);
     bool fine = run_sections(b, &o, all);
+    if (b->bench.text != NULL) print_checked(b, all);
     if (b->bench.text != NULL && (fflush(stdout) != 0 || ferror(stdout) != 0)) {
         fprintf(stderr, PROGRAM ": the table could not be written\n");
         fine = false;

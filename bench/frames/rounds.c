@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+enum { FRAMES_A_SECOND = 100 }; /* at the least, of a long run */
+
 static double thread_cpu_us(void)
 {
     struct timespec now;
@@ -39,16 +41,22 @@ void run_record(run *r)
     r->commands = b->renderer.families[t->family].commands;
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* What the GPU's own clocks say. */
 static void take_times(run *r, outcome *o)
 {
     frames_bench *b = r->b;
+    uint32_t frames = smaller(r->c->frames, b->renderer.num_frames);
     const scheme *s = r->c->scheme;
     bool solved_too = !s->no_solver, timed = !s->no_renderer;
     uint64_t last = 0;
-    if (timed) timed = renderer_fetch(&b->renderer, r->c->frames, r->c->tuning.family);
-    if (solved_too && timed) solver_fetch(&b->solver, r->c->frames);
-    for (uint32_t n = r->c->settle; n < r->c->frames && timed; n++) {
+    if (timed) timed = renderer_fetch(&b->renderer, frames, r->c->tuning.family);
+    if (solved_too && timed) solver_fetch(&b->solver, frames);
+    for (uint32_t n = r->c->settle; n < frames && timed; n++) {
         renderer_time drawn = renderer_time_of(&b->renderer, n);
         if (n > r->c->settle) samples_add(&o->interval, (double)(int64_t)(drawn.ended - last) * 1e-3);
         last = drawn.ended;
@@ -75,20 +83,21 @@ static void judge(run *r, outcome *o)
 
 static void run_once(frames_bench *b, const workload *w, outcome *o, bool keep)
 {
-    const config *c = &o->config;
+    config c = o->config;
     char what[128];
-    run r = {.b = b, .w = w, .c = c, .base = b->next_number};
-    snprintf(what, sizeof what, "%s, depth %u, burst %u", c->scheme->name, c->depth, c->burst);
-    exits_watch(40, what);
-    b->next_number += c->frames;
-    renderer_reset(&b->renderer, c->frames);
-    if (c->scheme->prepare != NULL) c->scheme->prepare(&r);
+    run r = {.b = b, .w = w, .c = &c, .base = b->next_number};
+    if (!keep) c.frames = smaller(c.frames, b->renderer.num_frames); /* to warm up */
+    snprintf(what, sizeof what, "%s, depth %u, burst %u", c.scheme->name, c.depth, c.burst);
+    exits_watch(40 + c.frames / FRAMES_A_SECOND, what);
+    b->next_number += c.frames;
+    renderer_reset(&b->renderer, smaller(c.frames, b->renderer.num_frames));
+    if (c.scheme->prepare != NULL) c.scheme->prepare(&r);
     run_begins(&r);
-    c->scheme->go(&r);
-    double us = (bench_now() - r.begun) * 1e-3 / (c->frames - c->settle);
+    c.scheme->go(&r);
+    double us = (bench_now() - r.begun) * 1e-3 / (c.frames - c.settle);
     /* Validation does not see that command buffers are done by timelines that CUDA shares. */
     raw_vk_idle(&b->bench.rig.vk);
-    if (c->scheme->finish != NULL) c->scheme->finish(&r);
+    if (c.scheme->finish != NULL) c.scheme->finish(&r);
     judge(&r, o);
     if (!keep) return;
     o->us[o->rounds] = us;
@@ -106,7 +115,7 @@ void frames_measure(frames_bench *b, const workload *w, outcome *outcomes, size_
     for (size_t i = 0; i < count; i++) {
         const run probe = {.b = b, .w = w, .c = &outcomes[i].config};
         order[i] = i;
-        REQUIRE(outcomes[i].config.frames <= b->renderer.num_frames);
+        REQUIRE(outcomes[i].config.frames <= b->renderer.num_frames || outcomes[i].config.scheme->endless);
         if (outcomes[i].config.scheme->obstacle != NULL)
             outcomes[i].obstacle = outcomes[i].config.scheme->obstacle(&probe);
     }

@@ -33,23 +33,30 @@ static bool produce(run *r, uint32_t *produced)
     return frame.burst_ends != 0;
 }
 
+static bool is_recorded(const run *r)
+{
+    return r->c->max_latency == 0 && r->c->frames <= r->b->renderer.num_frames;
+}
+
 void ring_prepare(run *r)
 {
     static ring_run own; /* one run at a time */
     own = (ring_run){.produce = produce};
     make(r, &own.ring);
     r->own = &own;
-    if (r->c->max_latency == 0) run_record(r);
+    if (is_recorded(r)) run_record(r);
 }
 
-/* Where the ring chooses the slots, the command buffer is recorded when the slot is known. */
+/* Where the ring chooses the slots, or there are more frames than command buffers, they are recorded when the slot is known:
+ * the one of so many frames before is done, since the ring lets nobody go so far ahead. */
 static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint32_t n)
 {
-    if (r->c->max_latency == 0) {
-        REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
-        return r->commands[n];
-    }
-    return renderer_record(&r->b->renderer, &(renderer_job){.frame = n,
+    uint32_t recorded = r->b->renderer.num_frames;
+    if (r->c->max_latency == 0) REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
+    if (is_recorded(r)) return r->commands[n];
+    if (n != 0 && n % recorded == 0) raw_vk_idle(&r->b->bench.rig.vk); /* validation does not see that */
+    return renderer_record(&r->b->renderer, &(renderer_job){.frame = n % recorded,
+                                                            .untimed = n >= recorded,
                                                             .slot = frame->frame.slot,
                                                             .number = r->base + n,
                                                             .iterations = r->w->renderer_iterations,
@@ -108,4 +115,4 @@ void ring_finish(run *r)
 }
 
 const scheme scheme_ring = {
-    .name = "culv_ring", .prepare = ring_prepare, .go = ring_go, .finish = ring_finish};
+    .name = "culv_ring", .prepare = ring_prepare, .go = ring_go, .finish = ring_finish, .endless = true};

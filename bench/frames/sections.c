@@ -41,7 +41,7 @@ static uint32_t frames_of(const plan *p, const scheme *s, uint32_t depth)
     else if (o->quick)
         frames = QUICK_FRAMES;
     if (frames < 2 * depth) frames = 2 * depth;
-    return frames < most ? frames : most;
+    return frames < most || (s->endless && o->frames != 0) ? frames : most;
 }
 
 static config *add(plan *p, const scheme *s, uint32_t depth, uint32_t burst)

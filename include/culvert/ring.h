@@ -60,9 +60,12 @@ typedef struct culv_ring_settings {
                          acquire asks the driver. Of NEWEST the consumer's alone. At most 255 hand-overs. Default: twice the
                          depth, none where the host cannot wait for `done`. */
     uint64_t
-        max_latency; /**< Nanoseconds, nonzero: ORDERED chooses depth and burst itself, the largest whose frames
-                               are consumed within this time after their production began, by what it measures of
-                               the running frames; `depth` and `burst` are then where it begins. Default: 0. */
+        max_latency; /**< Nanoseconds, nonzero: ORDERED chooses depth and burst itself, one number for both: the
+                               largest with which 99 % of the frames are consumed within this time after the GPU
+                               began to produce them, by what it measures of the running frames (some 1000 of them);
+                               `burst` is where it begins. Takes it that the sides take turns on one GPU. A producer's
+                               acquire that begins a burst waits on the host for `done`, and at times looks for
+                               `ready` besides, to take the time. What keeps no bound at all gets a depth of 1. Default: 0. */
     uint32_t
         check_counters; /**< Nonzero: each acquire asks the driver for the counter of the other side's timeline
                                   (microseconds) and refuses one that nobody of the ring signalled

@@ -26,18 +26,20 @@ static culv_ring_side other(culv_ring_side side)
 
 culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout, culv_vk_ring_frame *out)
 {
-    culv_ring_frame frame;
     if (ring == NULL || out == NULL)
         return null_argument(ring, "culv_vk_ring_acquire", ring == NULL ? "ring" : "out");
-    culv_result result = culv_ring_acquire(ring->core, ring->side, timeout, &frame);
-    if (result != CULV_OK) return result;
-    out->frame = frame;
-    out->num_waits = frame.wait_value != 0;
-    out->wait = point(ring, other(ring->side), frame.wait_value, ring->wait_stage);
+    if (!culvi_ring_acquire_next(ring->core, ring->side, &out->frame)) {
+        culv_result result =
+            culvi_ring_acquire(ring->core, ring->side, timeout, &out->frame, "culv_vk_ring_acquire");
+        if (result != CULV_OK) return result;
+    }
+    const culvi_vk_ring_slot *slot = &ring->slots[out->frame.slot];
+    out->num_waits = out->frame.wait_value != 0;
+    out->wait = point(ring, other(ring->side), out->frame.wait_value, ring->wait_stage);
     out->num_signals = 0;
     out->signal = point(ring, ring->side, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    out->acquire = ring->slots[frame.slot].acquire;
-    out->release = ring->slots[frame.slot].release;
+    out->acquire = slot->acquire;
+    out->release = slot->release;
     return CULV_OK;
 }
 
