@@ -47,10 +47,15 @@ culv_result culvi_memory_map(culv_memory *memory)
     CUresult r = memory->own ? CULVI_CU(device, cuMemAlloc, (&memory->base, memory->size))
                              : CULVI_CU(device, cuExternalMemoryGetMappedBuffer,
                                         (&memory->base, memory->external, &d));
-    if (r == CUDA_SUCCESS)
-        ++*(memory->own ? &device->counts.allocations : &device->counts.mappings);
-    else
+    if (r == CUDA_SUCCESS && memory->own) {
+        device->counts.allocations++;
+    } else if (r == CUDA_SUCCESS) {
+        device->counts.mappings++;
+        memory->mapped_next = device->mapped;
+        device->mapped = memory;
+    } else {
         memory->base = 0;
+    }
     if (r != CUDA_SUCCESS && memory->own)
         result = culvi_fail_cuda(device, memory->label, r, "cuMemAlloc", CULV_REASON_DRIVER_REFUSED,
                                  "%" PRIu64 " bytes of device memory could not be had", memory->size);

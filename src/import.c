@@ -3,13 +3,10 @@
 #include "handle.h"
 #include "object.h"
 
-culv_result culvi_import_check(const culv_device *device, const culvi_import *import,
-                               const culv_uuid *exporter)
+culv_result culvi_import_check(const culv_device *device, culvi_import *import, const culv_uuid *exporter)
 {
-    char field[48];
-    culvi_text text = {field, sizeof field, 0};
-    culvi_text_add(&text, "culv_%s_desc.handle", import->what);
-    culv_result result = culvi_handle_check(&device->voice, import->label, field, import->handle);
+    culv_result result =
+        culvi_handle_check(&device->voice, import->label, import->field, import->handle, &import->facts);
     if (result != CULV_OK) return result;
     return culvi_check_exporter(device, import->label, exporter, import->what);
 }
@@ -25,10 +22,10 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
 {
     culvi_duplicate duplicate;
     culv_result result =
-        culvi_handle_duplicate_for(&device->voice, import->label, import->handle, &duplicate);
+        culvi_handle_duplicate_for(&device->voice, import->label, import->handle, &import->facts, &duplicate);
     if (result != CULV_OK) return result;
     CUresult r = import->give(device, &duplicate.handle, object);
-    culvi_handle_duplicate_done(&duplicate, import->handle, r == CUDA_SUCCESS);
+    culvi_handle_duplicate_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
     if (r == CUDA_SUCCESS) return CULV_OK;
     char name[160] = "";
     char buffer[256] = "";

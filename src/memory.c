@@ -6,6 +6,24 @@
 
 #include <inttypes.h>
 
+static void forget_mapping(culv_device *device, const culv_memory *memory)
+{
+    culv_memory **link = &device->mapped;
+    while (*link != NULL && *link != memory)
+        link = &(*link)->mapped_next;
+    if (*link != NULL) *link = memory->mapped_next;
+}
+
+bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer)
+{
+    culvi_mutex_lock(&device->lock);
+    const culv_memory *memory = device->mapped;
+    while (memory != NULL && (pointer < memory->base || pointer - memory->base >= memory->size))
+        memory = memory->mapped_next;
+    culvi_mutex_unlock(&device->lock);
+    return memory != NULL;
+}
+
 static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
 {
     if (memory->registered) {
@@ -18,6 +36,7 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
     } else {
         return true;
     }
+    if (!memory->own && memory->host == NULL) forget_mapping(device, memory);
     memory->base = 0;
     --*(memory->own ? &device->counts.allocations : &device->counts.mappings);
     return true;
@@ -137,8 +156,7 @@ static void describe(const void *object, culvi_text *text)
             : "");
 }
 
-static culv_result check_desc(const culv_device *device, const culvi_import *import,
-                              const culv_memory_desc *desc)
+static culv_result check_desc(const culv_device *device, culvi_import *import, const culv_memory_desc *desc)
 {
     if (desc->size == 0)
         return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -146,13 +164,12 @@ static culv_result check_desc(const culv_device *device, const culvi_import *imp
                           "(VkMemoryAllocateInfo::allocationSize)");
     culv_result result = culvi_import_check(device, import, &desc->exporter);
     if (result != CULV_OK) return result;
-    uint64_t limit = culvi_handle_size_limit(&desc->handle);
-    if (desc->size > limit)
+    if (desc->size > import->facts.size_limit)
         return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_memory_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
                           " are behind file "
                           "descriptor %d; pass VkMemoryAllocateInfo::allocationSize",
-                          desc->size, limit, desc->handle.value.fd);
+                          desc->size, import->facts.size_limit, desc->handle.value.fd);
     return CULV_OK;
 }
 
@@ -171,6 +188,7 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
     if (result != CULV_OK) return result;
     culvi_import import = {.what = "memory",
                            .call = "cuImportExternalMemory",
+                           .field = "culv_memory_desc.handle",
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &device->counts.memories,

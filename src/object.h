@@ -25,6 +25,14 @@ enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64
 /* CUarray_format has numbers below this. */
 enum { CULVI_ARRAY_FORMATS = 256 };
 
+enum { CULVI_GRANULARITIES = 8 };
+/* Of one kind of VMM allocation; bytes 0: none yet. */
+typedef struct culvi_granularity {
+    uint32_t kind;
+    int32_t numa_node;
+    uint64_t bytes;
+} culvi_granularity;
+
 struct culv_device {
     atomic_uint refs; /* the caller's handle and every object of the caller's made from it */
     culvi_voice voice;
@@ -40,9 +48,11 @@ struct culv_device {
     culvi_retired *retired;
     culv_device_counts counts;
     culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
+    culv_memory *mapped;                       /* imports with a buffer mapping */
     uint64_t attached;                         /* attachments ever, for culv_vk::id */
     struct culvi_peer *peers;                  /* fallback.h */
     CUdeviceptr probe; /* by which copies from and to other GPUs are verified; goes with the device */
+    culvi_granularity granularities[CULVI_GRANULARITIES]; /* that the driver told: vmm/allocation.c */
     /* Streams that were found to be this device's: checked once, not each frame (R6). */
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
     /* What the driver said of each CUarray_format that was asked about: format_support.c. */
@@ -103,30 +113,41 @@ bool culvi_cuda_gone(CUresult code);
 
 /* Deferred release. The caller holds the lock. Without a last use the driver's own wait is all there is. */
 void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use, CUstream last_use);
+/* The same for what the driver does not wait for: without an event on the stream it is refused, and CULV_OK alone leaves the
+ * object to later sweeps. CAPTURE, STREAM_DEVICE; in the device's context. */
+culv_result culvi_defer(culv_device *device, culvi_retired *object, CUstream last_use, const char *label,
+                        const char *call);
 /* Leaves an object to a later sweep. */
 void culvi_keep(culv_device *device, culvi_retired *object);
 void culvi_reap(culv_device *device);
+/* The same for what this holder has. */
+void culvi_reap_for(culv_device *device, const void *holder);
 /* Waits for all that is retired and releases it. No lock: the device has no users left. */
 void culvi_drain(culv_device *device);
 /* The same for what this holder has. Takes the lock, but waits for streams and host functions without it. */
 void culvi_drain_for(culv_device *device, const void *holder);
+/* The same for what is chosen. */
+void culvi_drain_chosen(culv_device *device, bool (*choose)(const culvi_retired *object, const void *context),
+                        const void *context);
 /* Tells whether a release that the driver answered with `code` is over, and notes what was odd about it. */
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
 
 /* An import of a handle; `what` is "memory" or "semaphore". */
 typedef struct culvi_import {
     const char *what;
-    const char *call; /* the driver's function */
+    const char *call;  /* the driver's function */
+    const char *field; /* where the handle came in */
     const culv_handle *handle;
+    culvi_handle_facts facts; /* of the handle, by culvi_import_check() */
     const char *label;
     uint64_t *count; /* of the device's, counted up by a success */
     bool take;       /* close the caller's handle after a success */
+    bool lent;       /* the driver does not keep file descriptors of this kind */
     CUresult (*give)(culv_device *device, const culv_handle *duplicate, void *object);
     void (*describe)(const void *object, culvi_text *text); /* what the handle should have been */
 } culvi_import;
 
-culv_result culvi_import_check(const culv_device *device, const culvi_import *import,
-                               const culv_uuid *exporter);
+culv_result culvi_import_check(const culv_device *device, culvi_import *import, const culv_uuid *exporter);
 /* On success the device has one reference more, the object's. */
 culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object);
 
@@ -142,11 +163,12 @@ struct culv_memory {
     bool dedicated;
     culv_handle_type handle_type; /* what it was imported by; CUDA maps no arrays on a dma-buf (cuda.h) */
     /* Guarded by the device's lock. */
-    uint32_t refs;    /* the caller's handle, each buffer, each image */
-    uint32_t buffers; /* mapped ranges alive, deferred ones included */
-    uint32_t holders; /* as refs, without what was given up and is deferred */
-    CUdeviceptr base; /* the one mapping of all of it; 0 when not mapped */
-    bool waiting;     /* on the retired list after a refused release */
+    uint32_t refs;            /* the caller's handle, each buffer, each image */
+    uint32_t buffers;         /* mapped ranges alive, deferred ones included */
+    uint32_t holders;         /* as refs, without what was given up and is deferred */
+    CUdeviceptr base;         /* the one mapping of all of it; 0 when not mapped */
+    culv_memory *mapped_next; /* culv_device::mapped */
+    bool waiting;             /* on the retired list after a refused release */
     /* An acquired import can be found while it has holders. */
     struct culv_memory *shared_next;
     uint64_t shared_owner; /* culv_vk::id; 0: it was not acquired */
@@ -162,6 +184,8 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
                                const char *label);
 /* Maps, allocates or registers all of it, once. The caller holds the lock. */
 culv_result culvi_memory_map(culv_memory *memory);
+/* Whether an import of the device's is mapped at this address. Takes the lock. */
+bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
 
 /* An acquired import, with one reference more, or NULL; and making one that can be found. The caller holds the lock. */
 culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint64_t key);
@@ -270,7 +294,8 @@ culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out
 /* Of culv_image_desc and culv_vk_image_desc: what says nothing of an image of so many planes is 0. */
 culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label, uint32_t planes,
                                      const uint64_t *plane_offsets);
-/* All arrays of an image, or none. The caller holds the lock. */
+/* All arrays of an image. After an error those that were made are still there, until culvi_image_release_arrays(), which
+ * may wait. The caller holds the lock. */
 culv_result culvi_image_make_arrays(culv_image *image);
 /* False: the driver refused for now. In the device's context; the caller holds the lock. */
 bool culvi_image_release_arrays(culv_device *device, culv_image *image, bool last_try);

@@ -15,6 +15,11 @@ typedef struct culvi_mutex {
 typedef struct culvi_condition {
     void *variable; /* a CONDITION_VARIABLE */
 } culvi_condition;
+typedef struct culvi_worker {
+    void *handle;
+    void (*body)(void *user);
+    void *user;
+} culvi_worker;
 #else
 #    include <pthread.h>
 typedef struct culvi_mutex {
@@ -23,6 +28,11 @@ typedef struct culvi_mutex {
 typedef struct culvi_condition {
     pthread_cond_t c;
 } culvi_condition;
+typedef struct culvi_worker {
+    pthread_t thread;
+    void (*body)(void *user);
+    void *user;
+} culvi_worker;
 #endif
 
 bool culvi_mutex_init(culvi_mutex *mutex);
@@ -34,6 +44,10 @@ void culvi_condition_destroy(culvi_condition *condition);
 void culvi_condition_wake_all(culvi_condition *condition);
 /* With the mutex held, until it is woken (or for no cause) or culvi_now() is `until`; UINT64_MAX: without end. */
 void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until);
+/* A thread of Culvert's own, to which no signal is delivered; false: the system starts none. It stays where it is until
+ * it was waited for. */
+bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *user);
+void culvi_worker_join(culvi_worker *worker);
 /* Monotonic nanoseconds. */
 uint64_t culvi_now(void);
 void culvi_sleep_ms(unsigned ms);
@@ -74,9 +88,17 @@ enum {
 #endif
 extern const char *const culvi_handle_types_text; /* the same in words */
 
+/* What the system tells of a handle, asked once. */
+typedef struct culvi_handle_facts {
+    bool reopens; /* a duplicate is to be a description of its own (culvi_handle_duplicate()) */
+    uint64_t
+        size_limit; /* the allocation behind it has at most so many bytes; UINT64_MAX: nothing is known */
+} culvi_handle_facts;
+
 /* Of a handle of one of these types: `problem` gets the reason and `text` the words when it cannot be what it is
  * said to be. */
-bool culvi_handle_examine(const culv_handle *handle, culv_reason *problem, char *text, size_t size);
+bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,
+                          char *text, size_t size);
 
 /* A duplicate that the driver may have, and lose. */
 typedef struct culvi_duplicate {
@@ -84,7 +106,9 @@ typedef struct culvi_duplicate {
     bool reopened; /* another open file description of the same file */
 } culvi_duplicate;
 
-bool culvi_handle_duplicate(const culv_handle *handle, culvi_duplicate *out, int *os_error);
+/* facts may be NULL: it is asked again. */
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+                            int *os_error);
 extern const char *const culvi_handle_duplicate_call; /* the system's function */
 /* After a driver was given a duplicate: closes it where the driver has left it to us. Drivers keep a file
  * descriptor that they accept; of those that they refuse some close it, and the number may be somebody else's by
@@ -94,9 +118,6 @@ void culvi_handle_duplicate_done(const culvi_duplicate *duplicate, const culv_ha
 void culvi_handle_close(const culv_handle *handle);
 /* Keeps a file descriptor that a driver made from child processes: Mesa 22 and 25 leave that out. */
 void culvi_handle_keep_private(const culv_handle *handle);
-/* What can be said of the size of the allocation behind a handle without the driver: an upper bound in bytes,
- * or UINT64_MAX. */
-uint64_t culvi_handle_size_limit(const culv_handle *handle);
 /* Bytes of a page of host memory. */
 uint64_t culvi_page_size(void);
 

@@ -1,6 +1,7 @@
 /* Threads, POSIX half. SPDX-License-Identifier: MIT */
 #include "platform.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -51,6 +52,33 @@ void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64
         pthread_cond_wait(&condition->c, &mutex->m);
     else
         pthread_cond_timedwait(&condition->c, &mutex->m, &at);
+}
+
+static void *run_worker(void *user)
+{
+    culvi_worker *worker = (culvi_worker *)user;
+    worker->body(worker->user);
+    return NULL;
+}
+
+bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *user)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    sigset_t all, before;
+    worker->body = body;
+    worker->user = user;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) /* which are whose they are */
+        sigdelset(&all, faults[i]);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
+    bool started = pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+void culvi_worker_join(culvi_worker *worker)
+{
+    (void)pthread_join(worker->thread, NULL);
 }
 
 uint64_t culvi_now(void)

@@ -58,24 +58,92 @@ static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
         destroy_event(device, object);
 }
 
+culv_result culvi_defer(culv_device *device, culvi_retired *object, CUstream last_use, const char *label,
+                        const char *call)
+{
+    bool pushed = false;
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    culv_result result = culvi_enter_stream(device, label, last_use, &pushed);
+    if (result != CULV_OK) return result;
+    object->event = NULL;
+    const char *failed = "cuStreamIsCapturing";
+    CUresult r = CULVI_CU(device, cuStreamIsCapturing, (last_use, &capture));
+    if (r == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+        result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+                            "%s: the stream %p is being captured, and does nothing until its graph runs; "
+                            "call this outside of the capture, with a stream that the work is submitted to",
+                            call, (void *)last_use);
+        goto leave;
+    }
+    if (r == CUDA_SUCCESS) {
+        failed = "cuEventCreate";
+        r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+        if (r != CUDA_SUCCESS) object->event = NULL;
+    }
+    if (r == CUDA_SUCCESS) {
+        failed = "cuEventRecord";
+        r = CULVI_CU(device, cuEventRecord, (object->event, last_use));
+        if (r != CUDA_SUCCESS) destroy_event(device, object);
+    }
+    if (r == CUDA_SUCCESS)
+        culvi_keep(device, object);
+    else
+        result =
+            culvi_fail_cuda(device, label, r, failed, CULV_REASON_DRIVER_REFUSED,
+                            "%s: it could not be told when the stream %p gets here", call, (void *)last_use);
+leave:
+    culvi_leave_frame(device, pushed);
+    return result;
+}
+
 /* True when the GPU is done with the object. In the device's context. */
 static bool is_due(culv_device *device, culvi_retired *object, bool wait)
 {
     if (object->event == NULL) return true;
     CUresult r = wait ? CULVI_CU(device, cuEventSynchronize, (object->event))
                       : CULVI_CU(device, cuEventQuery, (object->event));
+    /* Not every driver call waits once more: what one wait did not tell, the next one does. */
+    if (r != CUDA_SUCCESS && wait && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
+        r = CULVI_CU(device, cuEventSynchronize, (object->event));
     if (r != CUDA_SUCCESS && !wait && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) return false;
     destroy_event(device, object);
     return true;
 }
 
-/* Releases what is due of the list; the rest goes back onto it. In the device's context where there is one.
- */
-static void sweep(culv_device *device, bool entered, bool wait, bool last_try)
+/* Takes what is chosen off the device's list; NULL: all. */
+static culvi_retired *take(culv_device *device,
+                           bool (*choose)(const culvi_retired *object, const void *context),
+                           const void *context)
 {
-    culvi_retired *list = device->retired;
-    device->retired = NULL; /* a release may retire something anew */
-    while (list != NULL) {
+    culvi_retired *list = NULL;
+    if (choose == NULL) {
+        list = device->retired;
+        device->retired = NULL;
+        return list;
+    }
+    for (culvi_retired **link = &device->retired; *link != NULL;) {
+        culvi_retired *object = *link;
+        if (!choose(object, context)) {
+            link = &object->next;
+            continue;
+        }
+        *link = object->next;
+        object->next = list;
+        list = object;
+    }
+    return list;
+}
+
+static bool has_holder(const culvi_retired *object, const void *holder)
+{
+    return object->holder == holder;
+}
+
+/* Releases what is due of what was taken off the device's list; the rest goes back onto it. In the device's context
+ * where there is one. */
+static void sweep(culv_device *device, culvi_retired *list, bool entered, bool wait, bool last_try)
+{
+    while (list != NULL) { /* a release may retire something anew */
         culvi_retired *next = list->next;
         device->counts.deferred--;
         if ((entered && !is_due(device, list, wait)) || !list->release(device, list, last_try))
@@ -91,21 +159,27 @@ void culvi_keep(culv_device *device, culvi_retired *object)
     device->counts.deferred++;
 }
 
-/* What is due now; with the context gone, all is. */
-static void sweep_now(culv_device *device, culvi_scope *scope, CUresult entered)
+/* What is due now of a holder's, or of all; with the context gone, all is. */
+static void sweep_now(culv_device *device, const void *holder, culvi_scope *scope, CUresult entered)
 {
+    bool (*choose)(const culvi_retired *, const void *) = holder != NULL ? has_holder : NULL;
     if (entered == CUDA_SUCCESS)
-        sweep(device, true, false, false);
+        sweep(device, take(device, choose, holder), true, false, false);
     else if (culvi_cuda_gone(entered))
-        sweep(device, false, false, true);
+        sweep(device, take(device, choose, holder), false, false, true);
     if (entered == CUDA_SUCCESS) culvi_leave(device, scope);
 }
 
 void culvi_reap(culv_device *device)
 {
+    culvi_reap_for(device, NULL);
+}
+
+void culvi_reap_for(culv_device *device, const void *holder)
+{
     culvi_scope scope;
     if (device->retired == NULL) return;
-    sweep_now(device, &scope, culvi_enter_quietly(device, &scope));
+    sweep_now(device, holder, &scope, culvi_enter_quietly(device, &scope));
 }
 
 void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use, CUstream last_use)
@@ -124,7 +198,7 @@ void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use,
     if (entered == CUDA_SUCCESS && has_last_use)
         culvi_leave(device, &scope);
     else
-        sweep_now(device, &scope, entered);
+        sweep_now(device, NULL, &scope, entered);
 }
 
 void culvi_drain(culv_device *device)
@@ -134,7 +208,7 @@ void culvi_drain(culv_device *device)
         culvi_scope scope;
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         /* Without a context there is nothing to wait for; the releases then answer for themselves. */
-        if (entered || last) sweep(device, entered, true, last);
+        if (entered || last) sweep(device, take(device, NULL, NULL), entered, true, last);
         if (entered) culvi_leave(device, &scope);
     }
 }
@@ -163,26 +237,22 @@ static void release_now(culv_device *device, culvi_retired *object)
     culvi_mutex_unlock(&device->lock);
 }
 
-void culvi_drain_for(culv_device *device, const void *holder)
+void culvi_drain_chosen(culv_device *device, bool (*choose)(const culvi_retired *object, const void *context),
+                        const void *context)
 {
-    culvi_retired *list = NULL;
     culvi_mutex_lock(&device->lock);
-    for (culvi_retired **link = &device->retired; *link != NULL;) {
-        culvi_retired *object = *link;
-        if (object->holder != holder) {
-            link = &object->next;
-            continue;
-        }
-        *link = object->next;
-        object->next = list;
-        list = object;
-    }
+    culvi_retired *list = take(device, choose, context);
     culvi_mutex_unlock(&device->lock);
     while (list != NULL) {
         culvi_retired *next = list->next;
         release_now(device, list);
         list = next;
     }
+}
+
+void culvi_drain_for(culv_device *device, const void *holder)
+{
+    culvi_drain_chosen(device, has_holder, holder);
 }
 
 bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,

@@ -56,6 +56,27 @@ void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64
     SleepConditionVariableSRW((PCONDITION_VARIABLE)&condition->variable, (PSRWLOCK)&mutex->srw, ms, 0);
 }
 
+static DWORD WINAPI run_worker(void *user)
+{
+    culvi_worker *worker = (culvi_worker *)user;
+    worker->body(worker->user);
+    return 0;
+}
+
+bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *user)
+{
+    worker->body = body;
+    worker->user = user;
+    worker->handle = CreateThread(NULL, 0, run_worker, worker, 0, NULL);
+    return worker->handle != NULL;
+}
+
+void culvi_worker_join(culvi_worker *worker)
+{
+    (void)WaitForSingleObject(worker->handle, INFINITE);
+    (void)CloseHandle(worker->handle);
+}
+
 uint64_t culvi_now(void)
 {
     LARGE_INTEGER count, frequency;

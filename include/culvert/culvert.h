@@ -11,11 +11,16 @@
 #include "handle.h"
 #include "image.h"
 #include "log.h"
+#include "mem_pool.h"
 #include "memory.h"
+#include "multicast.h"
 #include "result.h"
 #include "ring.h"
 #include "semaphore.h"
 #include "soft.h"
+#include "sparse.h"
 #include "texture.h"
+#include "vector.h"
+#include "vmm.h"
 
 #endif

@@ -106,6 +106,9 @@ typedef struct culv_device_counts {
     uint64_t allocations; /**< Made for fallbacks (culvert/fallback.h): device memory, arrays and pinned host
                                  memory. */
     uint64_t peers;       /**< Other GPUs held open for fallbacks. */
+    uint64_t vmm_allocations; /**< culv_vmm_allocation whose handle is held at the driver (culvert/vmm.h). */
+    uint64_t vmm_ranges;      /**< Address ranges reserved at the driver. */
+    uint64_t vmm_mappings;    /**< Allocations mapped in them, those included that wait for a stream. */
 } culv_device_counts;
 
 /** An empty culv_device_counts with its struct_size set.

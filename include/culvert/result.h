@@ -74,7 +74,7 @@ typedef enum culv_result {
     X(SAME_SIDE, "a binary semaphore is waited for on the side that signalled it")                           \
     X(OWNED, "the object belongs to another one of Culvert's, which destroys it")                            \
     X(RUNTIME, "the CUDA runtime API cannot serve that device")                                              \
-    X(PEER, "copies between the two GPUs cannot be relied on")                                               \
+    X(PEER, "a device does not reach the other one's memory, or not reliably")                               \
     X(CAPTURE, "the stream is being captured, and a graph cannot hold what the call does")                   \
     X(RING_ORDER, "a ring's frame is released that was not acquired, or acquired twice")                     \
     X(RING_SIDE, "a ring's side is used by a second thread at the same time, or is not of the kind called")  \
@@ -83,7 +83,14 @@ typedef enum culv_result {
     X(RING_LATE, "work that was submitted for a frame has not ended in time")                                \
     X(RING_STOPPED, "a side of the ring was closed, or its device is lost")                                  \
     X(TIMELINE_CHANGED, "a timeline's counter is not one that its owner signalled")                          \
-    X(NO_FORCE, "the host cannot signal in place of the side that is late")
+    X(NO_FORCE, "the host cannot signal in place of the side that is late")                                  \
+    X(VMM, "the device has no virtual memory management, or not of this kind")                               \
+    X(LOCATION, "memory cannot be allocated at that place")                                                  \
+    X(ADDRESS, "no address range is free that is large enough, or not where it must be")                     \
+    X(MAPPED, "memory is mapped there")                                                                      \
+    X(NOT_MAPPED, "no memory is mapped there, or only a part of a mapping is meant")                         \
+    X(OPT_IN, "the call may disturb other programs, and the caller did not ask for it by name")              \
+    X(NOT_READY, "something that must come first has not been done yet")
 
 typedef enum culv_reason {
 #define CULV_REASON_ENUM_(name, text) CULV_REASON_##name,

@@ -14,7 +14,8 @@
  *   7. each frame: culv_semaphore_wait/signal on the stream, and the EXTERNAL
  *      barriers in the command buffers                                          vulkan_barrier.h
  *      or several frames on their way at once, which is several times faster    vulkan_ring.h
- *   8. where nothing can be shared: copies instead, if asked for                vulkan_fallback.h
+ *   8. CUDA's memory in Vulkan: VMM allocations, and a vector that grows            vulkan_vmm.h
+ *   9. where nothing can be shared: copies instead, if asked for                vulkan_fallback.h
  *
  * Vulkan 1.1 or later; timelines by Vulkan 1.2 or VK_KHR_timeline_semaphore. Culvert calls only what
  * docs/vulkan.md lists. The VkInstance and VkDevice must outlive what was attached to them and what Culvert
@@ -31,5 +32,6 @@
 #include "vulkan_ring.h"
 #include "vulkan_semaphore.h"
 #include "vulkan_texture.h"
+#include "vulkan_vmm.h"
 
 #endif

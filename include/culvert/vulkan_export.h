@@ -46,8 +46,13 @@ typedef struct culv_vk_memory_from_handle_desc {
                                     0: any. Where Vulkan itself exported the memory as OPAQUE_FD, the one bit of
                                     the type it was allocated with. */
     VkBool32 dedicated; /**< Allocate for `buffer` or `image` alone (VkMemoryDedicatedAllocateInfo). `size` is
-                                    then the very size that it needs; CUDA's allocations are often more. */
+                                    then the very size that it needs; CUDA's allocations are often more, of
+                                    which this is the beginning. An image on memory of CUDA's must be, unless
+                                    that is compressible (culv_vk_image_bind_vmm()). */
     const char *label;  /**< For messages, read during the call. Default: none. */
+    VkMemoryAllocateFlags
+        allocate_flags; /**< VkMemoryAllocateFlagsInfo::flags: VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT for
+                                    buffers whose address is taken, or 0. */
 } culv_vk_memory_from_handle_desc;
 
 /** A default descriptor.

@@ -127,12 +127,18 @@ culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, cul
 }
 
 /* The memory that a handle of the descriptor can become: `bits` of memory types that what will be bound allows. */
-static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t *bits)
+static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
+                                  const char *size_is, uint32_t *bits)
 {
     const culvi_voice *voice = &vk->device->voice;
     culvi_vk_needs needs = {
         .memory = {.memoryTypeBits = d->memory_type_bits != 0 ? d->memory_type_bits : UINT32_MAX}};
     bool given = d->buffer != VK_NULL_HANDLE || d->image != VK_NULL_HANDLE;
+    if (d->buffer != VK_NULL_HANDLE && d->image != VK_NULL_HANDLE)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_memory_from_handle_desc.buffer and .image are both given; an allocation chosen "
+            "for both takes the memory_type_bits that both allow");
     if (d->buffer != VK_NULL_HANDLE) culvi_vk_buffer_needs(vk, d->buffer, &needs);
     if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, 0, &needs);
     if (given && d->memory_type_bits != 0)
@@ -145,11 +151,15 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the "
             "memory is for");
+    if (d->allocate_flags & ~(VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_memory_from_handle_desc.allocate_flags is %#" PRIx32
+                          "; DEVICE_ADDRESS is all that memory which comes from elsewhere can have",
+                          d->allocate_flags);
     if (d->size < needs.memory.size)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vk_memory_from_handle_desc.size is %" PRIu64
-                          " bytes, and what is to be bound needs %" PRIu64,
-                          d->size, needs.memory.size);
+                          "%s is %" PRIu64 " bytes, and what is to be bound needs %" PRIu64, size_is, d->size,
+                          needs.memory.size);
     if (needs.requires_dedicated && !d->dedicated)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                           "Vulkan requires a dedicated allocation for what is to be bound; set "
@@ -158,16 +168,17 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
     if (d->dedicated && d->size != needs.memory.size)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "culv_vk_memory_from_handle_desc.size is %" PRIu64 " bytes, but a dedicated allocation is of the "
-            "very size that the %s needs, %" PRIu64 "; %smake one that needs %" PRIu64,
-            d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
+            "%s is %" PRIu64
+            " bytes, but a dedicated allocation is of the very size that the %s needs, %" PRIu64
+            "; %smake one that needs %" PRIu64,
+            size_is, d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
             needs.requires_dedicated ? "which Vulkan requires here: " : "leave dedicated 0, or ", d->size);
     *bits = needs.memory.memoryTypeBits;
     return CULV_OK;
 }
 
-/* What Vulkan imports is memory of Vulkan's GPU. An attachment may be to another one than the culv_device's. */
-static culv_result check_exporter(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
+/* An attachment may be to another one than the culv_device's. */
+culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
 {
     if (culvi_uuid_given(&d->exporter) && culvi_uuid_equal(&d->exporter, &vk->device->caps.uuid))
         return culvi_vk_check_shares(vk, d->label, false);
@@ -189,26 +200,21 @@ static culv_result check_exporter(const culv_vk *vk, const culv_vk_memory_from_h
 static culv_result check_desc(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
 {
     const culvi_voice *voice = &vk->device->voice;
+    culvi_handle_facts facts;
     if (d->size == 0)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's in bytes");
-    if (d->buffer != VK_NULL_HANDLE && d->image != VK_NULL_HANDLE)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_handle_desc.buffer and .image are both given; an allocation chosen "
-            "for both takes the memory_type_bits that both allow");
     culv_result result =
-        culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle", &d->handle);
-    if (result == CULV_OK) result = check_exporter(vk, d);
+        culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle", &d->handle, &facts);
+    if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
     if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, d->label);
     if (result != CULV_OK) return result;
-    uint64_t limit = culvi_handle_size_limit(&d->handle);
-    if (d->size > limit)
+    if (d->size > facts.size_limit)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_memory_from_handle_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
                           " are behind the handle",
-                          d->size, limit);
+                          d->size, facts.size_limit);
     return CULV_OK;
 }
 
@@ -229,11 +235,12 @@ static int choose_type(const culv_vk *vk, uint32_t bits)
     return found;
 }
 
-static culv_result find_type(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t *out)
+culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
+                                 const char *size_is, uint32_t *type)
 {
     const culvi_voice *voice = &vk->device->voice;
     uint32_t bits = 0, allowed = UINT32_MAX;
-    culv_result result = check_resource(vk, d, &bits);
+    culv_result result = check_resource(vk, d, size_is, &bits);
     if (result != CULV_OK) return result;
     /* An opaque handle's types cannot be asked for (VUID-vkGetMemoryFdPropertiesKHR-handleType-00674). */
     if (d->handle.type == CULV_HANDLE_DMA_BUF_FD) {
@@ -243,14 +250,42 @@ static culv_result find_type(const culv_vk *vk, const culv_vk_memory_from_handle
             return culvi_fail_vk(voice, d->label, r, call, CULV_REASON_HANDLE_REFUSED,
                                  "Vulkan does not know file descriptor %d as a dma-buf", d->handle.value.fd);
     }
-    int type = choose_type(vk, bits & allowed);
-    if (type < 0)
+    int found = choose_type(vk, bits & allowed);
+    if (found < 0)
         return culvi_fail(voice, d->label, allowed == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
                           CULV_REASON_MEMORY_TYPE,
                           "no memory type of '%s' is left: what will be bound allows %#" PRIx32
                           ", the handle %#" PRIx32,
                           vk->name, bits, allowed);
-    *out = (uint32_t)type;
+    *type = (uint32_t)found;
+    return CULV_OK;
+}
+
+culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t type,
+                                   VkDeviceMemory *out)
+{
+    const culvi_voice *voice = &vk->device->voice;
+    VkMemoryDedicatedAllocateInfo dedicated = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = d->buffer, .image = d->image};
+    VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
+                                       .pNext = d->dedicated ? &dedicated : NULL,
+                                       .flags = d->allocate_flags};
+    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                 .pNext = d->allocate_flags != 0 ? &flags : flags.pNext,
+                                 .allocationSize = d->size,
+                                 .memoryTypeIndex = type};
+    culvi_duplicate duplicate;
+    culv_result result = culvi_handle_duplicate_for(voice, d->label, &d->handle, NULL, &duplicate);
+    if (result != CULV_OK) return result;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
+    culvi_handle_duplicate_done(&duplicate, &d->handle, r == VK_SUCCESS);
+    if (r != VK_SUCCESS)
+        return culvi_fail_vk(voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
+                             "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
+                             " bytes, memory type %" PRIu32 "); it must be memory of this very GPU",
+                             culvi_handle_type_name(d->handle.type), d->size, info.memoryTypeIndex);
+    *out = memory;
     return CULV_OK;
 }
 
@@ -258,33 +293,17 @@ culv_result culv_vk_memory_from_handle(culv_vk *vk, const culv_vk_memory_from_ha
                                        VkDeviceMemory *out)
 {
     culv_vk_memory_from_handle_desc d;
+    uint32_t type = 0;
     if (vk == NULL || desc == NULL || out == NULL)
         return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "culv_vk_memory_from_handle: %s is NULL",
                           vk == NULL     ? "vk"
                           : desc == NULL ? "desc"
                                          : "out");
-    const culvi_voice *voice = &vk->device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
+    culv_result result =
+        culvi_desc_read(&vk->device->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
     if (result == CULV_OK) result = check_desc(vk, &d);
-    if (result != CULV_OK) return result;
-    VkMemoryDedicatedAllocateInfo dedicated = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = d.buffer, .image = d.image};
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .pNext = d.dedicated ? &dedicated : NULL,
-                                 .allocationSize = d.size};
-    result = find_type(vk, &d, &info.memoryTypeIndex);
-    culvi_duplicate duplicate;
-    if (result == CULV_OK) result = culvi_handle_duplicate_for(voice, d.label, &d.handle, &duplicate);
-    if (result != CULV_OK) return result;
-    VkDeviceMemory memory = VK_NULL_HANDLE;
-    VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
-    culvi_handle_duplicate_done(&duplicate, &d.handle, r == VK_SUCCESS);
-    if (r != VK_SUCCESS)
-        return culvi_fail_vk(voice, d.label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
-                             "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
-                             " bytes, memory type %" PRIu32 "); it must be memory of this very GPU",
-                             culvi_handle_type_name(d.handle.type), d.size, info.memoryTypeIndex);
-    *out = memory;
-    return CULV_OK;
+    if (result == CULV_OK)
+        result = culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type);
+    return result == CULV_OK ? culvi_vk_memory_import(vk, &d, type, out) : result;
 }

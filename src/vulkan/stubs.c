@@ -122,6 +122,8 @@ STUB3(culv_vk_memory_import)
 STUB3(culv_vk_memory_acquire)
 STUB3(culv_vk_texture_desc_from_sampler)
 STUB3(culv_vk_memory_from_handle)
+STUB4(culv_vk_memory_from_vmm)
+STUB4(culv_vk_vector_create)
 STUB3(culv_vk_semaphore_import)
 STUB_EXPORT(culv_vk_memory_export_dup)
 STUB_EXPORT(culv_vk_semaphore_export_dup)
@@ -216,4 +218,49 @@ culv_result culv_vk_ring_record_copy(WORD ring, WORD commands, uint32_t slot, ui
 {
     (void)ring, (void)commands, (void)slot, (void)resource, (void)to, (void)offset, (void)size;
     REFUSE(culv_vk_ring_record_copy);
+}
+
+/* CUDA's memory in Vulkan, likewise. */
+CULV_API culv_result culv_vk_buffer_bind_vmm(WORD vk, WORD buffer, WORD allocation, uint64_t offset,
+                                             WORD out);
+CULV_API culv_result culv_vk_image_bind_vmm(WORD vk, WORD image, WORD create_info, WORD allocation,
+                                            uint64_t offset, WORD out);
+CULV_API void culv_vk_vector_destroy(void **view);
+CULV_API culv_result culv_vk_vector_update(WORD view);
+CULV_API culv_result culv_vk_vector_get_parts(WORD view, WORD parts, size_t capacity, WORD count);
+CULV_API uint64_t culv_vk_vector_generation(WORD view);
+
+culv_result culv_vk_buffer_bind_vmm(WORD vk, WORD buffer, WORD allocation, uint64_t offset, WORD out)
+{
+    (void)vk, (void)buffer, (void)allocation, (void)offset, (void)out;
+    REFUSE(culv_vk_buffer_bind_vmm);
+}
+
+culv_result culv_vk_image_bind_vmm(WORD vk, WORD image, WORD create_info, WORD allocation, uint64_t offset,
+                                   WORD out)
+{
+    (void)vk, (void)image, (void)create_info, (void)allocation, (void)offset, (void)out;
+    REFUSE(culv_vk_image_bind_vmm);
+}
+
+void culv_vk_vector_destroy(void **view)
+{
+    (void)view;
+}
+
+culv_result culv_vk_vector_update(WORD view)
+{
+    (void)view;
+    REFUSE(culv_vk_vector_update);
+}
+
+culv_result culv_vk_vector_get_parts(WORD view, WORD parts, size_t capacity, WORD count)
+{
+    (void)view, (void)parts, (void)capacity, (void)count;
+    REFUSE(culv_vk_vector_get_parts);
+}
+
+uint64_t culv_vk_vector_generation(WORD view)
+{
+    return (void)view, 0;
 }

@@ -179,8 +179,10 @@ static void pool_of_another_process(void)
                                        .memoryTypeIndex = usual.memory_type};
     VkDeviceMemory imported = VK_NULL_HANDLE;
     VkResult vk = vkAllocateMemory(p.vk.device, &info, NULL, &imported);
+    /* An H200 refused it in one run and took it in another, so nobody may rely on either; the twin refuses. */
     MEASURED("pool_in_vulkan", "VkResult %d", (int)vk);
-    REQUIRE(vk != VK_SUCCESS);
+    REQUIRE(vk != VK_SUCCESS || !p.cu->software);
+    vkFreeMemory(p.vk.device, imported, NULL);
     raw_vk_buffer_destroy(&p.vk, &usual);
 
     REQUIRE(pipe(ends) == 0 && write(ends[1], &data, sizeof data) == (ssize_t)sizeof data);

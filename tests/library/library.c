@@ -141,7 +141,8 @@ static void close_culvert(lib_world *w, bool count_fds)
     lib_settle(w);
     culv_vk_detach(&w->attachment);
     lib_require_no_objects(w);
-    if (count_fds && !w->cu->software) REQUIRE(test_open_fds() <= w->fds + NVIDIA_FDS * w->cu->device_count);
+    if (count_fds && !w->cu->software)
+        REQUIRE(test_open_fds() <= w->fds + NVIDIA_FDS * (size_t)w->cu->device_count);
     culv_device_close(&w->device);
     if (count_fds && w->cu->software) REQUIRE_EQ(test_open_fds(), w->fds);
     REQUIRE(w->attachment == NULL && w->device == NULL);
@@ -199,6 +200,9 @@ void lib_require_no_objects(const lib_world *w)
     REQUIRE_EQ(c.created, 0);
     REQUIRE_EQ(c.semaphores, 0);
     REQUIRE_EQ(c.attachments, 0);
+    REQUIRE_EQ(c.vmm_allocations, 0);
+    REQUIRE_EQ(c.vmm_ranges, 0);
+    REQUIRE_EQ(c.vmm_mappings, 0);
     REQUIRE_EQ(c.deferred, 0);
 }
 

@@ -58,6 +58,8 @@ const char *test_case_name(void);
 int test_run_child(const char *case_name);
 /* Whether this program was built with AddressSanitizer or ThreadSanitizer. */
 bool test_sanitized(void);
+/* ... with ThreadSanitizer. */
+bool test_thread_sanitized(void);
 /* Open file descriptors of this process. */
 size_t test_open_fds(void);
 /* Monotonic microseconds. */

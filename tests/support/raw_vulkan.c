@@ -220,7 +220,10 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SAMPLER_YCBCR_CONVERSION_FEATURES};
     VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &ycbcr};
     vkGetPhysicalDeviceFeatures2(vk->physical, &has);
-    const VkPhysicalDeviceFeatures features = {.textureCompressionBC = has.features.textureCompressionBC};
+    const VkPhysicalDeviceFeatures features = {
+        .textureCompressionBC = options->with_formats && has.features.textureCompressionBC,
+        .sparseBinding = options->sparse_buffers && has.features.sparseBinding,
+        .sparseResidencyBuffer = options->sparse_buffers && has.features.sparseResidencyBuffer};
     if (options->with_formats) features13.pNext = &ycbcr;
     VkPhysicalDeviceVulkan12Features features12 = {.sType =
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
@@ -233,7 +236,7 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
                                      .pQueueCreateInfos = queues,
                                      .enabledExtensionCount = extension_count,
                                      .ppEnabledExtensionNames = extensions,
-                                     .pEnabledFeatures = options->with_formats ? &features : NULL};
+                                     .pEnabledFeatures = &features};
     VK_OK(vkCreateDevice(vk->physical, &info, NULL, &vk->device));
     open_queues(vk);
 }

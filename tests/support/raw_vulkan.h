@@ -34,6 +34,7 @@ typedef struct raw_vk_options {
     bool without_semaphore_fd; /* do not enable VK_KHR_external_semaphore_fd */
     bool host_memory;          /* enable VK_EXT_external_memory_host where the device has it */
     bool with_formats;         /* enable what compressed and Y'CbCr formats need, where it is there */
+    bool sparse_buffers;       /* enable what sparse buffers need, where it is there */
 } raw_vk_options;
 
 typedef struct raw_vk_queue {

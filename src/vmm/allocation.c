@@ -1,0 +1,222 @@
+/* Physical memory: making it, giving it up. SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <inttypes.h>
+
+bool culvi_vmm_same_driver(const culv_device *a, const culv_device *b)
+{
+    /* Each device has loaded it for itself, and the loader gives the same library. */
+    return a->cuda->kind == b->cuda->kind && a->cuda->cuMemCreate == b->cuda->cuMemCreate;
+}
+
+culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char *label, bool *entered)
+{
+    *entered = culvi_enter_quietly(device, scope) == CUDA_SUCCESS;
+    if (*entered || device->lost) return CULV_OK;
+    culv_result result = culvi_enter(device, scope, label);
+    *entered = result == CULV_OK;
+    return result;
+}
+
+static uint32_t from_cuda_handle_types(unsigned types)
+{
+    uint32_t handle_types = 0;
+    if (types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) handle_types |= 1u << CULV_HANDLE_OPAQUE_FD;
+    if (types & CU_MEM_HANDLE_TYPE_WIN32) handle_types |= 1u << CULV_HANDLE_OPAQUE_WIN32;
+    if (types & CU_MEM_HANDLE_TYPE_WIN32_KMT) handle_types |= 1u << CULV_HANDLE_OPAQUE_WIN32_KMT;
+    return handle_types & (uint32_t)CULVI_HANDLE_TYPES;
+}
+
+/* Allocations ----------------------------------------------------------------------------------------------
+ */
+
+culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label)
+{
+    culv_vmm_allocation *allocation = culvi_alloc(sizeof *allocation);
+    if (allocation == NULL) {
+        (void)culvi_fail_host_memory(&device->voice, label);
+        return NULL;
+    }
+    allocation->device = device;
+    atomic_init(&allocation->refs, 1);
+    atomic_init(&allocation->mappings, 0);
+    atomic_init(&allocation->given_up, false);
+    atomic_init(&allocation->missing, 0);
+    allocation->owner = device->ordinal;
+    allocation->uuid = device->caps.uuid;
+    culvi_label_set(allocation->label, label);
+    return allocation;
+}
+
+void culvi_vmm_allocation_unref(culv_vmm_allocation *allocation)
+{
+    if (atomic_fetch_sub(&allocation->refs, 1) == 1) culvi_free(allocation);
+}
+
+void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemAllocationProp *prop)
+{
+    static const culv_uuid none;
+    if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+        const bool numa = (int)prop->location.type == CULVI_LOCATION_HOST_NUMA;
+        allocation->kind = numa ? CULV_VMM_HOST_NUMA : CULV_VMM_HOST;
+        allocation->numa_node = numa ? prop->location.id : 0;
+        allocation->owner = -1;
+        allocation->uuid = none;
+    }
+    allocation->handle_types = from_cuda_handle_types((unsigned)prop->requestedHandleTypes);
+    allocation->usage = 0;
+    if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE)
+        allocation->usage |= CULV_VMM_COMPRESSIBLE;
+    if (prop->allocFlags.gpuDirectRDMACapable) allocation->usage |= CULV_VMM_RDMA;
+    if (prop->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) allocation->usage |= CULV_VMM_TILE_POOL;
+    if (prop->allocFlags.usage & CULVI_CREATE_USAGE_HW_DECOMPRESS)
+        allocation->usage |= CULV_VMM_HW_DECOMPRESS;
+}
+
+void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle handle)
+{
+    for (int i = 0; i < 2; i++) {
+        CUresult r = CULVI_CU(device, cuMemRelease, (handle));
+        if (r == CUDA_SUCCESS || culvi_cuda_gone(r)) break;
+    }
+}
+
+/* In the device's context. */
+static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocationProp *prop)
+{
+    culv_device *device = allocation->device;
+    CUmemAllocationProp granted = *prop;
+    CUresult r = CULVI_CU(device, cuMemCreate, (&allocation->handle, (size_t)allocation->size, prop, 0));
+    if (r == CUDA_ERROR_NOT_SUPPORTED)
+        return culvi_fail_native(&device->voice, allocation->label, CULV_ERROR_UNSUPPORTED,
+                                 allocation->kind != CULV_VMM_DEVICE ? CULV_REASON_LOCATION
+                                 : prop->allocFlags.usage != 0       ? CULV_REASON_USAGE
+                                                                     : CULV_REASON_VMM,
+                                 CULV_API_CUDA, r, "cuMemCreate",
+                                 "'%s' has no VMM memory of that kind, usage and handle types "
+                                 "(CUDA_ERROR_NOT_SUPPORTED)",
+                                 device->caps.name);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(
+            device, allocation->label, r, "cuMemCreate",
+            allocation->kind == CULV_VMM_HOST_NUMA ? CULV_REASON_LOCATION : CULV_REASON_DRIVER_REFUSED,
+            "%" PRIu64 " bytes of VMM memory could not be had%s", allocation->size,
+            allocation->kind == CULV_VMM_HOST_NUMA ? "; has the system that NUMA node?" : "");
+    if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE) {
+        /* A hint: what was granted is in the properties (cuda.h, CUmemAllocationProp). */
+        r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&granted, allocation->handle));
+        if (r != CUDA_SUCCESS) {
+            culvi_vmm_release_handle(device, allocation->handle);
+            return culvi_fail_cuda(device, allocation->label, r, "cuMemGetAllocationPropertiesFromHandle",
+                                   CULV_REASON_DRIVER_REFUSED,
+                                   "whether the memory is compressible could not be asked");
+        }
+    }
+    const uint32_t handle_types = allocation->handle_types;
+    culvi_vmm_allocation_describe(allocation, &granted);
+    allocation->handle_types = handle_types;
+    return CULV_OK;
+}
+
+culv_result culv_vmm_allocate(culv_device *device, const culv_vmm_allocation_desc *desc,
+                              culv_vmm_allocation **out)
+{
+    culv_vmm_allocation_desc d;
+    CUmemAllocationProp prop;
+    culvi_scope scope;
+    uint64_t granularity = 0;
+    culv_result result = culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocate", &d, &prop);
+    if (result != CULV_OK) return result;
+    if (d.size == 0)
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vmm_allocation_desc.size is 0");
+    result = culvi_vmm_granularity_of(device, &d, &prop, &granularity);
+    if (result != CULV_OK) return result;
+    if (d.size > UINT64_MAX - (granularity - 1))
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vmm_allocation_desc.size is %" PRIu64
+                          " bytes, which cannot be rounded up to the granularity of %" PRIu64,
+                          d.size, granularity);
+    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d.label);
+    if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    allocation->requested = d.size;
+    allocation->size = (d.size + granularity - 1) / granularity * granularity;
+    allocation->granularity = granularity;
+    allocation->kind = d.kind;
+    allocation->handle_types = d.handle_types;
+    result = culvi_enter(device, &scope, d.label);
+    if (result == CULV_OK) {
+        result = create(allocation, &prop);
+        culvi_leave(device, &scope);
+    }
+    if (result != CULV_OK) {
+        culvi_vmm_allocation_unref(allocation);
+        return result;
+    }
+    culvi_mutex_lock(&device->lock);
+    device->counts.vmm_allocations++;
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_ref(device);
+    *out = allocation;
+    return CULV_OK;
+}
+
+/* The driver's handle. The memory stays with what maps it. */
+static bool release_allocation(culv_device *device, culvi_retired *self, bool last_try)
+{
+    culv_vmm_allocation *allocation = CULVI_CONTAINER(self, culv_vmm_allocation, retired);
+    CUresult r = CULVI_CU(device, cuMemRelease, (allocation->handle));
+    /* It is the process's, not the context's: it outlives a reset, which is no reason not to call (CULVI_RELEASE), and is
+     * released in spite of a sticky error (measured): once more in case that this was told instead. */
+    if (culvi_cuda_sticky(r)) (void)CULVI_CU(device, cuMemRelease, (allocation->handle));
+    if (!culvi_release_done(device, "cuMemRelease", r, last_try)) return false;
+    device->counts.vmm_allocations--;
+    culvi_vmm_allocation_unref(allocation);
+    return true;
+}
+
+void culv_vmm_free(culv_vmm_allocation **allocation)
+{
+    if (allocation == NULL || *allocation == NULL) return;
+    culv_vmm_allocation *mine = *allocation;
+    culv_device *device = mine->device;
+    culvi_scope scope;
+    *allocation = NULL;
+    atomic_store(&mine->given_up, true);
+    mine->retired.release = release_allocation;
+    culvi_mutex_lock(&device->lock);
+    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+    if (!(entered || device->lost) || !release_allocation(device, &mine->retired, false))
+        culvi_keep(device, &mine->retired);
+    if (entered) culvi_leave(device, &scope);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
+culv_result culv_vmm_get_allocation_info(const culv_vmm_allocation *allocation, culv_vmm_allocation_info *out)
+{
+    if (allocation == NULL || out == NULL)
+        return culvi_fail(allocation != NULL ? &allocation->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_get_allocation_info: %s is NULL",
+                          allocation == NULL ? "allocation" : "out");
+    culv_result result = culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info");
+    if (result != CULV_OK) return result;
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    info.requested = allocation->requested;
+    info.size = allocation->size;
+    info.granularity = allocation->granularity;
+    info.kind = allocation->kind;
+    info.numa_node = allocation->numa_node;
+    info.handle_types = allocation->handle_types;
+    info.usage = allocation->usage;
+    info.imported = allocation->imported;
+    info.device = allocation->uuid;
+    info.mappings = atomic_load(&allocation->mappings);
+    culvi_struct_write(out, &info, sizeof info);
+    return CULV_OK;
+}
+
+uint64_t culv_vmm_native_handle(const culv_vmm_allocation *allocation)
+{
+    return allocation != NULL ? (uint64_t)allocation->handle : 0;
+}

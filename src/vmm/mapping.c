@@ -1,0 +1,198 @@
+/* What is mapped in a range, and mapping into it. SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <inttypes.h>
+
+/* The table ------------------------------------------------------------------------------------------------
+ */
+
+static bool make_room(culv_vmm_range *range)
+{
+    if (range->num_mappings < range->capacity) return true;
+    size_t more = range->capacity == 0 ? 8 : range->capacity * 2;
+    if (more > SIZE_MAX / sizeof(culvi_vmm_mapping *)) return false;
+    culvi_vmm_mapping **grown = culvi_alloc(more * sizeof *grown);
+    if (grown == NULL) return false;
+    if (range->num_mappings > 0) memcpy(grown, range->mappings, range->num_mappings * sizeof *grown);
+    culvi_free(range->mappings);
+    range->mappings = grown;
+    range->capacity = more;
+    return true;
+}
+
+static void insert(culv_vmm_range *range, size_t place, culvi_vmm_mapping *mapping)
+{
+    memmove(range->mappings + place + 1, range->mappings + place,
+            (range->num_mappings - place) * sizeof *range->mappings);
+    range->mappings[place] = mapping;
+    range->num_mappings++;
+    range->device->counts.vmm_mappings++;
+}
+
+void culvi_vmm_compact(culv_vmm_range *range)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < range->num_mappings; i++)
+        if (range->mappings[i] != NULL) range->mappings[kept++] = range->mappings[i];
+    range->num_mappings = kept;
+}
+
+static culvi_vmm_mapping *new_mapping(culv_vmm_range *range, uint64_t offset, culv_vmm_allocation *allocation,
+                                      const CUmemAccessDesc *access, size_t count)
+{
+    culvi_vmm_mapping *m = culvi_alloc(sizeof *m);
+    if (m == NULL) return NULL;
+    m->access = count <= 1 ? &m->first : culvi_alloc(count * sizeof *access);
+    if (m->access == NULL) {
+        culvi_free(m);
+        return NULL;
+    }
+    memcpy(m->access, access, count * sizeof *access);
+    m->num_access = count;
+    m->range = range;
+    m->offset = offset;
+    m->size = allocation->size;
+    m->allocation = allocation;
+    atomic_fetch_add(&allocation->refs, 1);
+    atomic_fetch_add(&allocation->mappings, 1);
+    return m;
+}
+
+void culvi_vmm_mapping_free(culvi_vmm_mapping *m)
+{
+    atomic_fetch_sub(&m->allocation->mappings, 1);
+    culvi_vmm_allocation_unref(m->allocation);
+    if (m->access != &m->first) culvi_free(m->access);
+    culvi_free(m);
+}
+
+/* Mapping --------------------------------------------------------------------------------------------------
+ */
+
+static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
+                             const culv_vmm_allocation *allocation)
+{
+    const culvi_voice *voice = &range->device->voice;
+    if (!culvi_vmm_same_driver(range->device, allocation->device))
+        return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                          "culv_vmm_map: the allocation is of another driver, '%s', than the range, '%s'",
+                          allocation->device->caps.name, range->device->caps.name);
+    if (allocation->usage & CULV_VMM_TILE_POOL)
+        return culvi_fail(
+            voice, range->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "culv_vmm_map: the allocation is a tile pool (CULV_VMM_TILE_POOL), which backs sparse "
+            "arrays and has no address");
+    const unsigned missing = atomic_load(&allocation->missing);
+    if (missing > 0)
+        return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+                          "culv_vmm_map: %u devices are still to be added to the multicast object '%s' "
+                          "(culv_multicast_add_device()), and the driver would wait for them without end",
+                          missing, allocation->label);
+    if (offset % range->granularity != 0)
+        return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vmm_map: offset is %" PRIu64 ", no multiple of the granularity of %" PRIu64
+                          " bytes",
+                          offset, range->granularity);
+    return culvi_vmm_check_span(range, offset, allocation->size, "culv_vmm_map");
+}
+
+/* The caller holds the lock. */
+static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t size, size_t *place)
+{
+    culvi_vmm_reap(range);
+    *place = culvi_vmm_find(range, offset);
+    if (*place == range->num_mappings || range->mappings[*place]->offset >= offset + size) return CULV_OK;
+    char buffer[1400] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    culvi_vmm_list(range, offset, size, &text);
+    return culvi_fail(&range->device->voice, range->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
+                      "culv_vmm_map: %" PRIu64 " bytes at offset %" PRIu64
+                      " are not free, something is mapped there: %s. Unmap it first%s",
+                      size, offset, buffer,
+                      culvi_vmm_is_unmapping(range, offset, size)
+                          ? ", and what waits for a stream is gone once that stream got there"
+                          : "");
+}
+
+/* In the device's context. On failure nothing is mapped, or, where the driver does not even take back what it just gave,
+ * *left is set. */
+static culv_result map_now(const culvi_vmm_mapping *m, bool *left)
+{
+    culv_device *device = m->range->device;
+    const CUdeviceptr address = m->range->base + m->offset;
+    CUresult r = CULVI_CU(device, cuMemMap, (address, (size_t)m->size, 0, m->allocation->handle, 0));
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(
+            device, m->range->label, r, "cuMemMap",
+            m->allocation->imported ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
+            "%" PRIu64 " bytes could not be mapped at offset %" PRIu64 "%s", m->size, m->offset,
+            m->allocation->imported ? "; the allocation was imported: culv_vmm_import_desc.size must be the "
+                                      "size that its exporter has "
+                                      "(culv_vmm_allocation_info::size there), which CUDA does not tell"
+                                    : "");
+    r = CULVI_CU(device, cuMemSetAccess, (address, (size_t)m->size, m->access, m->num_access));
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    culv_result result = culvi_fail_cuda(
+        device, m->range->label, r, "cuMemSetAccess",
+        r == CUDA_ERROR_INVALID_DEVICE ? CULV_REASON_PEER : CULV_REASON_DRIVER_REFUSED,
+        "access to %" PRIu64 " bytes at offset %" PRIu64 " could not be granted; nothing is mapped there now",
+        m->size, m->offset);
+    r = CULVI_CU(device, cuMemUnmap, (address, (size_t)m->size));
+    if (r != CUDA_SUCCESS) r = CULVI_CU(device, cuMemUnmap, (address, (size_t)m->size));
+    *left = r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r);
+    return result;
+}
+
+culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset, culv_vmm_allocation *allocation,
+                                   const CUmemAccessDesc *access, size_t count)
+{
+    culv_device *device = range->device;
+    culvi_scope scope;
+    size_t place = 0;
+    bool left = false;
+    culv_result result = check_map(range, offset, allocation);
+    if (result != CULV_OK) return result;
+    culvi_vmm_mapping *m = new_mapping(range, offset, allocation, access, count);
+    if (m == NULL) return culvi_fail_host_memory(&device->voice, range->label);
+    culvi_mutex_lock(&device->lock);
+    result = check_free(range, offset, m->size, &place);
+    if (result == CULV_OK && !make_room(range)) result = culvi_fail_host_memory(&device->voice, range->label);
+    if (result == CULV_OK) result = culvi_enter(device, &scope, range->label);
+    if (result == CULV_OK) {
+        result = map_now(m, &left);
+        culvi_leave(device, &scope);
+        if (result == CULV_OK || left) insert(range, place, m);
+        if (left) {
+            m->unmapping = true;
+            range->num_unmapping++;
+            culvi_vmm_keep_batch(range, m);
+        }
+    }
+    culvi_mutex_unlock(&device->lock);
+    if (result != CULV_OK && !left) culvi_vmm_mapping_free(m);
+    return result;
+}
+
+culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset, culv_vmm_allocation *allocation,
+                         const culv_vmm_access *access, size_t count)
+{
+    CUmemAccessDesc few[4], *resolved = few;
+    if (range == NULL || allocation == NULL || (access == NULL && count > 0))
+        return culvi_fail(range != NULL ? &range->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_map: %s is NULL",
+                          range == NULL        ? "range"
+                          : allocation == NULL ? "allocation"
+                                               : "access");
+    culv_result result = check_map(range, offset, allocation);
+    if (result != CULV_OK) return result;
+    if (count > sizeof few / sizeof few[0]) {
+        resolved = count <= SIZE_MAX / sizeof *resolved ? culvi_alloc(count * sizeof *resolved) : NULL;
+        if (resolved == NULL) return culvi_fail_host_memory(&range->device->voice, range->label);
+    }
+    result = culvi_vmm_resolve_for(range->device, range->label, allocation->owner, access, count, resolved,
+                                   "culv_vmm_map");
+    if (result == CULV_OK)
+        result = culvi_vmm_map_resolved(range, offset, allocation, resolved, count > 0 ? count : 1);
+    if (resolved != few) culvi_free(resolved);
+    return result;
+}

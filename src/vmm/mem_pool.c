@@ -1,0 +1,262 @@
+/* culv_mem_pool: made, allocated from, given up. SPDX-License-Identifier: MIT */
+#include "mem_pool.h"
+#include "handle.h"
+#include "vmm.h"
+
+#include <inttypes.h>
+
+enum {
+    HANDLE_TYPES =
+        1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_OPAQUE_WIN32 | 1 << CULV_HANDLE_OPAQUE_WIN32_KMT
+};
+
+culv_result culvi_mem_pool_check_device(const culv_device *device, const char *label)
+{
+    const culvi_cuda *cuda = device->cuda;
+    int supported = 0;
+    if (cuda->cuMemPoolCreate == NULL || cuda->cuMemPoolDestroy == NULL ||
+        cuda->cuMemPoolSetAttribute == NULL || cuda->cuMemPoolGetAccess == NULL ||
+        cuda->cuMemPoolSetAccess == NULL || cuda->cuMemPoolExportToShareableHandle == NULL ||
+        cuda->cuMemPoolImportFromShareableHandle == NULL || cuda->cuMemPoolExportPointer == NULL ||
+        cuda->cuMemPoolImportPointer == NULL || cuda->cuMemAllocFromPoolAsync == NULL ||
+        cuda->cuMemFreeAsync == NULL)
+        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+                          "the CUDA driver of '%s' lacks memory pools, which came with CUDA 11.2",
+                          device->caps.name);
+    CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
+                          (&supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->ordinal));
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                               "whether '%s' has memory pools could not be asked", device->caps.name);
+    if (supported) return CULV_OK;
+    return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+                      "'%s' has no memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)",
+                      device->caps.name);
+}
+
+/* In the device's context. */
+static culv_result check_handle_types(const culv_device *device, const culv_mem_pool_desc *d)
+{
+    const uint32_t types = d->handle_types;
+    int supported = 0;
+    if (types & ~(uint32_t)HANDLE_TYPES)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_mem_pool_desc.handle_types is %#" PRIx32
+                          "; a pool is exported as OPAQUE_FD, OPAQUE_WIN32 or OPAQUE_WIN32_KMT (bits 1 << "
+                          "culv_handle_type)",
+                          types);
+    for (uint32_t type = 0; types >> type != 0; type++) {
+        if (!(types & UINT32_C(1) << type)) continue;
+        culv_result result =
+            culvi_handle_type_check(&device->voice, d->label,
+                                    "culv_mem_pool_desc.handle_types has a bit that", (culv_handle_type)type);
+        if (result != CULV_OK) return result;
+    }
+    if (d->security_attributes != NULL && !(types & 1u << CULV_HANDLE_OPAQUE_WIN32))
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_mem_pool_desc.security_attributes is given, and handle_types has no "
+                          "OPAQUE_WIN32, whose handles it is for");
+    if (types == 0) return CULV_OK;
+    CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
+                          (&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, device->ordinal));
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, d->label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                               "what pools of '%s' are exported as could not be asked", device->caps.name);
+    if ((culvi_vmm_to_cuda_handle_types(types) & ~(unsigned)supported) == 0) return CULV_OK;
+    return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                      "culv_mem_pool_desc.handle_types is %#" PRIx32
+                      ", but pools of '%s' are exported as CUmemAllocationHandleType bits %#x alone "
+                      "(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
+                      types, device->caps.name, (unsigned)supported);
+}
+
+/* Gives a pool back of which no object was made, or is any more. */
+static bool release_pool(culv_device *device, CUmemoryPool pool, bool last_try)
+{
+    CUresult r = CULVI_RELEASE(device, cuMemPoolDestroy, (pool));
+    /* It is the process's, not the context's: once more in case that an error which stays was told instead. */
+    if (culvi_cuda_sticky(r)) (void)CULVI_RELEASE(device, cuMemPoolDestroy, (pool));
+    return culvi_release_done(device, "cuMemPoolDestroy", r, last_try);
+}
+
+static bool release(culv_device *device, culvi_retired *self, bool last_try)
+{
+    culv_mem_pool *pool = CULVI_CONTAINER(self, culv_mem_pool, retired);
+    if (!release_pool(device, pool->pool, last_try)) return false;
+    culvi_free(pool);
+    return true;
+}
+
+void culvi_mem_pool_give_up(culv_mem_pool *pool)
+{
+    culv_device *device = pool->device;
+    culvi_scope scope;
+    pool->retired.release = release;
+    culvi_mutex_lock(&device->lock);
+    /* Not by culvi_retire(), whose sweep releases other objects too, for which the driver may wait. */
+    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+    if (!(entered || device->lost) || !release(device, &pool->retired, false))
+        culvi_keep(device, &pool->retired);
+    if (entered) culvi_leave(device, &scope);
+    culvi_mutex_unlock(&device->lock);
+}
+
+#ifdef _WIN32
+/* As windows.h has SECURITY_ATTRIBUTES. Without a descriptor objects get this user's default one. */
+typedef struct security_attributes {
+    unsigned long length;
+    void *descriptor;
+    int inherited;
+} security_attributes;
+#endif
+
+/* In the device's context. */
+static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
+{
+    culv_device *device = pool->device;
+    CUmemPoolProps props;
+    memset(&props, 0, sizeof props);
+    props.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+    props.handleTypes = (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(d->handle_types);
+    props.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    props.location.id = device->ordinal;
+    props.maxSize = (size_t)d->max_size;
+#ifdef _WIN32
+    security_attributes own = {sizeof own, NULL, 0};
+    if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
+        const void *theirs = d->security_attributes;
+        props.win32SecurityAttributes = &own;
+        if (theirs != NULL) memcpy(&props.win32SecurityAttributes, &theirs, sizeof theirs); /* only read */
+    }
+#endif
+    CUresult r = CULVI_CU(device, cuMemPoolCreate, (&pool->pool, &props));
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, pool->label, r, "cuMemPoolCreate",
+                               d->max_size != 0 ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
+                               "a memory pool could not be made%s",
+                               d->max_size != 0 ? " (culv_mem_pool_desc.max_size came with CUDA 12.2)" : "");
+    if (d->release_threshold == 0) return CULV_OK;
+    cuuint64_t threshold = d->release_threshold;
+    r = CULVI_CU(device, cuMemPoolSetAttribute, (pool->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    if (!release_pool(device, pool->pool, false)) (void)release_pool(device, pool->pool, true);
+    return culvi_fail_cuda(device, pool->label, r, "cuMemPoolSetAttribute", CULV_REASON_DRIVER_REFUSED,
+                           "the pool's release_threshold of %" PRIu64 " bytes was refused",
+                           d->release_threshold);
+}
+
+culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc, culv_mem_pool **out)
+{
+    culv_mem_pool_desc d;
+    culvi_scope scope;
+    if (device == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_create: %s is NULL",
+                          device == NULL ? "device" : "out");
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_desc");
+    if (result != CULV_OK) return result;
+    if (d.max_size > SIZE_MAX)
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_mem_pool_desc.max_size is %" PRIu64 ", more than an address reaches",
+                          d.max_size);
+    culv_mem_pool *pool = culvi_alloc(sizeof *pool);
+    if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    pool->device = device;
+    pool->handle_types = d.handle_types;
+    atomic_init(&pool->exported, false);
+    culvi_label_set(pool->label, d.label);
+    result = culvi_enter(device, &scope, pool->label);
+    if (result == CULV_OK) {
+        result = culvi_mem_pool_check_device(device, pool->label);
+        if (result == CULV_OK) result = check_handle_types(device, &d);
+        if (result == CULV_OK) result = make(pool, &d);
+        culvi_leave(device, &scope);
+    }
+    if (result != CULV_OK) {
+        culvi_free(pool);
+        return result;
+    }
+    culvi_device_ref(device);
+    *out = pool;
+    return CULV_OK;
+}
+
+void culv_mem_pool_destroy(culv_mem_pool **pool)
+{
+    if (pool == NULL || *pool == NULL) return;
+    culv_mem_pool *mine = *pool;
+    culv_device *device = mine->device;
+    *pool = NULL;
+    culvi_mem_pool_give_up(mine);
+    culvi_device_unref(device);
+}
+
+CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool)
+{
+    return pool != NULL ? pool->pool : NULL;
+}
+
+/* Makes the context current for one call on a stream of the device's, which breaks nobody's capture. */
+static culv_result enter_stream(culv_mem_pool *pool, CUstream stream, culvi_scope *scope, bool *pushed)
+{
+    culv_result result = culvi_enter(pool->device, scope, pool->label);
+    if (result != CULV_OK) return result;
+    result = culvi_enter_stream(pool->device, pool->label, stream, pushed);
+    if (result != CULV_OK) culvi_leave(pool->device, scope);
+    return result;
+}
+
+static void leave_stream(culv_mem_pool *pool, culvi_scope *scope, bool pushed)
+{
+    culvi_leave_frame(pool->device, pushed);
+    culvi_leave(pool->device, scope);
+}
+
+culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream, CUdeviceptr *out)
+{
+    culvi_scope scope;
+    bool pushed;
+    CUdeviceptr found = 0;
+    if (pool == NULL || out == NULL)
+        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_alloc: %s is NULL",
+                          pool == NULL ? "pool" : "out");
+    culv_device *device = pool->device;
+    if (size == 0 || size > SIZE_MAX)
+        return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_mem_pool_alloc: size is %" PRIu64 " bytes", size);
+    if (pool->imported)
+        return culvi_fail(
+            &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "culv_mem_pool_alloc: the pool was imported, and only its owner allocates in it (cuda.h, "
+            "cuMemPoolImportFromShareableHandle)");
+    culv_result result = enter_stream(pool, stream, &scope, &pushed);
+    if (result != CULV_OK) return result;
+    CUresult r = CULVI_CU(device, cuMemAllocFromPoolAsync, (&found, (size_t)size, pool->pool, stream));
+    leave_stream(pool, &scope, pushed);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, pool->label, r, "cuMemAllocFromPoolAsync", CULV_REASON_DRIVER_REFUSED,
+                               "%" PRIu64 " bytes of the pool could not be allocated", size);
+    *out = found;
+    return CULV_OK;
+}
+
+culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer, CUstream stream)
+{
+    culvi_scope scope;
+    bool pushed;
+    if (pool == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_mem_pool_free: pool is NULL");
+    if (pointer == 0) return CULV_OK;
+    culv_device *device = pool->device;
+    culv_result result = enter_stream(pool, stream, &scope, &pushed);
+    if (result != CULV_OK) return result;
+    CUresult r = CULVI_CU(device, cuMemFreeAsync, (pointer, stream));
+    leave_stream(pool, &scope, pushed);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, pool->label, r, "cuMemFreeAsync", CULV_REASON_DRIVER_REFUSED,
+                           "memory at %#" PRIx64 " could not be freed; is it what culv_mem_pool_alloc() or "
+                           "culv_mem_pool_import_pointer() gave, and not freed yet?",
+                           (uint64_t)pointer);
+}

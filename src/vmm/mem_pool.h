@@ -1,0 +1,23 @@
+/* Memory pools: what is known of one. SPDX-License-Identifier: MIT */
+#ifndef CULVI_MEM_POOL_H_
+#define CULVI_MEM_POOL_H_
+
+#include "culvert/mem_pool.h"
+#include "object.h"
+
+struct culv_mem_pool {
+    culv_device *device;
+    CUmemoryPool pool;
+    uint32_t handle_types; /* bits (1 << culv_handle_type); 0 of an import */
+    bool imported;
+    atomic_bool exported; /* its pointers can be from then on */
+    char label[64];
+    culvi_retired retired;
+};
+
+/* Refuses a device without pools, or a driver without their calls. */
+culv_result culvi_mem_pool_check_device(const culv_device *device, const char *label);
+/* The driver takes a pool back, or it is left to a later sweep. Takes the lock. */
+void culvi_mem_pool_give_up(culv_mem_pool *pool);
+
+#endif

@@ -1,0 +1,201 @@
+/* What memory is at an address, and what it can be shared as. SPDX-License-Identifier: MIT */
+#include "culvert/mem_pool.h"
+#include "object.h"
+#include "vmm.h"
+
+#include <stdio.h>
+
+typedef struct answers {
+    uint32_t memory_type;
+    uint32_t managed;
+    int ordinal;
+    uint64_t buffer_id;
+    CUdeviceptr range_start;
+    size_t range_size;
+    CUmemoryPool pool;
+    uint64_t allowed;
+    uint32_t ipc;
+    CUdeviceptr mapping_start;
+    size_t mapping_size;
+    uint64_t block_id;
+    uint32_t rdma;
+} answers;
+
+static CUresult ask(const culv_device *device, CUdeviceptr pointer, answers *a)
+{
+    /* Booleans are asked as such: cuda.h says `boolean` of some and `int` of others, which are written over zeros. */
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                        CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                                        CU_POINTER_ATTRIBUTE_BUFFER_ID,
+                                        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                        CU_POINTER_ATTRIBUTE_RANGE_SIZE,
+                                        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES,
+                                        CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+                                        CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR,
+                                        CU_POINTER_ATTRIBUTE_MAPPING_SIZE,
+                                        CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID,
+                                        CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE};
+    void *values[] = {&a->memory_type,  &a->managed,  &a->ordinal, &a->buffer_id, &a->range_start,
+                      &a->range_size,   &a->pool,     &a->allowed, &a->ipc,       &a->mapping_start,
+                      &a->mapping_size, &a->block_id, &a->rdma};
+    memset(a, 0, sizeof *a);
+    a->ordinal = -1;
+    return CULVI_CU(device, cuPointerGetAttributes,
+                    ((unsigned)(sizeof values / sizeof values[0]), attributes, values, pointer));
+}
+
+/* cuMemCreate's memory alone has a handle to retain (measured: a pool's has none). */
+static culv_result is_vmm(culv_device *device, CUdeviceptr pointer, bool *out)
+{
+    CUmemGenericAllocationHandle handle = 0;
+    CUresult r = CULVI_CU(device, cuMemRetainAllocationHandle, (&handle, (void *)(uintptr_t)pointer));
+    *out = r == CUDA_SUCCESS;
+    if (r == CUDA_SUCCESS) culvi_vmm_release_handle(device, handle);
+    if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED) return CULV_OK;
+    return culvi_fail_cuda(device, NULL, r, "cuMemRetainAllocationHandle", CULV_REASON_DRIVER_REFUSED,
+                           "whether %#llx is memory of cuMemCreate could not be asked",
+                           (unsigned long long)pointer);
+}
+
+static culv_result find_kind(culv_device *device, CUdeviceptr pointer, const answers *a,
+                             culv_pointer_kind *out)
+{
+    bool vmm = false;
+    *out = CULV_POINTER_NONE;
+    if (a->memory_type == 0) return CULV_OK;
+    if (a->managed) {
+        *out = CULV_POINTER_MANAGED;
+        return CULV_OK;
+    }
+    if (a->pool != NULL) {
+        *out = CULV_POINTER_POOL;
+        return CULV_OK;
+    }
+    /* No attribute tells for sure: a driver's buffer ID of such memory was 0 and was not (measured). */
+    if (a->memory_type == CU_MEMORYTYPE_DEVICE &&
+        (a->buffer_id == 0 || culvi_memory_is_import(device, pointer))) {
+        *out = CULV_POINTER_EXTERNAL;
+        return CULV_OK;
+    }
+    /* Also VMM memory on the host is of type HOST. */
+    culv_result result = is_vmm(device, pointer, &vmm);
+    if (result != CULV_OK) return result;
+    *out = vmm                                    ? CULV_POINTER_VMM
+           : a->memory_type == CU_MEMORYTYPE_HOST ? CULV_POINTER_HOST
+                                                  : CULV_POINTER_DEVICE;
+    return CULV_OK;
+}
+
+static uint32_t handle_types(const culv_device *device, const culv_pointer_info *info, uint64_t allowed)
+{
+    static const struct {
+        unsigned cuda;
+        culv_handle_type type;
+    } rows[] = {{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CULV_HANDLE_OPAQUE_FD},
+                {CU_MEM_HANDLE_TYPE_WIN32, CULV_HANDLE_OPAQUE_WIN32},
+                {CU_MEM_HANDLE_TYPE_WIN32_KMT, CULV_HANDLE_OPAQUE_WIN32_KMT}};
+    uint32_t types = 0;
+    const bool dma_buf = device->caps.dma_buf_export && device->cuda->cuMemGetHandleForAddressRange != NULL;
+    if (info->kind == CULV_POINTER_VMM || info->kind == CULV_POINTER_POOL)
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+            if (allowed & rows[i].cuda) types |= UINT32_C(1) << rows[i].type;
+    if (dma_buf && (info->kind == CULV_POINTER_VMM || info->kind == CULV_POINTER_DEVICE))
+        types |= UINT32_C(1) << CULV_HANDLE_DMA_BUF_FD;
+    return types & (uint32_t)CULVI_HANDLE_TYPES;
+}
+
+static const char *why(const culv_pointer_info *info)
+{
+    const bool handles = (info->handle_types & ~(UINT32_C(1) << CULV_HANDLE_DMA_BUF_FD)) != 0;
+    switch (info->kind) {
+    case CULV_POINTER_NONE:
+        return "CUDA has no memory at this address: it is the host's own, or reserved and not mapped.";
+    case CULV_POINTER_DEVICE:
+        return "Memory of cuMemAlloc goes to no graphics API, and to other CUDA processes by "
+               "cuIpcGetMemHandle "
+               "alone; third-party devices take its dma-buf where there is one. For graphics allocate by "
+               "culv_vmm_allocate() with handle_types, or by the graphics API.";
+    case CULV_POINTER_VMM:
+        return handles
+                   ? "culv_vmm_retain_at() and culv_vmm_export_dup() export the whole allocation, for Vulkan "
+                     "on "
+                     "the same GPU and for other processes."
+                   : "This allocation was made without handle types, or was imported (CUDA tells no "
+                     "difference): its exporter shares the handle that it has, or it is allocated anew with "
+                     "culv_vmm_allocation_desc.handle_types.";
+    case CULV_POINTER_POOL:
+        return handles
+                   ? "Another CUDA process gets it by culv_mem_pool_export_dup() and then "
+                     "culv_mem_pool_export_pointer(). Vulkan refuses pools' handles: for graphics copy it "
+                     "into "
+                     "a culv_vmm_allocation or into memory of the graphics API."
+                   : "CUDA tells no handle types of it: another CUDA process gets it by "
+                     "culv_mem_pool_export_dup() and then "
+                     "culv_mem_pool_export_pointer() where its pool was made with handle types here, as the "
+                     "default "
+                     "pool is not. Vulkan refuses pools' handles in any case: for graphics copy it into a "
+                     "culv_vmm_allocation or into memory of the graphics API.";
+    case CULV_POINTER_MANAGED:
+        return "Managed memory moves between the host and the GPUs, and goes to no graphics API and no other "
+               "process; allocate by culv_vmm_allocate().";
+    case CULV_POINTER_HOST:
+        return "Page-locked host memory is exported by no CUDA call; Vulkan and CUDA share buffers in host "
+               "memory by "
+               "culvert/vulkan_memory.h, and other processes the system's shared memory.";
+    case CULV_POINTER_EXTERNAL:
+        return "Imported from a graphics API (or another owner): it is exported where it was allocated, and "
+               "has no "
+               "dma-buf (measured).";
+    default: return "";
+    }
+}
+
+static void describe(const culv_device *device, const answers *a, culv_pointer_info *info)
+{
+    info->handle_types = handle_types(device, info, a->allowed);
+    info->graphics = info->kind == CULV_POINTER_VMM &&
+                     (info->handle_types & ~(UINT32_C(1) << CULV_HANDLE_DMA_BUF_FD)) != 0;
+    info->device = info->kind != CULV_POINTER_NONE && a->ordinal >= 0 ? a->ordinal : -1;
+    if (info->kind != CULV_POINTER_NONE) {
+        const bool vmm = info->kind == CULV_POINTER_VMM;
+        info->range_start = a->range_start;
+        info->range_size = a->range_size;
+        info->mapping_start = vmm ? a->mapping_start : a->range_start;
+        info->mapping_size = vmm ? a->mapping_size : a->range_size;
+        info->memory_id = a->block_id;
+        info->buffer_id = a->buffer_id;
+        info->pool = a->pool;
+        info->ipc = a->ipc != 0;
+        info->rdma = a->rdma != 0;
+    }
+    snprintf(info->why, sizeof info->why, "%s", why(info));
+}
+
+culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv_pointer_info *out)
+{
+    culvi_scope scope;
+    answers a;
+    if (device == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_pointer_get_info: %s is NULL",
+                          device == NULL ? "device" : "out");
+    culv_result result = culvi_struct_check(&device->voice, out, "culv_pointer_info");
+    if (result != CULV_OK) return result;
+    culv_pointer_info info = culv_pointer_info_init();
+    result = culvi_enter(device, &scope, NULL);
+    if (result != CULV_OK) return result;
+    CUresult r = ask(device, pointer, &a);
+    /* Measured: of reserved addresses where nothing is mapped nothing is told. */
+    if (r == CUDA_ERROR_INVALID_VALUE) memset(&a, 0, sizeof a);
+    if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
+        result = culvi_fail_cuda(device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+                                 "what memory %#llx is could not be asked", (unsigned long long)pointer);
+    if (result == CULV_OK) result = find_kind(device, pointer, &a, &info.kind);
+    culvi_leave(device, &scope);
+    if (result != CULV_OK) return result;
+    describe(device, &a, &info);
+    culvi_struct_write(out, &info, sizeof info);
+    return CULV_OK;
+}

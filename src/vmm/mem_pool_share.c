@@ -1,0 +1,246 @@
+/* Pools and their pointers in other processes. SPDX-License-Identifier: MIT */
+#include "handle.h"
+#include "mem_pool.h"
+#include "vmm.h"
+
+#include <inttypes.h>
+
+culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type, culv_handle *out)
+{
+    culvi_scope scope;
+    culv_handle handle;
+    if (pool == NULL || out == NULL)
+        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_export_dup: %s is NULL",
+                          pool == NULL ? "pool" : "out");
+    culv_device *device = pool->device;
+    culv_result result =
+        culvi_handle_type_check(&device->voice, pool->label, "culv_mem_pool_export_dup: type", type);
+    if (result != CULV_OK) return result;
+    if (pool->imported || !(pool->handle_types & UINT32_C(1) << type))
+        return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+                          "culv_mem_pool_export_dup: the pool %s; %s",
+                          pool->imported ? "was imported" : "was not made for it",
+                          pool->imported
+                              ? "its owner exports it, and a handle is passed on by culv_handle_dup()"
+                              : "set the type's bit in culv_mem_pool_desc.handle_types");
+    memset(&handle, 0, sizeof handle);
+    handle.type = type;
+    result = culvi_enter(device, &scope, pool->label);
+    if (result != CULV_OK) return result;
+    void *place = type == CULV_HANDLE_OPAQUE_FD ? (void *)&handle.value.fd : (void *)&handle.value.win32;
+    CUresult r =
+        CULVI_CU(device, cuMemPoolExportToShareableHandle,
+                 (place, pool->pool,
+                  (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << type), 0));
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, pool->label, r, "cuMemPoolExportToShareableHandle",
+                               CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported as %s",
+                               culvi_handle_type_name(type));
+    if (type == CULV_HANDLE_OPAQUE_FD) culvi_handle_keep_private(&handle);
+    atomic_store(&pool->exported, true);
+    *out = handle;
+    return CULV_OK;
+}
+
+static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
+{
+    culv_mem_pool *pool = object;
+    void *handle = duplicate->type == CULV_HANDLE_OPAQUE_FD ? (void *)(intptr_t)duplicate->value.fd
+                                                            : duplicate->value.win32;
+    const unsigned type = culvi_vmm_to_cuda_handle_types(UINT32_C(1) << duplicate->type);
+    return CULVI_CU(device, cuMemPoolImportFromShareableHandle,
+                    (&pool->pool, handle, (CUmemAllocationHandleType)type, 0));
+}
+
+static void describe(const void *object, culvi_text *text)
+{
+    (void)object;
+    culvi_text_add(text, "it must be of a memory pool (culv_mem_pool_export_dup(), "
+                         "cuMemPoolExportToShareableHandle), which lives in its own process still");
+}
+
+/* The importing device reads and writes it, wherever it lies. */
+static culv_result allow(culv_mem_pool *pool)
+{
+    culv_device *device = pool->device;
+    CUmemAccess_flags flags = CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    culvi_scope scope;
+    CUmemAccessDesc access;
+    memset(&access, 0, sizeof access);
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = device->ordinal;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    culv_result result = culvi_enter(device, &scope, pool->label);
+    if (result != CULV_OK) return result;
+    const char *call = "cuMemPoolGetAccess";
+    CUresult r = CULVI_CU(device, cuMemPoolGetAccess, (&flags, pool->pool, &access.location));
+    if (r == CUDA_SUCCESS && flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE) {
+        call = "cuMemPoolSetAccess";
+        r = CULVI_CU(device, cuMemPoolSetAccess, (pool->pool, &access, 1));
+    }
+    culvi_leave(device, &scope);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, pool->label, r, call, CULV_REASON_PEER,
+                           "'%s' could not be given access to the imported pool; one of another GPU needs a "
+                           "device that reaches it (cuDeviceCanAccessPeer)",
+                           device->caps.name);
+}
+
+static culv_result import_pool(culv_device *device, const culv_mem_pool_import_desc *desc, bool take,
+                               culv_mem_pool **out)
+{
+    static const culv_uuid any;
+    culv_mem_pool_import_desc d;
+    uint64_t uncounted = 0;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_import_%s: %s is NULL",
+                          take ? "take" : "borrow",
+                          device == NULL ? "device"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_import_desc");
+    if (result != CULV_OK) return result;
+    /* Its owner's handle is closed last, when nothing can fail any more. */
+    culvi_import import = {.what = "memory pool",
+                           .call = "cuMemPoolImportFromShareableHandle",
+                           .field = "culv_mem_pool_import_desc.handle",
+                           .handle = &d.handle,
+                           .label = d.label,
+                           .count = &uncounted,
+                           .take = false,
+                           .lent = true,
+                           .give = give,
+                           .describe = describe};
+    if (d.handle.type == CULV_HANDLE_DMA_BUF_FD ||
+        (d.handle.type == CULV_HANDLE_OPAQUE_WIN32 && d.handle.name != NULL))
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_mem_pool_import_desc.handle is a %s; pools are imported by what "
+                          "culv_mem_pool_export_dup() made",
+                          d.handle.type == CULV_HANDLE_DMA_BUF_FD ? "dma-buf" : "name");
+    result = culvi_mem_pool_check_device(device, d.label);
+    if (result == CULV_OK) result = culvi_import_check(device, &import, &any);
+    if (result != CULV_OK) return result;
+    culv_mem_pool *pool = culvi_alloc(sizeof *pool);
+    if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    pool->device = device;
+    pool->imported = true;
+    atomic_init(&pool->exported, false);
+    culvi_label_set(pool->label, d.label);
+    result = culvi_import_run(device, &import, pool);
+    if (result != CULV_OK) {
+        culvi_free(pool);
+        return result;
+    }
+    result = allow(pool);
+    if (result != CULV_OK) {
+        culvi_mem_pool_give_up(pool);
+        culvi_device_unref(device);
+        return result;
+    }
+    if (take) culvi_handle_close(&d.handle);
+    *out = pool;
+    return CULV_OK;
+}
+
+culv_result culv_mem_pool_import_take(culv_device *device, const culv_mem_pool_import_desc *desc,
+                                      culv_mem_pool **out)
+{
+    return import_pool(device, desc, true, out);
+}
+
+culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool_import_desc *desc,
+                                        culv_mem_pool **out)
+{
+    return import_pool(device, desc, false, out);
+}
+
+/* That the memory is of this pool: the driver's own refusal would not say so. In the device's context. */
+static culv_result check_pointer(const culv_mem_pool *pool, CUdeviceptr pointer)
+{
+    CUmemoryPool found = NULL;
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE;
+    void *value = &found;
+    CUresult r = CULVI_CU(pool->device, cuPointerGetAttributes, (1, &attribute, &value, pointer));
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(pool->device, pool->label, r, "cuPointerGetAttributes",
+                               CULV_REASON_DRIVER_REFUSED, "of which pool %#" PRIx64 " is could not be asked",
+                               (uint64_t)pointer);
+    if (found == pool->pool) return CULV_OK;
+    return culvi_fail(&pool->device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "culv_mem_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
+                      found == NULL ? "no memory of a pool; culv_pointer_get_info() says what it is"
+                                    : "memory of another pool");
+}
+
+culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointer, culv_mem_pool_pointer *out)
+{
+    culvi_scope scope;
+    CUmemPoolPtrExportData data;
+    if (pool == NULL || pointer == 0 || out == NULL)
+        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_export_pointer: %s",
+                          pool == NULL   ? "pool is NULL"
+                          : pointer == 0 ? "pointer is 0"
+                                         : "out is NULL");
+    culv_device *device = pool->device;
+    if (pool->imported || pool->handle_types == 0)
+        return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+                          "culv_mem_pool_export_pointer: the pool %s",
+                          pool->imported ? "was imported: its owner exports its pointers"
+                                         : "was made without culv_mem_pool_desc.handle_types");
+    if (!atomic_load(&pool->exported))
+        return culvi_fail(
+            &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+            "culv_mem_pool_export_pointer: the pool was not exported yet; CUDA exports pointers of an "
+            "already shared pool alone (cuda.h): call culv_mem_pool_export_dup() first");
+    culv_result result = culvi_enter(device, &scope, pool->label);
+    if (result != CULV_OK) return result;
+    result = check_pointer(pool, pointer);
+    memset(&data, 0, sizeof data);
+    CUresult r =
+        result == CULV_OK ? CULVI_CU(device, cuMemPoolExportPointer, (&data, pointer)) : CUDA_SUCCESS;
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
+                               "memory at %#" PRIx64
+                               " could not be exported; it must be where an allocation starts, and not freed",
+                               (uint64_t)pointer);
+    if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);
+    return result;
+}
+
+culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_pool_pointer *pointer,
+                                         CUdeviceptr *out)
+{
+    culvi_scope scope;
+    CUmemPoolPtrExportData data;
+    CUdeviceptr found = 0;
+    _Static_assert(sizeof data == sizeof pointer->data, "what is sent is all that the driver made");
+    if (pool == NULL || pointer == NULL || out == NULL)
+        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_import_pointer: %s is NULL",
+                          pool == NULL      ? "pool"
+                          : pointer == NULL ? "pointer"
+                                            : "out");
+    culv_device *device = pool->device;
+    if (!pool->imported)
+        return culvi_fail(
+            &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "culv_mem_pool_import_pointer: the pool is this process's own, whose pointers are valid "
+            "here as they are");
+    memcpy(&data, pointer->data, sizeof data);
+    culv_result result = culvi_enter(device, &scope, pool->label);
+    if (result != CULV_OK) return result;
+    CUresult r = CULVI_CU(device, cuMemPoolImportPointer, (&found, pool->pool, &data));
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(
+            device, pool->label, r, "cuMemPoolImportPointer", CULV_REASON_HANDLE_REFUSED,
+            "an allocation of the pool could not be imported; was it exported from this very "
+            "pool, and is it allocated still?");
+    *out = found;
+    return CULV_OK;
+}

@@ -1,0 +1,7 @@
+/* What exports of VMM memory need of the system: nothing for file descriptors. SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+const void *culvi_vmm_object_attributes(void)
+{
+    return NULL; /* no NT handles here (cuda.h, CUmemAllocationProp: zero in all other cases) */
+}

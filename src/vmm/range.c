@@ -1,0 +1,282 @@
+/* Reserved addresses, and which of them are in use. SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include <inttypes.h>
+
+size_t culvi_vmm_find(const culv_vmm_range *range, uint64_t offset)
+{
+    size_t low = 0, high = range->num_mappings;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const culvi_vmm_mapping *m = range->mappings[middle];
+        if (m->offset + m->size > offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+void culvi_vmm_list(const culv_vmm_range *range, uint64_t offset, uint64_t size, culvi_text *text)
+{
+    enum { MANY = 8 };
+    size_t listed = 0, more = 0;
+    for (size_t i = culvi_vmm_find(range, offset);
+         i < range->num_mappings && range->mappings[i]->offset < offset + size; i++) {
+        const culvi_vmm_mapping *m = range->mappings[i];
+        if (listed == MANY) {
+            more++;
+            continue;
+        }
+        culvi_text_add(text, "%s%" PRIu64 " bytes at offset %" PRIu64, listed++ > 0 ? ", " : "", m->size,
+                       m->offset);
+        if (m->allocation->label[0] != '\0') culvi_text_add(text, " ('%s')", m->allocation->label);
+        if (m->unmapping) culvi_text_add(text, " (unmapped: it waits for a stream)");
+    }
+    if (more > 0) culvi_text_add(text, ", and %zu more", more);
+}
+
+culv_result culvi_vmm_check_span(const culv_vmm_range *range, uint64_t offset, uint64_t size,
+                                 const char *call)
+{
+    if (size != 0 && offset < range->size && size <= range->size - offset) return CULV_OK;
+    return culvi_fail(&range->device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                      "%s: %" PRIu64 " bytes at offset %" PRIu64 " %s, which has %" PRIu64 " bytes", call,
+                      size, offset, size == 0 ? "are no part of the range" : "leave the range", range->size);
+}
+
+/* Addresses -----------------------------------------------------------------------------------------------
+ */
+
+static bool free_addresses(culv_vmm_range *range, bool last_try, CUresult *code)
+{
+    culv_device *device = range->device;
+    *code = CULVI_CU(device, cuMemAddressFree, (range->base, (size_t)range->size));
+    if (culvi_cuda_sticky(*code)) /* as with cuMemRelease: allocation.c */
+        (void)CULVI_CU(device, cuMemAddressFree, (range->base, (size_t)range->size));
+    if (!culvi_release_done(device, "cuMemAddressFree", *code, last_try)) return false;
+    device->counts.vmm_ranges--;
+    culvi_free(range->mappings);
+    culvi_free(range);
+    return true;
+}
+
+static bool release_addresses(culv_device *device, culvi_retired *self, bool last_try)
+{
+    CUresult r;
+    (void)device;
+    return free_addresses(CULVI_CONTAINER(self, culv_vmm_range, retired), last_try, &r);
+}
+
+void culvi_vmm_range_settled(culv_vmm_range *range, bool last_try)
+{
+    CUresult r;
+    culv_device *device = range->device;
+    if (!range->abandoned || range->num_mappings > 0 || free_addresses(range, last_try, &r)) return;
+    range->retired.event = NULL;
+    range->retired.release = release_addresses;
+    culvi_keep(device, &range->retired);
+}
+
+/* What nobody unmapped goes with the device, when no work is left that could use it. */
+static bool release_with_device(culv_device *device, culvi_retired *self, bool last_try)
+{
+    CUresult r;
+    culv_vmm_range *range = CULVI_CONTAINER(self, culv_vmm_range, retired);
+    if (atomic_load(&device->refs) > 0 && !device->lost) return false;
+    bool all = true;
+    for (size_t i = 0; i < range->num_mappings; i++)
+        if (!range->mappings[i]->unmapping) all = culvi_vmm_unmap_one(range, i, last_try, &r) && all;
+    culvi_vmm_compact(range);
+    if (all) culvi_vmm_range_settled(range, last_try);
+    return all;
+}
+
+void culvi_vmm_range_abandon(culv_vmm_range **range)
+{
+    if (*range == NULL) return;
+    culv_vmm_range *mine = *range;
+    culv_device *device = mine->device;
+    culvi_scope scope;
+    *range = NULL;
+    culvi_mutex_lock(&device->lock);
+    mine->abandoned = true;
+    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+    if (mine->num_mappings == mine->num_unmapping && (entered || device->lost)) {
+        culvi_vmm_range_settled(mine, false);
+    } else if (mine->num_mappings == 0 || mine->num_mappings > mine->num_unmapping) {
+        mine->retired.event = NULL;
+        mine->retired.release = mine->num_mappings == 0 ? release_addresses : release_with_device;
+        culvi_keep(device, &mine->retired);
+    }
+    if (entered) culvi_leave(device, &scope);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
+static culv_result check_desc(const culv_device *device, const culv_vmm_range_desc *d, uint64_t granularity)
+{
+    const culvi_voice *voice = &device->voice;
+    if (d->size == 0 || d->size > UINT64_MAX - (granularity - 1))
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vmm_range_desc.size is %" PRIu64 "%s", d->size,
+                          d->size == 0 ? "" : ", which cannot be rounded up to the granularity");
+    if ((d->alignment & (d->alignment - 1)) != 0)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vmm_range_desc.alignment is %" PRIu64 ", no power of two", d->alignment);
+    if (d->exactly != 0 && d->at == 0)
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vmm_range_desc.exactly is set, and `at` names no address");
+    if (d->at % granularity != 0 || (d->exactly != 0 && d->alignment != 0 && d->at % d->alignment != 0))
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vmm_range_desc.at is %#" PRIx64 ", no multiple of %s", (uint64_t)d->at,
+                          d->at % granularity != 0 ? "the granularity (culv_vmm_get_granularity())"
+                                                   : "culv_vmm_range_desc.alignment");
+    return CULV_OK;
+}
+
+/* In the device's context. */
+static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
+{
+    culv_device *device = range->device;
+    CUresult r = CULVI_CU(device, cuMemAddressReserve,
+                          (&range->base, (size_t)range->size, (size_t)d->alignment, d->at, 0));
+    if (r == CUDA_ERROR_OUT_OF_MEMORY)
+        return culvi_fail_native(
+            &device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS, CULV_API_CUDA, r,
+            "cuMemAddressReserve",
+            "no range of %" PRIu64 " bytes of addresses is free (CUDA_ERROR_OUT_OF_MEMORY)", range->size);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, d->label, r, "cuMemAddressReserve", CULV_REASON_DRIVER_REFUSED,
+                               "%" PRIu64 " bytes of addresses could not be reserved", range->size);
+    if (d->exactly == 0 || range->base == d->at) return CULV_OK;
+    return culvi_fail(&device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
+                      "%" PRIu64 " bytes of addresses at %#" PRIx64
+                      " could not be reserved, something else is there; the driver offered %#" PRIx64,
+                      range->size, (uint64_t)d->at, (uint64_t)range->base);
+}
+
+culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *desc, culv_vmm_range **out)
+{
+    culv_vmm_range_desc d;
+    culvi_scope scope;
+    uint64_t granularity = 0;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_reserve: %s is NULL",
+                          device == NULL ? "device"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_range_desc");
+    if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_reserve");
+    if (result == CULV_OK) result = culvi_vmm_least_granularity(device, CULV_VMM_DEVICE, 0, &granularity);
+    if (result == CULV_OK) result = check_desc(device, &d, granularity);
+    if (result != CULV_OK) return result;
+    culv_vmm_range *range = culvi_alloc(sizeof *range);
+    if (range == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    range->device = device;
+    range->granularity = granularity;
+    range->size = (d.size + granularity - 1) / granularity * granularity;
+    culvi_label_set(range->label, d.label);
+    result = culvi_enter(device, &scope, d.label);
+    if (result != CULV_OK) {
+        culvi_free(range);
+        return result;
+    }
+    result = reserve(range, &d);
+    culvi_mutex_lock(&device->lock);
+    const bool reserved = range->base != 0;
+    device->counts.vmm_ranges += reserved;
+    if (result != CULV_OK) {
+        /* Somewhere else than it was to be. */
+        range->abandoned = true;
+        if (reserved)
+            culvi_vmm_range_settled(range, false);
+        else
+            culvi_free(range);
+    }
+    culvi_mutex_unlock(&device->lock);
+    culvi_leave(device, &scope);
+    if (result != CULV_OK) return result;
+    culvi_device_ref(device);
+    *out = range;
+    return CULV_OK;
+}
+
+/* The caller holds the lock. */
+static culv_result release(culv_vmm_range *range)
+{
+    culv_device *device = range->device;
+    culvi_scope scope;
+    bool entered = false;
+    culvi_vmm_reap(range);
+    if (range->num_mappings > 0) {
+        char buffer[1400] = "";
+        culvi_text text = {buffer, sizeof buffer, 0};
+        culvi_vmm_list(range, 0, range->size, &text);
+        return culvi_fail(
+            &device->voice, range->label, CULV_ERROR_BUSY, CULV_REASON_MAPPED,
+            "the range of %" PRIu64 " bytes at %#" PRIx64
+            " cannot be released, since something is mapped in it: %s. culv_vmm_unmap() first%s",
+            range->size, (uint64_t)range->base, buffer,
+            range->num_unmapping > 0 ? ", and what waits for a stream is gone once that stream got there"
+                                     : "");
+    }
+    culv_result result = culvi_vmm_enter(device, &scope, range->label, &entered);
+    if (result != CULV_OK) return result;
+    CUresult r;
+    if (!free_addresses(range, false, &r))
+        result = culvi_fail_cuda(device, range->label, r, "cuMemAddressFree", CULV_REASON_DRIVER_REFUSED,
+                                 "%" PRIu64 " bytes of addresses at %#" PRIx64 " could not be given back",
+                                 range->size, (uint64_t)range->base);
+    if (entered) culvi_leave(device, &scope);
+    return result;
+}
+
+culv_result culv_vmm_release(culv_vmm_range **range)
+{
+    if (range == NULL || *range == NULL) return CULV_OK;
+    culv_device *device = (*range)->device;
+    culvi_mutex_lock(&device->lock);
+    culv_result result = release(*range);
+    culvi_mutex_unlock(&device->lock);
+    if (result != CULV_OK) return result;
+    *range = NULL;
+    culvi_device_unref(device);
+    return CULV_OK;
+}
+
+CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range)
+{
+    return range != NULL ? range->base : 0;
+}
+
+uint64_t culv_vmm_range_size(const culv_vmm_range *range)
+{
+    return range != NULL ? range->size : 0;
+}
+
+culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings, size_t capacity,
+                                  size_t *count)
+{
+    if (range == NULL || count == NULL || (mappings == NULL && capacity > 0))
+        return culvi_fail(range != NULL ? &range->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_get_mappings: %s is NULL",
+                          range == NULL   ? "range"
+                          : count == NULL ? "count"
+                                          : "mappings");
+    culvi_mutex_lock(&range->device->lock);
+    culvi_vmm_reap(range);
+    for (size_t i = 0; i < range->num_mappings && i < capacity; i++) {
+        const culvi_vmm_mapping *m = range->mappings[i];
+        mappings[i] = (culv_vmm_mapping){
+            .offset = m->offset,
+            .size = m->size,
+            .allocation = atomic_load(&m->allocation->given_up) ? NULL : m->allocation,
+            .unmapping = m->unmapping,
+        };
+    }
+    *count = range->num_mappings;
+    culvi_mutex_unlock(&range->device->lock);
+    return CULV_OK;
+}

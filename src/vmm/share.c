@@ -1,0 +1,366 @@
+/* VMM memory out of this process, into it, and by its address. SPDX-License-Identifier: MIT */
+#include "vmm.h"
+
+#include "handle.h"
+
+#include <inttypes.h>
+
+/* What CUDA takes and gives as a shareable handle. */
+typedef union shareable {
+    int fd;
+    void *nt;
+    uint32_t kmt; /* a D3DKMT_HANDLE */
+} shareable;
+
+/* Export ---------------------------------------------------------------------------------------------------
+ */
+
+culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type, culv_handle *out)
+{
+    culvi_scope scope;
+    shareable made = {0};
+    if (allocation == NULL || out == NULL)
+        return culvi_fail(allocation != NULL ? &allocation->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_export_dup: %s is NULL",
+                          allocation == NULL ? "allocation" : "out");
+    culv_device *device = allocation->device;
+    const culvi_voice *voice = &device->voice;
+    const char *label = allocation->label;
+    culv_result result = culvi_handle_type_check(voice, label, "culv_vmm_export_dup: type", type);
+    if (result != CULV_OK) return result;
+    if (type == CULV_HANDLE_DMA_BUF_FD)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_vmm_export_dup: type is DMA_BUF_FD; a dma-buf is made of mapped memory: "
+                          "culv_dma_buf_export_dup()");
+    if (!(allocation->handle_types & UINT32_C(1) << type))
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+                          "culv_vmm_export_dup: the allocation %s %s",
+                          allocation->imported
+                              ? "was imported, and CUDA exports no import: keep or duplicate "
+                                "the handle (culv_handle_dup()) that it came by as"
+                              : "was not made for export as (culv_vmm_allocation_desc."
+                                "handle_types)",
+                          culvi_handle_type_name(type));
+    result = culvi_enter(device, &scope, label);
+    if (result != CULV_OK) return result;
+    CUresult r =
+        CULVI_CU(device, cuMemExportToShareableHandle,
+                 (&made, allocation->handle,
+                  (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << type), 0));
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
+                               "%" PRIu64 " bytes could not be exported as %s", allocation->size,
+                               culvi_handle_type_name(type));
+    culv_handle handle = type == CULV_HANDLE_OPAQUE_FD ? culv_handle_opaque_fd(made.fd)
+                         : type == CULV_HANDLE_OPAQUE_WIN32
+                             ? culv_handle_opaque_win32(made.nt)
+                             : culv_handle_opaque_win32_kmt((void *)(uintptr_t)made.kmt);
+    culvi_handle_keep_private(&handle);
+    *out = handle;
+    return CULV_OK;
+}
+
+/* Import ---------------------------------------------------------------------------------------------------
+ */
+
+static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
+{
+    culv_vmm_allocation *allocation = object;
+    /* The number itself, not where it is (cuda.h, cuMemImportFromShareableHandle). */
+    void *handle = duplicate->type == CULV_HANDLE_OPAQUE_FD ? (void *)(intptr_t)duplicate->value.fd
+                                                            : duplicate->value.win32;
+    CUmemAllocationHandleType type =
+        (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << duplicate->type);
+    return CULVI_CU(device, cuMemImportFromShareableHandle, (&allocation->handle, handle, type));
+}
+
+static void describe(const void *object, culvi_text *text)
+{
+    (void)object;
+    culvi_text_add(text,
+                   "it must be one that culv_vmm_export_dup() (cuMemExportToShareableHandle) made, in a "
+                   "process that sees the same GPU");
+}
+
+/* The CUDA device with the exporter's UUID. In the device's context. */
+static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d,
+                              culv_vmm_allocation *allocation)
+{
+    int count = 0, reaches = 0;
+    const char *call = "cuDeviceGetCount";
+    if (!culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &device->caps.uuid)) return CULV_OK;
+    allocation->owner = -1;
+    CUresult r = CULVI_CU(device, cuDeviceGetCount, (&count));
+    for (int i = 0; r == CUDA_SUCCESS && i < count && allocation->owner < 0; i++) {
+        CUdevice ordinal = -1;
+        CUuuid bytes;
+        culv_uuid uuid;
+        call = "cuDeviceGet";
+        r = CULVI_CU(device, cuDeviceGet, (&ordinal, i));
+        if (r != CUDA_SUCCESS) break;
+        call = "cuDeviceGetUuid";
+        r = CULVI_CU(device, cuDeviceGetUuid, (&bytes, ordinal));
+        if (r != CUDA_SUCCESS) break;
+        memcpy(uuid.bytes, bytes.bytes, sizeof uuid.bytes);
+        if (culvi_uuid_equal(&uuid, &d->exporter)) allocation->owner = ordinal;
+    }
+    if (r == CUDA_SUCCESS && allocation->owner >= 0) {
+        call = "cuDeviceCanAccessPeer";
+        r = CULVI_CU(device, cuDeviceCanAccessPeer, (&reaches, device->ordinal, allocation->owner));
+    }
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, d->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "the GPU that the allocation lies on could not be looked for");
+    allocation->uuid = d->exporter;
+    if (reaches) return CULV_OK;
+    char buffer[64] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    culvi_text_add_uuid(&text, &d->exporter);
+    return culvi_fail(
+        &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        allocation->owner < 0
+            ? "culv_vmm_import_desc.exporter is %s, and no CUDA device that this process sees has "
+              "that UUID (CUDA_VISIBLE_DEVICES?); '%s' has another one"
+            : "culv_vmm_import_desc.exporter is %s, a GPU whose memory '%s' does not reach "
+              "(cuDeviceCanAccessPeer says so)",
+        buffer, device->caps.name);
+}
+
+/* Where an import lies is told; how large it is is not. */
+static culv_result check_import(culv_vmm_allocation *allocation)
+{
+    culv_device *device = allocation->device;
+    culvi_scope scope;
+    CUmemAllocationProp prop;
+    memset(&prop, 0, sizeof prop);
+    culv_result result = culvi_enter(device, &scope, allocation->label);
+    if (result != CULV_OK) return result;
+    CUresult r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, allocation->handle));
+    culvi_leave(device, &scope);
+    if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED) {
+        /* Memory of another API's, which CUDA takes as well (measured): as the descriptor says. */
+        prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+        prop.location.id = allocation->owner;
+    } else if (r != CUDA_SUCCESS) {
+        return culvi_fail_cuda(device, allocation->label, r, "cuMemGetAllocationPropertiesFromHandle",
+                               CULV_REASON_DRIVER_REFUSED, "what was imported could not be asked");
+    }
+    if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop.location.id != allocation->owner)
+        return culvi_fail(
+            &device->voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "the allocation lies on CUDA device %d, and culv_vmm_import_desc.exporter said that it is "
+            "device %d; pass culv_vmm_allocation_info::device of the exporter",
+            prop.location.id, (int)allocation->owner);
+    culvi_vmm_allocation_describe(allocation, &prop);
+    allocation->handle_types = 0; /* measured: an import's are, and it is not exported */
+    return culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
+                                       &allocation->granularity);
+}
+
+static culv_result check_desc(const culv_device *device, culvi_import *how, const culv_vmm_import_desc *d)
+{
+    static const culv_uuid any;
+    const culvi_voice *voice = &device->voice;
+    if (d->size == 0)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "culv_vmm_import_desc.size is 0; it is what culv_vmm_allocation_info::size of the exporter "
+            "said");
+    if (d->handle.type == CULV_HANDLE_DMA_BUF_FD)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "culv_vmm_import_desc.handle.type is DMA_BUF_FD, which CUDA imports as VMM memory from "
+            "nobody; export the allocation as OPAQUE_FD");
+    culv_result result = culvi_import_check(device, how, &any);
+    if (result != CULV_OK) return result;
+    if (d->handle.name != NULL)
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vmm_import_desc.handle.name is given; CUDA imports VMM memory by handles alone");
+    const uint64_t limit = how->facts.size_limit;
+    if (d->size <= limit) return CULV_OK;
+    return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                      "culv_vmm_import_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
+                      " are behind file descriptor %d; pass culv_vmm_allocation_info::size of the exporter",
+                      d->size, limit, d->handle.value.fd);
+}
+
+static culv_result import(culv_device *device, const culv_vmm_import_desc *desc, bool take,
+                          culv_vmm_allocation **out)
+{
+    culv_vmm_import_desc d;
+    culvi_scope scope;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_import_%s: %s is NULL",
+                          take ? "take" : "borrow",
+                          device == NULL ? "device"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
+    if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_import");
+    culvi_import how = {.what = "allocation",
+                        .call = "cuMemImportFromShareableHandle",
+                        .field = "culv_vmm_import_desc.handle",
+                        .handle = &d.handle,
+                        .label = d.label,
+                        .count = &device->counts.vmm_allocations,
+                        .lent = true,
+                        .give = give,
+                        .describe = describe};
+    if (result == CULV_OK) result = check_desc(device, &how, &d);
+    if (result != CULV_OK) return result;
+    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, d.label);
+    if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    allocation->requested = allocation->size = d.size;
+    allocation->imported = true;
+    result = culvi_enter(device, &scope, d.label);
+    if (result == CULV_OK) {
+        result = find_owner(device, &d, allocation);
+        culvi_leave(device, &scope);
+    }
+    if (result == CULV_OK) result = culvi_import_run(device, &how, allocation);
+    if (result != CULV_OK) {
+        culvi_vmm_allocation_unref(allocation);
+        return result;
+    }
+    result = check_import(allocation);
+    if (result == CULV_OK && d.size % allocation->granularity != 0)
+        result = culvi_fail(
+            &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "culv_vmm_import_desc.size is %" PRIu64 " bytes, no multiple of the granularity of %" PRIu64
+            "; pass culv_vmm_allocation_info::size of the exporter, not what it had asked for",
+            d.size, allocation->granularity);
+    if (result != CULV_OK) {
+        culv_vmm_free(&allocation);
+        return result;
+    }
+    if (take) culvi_handle_close(&d.handle);
+    *out = allocation;
+    return CULV_OK;
+}
+
+culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
+                                 culv_vmm_allocation **out)
+{
+    return import(device, desc, true, out);
+}
+
+culv_result culv_vmm_import_borrow(culv_device *device, const culv_vmm_import_desc *desc,
+                                   culv_vmm_allocation **out)
+{
+    return import(device, desc, false, out);
+}
+
+/* By address -----------------------------------------------------------------------------------------------
+ */
+
+typedef struct at_address {
+    uint32_t type;
+    CUcontext context;
+    CUmemoryPool pool;
+    size_t size;
+} at_address;
+
+/* In the device's context. */
+static CUresult ask_address(const culv_device *device, CUdeviceptr address, at_address *out)
+{
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
+                                        CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
+    void *values[] = {&out->type, &out->context, &out->pool, &out->size};
+    memset(out, 0, sizeof *out);
+    return CULVI_CU(device, cuPointerGetAttributes, (4, attributes, values, address));
+}
+
+static culv_result refuse_address(const culv_device *device, CUdeviceptr address, CUresult code)
+{
+    at_address there;
+    CUresult r = ask_address(device, address, &there);
+    /* Memory of cuMemCreate's is no context's and no pool's (measured). */
+    if (code == CUDA_ERROR_INVALID_VALUE &&
+        (r != CUDA_SUCCESS || there.type == 0 || there.context != NULL || there.pool != NULL))
+        return culvi_fail_native(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+                                 CULV_API_CUDA, code, "cuMemRetainAllocationHandle",
+                                 "culv_vmm_retain_at: no allocation of cuMemCreate's is mapped at %#" PRIx64
+                                 "%s (CUDA_ERROR_INVALID_VALUE)",
+                                 (uint64_t)address,
+                                 there.pool != NULL      ? ", it is memory of a pool"
+                                 : there.context != NULL ? ", it is other memory of CUDA's"
+                                                         : "");
+    return culvi_fail_cuda(device, NULL, code, "cuMemRetainAllocationHandle", CULV_REASON_NOT_MAPPED,
+                           "the allocation that is mapped at %#" PRIx64 " could not be had",
+                           (uint64_t)address);
+}
+
+/* In the device's context. */
+static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
+{
+    culv_device *device = allocation->device;
+    CUmemAllocationProp prop;
+    at_address there;
+    memset(&prop, 0, sizeof prop);
+    CUresult r =
+        CULVI_CU(device, cuMemRetainAllocationHandle, (&allocation->handle, (void *)(uintptr_t)address));
+    if (r != CUDA_SUCCESS) return refuse_address(device, address, r);
+    const char *call = "cuMemGetAllocationPropertiesFromHandle";
+    r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, allocation->handle));
+    if (r == CUDA_SUCCESS) {
+        call = "cuPointerGetAttributes";
+        r = ask_address(device, address, &there);
+    }
+    culv_result result = CULV_OK;
+    if (r != CUDA_SUCCESS)
+        result = culvi_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
+                                 "what is mapped at %#" PRIx64 " could not be asked", (uint64_t)address);
+    else if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop.location.id != device->ordinal)
+        result = culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                            "culv_vmm_retain_at: the allocation at %#" PRIx64
+                            " lies on CUDA device %d; this device is %d '%s'",
+                            (uint64_t)address, prop.location.id, (int)device->ordinal, device->caps.name);
+    if (result != CULV_OK) {
+        culvi_vmm_release_handle(device, allocation->handle);
+        return result;
+    }
+    culvi_vmm_allocation_describe(allocation, &prop);
+    allocation->requested = allocation->size = there.size;
+    return CULV_OK;
+}
+
+culv_result culv_vmm_retain_at(culv_device *device, CUdeviceptr address, culv_vmm_allocation **out)
+{
+    culvi_scope scope;
+    if (device == NULL || address == 0 || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_retain_at: %s is %s",
+                          device == NULL ? "device"
+                          : out == NULL  ? "out"
+                                         : "address",
+                          device == NULL || out == NULL ? "NULL" : "0");
+    culv_result result = culvi_vmm_check_device(device, "culv_vmm_retain_at");
+    if (result != CULV_OK) return result;
+    culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, NULL);
+    if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    result = culvi_enter(device, &scope, NULL);
+    if (result == CULV_OK) {
+        result = retain(allocation, address);
+        culvi_leave(device, &scope);
+    }
+    if (result != CULV_OK) {
+        culvi_vmm_allocation_unref(allocation);
+        return result;
+    }
+    culvi_mutex_lock(&device->lock);
+    device->counts.vmm_allocations++;
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_ref(device);
+    result = culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
+                                         &allocation->granularity);
+    if (result != CULV_OK) {
+        culv_vmm_free(&allocation);
+        return result;
+    }
+    *out = allocation;
+    return CULV_OK;
+}

@@ -1,0 +1,22 @@
+/* Sparse arrays: what is known of one. SPDX-License-Identifier: MIT */
+#ifndef CULVI_SPARSE_H_
+#define CULVI_SPARSE_H_
+
+#include "culvert/sparse.h"
+#include "object.h"
+
+struct culv_sparse_array {
+    culv_device *device;
+    CUarray array;           /* one of the two */
+    CUmipmappedArray mipmap; /* NULL: without levels */
+    const culvi_format *row;
+    culv_sparse_array_desc desc; /* every default made explicit; mip_levels 0 of a CUarray; no label */
+    culv_sparse_array_info info;
+    char label[64];
+    culvi_retired retired;
+};
+
+/* A side of a level in texels. */
+uint32_t culvi_sparse_side(const culv_sparse_array *array, uint32_t level, int axis);
+
+#endif

@@ -1,0 +1,238 @@
+/* culv_vector: made and destroyed, and what it tells. Growing: vector_grow.c, on vector_room.c; shrinking and retiring:
+ * vector_shrink.c; the thread that commits ahead: vector_ahead.c. SPDX-License-Identifier: MIT */
+#include "vector.h"
+
+#include <inttypes.h>
+
+bool culvi_vector_take(culv_vector *v, uint64_t unless_committed)
+{
+    culvi_mutex_lock(&v->lock);
+    while (v->busy && atomic_load(&v->committed) < unless_committed)
+        culvi_condition_wait(&v->changed, &v->lock, UINT64_MAX);
+    const bool needed = atomic_load(&v->committed) < unless_committed;
+    if (needed) v->busy = true;
+    culvi_mutex_unlock(&v->lock);
+    return needed;
+}
+
+void culvi_vector_give(culv_vector *v)
+{
+    culvi_mutex_lock(&v->lock);
+    v->busy = false;
+    if (v->ahead != 0) culvi_condition_wake_all(&v->changed);
+    culvi_mutex_unlock(&v->lock);
+}
+
+/* Making ------------------------------------------------------------------------------------------------------ */
+
+static culv_result refuse(culv_device *device, const culv_vector_desc *d, culv_reason reason,
+                          const char *field, uint64_t value, const char *why)
+{
+    return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, reason,
+                      "culv_vector_desc.%s is %" PRIu64 "; %s", field, value, why);
+}
+
+static culv_result check_sizes(const culv_vector *v, const culv_vector_desc *d)
+{
+    const uint64_t most = UINT64_MAX - v->granularity;
+    const char *const large = "rounded up to the granularity it overflows";
+    if (d->size > most) return refuse(v->device, d, CULV_REASON_SIZE, "size", d->size, large);
+    if (d->reserve > most) return refuse(v->device, d, CULV_REASON_SIZE, "reserve", d->reserve, large);
+    if (d->min_chunk > most) return refuse(v->device, d, CULV_REASON_VALUE, "min_chunk", d->min_chunk, large);
+    if (d->max_chunk != 0 && d->min_chunk > d->max_chunk)
+        return refuse(v->device, d, CULV_REASON_VALUE, "min_chunk", d->min_chunk,
+                      "it is more than max_chunk");
+    if (d->max_chunk != 0 && d->max_chunk < v->granularity)
+        return refuse(v->device, d, CULV_REASON_VALUE, "max_chunk", d->max_chunk,
+                      "a chunk has a granularity at the least (culv_vmm_get_granularity())");
+    if (d->usage & CULV_VMM_TILE_POOL)
+        return refuse(v->device, d, CULV_REASON_VALUE, "usage", d->usage, "tile pools are not mapped");
+    return CULV_OK;
+}
+
+static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
+{
+    culv_device *device = v->device;
+    v->chunk = culv_vmm_allocation_desc_init();
+    v->chunk.handle_types = d->handle_types;
+    v->chunk.usage = d->usage;
+    culv_result result = culv_vmm_get_granularity(device, &v->chunk, &v->granularity);
+    if (result == CULV_OK) result = check_sizes(v, d);
+    if (result != CULV_OK) return result;
+    v->min_chunk = d->min_chunk != 0 ? culvi_vector_round(v, d->min_chunk) : v->granularity;
+    v->max_chunk = d->max_chunk != 0 ? d->max_chunk / v->granularity * v->granularity : UINT64_MAX;
+    if (v->min_chunk > v->max_chunk) v->min_chunk = v->max_chunk;
+    v->growth_percent = d->growth_percent;
+    v->ahead = d->ahead < UINT64_MAX / 4 ? d->ahead : UINT64_MAX / 4; /* more than there is of anything */
+    v->fixed = d->fixed != 0;
+    v->moved = d->moved;
+    v->moved_context = d->moved_context;
+    culvi_label_set(v->label, d->label);
+    if (d->access == NULL && d->access_count != 0)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vector_desc.access is NULL, but access_count is %zu", d->access_count);
+    v->access_count = d->access_count != 0 ? d->access_count : 1;
+    if (v->access_count > SIZE_MAX / sizeof *v->access)
+        return culvi_fail_host_memory(&device->voice, d->label);
+    v->access = culvi_alloc(v->access_count * sizeof *v->access);
+    if (v->access == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    return culvi_vmm_access_resolve(device, d->access, d->access_count, v->access);
+}
+
+/* Addresses, and the first chunks. */
+static culv_result begin(culv_vector *v, const culv_vector_desc *d)
+{
+    culvi_vector_change c;
+    CUdeviceptr before = 0;
+    const uint64_t need = culvi_vector_round(v, d->size);
+    uint64_t least = culvi_vector_round(v, d->reserve), wish = least;
+    if (d->reserve == 0) {
+        wish = need <= UINT64_MAX / 32 ? 16 * need : need;
+        if (wish < UINT64_C(1) << 30) wish = UINT64_C(1) << 30;
+        wish = culvi_vector_round(v, wish);
+        least = v->granularity;
+    }
+    if (least < need) least = need;
+    v->next_id = 1;
+    culvi_vector_change_begin(v, &c);
+    culv_result result = culvi_vector_change_room(&c, least, wish, true);
+    if (result != CULV_OK) {
+        culvi_vector_change_undo(&c);
+        return result;
+    }
+    return culvi_vector_change_finish(&c, need, need != 0 ? culvi_vector_policy(v, need) : 0, d->size,
+                                      &before);
+}
+
+static void free_all(culv_vector *v, bool unmap)
+{
+    culv_device *device = v->device;
+    while (v->retiring != NULL) {
+        culvi_vector_space *space = v->retiring;
+        v->retiring = space->next;
+        culvi_vector_space_free(space, unmap);
+    }
+    if (v->space != NULL) culvi_vector_space_free(v->space, unmap);
+    for (size_t i = 0; i < v->num_chunks; i++)
+        culv_vmm_free(&v->chunks[i].allocation);
+    culvi_free(v->chunks);
+    culvi_free(v->access);
+    culvi_condition_destroy(&v->changed);
+    culvi_mutex_destroy(&v->lock);
+    culvi_free(v);
+    culvi_device_unref(device);
+}
+
+culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc, culv_vector **out)
+{
+    culv_vector_desc d;
+    if (device == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vector_create: %s is NULL",
+                          device == NULL ? "device" : "out");
+    const culvi_voice *voice = &device->voice;
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vector_desc");
+    if (result != CULV_OK) return result;
+    culv_vector *v = culvi_alloc(sizeof *v);
+    if (v == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (!culvi_mutex_init(&v->lock)) goto free_vector;
+    if (!culvi_condition_init(&v->changed)) goto destroy_lock;
+    v->device = device;
+    culvi_device_ref(device);
+    result = read_desc(v, &d);
+    if (result == CULV_OK) result = begin(v, &d);
+    if (result == CULV_OK) result = culvi_vector_ahead_start(v);
+    if (result == CULV_OK)
+        *out = v;
+    else
+        free_all(v, true);
+    return result;
+
+destroy_lock:
+    culvi_mutex_destroy(&v->lock);
+free_vector:
+    culvi_free(v);
+    return culvi_fail_host_memory(voice, d.label);
+}
+
+void culv_vector_destroy(culv_vector **vector)
+{
+    if (vector == NULL || *vector == NULL) return;
+    culv_vector *v = *vector;
+    *vector = NULL;
+    culvi_vector_ahead_stop(v);
+    free_all(v, true);
+}
+
+void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
+{
+    if (vector == NULL || *vector == NULL) return;
+    culv_vector *v = *vector;
+    *vector = NULL;
+    culvi_vector_ahead_stop(v);
+    for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next)
+        (void)culvi_vector_unmap_after(s, 0, last_use);
+    (void)culvi_vector_unmap_after(v->space, 0, last_use);
+    free_all(v, false);
+}
+
+/* What it tells ----------------------------------------------------------------------------------------------- */
+
+CUdeviceptr culv_vector_pointer(const culv_vector *vector)
+{
+    return vector != NULL ? (CUdeviceptr)atomic_load(&vector->base) : 0;
+}
+
+uint64_t culv_vector_size(const culv_vector *vector)
+{
+    return vector != NULL ? atomic_load(&vector->size) : 0;
+}
+
+uint64_t culv_vector_committed(const culv_vector *vector)
+{
+    return vector != NULL ? atomic_load(&vector->committed) : 0;
+}
+
+uint64_t culv_vector_generation(const culv_vector *vector)
+{
+    return vector != NULL ? atomic_load(&vector->generation) : 0;
+}
+
+culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks, size_t capacity,
+                                   size_t *count, uint64_t *generation)
+{
+    if (vector == NULL || count == NULL || (chunks == NULL && capacity > 0))
+        return culvi_fail(vector != NULL ? &vector->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vector_get_chunks: %s is NULL",
+                          vector == NULL  ? "vector"
+                          : count == NULL ? "count"
+                                          : "chunks");
+    culv_vector *v = (culv_vector *)vector; /* its lock */
+    culvi_mutex_lock(&v->lock);
+    for (size_t i = 0; i < v->num_chunks && i < capacity; i++)
+        chunks[i] = v->chunks[i];
+    *count = v->num_chunks;
+    if (generation != NULL) *generation = atomic_load(&v->generation);
+    culvi_mutex_unlock(&v->lock);
+    return CULV_OK;
+}
+
+culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out)
+{
+    if (vector == NULL || out == NULL)
+        return culvi_fail(vector != NULL ? &vector->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_vector_get_stats: %s is NULL",
+                          vector == NULL ? "vector" : "out");
+    culv_result result = culvi_struct_check(&vector->device->voice, out, "culv_vector_stats");
+    if (result != CULV_OK) return result;
+    culv_vector *v = (culv_vector *)vector; /* its lock */
+    culvi_mutex_lock(&v->lock);
+    culv_vector_stats s = v->stats;
+    s.size = atomic_load(&v->size);
+    s.committed = atomic_load(&v->committed);
+    s.reserved = v->space->reserved;
+    s.chunks = v->num_chunks;
+    culvi_mutex_unlock(&v->lock);
+    culvi_struct_write(out, &s, sizeof s);
+    return CULV_OK;
+}

@@ -1,0 +1,120 @@
+/* culv_vector: a list of chunks in an address space, which is a list of reserved ranges side by side.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_VECTOR_H_
+#define CULVI_VECTOR_H_
+
+#include "culvert/vector.h"
+
+#include "vmm.h"
+
+/* A reserved range of an address space. No chunk lies in two: that a mapping may lie in two reservations is nowhere
+ * promised. */
+typedef struct culvi_vector_segment {
+    struct culvi_vector_segment *below; /* the one before it; NULL: it begins the space */
+    culv_vmm_range *range;
+    uint64_t offset; /* bytes into the space */
+    uint64_t size;
+} culvi_vector_segment;
+
+typedef struct culvi_vector_space {
+    struct culvi_vector_space *next; /* of those that wait to be retired */
+    CUdeviceptr base;
+    uint64_t reserved;
+    uint64_t mapped;           /* bytes from the first one on in which chunks are mapped, without a gap */
+    culvi_vector_segment *top; /* the last one */
+} culvi_vector_space;
+
+/* What changes the chunks or the present space is `busy`: the one caller, or the thread that commits ahead. It alone
+ * writes them, with the lock, and so reads them without it; driver calls are made without the lock. */
+struct culv_vector {
+    culv_device *device;
+    char label[64];
+    uint64_t granularity;
+    uint64_t min_chunk;
+    uint64_t max_chunk; /* a multiple of the granularity; UINT64_MAX: no limit */
+    uint64_t ahead;
+    uint32_t growth_percent;
+    bool fixed;
+    culv_vmm_allocation_desc chunk; /* but for the size */
+    CUmemAccessDesc *access;
+    size_t access_count;
+    culv_vector_moved moved;
+    void *moved_context;
+
+    /* Published. Who reads the size before the address gets an address that has so many bytes. */
+    _Atomic uint64_t base, size, committed, generation;
+
+    culvi_mutex lock;
+    culvi_condition changed;
+    bool busy;
+    culvi_vector_space *space;
+    culvi_vector_space *retiring; /* changed by the caller alone */
+    culv_vector_chunk *chunks;
+    size_t num_chunks, capacity;
+    culv_vector_stats stats; /* what is counted; the rest is filled in when asked */
+
+    /* Of who is busy. */
+    uint64_t next_id;
+    uint64_t deferred_from,
+        deferred_to; /* where a shrink's unmappings may still be waiting; both 0: nowhere */
+
+    /* The thread that commits ahead. */
+    culvi_worker worker;
+    bool has_worker, stop;
+    bool walled;      /* the addresses end, and there are none behind */
+    atomic_bool full; /* ... and all of them are committed */
+    atomic_bool asleep;
+};
+
+static inline uint64_t culvi_vector_round(const culv_vector *v, uint64_t bytes)
+{
+    return (bytes + v->granularity - 1) / v->granularity * v->granularity;
+}
+
+/* Waits for the other one's driver calls and becomes busy; false: so many bytes are committed, and it did not. */
+bool culvi_vector_take(culv_vector *v, uint64_t unless_committed);
+void culvi_vector_give(culv_vector *v);
+
+/* vector_room.c: a change under way: addresses and chunks that nobody sees before it is published. */
+typedef struct culvi_vector_change {
+    culv_vector *v;
+    culvi_vector_space *fresh; /* the space that it moves to; NULL: it stays */
+    culvi_vector_segment *top; /* of the space that it is going to have */
+    uint64_t reserved;
+    size_t count;  /* chunks that it is going to have: the new ones are entered behind num_chunks */
+    size_t mapped; /* ... those before this one are mapped */
+} culvi_vector_change;
+
+void culvi_vector_change_begin(culv_vector *v, culvi_vector_change *c);
+/* Addresses for `need` bytes in all, at best `wish`. */
+culv_result culvi_vector_change_room(culvi_vector_change *c, uint64_t need, uint64_t wish, bool may_move);
+/* Takes everything back; the thread's last error stays. */
+void culvi_vector_change_undo(culvi_vector_change *c);
+culvi_vector_segment *culvi_vector_segment_at(culvi_vector_segment *top, uint64_t offset);
+/* Whether memory that a shrink gave up still waits for its stream somewhere in a part of the present space. Waits for
+ * nothing. */
+bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size);
+/* Gives the addresses up, and the mappings that nobody has given up yet: at once, or else with the device. */
+void culvi_vector_space_free(culvi_vector_space *space, bool unmap);
+
+/* vector_grow.c: commits `need` bytes more, or `wish` where there are addresses and memory for it, and makes the vector `size`
+ * bytes, if it has less. *before becomes the old address after a move, else 0. Undone after an error. */
+culv_result culvi_vector_change_finish(culvi_vector_change *c, uint64_t need, uint64_t wish, uint64_t size,
+                                       CUdeviceptr *before);
+/* All of it. */
+culv_result culvi_vector_commit(culv_vector *v, uint64_t need, uint64_t wish, uint64_t size, bool may_move,
+                                CUdeviceptr *before);
+/* What a commit of at least `need` bytes commits at best. */
+uint64_t culvi_vector_policy(const culv_vector *v, uint64_t need);
+
+/* vector_ahead.c. */
+culv_result culvi_vector_ahead_start(culv_vector *v);
+void culvi_vector_ahead_stop(culv_vector *v);
+/* After a change of the size: wakes the thread if it has something to do. */
+void culvi_vector_ahead_wake(culv_vector *v);
+
+/* vector_shrink.c: unmaps a space from offset `from` on, once the stream has got there; space->mapped tells how far it
+ * came. */
+culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use);
+
+#endif

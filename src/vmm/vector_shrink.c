@@ -1,0 +1,118 @@
+/* What a vector gives back: chunks, old addresses, and itself. SPDX-License-Identifier: MIT */
+#include "vector.h"
+
+#include "fallback.h"
+
+#include <inttypes.h>
+
+culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use)
+{
+    for (const culvi_vector_segment *s = space->top; s != NULL && space->mapped > from; s = s->below) {
+        if (s->offset >= space->mapped) continue;
+        const uint64_t begin = from > s->offset ? from : s->offset;
+        culv_result result =
+            culv_vmm_unmap_after(s->range, begin - s->offset, space->mapped - begin, last_use);
+        if (result != CULV_OK) return result;
+        space->mapped = begin;
+    }
+    return CULV_OK;
+}
+
+/* The first chunk that lies wholly beyond an offset. */
+static size_t first_beyond(const culv_vector *v, uint64_t offset)
+{
+    size_t low = 0, high = v->num_chunks;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (v->chunks[middle].offset >= offset)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Defers the unmapping of chunks from `first` on, everywhere; an error has changed nothing of the present address. */
+static culv_result unmap_chunks(culv_vector *v, size_t first, CUstream last_use)
+{
+    const uint64_t from = v->chunks[first].offset, before = v->space->mapped;
+    culv_result result = CULV_OK;
+    culvi_attempt_begin();
+    for (culvi_vector_space *s = v->retiring; s != NULL && result == CULV_OK; s = s->next)
+        result = culvi_vector_unmap_after(s, from, last_use);
+    if (result == CULV_OK) result = culvi_vector_unmap_after(v->space, from, last_use);
+    if (v->space->mapped == before) return culvi_attempt_end(&v->device->voice, result);
+    (void)culvi_attempt_end(&v->device->voice, CULV_OK);
+    /* What has gone does not come back: the rest stays for the next time. */
+    if (result != CULV_OK)
+        culvi_log(&v->device->voice, CULV_LOG_WARNING,
+                  "'%s': %" PRIu64 " bytes that a shrink was to give back stay committed: %s", v->label,
+                  v->space->mapped - from, culvi_thread_state()->error.message);
+    return CULV_OK;
+}
+
+culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use)
+{
+    if (vector == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vector_shrink: vector is NULL");
+    culv_vector *v = vector;
+    if (size > atomic_load(&v->size)) return CULV_OK;
+    (void)culvi_vector_take(v, UINT64_MAX);
+    const uint64_t kept = size <= UINT64_MAX - v->ahead ? size + v->ahead : UINT64_MAX;
+    const uint64_t committed = atomic_load(&v->committed);
+    const size_t had = v->num_chunks;
+    size_t first = first_beyond(v, kept);
+    culv_result result = first < had ? unmap_chunks(v, first, last_use) : CULV_OK;
+    if (result == CULV_OK) {
+        first = first_beyond(v, v->space->mapped);
+        culvi_mutex_lock(&v->lock);
+        atomic_store(&v->size, size); /* before the memory goes, for who reads both */
+        v->num_chunks = first;
+        atomic_store(&v->committed, v->space->mapped);
+        atomic_store(&v->full, false);
+        if (first < had) {
+            if (v->deferred_to == 0 || v->space->mapped < v->deferred_from)
+                v->deferred_from = v->space->mapped;
+            if (committed > v->deferred_to) v->deferred_to = committed;
+            atomic_fetch_add(&v->generation, 1);
+        }
+        culvi_mutex_unlock(&v->lock);
+        for (size_t i = first; i < had; i++)
+            culv_vmm_free(&v->chunks[i].allocation);
+    }
+    culvi_vector_give(v);
+    return result;
+}
+
+/* Old addresses ----------------------------------------------------------------------------------------------- */
+
+culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream last_use)
+{
+    bool found = before == 0;
+    culv_result result = CULV_OK;
+    if (vector == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_vector_retire: vector is NULL");
+    culv_vector *v = vector;
+    for (culvi_vector_space **link = &v->retiring; *link != NULL && result == CULV_OK;) {
+        culvi_vector_space *space = *link;
+        if (before != 0 && space->base != before) {
+            link = &space->next;
+            continue;
+        }
+        found = true;
+        result = culvi_vector_unmap_after(space, 0, last_use);
+        if (result != CULV_OK) break; /* it stays, and can be retired again */
+        *link = space->next;
+        culvi_mutex_lock(&v->lock);
+        v->stats.retiring--;
+        culvi_mutex_unlock(&v->lock);
+        culvi_vector_space_free(space, false);
+    }
+    if (found) return result;
+    return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "culv_vector_retire: 0x%llx is no old address of this vector that is still mapped; "
+                      "culv_vector_moved tells them",
+                      (unsigned long long)before);
+}

@@ -1,0 +1,364 @@
+/* Memory pools: allocations in stream order, other processes, Vulkan, and what pointers tell.
+ * SPDX-License-Identifier: MIT */
+#include "sparse_stage.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const test_case mem_pool_refused_cases[];
+
+enum { BYTES = 1 << 20 };
+
+static culv_mem_pool *make_pool(const sparse_stage *s, uint32_t handle_types)
+{
+    culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    culv_mem_pool *pool = NULL;
+    d.handle_types = handle_types;
+    d.label = "pool";
+    LIB_OK(culv_mem_pool_create(s->w.device, &d, &pool));
+    return pool;
+}
+
+static void write_words(const sparse_stage *s, CUdeviceptr at, uint32_t value)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->MemsetD32Async(at, value, BYTES / 4, s->stream));
+    CU_OK(cu->StreamSynchronize(s->stream));
+    lib_leave(&s->w, before);
+}
+
+static void require_words(const sparse_stage *s, CUdeviceptr at, uint32_t value)
+{
+    const raw_cuda *cu = s->w.cu;
+    uint32_t *words = malloc(BYTES);
+    REQUIRE(words != NULL);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->MemcpyDtoHAsync(words, at, BYTES, s->stream));
+    CU_OK(cu->StreamSynchronize(s->stream));
+    lib_leave(&s->w, before);
+    for (size_t i = 0; i < BYTES / 4; i++)
+        REQUIRE_EQ(words[i], value);
+    free(words);
+}
+
+/* Also while another stream is captured in the strictest mode; memory outlives its pool. */
+static void life(void)
+{
+    sparse_stage s;
+    CUdeviceptr one = 0, two = 0;
+    CUstream captured;
+    CUgraph graph = NULL;
+    sparse_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    culv_mem_pool *pool = NULL;
+    d.release_threshold = 32 << 20;
+    d.max_size = 64 << 20;
+    LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));
+    REQUIRE(culv_mem_pool_native_handle(pool) != NULL);
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(cu->StreamCreate(&captured, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &one));
+    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &two));
+    culv_mem_pool *second = NULL;
+    LIB_OK(culv_mem_pool_create(s.w.device, NULL, &second));
+    culv_mem_pool_destroy(&second);
+    CU_OK(cu->StreamEndCapture(captured, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamDestroy(captured));
+    lib_leave(&s.w, before);
+    write_words(&s, one, 0x11111111u);
+    write_words(&s, two, 0x22222222u);
+    require_words(&s, one, 0x11111111u);
+    LIB_OK(culv_mem_pool_free(pool, one, s.stream));
+    LIB_OK(culv_mem_pool_free(pool, 0, s.stream));
+    culv_mem_pool_destroy(&pool);
+    REQUIRE(pool == NULL);
+    require_words(&s, two, 0x22222222u);
+    /* Of a pool that is gone: by the driver's own call, or another pool of the device. */
+    pool = make_pool(&s, 0);
+    LIB_OK(culv_mem_pool_free(pool, two, s.stream));
+    lib_finish(&s.w, s.stream);
+    culv_mem_pool_destroy(&pool);
+    sparse_stage_close(&s);
+}
+
+static void other_process_child(void)
+{
+    const char *text = getenv("LIBRARY_POOL");
+    if (text == NULL) SKIP("only as a child");
+    sparse_stage s;
+    culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
+    culv_mem_pool *pool = NULL;
+    culv_mem_pool_pointer sent;
+    CUdeviceptr memory = 0, none = 77;
+    int fd = -1, from = -1;
+    REQUIRE(sscanf(text, "%d,%d", &fd, &from) == 2);
+    REQUIRE(read(from, &sent, sizeof sent) == (ssize_t)sizeof sent);
+    sparse_stage_open(&s);
+    d.handle = culv_handle_opaque_fd(fd);
+    lib_fd watched = lib_fd_watch(fd);
+    LIB_OK(culv_mem_pool_import_take(s.w.device, &d, &pool));
+    lib_fd_require_gone(&watched);
+    lib_fd_done(&watched, false);
+    LIB_ERROR(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    REQUIRE_EQ(none, 77);
+    LIB_OK(culv_mem_pool_import_pointer(pool, &sent, &memory));
+    require_words(&s, memory, 0x27182818u);
+    write_words(&s, memory, 0x28182845u);
+    culv_pointer_info info = culv_pointer_info_init();
+    LIB_OK(culv_pointer_get_info(s.w.device, memory, &info));
+    MEASURED("library.imported_pool_pointer", "kind %d, handle types %#x, memory_id %d, buffer_id %d",
+             (int)info.kind, info.handle_types, info.memory_id != 0, info.buffer_id != 0);
+    REQUIRE_EQ(info.kind, CULV_POINTER_POOL);
+    REQUIRE_EQ(info.graphics, 0);
+    culv_mem_pool_pointer again;
+    LIB_ERROR(culv_mem_pool_export_pointer(pool, memory, &again), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_EXPORTABLE);
+    LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
+    lib_finish(&s.w, s.stream);
+    culv_mem_pool_destroy(&pool);
+    s.w.fds--; /* the handle that came with the process */
+    sparse_stage_close(&s);
+}
+
+static void other_process(void)
+{
+    sparse_stage s;
+    culv_handle handle;
+    culv_mem_pool_pointer sent;
+    CUdeviceptr memory = 0;
+    char text[64];
+    int ends[2];
+    sparse_stage_open(&s);
+    culv_mem_pool *pool = make_pool(&s, 1u << CULV_HANDLE_OPAQUE_FD);
+    LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &memory));
+    write_words(&s, memory, 0x27182818u);
+    /* The pool goes first. */
+    memset(&sent, 0x5a, sizeof sent);
+    const culv_mem_pool_pointer poison = sent;
+    LIB_ERROR(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
+    LIB_SAYS("culv_mem_pool_export_dup() first");
+    REQUIRE_EQ_BYTES(&sent, &poison, sizeof sent);
+    LIB_OK(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle));
+    REQUIRE_EQ(fcntl(handle.value.fd, F_GETFD), FD_CLOEXEC);
+    LIB_OK(culv_mem_pool_export_pointer(pool, memory, &sent));
+    REQUIRE(pipe(ends) == 0 && write(ends[1], &sent, sizeof sent) == (ssize_t)sizeof sent);
+    REQUIRE(fcntl(handle.value.fd, F_SETFD, 0) == 0);
+    snprintf(text, sizeof text, "%d,%d", handle.value.fd, ends[0]);
+    REQUIRE(setenv("LIBRARY_POOL", text, 1) == 0);
+    REQUIRE_EQ(test_run_child("mem_pool.other_process_child"), 0);
+    require_words(&s, memory, 0x28182845u);
+    close(ends[0]);
+    close(ends[1]);
+    culv_handle_close(&handle);
+    LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
+    lib_finish(&s.w, s.stream);
+    culv_mem_pool_destroy(&pool);
+    sparse_stage_close(&s);
+}
+
+/* A pool's handle is none of an allocation. */
+static void vulkan_takes_none(void)
+{
+    lib_world w;
+    culv_handle handle;
+    lib_open(&w);
+    const sparse_stage s = {.w = w};
+    culv_mem_pool *pool = make_pool(&s, 1u << CULV_HANDLE_OPAQUE_FD);
+    LIB_OK(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle));
+    raw_vk_buffer usual;
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &usual);
+    lib_fd watched = lib_fd_watch(handle.value.fd);
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    d.handle = handle;
+    d.size = BYTES;
+    d.buffer = usual.buffer;
+    culv_result r = culv_vk_memory_from_handle(w.attachment, &d, &memory);
+    MEASURED("library.pool_into_vulkan", "%s: %s", culv_result_name(r), culv_last_error_message());
+    REQUIRE(r != CULV_OK && memory == VK_NULL_HANDLE);
+    lib_fd_require_untouched(&watched);
+    lib_fd_done(&watched, false);
+    raw_vk_buffer_destroy(&w.vk, &usual);
+    culv_handle_close(&handle);
+    culv_mem_pool_destroy(&pool);
+    lib_close(&w);
+}
+
+/* What pointers tell ---------------------------------------------------------------------------------------
+ */
+
+static culv_pointer_info told(const sparse_stage *s, const char *what, CUdeviceptr pointer)
+{
+    culv_pointer_info info = culv_pointer_info_init();
+    LIB_OK(culv_pointer_get_info(s->w.device, pointer, &info));
+    printf("%s: %s\n", what, info.why);
+    MEASURED(
+        "library.pointer_info",
+        "%s: kind %d, handle types %#x, range of %llu, mapping of %llu, memory_id %s, buffer_id %s, ipc %u, "
+        "rdma %u",
+        what, (int)info.kind, info.handle_types, (unsigned long long)info.range_size,
+        (unsigned long long)info.mapping_size, info.memory_id != 0 ? "told" : "0",
+        info.buffer_id != 0 ? "told" : "0", info.ipc, info.rdma);
+    REQUIRE(info.why[0] != '\0' && strlen(info.why) < sizeof info.why - 1);
+    return info;
+}
+
+static culv_vmm_allocation *allocate(const sparse_stage *s, uint32_t handle_types)
+{
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *allocation = NULL;
+    d.size = 2 << 20;
+    d.handle_types = handle_types;
+    LIB_OK(culv_vmm_allocate(s->w.device, &d, &allocation));
+    return allocation;
+}
+
+/* One range: an allocation that can be exported, twice, one that cannot, an import, nothing. */
+static void pointers_vmm(void)
+{
+    const uint32_t fd_bit = 1u << CULV_HANDLE_OPAQUE_FD, dma_bit = 1u << CULV_HANDLE_DMA_BUF_FD;
+    enum { CHUNK = 2 << 20 };
+    sparse_stage s;
+    culv_vmm_range *range = NULL;
+    culv_vmm_allocation *imported = NULL;
+    culv_handle handle;
+    sparse_stage_open(&s);
+    culv_vmm_range_desc rd = culv_vmm_range_desc_init();
+    rd.size = 5 * CHUNK;
+    LIB_OK(culv_vmm_reserve(s.w.device, &rd, &range));
+    culv_vmm_allocation *open = allocate(&s, fd_bit), *closed = allocate(&s, 0);
+    culv_vmm_import_desc id = culv_vmm_import_desc_init();
+    LIB_OK(culv_vmm_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
+    id.handle = handle;
+    id.size = CHUNK;
+    LIB_OK(culv_vmm_import_take(s.w.device, &id, &imported));
+    culv_vmm_allocation *const by_place[] = {open, open, closed, imported};
+    for (uint64_t i = 0; i < 4; i++)
+        LIB_OK(culv_vmm_map(range, i * CHUNK, by_place[i], NULL, 0));
+    const CUdeviceptr base = culv_vmm_range_pointer(range);
+    culv_pointer_info info[5];
+    static const char *const names[] = {"VMM, exportable", "the same, mapped again", "VMM, not exportable",
+                                        "VMM, imported", "VMM, nothing mapped"};
+    for (uint64_t i = 0; i < 5; i++)
+        info[i] = told(&s, names[i], base + i * CHUNK + 4096);
+    for (uint64_t i = 0; i < 4; i++) {
+        REQUIRE_EQ(info[i].kind, CULV_POINTER_VMM);
+        if (i < 3 || s.w.cu->software) { /* of an import NVIDIA's driver is only asked */
+            REQUIRE_EQ(info[i].handle_types & ~dma_bit, i < 2 ? fd_bit : 0);
+            REQUIRE_EQ(info[i].graphics, i < 2);
+        }
+        REQUIRE_EQ(info[i].device, 0);
+        REQUIRE_EQ(info[i].range_start, base);
+        REQUIRE_EQ(info[i].range_size, 5 * CHUNK);
+        REQUIRE_EQ(info[i].mapping_start, base + i * CHUNK);
+        REQUIRE_EQ(info[i].mapping_size, CHUNK);
+        REQUIRE(info[i].pool == NULL && info[i].memory_id != 0 && info[i].buffer_id != 0);
+    }
+    REQUIRE_EQ(info[0].memory_id, info[1].memory_id);
+    REQUIRE(info[0].buffer_id != info[1].buffer_id);
+    REQUIRE(info[2].memory_id != info[0].memory_id);
+    MEASURED("library.memory_id_of_an_import", "%s",
+             info[3].memory_id == info[0].memory_id ? "the exporter's" : "another");
+    REQUIRE_EQ(info[4].kind, CULV_POINTER_NONE);
+    REQUIRE_EQ(info[4].device, -1);
+    REQUIRE(info[4].memory_id == 0 && info[4].handle_types == 0);
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * CHUNK));
+    culv_vmm_free(&open);
+    culv_vmm_free(&closed);
+    culv_vmm_free(&imported);
+    LIB_OK(culv_vmm_release(&range));
+    sparse_stage_close(&s);
+}
+
+static void pointers(void)
+{
+    const uint32_t fd_bit = 1u << CULV_HANDLE_OPAQUE_FD;
+    lib_world w;
+    culv_handle handle;
+    CUdeviceptr plain = 0, pooled[2] = {0, 0};
+    void *host = NULL;
+    lib_open(&w);
+    const raw_cuda *cu = w.cu;
+    const sparse_stage s = {.w = w, .stream = lib_stream(&w)};
+    CUcontext before = lib_enter(&w);
+    CU_OK(cu->MemAlloc(&plain, BYTES));
+    CU_OK(cu->MemHostAlloc(&host, BYTES, 0));
+    lib_leave(&w, before);
+    culv_pointer_info info = told(&s, "cuMemAlloc", plain + 64);
+    REQUIRE_EQ(info.kind, CULV_POINTER_DEVICE);
+    REQUIRE_EQ(info.range_start, plain);
+    REQUIRE_EQ(info.range_size, BYTES);
+    REQUIRE(info.mapping_start == plain && info.mapping_size == BYTES && info.graphics == 0);
+    REQUIRE_EQ(info.handle_types & ~(1u << CULV_HANDLE_DMA_BUF_FD), 0);
+    info = told(&s, "page-locked host memory", (CUdeviceptr)(uintptr_t)host);
+    REQUIRE_EQ(info.kind, CULV_POINTER_HOST);
+    REQUIRE_EQ(info.handle_types, 0);
+    static char nobodys[64];
+    info = told(&s, "the program's own", (CUdeviceptr)(uintptr_t)nobodys);
+    REQUIRE_EQ(info.kind, CULV_POINTER_NONE);
+
+    culv_mem_pool *pools[2] = {make_pool(&s, 0), make_pool(&s, fd_bit)};
+    LIB_OK(culv_mem_pool_export_dup(pools[1], CULV_HANDLE_OPAQUE_FD, &handle));
+    culv_handle_close(&handle);
+    for (int i = 0; i < 2; i++) {
+        LIB_OK(culv_mem_pool_alloc(pools[i], BYTES, s.stream, &pooled[i]));
+        lib_finish(&w, s.stream);
+        info = told(&s, i == 0 ? "pool, not exportable" : "pool, exportable", pooled[i]);
+        REQUIRE_EQ(info.kind, CULV_POINTER_POOL);
+        REQUIRE(info.pool == culv_mem_pool_native_handle(pools[i]));
+        REQUIRE_EQ(info.graphics, 0);
+        REQUIRE(i == 1 || info.handle_types == 0);
+    }
+
+    raw_vk_buffer vk;
+    raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &vk);
+    culv_memory *memory = lib_import(&w, &vk);
+    culv_buffer *buffer = NULL;
+    LIB_OK(culv_buffer_map(memory, NULL, &buffer));
+    info = told(&s, "Vulkan's, imported", culv_buffer_pointer(buffer));
+    REQUIRE(info.kind == CULV_POINTER_EXTERNAL);
+    REQUIRE(info.handle_types == 0 && info.graphics == 0);
+    culv_buffer_unmap(&buffer);
+    culv_memory_destroy(&memory);
+    raw_vk_buffer_destroy(&w.vk, &vk);
+
+    CUresult(CUDAAPI * managed_alloc)(CUdeviceptr *, size_t, unsigned) = NULL;
+    void (*proc)(void) = culv_device_cuda_proc(w.device, "cuMemAllocManaged", 6000);
+    memcpy(&managed_alloc, &proc, sizeof proc);
+    CUdeviceptr managed = 0;
+    before = lib_enter(&w);
+    if (managed_alloc != NULL && managed_alloc(&managed, BYTES, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) {
+        info = told(&s, "managed", managed);
+        REQUIRE_EQ(info.kind, CULV_POINTER_MANAGED);
+        REQUIRE_EQ(info.handle_types, 0);
+        CU_OK(cu->MemFree(managed));
+    } else {
+        printf("no managed memory\n");
+    }
+    CU_OK(cu->MemFree(plain));
+    CU_OK(cu->MemFreeHost(host));
+    lib_leave(&w, before);
+    for (int i = 0; i < 2; i++) {
+        LIB_OK(culv_mem_pool_free(pools[i], pooled[i], s.stream));
+        lib_finish(&w, s.stream);
+        culv_mem_pool_destroy(&pools[i]);
+    }
+    lib_stream_destroy(&w, s.stream);
+    lib_close(&w);
+}
+
+static const test_case cases[] = {{.name = "mem_pool.life", .run = life},
+                                  {.name = "mem_pool.other_process", .run = other_process},
+                                  {.name = "mem_pool.other_process_child", .run = other_process_child},
+                                  {.name = "mem_pool.vulkan_takes_none", .run = vulkan_takes_none},
+                                  {.name = "mem_pool.pointers", .run = pointers},
+                                  {.name = "mem_pool.pointers_vmm", .run = pointers_vmm},
+                                  {.name = NULL}};
+const test_case *const test_suite_tables[] = {cases, mem_pool_refused_cases, NULL};

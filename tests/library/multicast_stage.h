@@ -1,0 +1,27 @@
+/* Two devices of the twin that have multicast, with memory of each. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_LIBRARY_MULTICAST_STAGE_H_
+#define CULVERT_TESTS_LIBRARY_MULTICAST_STAGE_H_
+
+#include "sparse_stage.h"
+
+#define MULTICAST_CHUNK ((uint64_t)2 << 20)
+
+typedef struct multicast_stage {
+    sparse_stage s;
+    culv_device *devices[2];        /* the first is the stage's */
+    culv_vmm_allocation *memory[2]; /* a chunk of each */
+    culv_vmm_allocation *shared[2]; /* the same, that can be exported */
+    culv_vmm_range *range;          /* of the first one's addresses */
+    CUdeviceptr mapped[2];          /* the chunks of `memory` */
+} multicast_stage;
+
+/* Skips on NVIDIA's driver: multicast objects are never made there. */
+void multicast_stage_open(multicast_stage *m);
+void multicast_stage_close(multicast_stage *m);
+/* Of both devices, with the opt-in. */
+culv_multicast_desc multicast_describe(uint64_t size);
+/* All words of a chunk; the last one. */
+void multicast_write(const multicast_stage *m, CUdeviceptr at, uint32_t value);
+uint32_t multicast_read(const multicast_stage *m, CUdeviceptr at);
+
+#endif

@@ -1,0 +1,346 @@
+/* Sparse arrays: what is refused, before the driver sees it. SPDX-License-Identifier: MIT */
+#include "object.h"
+#include "sparse_stage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+extern const test_case sparse_refused_cases[];
+
+static culv_sparse_array_desc describe(uint32_t width, uint32_t height, uint32_t levels)
+{
+    culv_sparse_array_desc d = culv_sparse_array_desc_init();
+    d.format = CULV_FORMAT_R32_UINT;
+    d.width = width;
+    d.height = height;
+    d.mip_levels = levels;
+    d.label = "refused";
+    return d;
+}
+
+static uint64_t driver_calls(const sparse_stage *s)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (s->w.cu->SoftCounts == NULL) return 0;
+    s->w.cu->SoftCounts(&c);
+    return c.calls;
+}
+
+static void refuse(const sparse_stage *s, const culv_sparse_array_desc *d, culv_result class,
+                   culv_reason reason)
+{
+    culv_sparse_array *array;
+    const uint64_t before = driver_calls(s);
+    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, d, &array), class, reason);
+    REQUIRE_EQ(driver_calls(s), before);
+}
+
+static void arrays(void)
+{
+    sparse_stage s;
+    culv_sparse_array *array;
+    culv_sparse_array_info info = culv_sparse_array_info_init();
+    sparse_stage_open(&s);
+    if (!s.w.device->caps.sparse_arrays) SKIP("no sparse arrays");
+    culv_sparse_array_desc d = describe(512, 512, 0);
+    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(NULL, &d, &array), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s.w.device, NULL, &array),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_array_create(s.w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 0;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    const culv_image_type no_types[] = {CULV_IMAGE_1D, CULV_IMAGE_CUBE, (culv_image_type)77};
+    for (size_t i = 0; i < 3; i++) {
+        d = describe(512, 512, 0);
+        d.type = no_types[i];
+        d.array_layers = i == 1 ? 6 : 0;
+        refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_SAYS("2D");
+    }
+    d = describe(512, 0, 0);
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    d = describe(512, 512, 0);
+    d.depth = 2;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    d = describe(512, 512, 0);
+    d.type = CULV_IMAGE_3D;
+    d.depth = 16;
+    d.array_layers = 2;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    d.array_layers = 0;
+    d.depth = 0;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    d.depth = 1u << 20;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    d = describe(512, 512, 11);
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    LIB_SAYS("10 levels at most");
+    d = describe(512, 512, 0);
+    d.gather = 1;
+    d.array_layers = 2;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
+    d = describe(512, 512, 0);
+    d.texels = (culv_texels)5;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    const culv_format no_formats[] = {CULV_FORMAT_NONE, CULV_FORMAT_R8G8B8_UNORM,
+                                      CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, (culv_format)123456};
+    for (size_t i = 0; i < sizeof no_formats / sizeof no_formats[0]; i++) {
+        d = describe(512, 512, 0);
+        d.format = no_formats[i];
+        refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    }
+    d = describe(512, 512, 0);
+    d.texels = CULV_TEXELS_NORMALIZED; /* R32_UINT has none */
+    refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    /* A driver of another age, or a device of another kind. */
+    d = describe(512, 512, 0);
+    culvi_cuda *cuda = s.w.device->cuda;
+    const culvi_cuda kept = *cuda;
+    cuda->cuMemMapArrayAsync = NULL;
+    refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
+    cuda->cuMemMapArrayAsync = kept.cuMemMapArrayAsync;
+    s.w.device->caps.sparse_arrays = 0;
+    refuse(&s, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    s.w.device->caps.sparse_arrays = 1;
+    /* As the driver likes. */
+    d.surfaces = 1;
+    array = NULL;
+    culv_result r = culv_sparse_array_create(s.w.device, &d, &array);
+    MEASURED("library.sparse_surfaces", "%s", r == CULV_OK ? "made" : culv_last_error_message());
+    if (r != CULV_OK)
+        LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s.w.device, &d, &array),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
+    culv_sparse_array_destroy(&array);
+    LIB_ERROR(culv_sparse_array_get_info(NULL, &info), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE(culv_sparse_array_handle(NULL) == NULL && culv_sparse_array_mipmapped_handle(NULL) == NULL);
+    culv_sparse_array_destroy(NULL);
+    culv_sparse_array_destroy(&array);
+    culv_sparse_array_destroy_after(NULL, NULL);
+    sparse_stage_close(&s);
+}
+
+typedef struct binds_stage {
+    sparse_stage s;
+    culv_sparse_array *plain, *mipmapped, *layered, *volume, *odd;
+    culv_vmm_allocation *pool, *memory;
+    culv_sparse_bind bind; /* of the plain one, whole */
+} binds_stage;
+
+static void refuse_bind(const binds_stage *b, const culv_sparse_bind *bind, culv_reason reason,
+                        const char *says)
+{
+    const culv_sparse_bind two[2] = {b->bind, *bind};
+    const uint64_t before = driver_calls(&b->s);
+    LIB_ERROR(culv_sparse_bind_batch(two, 2, b->s.stream), CULV_ERROR_INVALID, reason);
+    LIB_SAYS("binds[1].");
+    LIB_SAYS(says);
+    REQUIRE_EQ(driver_calls(&b->s), before);
+}
+
+static void open_binds(binds_stage *b)
+{
+    memset(b, 0, sizeof *b);
+    sparse_stage_open(&b->s);
+    if (!b->s.w.device->caps.sparse_arrays) SKIP("no sparse arrays");
+    culv_sparse_array_desc d = describe(512, 384, 0);
+    LIB_OK(culv_sparse_array_create(b->s.w.device, &d, &b->plain));
+    d = describe(512, 512, 10);
+    LIB_OK(culv_sparse_array_create(b->s.w.device, &d, &b->mipmapped));
+    d = describe(256, 256, 9);
+    d.array_layers = 2;
+    LIB_OK(culv_sparse_array_create(b->s.w.device, &d, &b->layered));
+    d = describe(64, 64, 0);
+    d.type = CULV_IMAGE_3D;
+    d.depth = 32;
+    LIB_OK(culv_sparse_array_create(b->s.w.device, &d, &b->volume));
+    d = describe(300, 200, 0);
+    LIB_OK(culv_sparse_array_create(b->s.w.device, &d, &b->odd));
+    b->pool = sparse_pool(&b->s, 32);
+    culv_vmm_allocation_desc plain = culv_vmm_allocation_desc_init();
+    plain.size = 2 << 20;
+    LIB_OK(culv_vmm_allocate(b->s.w.device, &plain, &b->memory));
+    b->bind = (culv_sparse_bind){.array = b->plain, .pool = b->pool};
+}
+
+static void close_binds(binds_stage *b)
+{
+    culv_sparse_array_destroy(&b->plain);
+    culv_sparse_array_destroy(&b->mipmapped);
+    culv_sparse_array_destroy(&b->layered);
+    culv_sparse_array_destroy(&b->volume);
+    culv_sparse_array_destroy(&b->odd);
+    culv_vmm_free(&b->pool);
+    culv_vmm_free(&b->memory);
+    sparse_stage_close(&b->s);
+}
+
+static void regions(void)
+{
+    binds_stage b;
+    open_binds(&b);
+    struct {
+        culv_sparse_array *array;
+        culv_sparse_region region;
+        culv_reason reason;
+        const char *says;
+    } rows[] = {
+        {b.plain, {.level = 1}, CULV_REASON_LEVEL, "has 1 levels"},
+        {b.mipmapped, {.level = 10}, CULV_REASON_LEVEL, "has 10 levels"},
+        {b.mipmapped, {.level = 3}, CULV_REASON_LEVEL, "mip tail"},
+        {b.plain, {.layer = 1}, CULV_REASON_RANGE, "has 1 layers"},
+        {b.layered, {.layer = 2}, CULV_REASON_RANGE, "has 2 layers"},
+        {b.plain, {.x = 512}, CULV_REASON_RANGE, "ends at 512"},
+        {b.plain, {.x = 64}, CULV_REASON_VALUE, "multiple of the tile's 128"},
+        {b.plain, {.y = 1}, CULV_REASON_VALUE, "region.y"},
+        {b.plain, {.z = 1}, CULV_REASON_RANGE, "region.z"},
+        {b.plain, {.x = 384, .width = 256}, CULV_REASON_RANGE, "ends at 512"},
+        {b.plain, {.width = 100}, CULV_REASON_VALUE, "region.width"},
+        {b.plain, {.height = 300}, CULV_REASON_VALUE, "region.height"},
+        {b.plain, {.depth = 2}, CULV_REASON_RANGE, "region.depth"},
+        {b.plain, {.width = UINT32_MAX}, CULV_REASON_RANGE, "region.width"},
+        {b.plain, {.x = UINT32_MAX & ~127u, .width = 128}, CULV_REASON_RANGE, "region.x"},
+        {b.volume, {.z = 8}, CULV_REASON_VALUE, "multiple of the tile's 16"},
+        {b.volume, {.z = 16, .depth = 8}, CULV_REASON_VALUE, "region.depth"},
+        {b.odd, {.x = 256, .width = 128}, CULV_REASON_RANGE, "ends at 300"},
+        {b.odd, {.x = 256, .width = 40}, CULV_REASON_VALUE, "region.width"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t bytes = 77;
+        const culv_sparse_bind bind = {.array = rows[i].array, .region = rows[i].region, .pool = b.pool};
+        refuse_bind(&b, &bind, rows[i].reason, rows[i].says);
+        LIB_ERROR(culv_sparse_array_region_size(rows[i].array, &rows[i].region, &bytes), CULV_ERROR_INVALID,
+                  rows[i].reason);
+        LIB_ERROR(culv_sparse_array_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
+                  CULV_ERROR_INVALID, rows[i].reason);
+        LIB_ERROR(culv_sparse_array_unmap(rows[i].array, &rows[i].region, b.s.stream), CULV_ERROR_INVALID,
+                  rows[i].reason);
+        REQUIRE_EQ(bytes, 77);
+    }
+    close_binds(&b);
+}
+
+static void pools_and_tails(void)
+{
+    const uint64_t tile = SPARSE_TILE;
+    binds_stage b;
+    open_binds(&b);
+    culv_sparse_bind bind = b.bind;
+    bind.pool = b.memory;
+    refuse_bind(&b, &bind, CULV_REASON_USAGE, "no tile pool");
+    bind = b.bind;
+    bind.pool_offset = 4096;
+    refuse_bind(&b, &bind, CULV_REASON_VALUE, "pool_offset is 4096");
+    bind.pool_offset = 32 * tile;
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool 'tiles' has 2097152");
+    bind.pool_offset = 21 * tile;
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool 'tiles' has 2097152");
+    bind.pool_offset = UINT64_MAX / tile * tile;
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "but the pool 'tiles' has 2097152");
+    bind = b.bind;
+    bind.pool = NULL;
+    bind.pool_offset = tile;
+    refuse_bind(&b, &bind, CULV_REASON_VALUE, "which unmaps");
+    bind = b.bind;
+    bind.part = (culv_sparse_part)2;
+    refuse_bind(&b, &bind, CULV_REASON_VALUE, "part is 2");
+    bind = b.bind;
+    bind.tail_size = tile;
+    refuse_bind(&b, &bind, CULV_REASON_VALUE, "part is TILES");
+    bind = b.bind;
+    bind.part = CULV_SPARSE_MIP_TAIL;
+    refuse_bind(&b, &bind, CULV_REASON_LEVEL, "has no mip tail");
+    bind.array = b.mipmapped;
+    bind.region.layer = 1;
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "layer is 1");
+    bind.region.layer = 0;
+    bind.tail_offset = 4096;
+    refuse_bind(&b, &bind, CULV_REASON_VALUE, "tail_offset is 4096");
+    bind.tail_offset = tile;
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "tail_offset 65536");
+    bind.tail_offset = 0;
+    bind.tail_size = 2 * tile;
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "tail_size is 131072");
+    bind.array = b.layered;
+    bind.tail_size = 0;
+    bind.region.layer = 2;
+    refuse_bind(&b, &bind, CULV_REASON_RANGE, "layer is 2");
+    bind.array = NULL;
+    refuse_bind(&b, &bind, CULV_REASON_NULL_ARGUMENT, "array is NULL");
+    LIB_ERROR(culv_sparse_bind_batch(NULL, 1, b.s.stream), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    const culv_sparse_region all = {0};
+    CUarray level;
+    LIB_ERROR(culv_sparse_array_map(b.plain, &all, NULL, 0, b.s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_array_map(b.plain, NULL, b.pool, 0, b.s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_array_map(NULL, &all, b.pool, 0, b.s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_array_map_tail(b.mipmapped, 0, NULL, 0, b.s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_array_map_tail(NULL, 0, b.pool, 0, b.s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_array_unmap_tail(b.plain, 0, b.s.stream), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+    LIB_ERROR(culv_sparse_array_level(b.mipmapped, 10, &level), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+    LIB_ERROR(culv_sparse_array_level(b.mipmapped, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    close_binds(&b);
+}
+
+static void streams(void)
+{
+    sparse_stage s;
+    CUgraph graph = NULL;
+    lib_with_environment("CULVERT_SOFT_DEVICES", "2"); /* NVIDIA's driver does not know it */
+    sparse_stage_open(&s);
+    if (!s.w.device->caps.sparse_arrays) SKIP("no sparse arrays");
+    const raw_cuda *cu = s.w.cu;
+    culv_sparse_array *array = NULL, *other = NULL;
+    const culv_sparse_array_desc d = describe(128, 128, 0);
+    const culv_sparse_region all = {0};
+    LIB_OK(culv_sparse_array_create(s.w.device, &d, &array));
+    culv_vmm_allocation *pool = sparse_pool(&s, 1);
+    /* A capture is refused, and goes on. */
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    CU_OK(cu->StreamEndCapture(s.stream, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    /* One in another stream is not broken either. */
+    CUstream captured;
+    CU_OK(cu->StreamCreate(&captured, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    LIB_OK(culv_sparse_array_map(array, &all, pool, 0, s.stream));
+    CU_OK(cu->StreamEndCapture(captured, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamDestroy(captured));
+    lib_leave(&s.w, before);
+    culv_device *second = sparse_stage_second(&s);
+    if (second != NULL) {
+        sparse_stage t = {.w = {.cu = cu, .device = second, .context = culv_device_context(second)}};
+        t.stream = lib_stream(&t.w);
+        culv_vmm_allocation *far = sparse_pool(&t, 1);
+        LIB_ERROR(culv_sparse_array_map(array, &all, far, 0, s.stream), CULV_ERROR_INVALID,
+                  CULV_REASON_DEVICE_MISMATCH);
+        LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, t.stream), CULV_ERROR_INVALID,
+                  CULV_REASON_STREAM_DEVICE);
+        LIB_OK(culv_sparse_array_create(second, &d, &other));
+        const culv_sparse_bind two[2] = {{.array = array, .pool = pool}, {.array = other, .pool = far}};
+        LIB_ERROR(culv_sparse_bind_batch(two, 2, s.stream), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+        LIB_OK(culv_sparse_bind_batch(two + 1, 1, t.stream)); /* the second device's own bit */
+        culv_sparse_array_destroy(&other);
+        culv_vmm_free(&far);
+        lib_stream_destroy(&t.w, t.stream);
+        culv_device_close(&second);
+    } else {
+        printf("one CUDA device only\n");
+    }
+    culv_sparse_array_destroy(&array);
+    culv_vmm_free(&pool);
+    sparse_stage_close(&s);
+}
+
+const test_case sparse_refused_cases[] = {{.name = "sparse_refused.arrays", .run = arrays},
+                                          {.name = "sparse_refused.regions", .run = regions},
+                                          {.name = "sparse_refused.pools_and_tails", .run = pools_and_tails},
+                                          {.name = "sparse_refused.streams", .run = streams},
+                                          {.name = NULL}};

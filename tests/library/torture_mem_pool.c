@@ -1,0 +1,76 @@
+/* Torture of memory pools: made, exported, imported, allocated from, asked about. SPDX-License-Identifier: MIT */
+#include "torture.h"
+
+#include <string.h>
+
+enum { BYTES = 65536 };
+
+static void begin(void)
+{
+    lib_with_option("--validation=off"); /* the layer makes calls of its own, and no Vulkan is used */
+}
+
+static void share(culv_mem_pool *pool, CUdeviceptr memory, CUstream stream)
+{
+    lib_world *w = &torture.w;
+    culv_handle handle, poison;
+    culv_mem_pool *borrowed = POISON(culv_mem_pool), *taken = POISON(culv_mem_pool);
+    culv_mem_pool_pointer sent;
+    CUdeviceptr there = 77;
+    memset(&poison, 0x5a, sizeof poison);
+    memset(&sent, 0x5a, sizeof sent);
+    const culv_mem_pool_pointer unsent = sent;
+    handle = poison;
+    TRY_AGAIN(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle),
+              memcmp(&handle, &poison, sizeof handle) == 0);
+    TRY_AGAIN(culv_mem_pool_export_pointer(pool, memory, &sent), memcmp(&sent, &unsent, sizeof sent) == 0);
+    culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
+    d.handle = handle;
+    lib_fd watched = lib_fd_watch(handle.value.fd);
+    TRY_AGAIN(culv_mem_pool_import_borrow(w->device, &d, &borrowed), borrowed == POISON(culv_mem_pool));
+    lib_fd_require_untouched(&watched);
+    TRY_AGAIN(culv_mem_pool_import_take(w->device, &d, &taken),
+              (lib_fd_require_untouched(&watched), taken == POISON(culv_mem_pool)));
+    lib_fd_require_gone(&watched);
+    lib_fd_done(&watched, false);
+    TRY_AGAIN(culv_mem_pool_import_pointer(taken, &sent, &there), there == 77);
+    TRY_AGAIN(culv_mem_pool_free(taken, there, stream), true);
+    lib_finish(w, stream);
+    DO(culv_mem_pool_destroy(&taken));
+    DO(culv_mem_pool_destroy(&borrowed));
+}
+
+static void run(void)
+{
+    lib_world *w = &torture.w;
+    culv_mem_pool *pool = POISON(culv_mem_pool);
+    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
+    CUdeviceptr memory = 77;
+    w->cu->SoftCounts(&before);
+    lib_open_culvert(w);
+    CUstream stream = lib_stream(w);
+    culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    d.release_threshold = 1 << 20;
+    TRY_AGAIN(culv_mem_pool_create(w->device, &d, &pool), pool == POISON(culv_mem_pool));
+    TRY_AGAIN(culv_mem_pool_alloc(pool, BYTES, stream, &memory), memory == 77);
+    share(pool, memory, stream);
+    culv_pointer_info info = culv_pointer_info_init();
+    TRY_AGAIN(culv_pointer_get_info(w->device, memory, &info), info.kind == CULV_POINTER_NONE);
+    TRY_AGAIN(culv_mem_pool_free(pool, memory, stream), true);
+    lib_finish(w, stream);
+    DO(culv_mem_pool_destroy(&pool));
+    REQUIRE(pool == NULL);
+    DO(culv_vk_detach(&w->attachment));
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&w->device));
+    w->cu->SoftCounts(&after);
+    if (after.memory_pools != before.memory_pools || after.pool_allocations != before.pool_allocations)
+        torture_complain("leaves pools or memory of pools");
+}
+
+static const torture_path path = {.begin = begin, .run = run, .least = {25, 0, 3}};
+TORTURE_FUNCTIONS(path)
+
+static const test_case cases[] = {TORTURE_ROWS("mem_pool", path), {.name = NULL}};
+TEST_SUITE(cases);

@@ -1,0 +1,243 @@
+/* Torture of virtual memory management: allocations, ranges, mappings, access, export and import, deferred unmapping. A
+ * call that fails leaves all of it as it was. SPDX-License-Identifier: MIT */
+#include "torture.h"
+
+#include "vmm/vmm.h"
+
+#include <string.h>
+
+#define BLOCK ((uint64_t)2 << 20)
+
+static culv_device *other; /* a second device of the same driver */
+
+static void begin(void)
+{
+    lib_with_environment("CULVERT_SOFT_DEVICES", "2");
+}
+
+/* How often the places of a range are mapped, as Culvert tells and as the driver does. */
+static bool has_mappings(culv_vmm_range *range, size_t expected)
+{
+    size_t count = 0;
+    culv_soft_counts c = {.struct_size = sizeof c};
+    torture.w.cu->SoftCounts(&c);
+    LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &count));
+    return count == expected && c.virtual_mappings == expected;
+}
+
+/* Those included that were released meanwhile, since their stream had got there. */
+static bool has_mappings_left(culv_vmm_range *range, size_t least, size_t most)
+{
+    size_t count = 0;
+    LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &count));
+    return count >= least && count <= most && has_mappings(range, count);
+}
+
+static bool has_access(culv_vmm_range *range, uint64_t offset, culv_device *device,
+                       culv_vmm_access_flags flags)
+{
+    culv_vmm_access a = {.device = device};
+    LIB_OK(culv_vmm_get_access(range, offset, &a));
+    return a.flags == flags;
+}
+
+static bool fd_is(const culv_handle *handle, int number)
+{
+    return handle->type == CULV_HANDLE_OPAQUE_FD && handle->value.fd == number;
+}
+
+/* As raw CUDA shows it: what a failed call left in the driver would be there. */
+static void use(culv_vmm_range *range, CUstream stream)
+{
+    CUcontext before = lib_enter(&torture.w);
+    CU_OK(torture.w.cu->MemsetD32Async(culv_vmm_range_pointer(range), 7, 2 * BLOCK / 4, stream));
+    lib_leave(&torture.w, before);
+    /* What Culvert takes for a sticky error ends all work, which an injected one does not. */
+    if (torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_ILLEGAL_ADDRESS)
+        lib_finish(&torture.w, stream);
+}
+
+static void run_with(lib_world *w, CUstream stream)
+{
+    culv_vmm_allocation *one = POISON(culv_vmm_allocation), *two = POISON(culv_vmm_allocation),
+                        *in = POISON(culv_vmm_allocation), *again = POISON(culv_vmm_allocation),
+                        *far = POISON(culv_vmm_allocation);
+    culv_vmm_range *range = POISON(culv_vmm_range), *exact = POISON(culv_vmm_range);
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    r.size = 6 * BLOCK;
+    r.label = "tortured";
+    TRY_AGAIN(culv_vmm_reserve(w->device, &r, &range), range == POISON(culv_vmm_range));
+    r.size = BLOCK;
+    r.at = culv_vmm_range_pointer(range) + (UINT64_C(1) << 36);
+    r.exactly = 1;
+    TRY_AGAIN(culv_vmm_reserve(w->device, &r, &exact), exact == POISON(culv_vmm_range));
+    TRY_AGAIN(culv_vmm_release(&exact), exact != NULL);
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    TRY_AGAIN(culv_vmm_allocate(w->device, &d, &one), one == POISON(culv_vmm_allocation));
+    d.usage = CULV_VMM_COMPRESSIBLE;
+    TRY_AGAIN(culv_vmm_allocate(w->device, &d, &two), two == POISON(culv_vmm_allocation));
+    d.usage = 0;
+    TRY_AGAIN(culv_vmm_allocate(other, &d, &far), far == POISON(culv_vmm_allocation));
+
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_READ_WRITE},
+                                    {.device = other, .flags = CULV_VMM_READ}};
+    TRY_AGAIN(culv_vmm_map(range, 0, one, NULL, 0), has_mappings(range, 0));
+    TRY_AGAIN(culv_vmm_map(range, BLOCK, two, both, 2), has_mappings(range, 1));
+    TRY_AGAIN(culv_vmm_map(range, 2 * BLOCK, one, NULL, 0), has_mappings(range, 2));
+    TRY_AGAIN(culv_vmm_map(range, 3 * BLOCK, far, both, 1), has_mappings(range, 3));
+    TRY_AGAIN(culv_vmm_set_access(range, 0, 6 * BLOCK, both, 2),
+              has_access(range, 0, other, CULV_VMM_NO_ACCESS) &&
+                  has_access(range, BLOCK, other, CULV_VMM_READ) &&
+                  has_access(range, 2 * BLOCK, other, CULV_VMM_NO_ACCESS) &&
+                  has_access(range, 0, NULL, CULV_VMM_READ_WRITE));
+    REQUIRE(has_access(range, 0, other, CULV_VMM_READ) && has_access(range, 3 * BLOCK, other, CULV_VMM_READ));
+    culv_vmm_access asked = {.device = other, .flags = (culv_vmm_access_flags)5};
+    TRY_AGAIN(culv_vmm_get_access(range, 0, &asked), (int)asked.flags == 5);
+
+    culv_handle handle = culv_handle_opaque_fd(-7);
+    TRY_AGAIN(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle), fd_is(&handle, -7));
+    culv_vmm_import_desc i = culv_vmm_import_desc_init();
+    i.handle = handle;
+    i.size = BLOCK;
+    i.label = "in";
+    lib_fd fd = lib_fd_watch(handle.value.fd);
+    TRY_AGAIN(culv_vmm_import_borrow(w->device, &i, &in), in == POISON(culv_vmm_allocation));
+    lib_fd_require_untouched(&fd);
+    DO(culv_vmm_free(&in));
+    in = POISON(culv_vmm_allocation);
+    /* By a device that it does not lie on. */
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(w->device, &caps));
+    i.exporter = caps.uuid;
+    TRY_AGAIN(culv_vmm_import_take(other, &i, &in), in == POISON(culv_vmm_allocation));
+    lib_fd_require_gone(&fd);
+    lib_fd_done(&fd, false);
+    TRY_AGAIN(culv_vmm_retain_at(w->device, culv_vmm_range_pointer(range) + BLOCK, &again),
+              again == POISON(culv_vmm_allocation));
+    TRY_AGAIN(culv_vmm_map(range, 4 * BLOCK, in, NULL, 0), has_mappings(range, 4));
+    DO(culv_vmm_free(&in));
+    DO(culv_vmm_free(&again));
+    DO(culv_vmm_free(&one)); /* while it is mapped */
+
+    use(range, stream);
+    /* One deferred batch, and what is unmapped at once. */
+    TRY_AGAIN(culv_vmm_unmap_after(range, 0, 2 * BLOCK, stream), has_mappings(range, 5));
+    lib_finish(w, stream);
+    culv_device_counts c = culv_device_counts_init();
+    TRY_AGAIN(culv_device_get_counts(w->device, &c), true);
+    /* What is refused stays, and what came before is unmapped. */
+    lib_forget_error();
+    torture_arm();
+    culv_result result = culv_vmm_unmap(range, 2 * BLOCK, 4 * BLOCK);
+    bool hit = torture_disarm();
+    if (result != CULV_OK) {
+        torture_failed("culv_vmm_unmap", result, hit, false);
+        lib_settle(w);
+        size_t left = 0;
+        LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &left));
+        REQUIRE(left > 0 && has_mappings(range, left));
+        LIB_OK(culv_vmm_unmap(range, 2 * BLOCK, 4 * BLOCK));
+    }
+    lib_settle(w);
+    REQUIRE(has_mappings(range, 0));
+    TRY_AGAIN(culv_vmm_map(range, 5 * BLOCK, two, NULL, 0), has_mappings(range, 0));
+    DO(culv_vmm_free(&two));
+    DO(culv_vmm_free(&far));
+    TRY_AGAIN(culv_vmm_unmap(range, 5 * BLOCK, BLOCK), has_mappings(range, 1));
+    TRY_AGAIN(culv_vmm_release(&range), range != NULL);
+    REQUIRE(range == NULL);
+    lib_settle(w);
+    c = lib_counts(w);
+    REQUIRE(c.vmm_allocations == 0 && c.vmm_ranges == 0 && c.vmm_mappings == 0);
+}
+
+/* What culv_vector does with ranges. */
+static void run_inner(lib_world *w, CUstream stream)
+{
+    culv_vmm_allocation *one = NULL;
+    culv_vmm_range *range = NULL;
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    CUmemAccessDesc access[2];
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_READ_WRITE},
+                                    {.device = other, .flags = CULV_VMM_READ}};
+    r.size = 4 * BLOCK;
+    d.size = BLOCK;
+    LIB_OK(culv_vmm_reserve(w->device, &r, &range));
+    LIB_OK(culv_vmm_allocate(w->device, &d, &one));
+    TRY_AGAIN(culvi_vmm_access_resolve(w->device, both, 2, access), true);
+    for (uint64_t i = 0; i < 4; i++)
+        TRY_AGAIN(culvi_vmm_map_resolved(range, i * BLOCK, one, access, 2), has_mappings(range, i));
+    culv_vmm_free(&one);
+    use(range, stream);
+    TRY_AGAIN(culv_vmm_unmap_after(range, 0, BLOCK, stream), has_mappings(range, 4));
+    TRY_AGAIN(culv_vmm_unmap_after(range, BLOCK, BLOCK, stream), has_mappings_left(range, 3, 4));
+    TRY_AGAIN(culvi_vmm_range_settle(range, 0, 2 * BLOCK), has_mappings_left(range, 2, 4));
+    REQUIRE(has_mappings(range, 2));
+    TRY_AGAIN(culv_vmm_unmap_after(range, 2 * BLOCK, BLOCK, stream), has_mappings(range, 2));
+    lib_finish(w, stream);
+    DO(culvi_vmm_unmap_quietly(range));
+    DO(culvi_vmm_range_abandon(&range));
+    DO(culv_device_collect(w->device));
+    lib_settle(w);
+    culv_device_counts c = lib_counts(w);
+    REQUIRE(c.vmm_allocations == 0 && c.vmm_ranges == 0 && c.vmm_mappings == 0);
+
+    /* What nobody unmaps goes with the device, which begins here. */
+    LIB_OK(culv_vmm_reserve(w->device, &r, &range));
+    LIB_OK(culv_vmm_allocate(w->device, &d, &one));
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, BLOCK, one, NULL, 0));
+    LIB_OK(culv_vmm_unmap_after(range, 0, BLOCK, stream));
+    DO(culvi_vmm_range_abandon(&range));
+    DO(culv_vmm_free(&one));
+}
+
+static void run_scene(void (*scene)(lib_world *w, CUstream stream))
+{
+    lib_world *w = &torture.w;
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = CULV_DRIVER_SOFT;
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &w->device));
+    LIB_OK(culv_device_open_by_ordinal(1, &dd, &other));
+    w->context = culv_device_context(w->device);
+    CUstream stream = lib_stream(w);
+    scene(w, stream);
+    lib_finish(w, stream);
+    lib_stream_destroy(w, stream);
+    DO(culv_device_close(&other));
+    DO(culv_device_close(&w->device));
+    REQUIRE(other == NULL && w->device == NULL);
+}
+
+static void run(void)
+{
+    run_scene(run_with);
+}
+
+static void inner(void)
+{
+    run_scene(run_inner);
+}
+
+static const torture_path path = {.begin = begin, .run = run, .least = {130, 0, 20}};
+static const torture_path inner_path = {.begin = begin, .run = inner, .least = {20, 0, 5}};
+
+/* No Vulkan is in it. */
+#define KINDS(X, path)                                                                                       \
+    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                                 \
+    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                                 \
+    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                             \
+    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                             \
+    X(path, allocations, TORTURE_ALLOCATION, 0)
+KINDS(TORTURE_FUNCTION_, path)
+KINDS(TORTURE_FUNCTION_, inner_path)
+
+#define ROWS(prefix, path)                                                                                   \
+    TORTURE_ROW_(path, prefix, cuda_out_of_memory), TORTURE_ROW_(path, prefix, cuda_invalid_value),          \
+        TORTURE_ROW_(path, prefix, cuda_unknown), TORTURE_ROW_(path, prefix, cuda_illegal_address),          \
+        TORTURE_ROW_(path, prefix, allocations)
+static const test_case cases[] = {ROWS("vmm", path), ROWS("inner", inner_path), {.name = NULL}};
+TEST_SUITE(cases);

@@ -1,0 +1,317 @@
+/* culv_vector with a thread that commits ahead, and readers beside the one that grows. SPDX-License-Identifier: MIT */
+#include "vector_stage.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void wait_committed(const culv_vector *v, uint64_t bytes)
+{
+    for (int i = 0; culv_vector_committed(v) < bytes; i++) {
+        if (i == 10000)
+            FAIL("%d bytes are committed after 10 s, not %d", (int)culv_vector_committed(v), (int)bytes);
+        lib_sleep_ms(1);
+    }
+}
+
+/* The thread has gone to sleep, or is about to: nothing changes any more. */
+static void wait_quiet(const culv_vector *v)
+{
+    uint64_t generation = 0;
+    while (generation != culv_vector_generation(v)) {
+        generation = culv_vector_generation(v);
+        lib_sleep_ms(30);
+    }
+}
+
+static uint64_t calls(const vector_stage *s)
+{
+    culv_soft_counts c = {.struct_size = sizeof c};
+    if (s->w.cu->SoftCounts == NULL) return 0;
+    s->w.cu->SoftCounts(&c);
+    return c.calls;
+}
+
+/* Growing into what is there calls no driver; the thread refills when less than half is left. */
+static void publishes(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    const uint64_t c = s.chunk;
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = 64 * c;
+    d.ahead = 8 * c;
+    culv_vector *v = vector_make(&s, &d);
+    const CUdeviceptr base = culv_vector_pointer(v);
+    wait_committed(v, 8 * c);
+    wait_quiet(v);
+    REQUIRE_EQ(culv_vector_size(v), 0);
+    const uint64_t generation = culv_vector_generation(v), before = calls(&s);
+    for (uint64_t size = 1; size <= 4 * c; size += c / 2) {
+        LIB_OK(culv_vector_grow(v, size));
+        REQUIRE_EQ(culv_vector_size(v), size);
+    }
+    REQUIRE_EQ(calls(&s), before);
+    REQUIRE_EQ(culv_vector_generation(v), generation);
+    vector_write(&s, base, 0, 8 * c, 3);
+    LIB_OK(culv_vector_grow(v, 5 * c)); /* less than half is left */
+    wait_committed(v, 13 * c);
+    wait_quiet(v);
+    REQUIRE_EQ(culv_vector_committed(v), 13 * c);
+    REQUIRE_EQ(culv_vector_size(v), 5 * c);
+    culv_vector_stats stats = vector_stats(v);
+    REQUIRE_EQ(stats.ahead_misses, 0);
+    REQUIRE_EQ(stats.ahead_commits, 2);
+    REQUIRE_EQ(vector_check(v), 2);
+    vector_require(&s, base, 8 * c, 3, 0);
+    vector_write(&s, base, 8 * c, 13 * c, 3);
+    vector_require(&s, base, 13 * c, 3, 0);
+    LIB_OK(culv_vector_grow(v, 30 * c)); /* more than is there */
+    REQUIRE_EQ(vector_stats(v).ahead_misses, 1);
+    REQUIRE(culv_vector_committed(v) >= 30 * c);
+    wait_committed(v, 38 * c);
+    wait_quiet(v);
+    LIB_OK(culv_vector_shrink(v, 2 * c, s.stream)); /* but for what is kept ahead */
+    wait_quiet(v);
+    REQUIRE_EQ(culv_vector_size(v), 2 * c);
+    REQUIRE_EQ(culv_vector_committed(v), 13 * c); /* two chunks: 8 and 5 */
+    vector_require(&s, base, 13 * c, 3, 0);
+    culv_vector_destroy(&v); /* while it may be at work */
+    vector_stage_close(&s);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* How long growing takes where the thread keeps up. */
+static void is_quick(void)
+{
+    enum { GROWS = 2000 };
+    static double us[GROWS];
+    vector_stage s;
+    vector_stage_open(&s);
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = 4096 * s.chunk;
+    d.ahead = 64 * s.chunk; /* few of the grows wake the thread */
+    culv_vector *v = vector_make(&s, &d);
+    wait_committed(v, d.ahead);
+    for (int i = 0; i < GROWS; i++) { /* 125 granularities in all */
+        const uint64_t size = (uint64_t)(i + 1) * (s.chunk / 16);
+        const double started = test_now_us();
+        LIB_OK(culv_vector_grow(v, size));
+        us[i] = test_now_us() - started;
+        lib_sleep_ms(i % 8 == 0); /* as a solver would that has work */
+    }
+    const culv_vector_stats stats = vector_stats(v);
+    qsort(us, GROWS, sizeof us[0], compare);
+    MEASURED("vector_grow_ahead_us", "median %.3f, 99th percentile %.3f, most %.1f, %d misses of %d",
+             us[GROWS / 2], us[GROWS * 99 / 100], us[GROWS - 1], (int)stats.ahead_misses, GROWS);
+    if (!s.w.cu->software) REQUIRE(us[GROWS * 99 / 100] < 5);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
+/* Its failures are nobody's: a grow commits itself. */
+static void survives_failures(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    const uint64_t c = s.chunk;
+    if (cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = 256 * c;
+    d.ahead = 4 * c;
+    culv_vector *v = vector_make(&s, &d);
+    uint64_t size = 0;
+    for (unsigned n = 1; n <= 8; n++) { /* each of its calls in a commit */
+        wait_committed(v, size + d.ahead);
+        wait_quiet(v);
+        const uint64_t misses = vector_stats(v).ahead_misses;
+        lib_forget_error();
+        cu->SoftFailAt(n, n % 2 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_UNKNOWN);
+        size += 3 * c;
+        LIB_OK(culv_vector_grow(v, size));
+        wait_quiet(v);
+        cu->SoftFailAt(0, 0);
+        LIB_OK(culv_vector_grow(v, size += 6 * c)); /* by itself, or it is there all the same */
+        REQUIRE(vector_stats(v).ahead_misses <= misses + 1);
+        (void)vector_check(v);
+    }
+    vector_write(&s, culv_vector_pointer(v), 0, size, 6);
+    vector_require(&s, culv_vector_pointer(v), size, 6, 0);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
+/* The thread fills what there is of addresses, and moves nothing; the caller does, and it goes on there. */
+static void stops_at_the_wall(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    const uint64_t c = s.chunk;
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = 6 * c;
+    d.size = c;
+    culv_vector *first = vector_make(&s, &d); /* whose place the next one shall have */
+    culv_vector_destroy(&first);
+    d.ahead = 4 * c;
+    culv_vector *v = vector_make(&s, &d);
+    const CUdeviceptr base = culv_vector_pointer(v);
+    vector_wall(&s, v);
+    wait_committed(v, 5 * c);
+    LIB_OK(culv_vector_grow(v, 4 * c));
+    wait_committed(v, 6 * c);
+    wait_quiet(v);
+    REQUIRE_EQ(culv_vector_pointer(v), base);
+    REQUIRE_EQ(vector_stats(v).moves, 0);
+    if (culv_vector_committed(v) == 6 * c) {
+        LIB_OK(culv_vector_grow(v, 5 * c));
+        wait_quiet(v);
+        const uint64_t before = calls(&s);
+        LIB_OK(culv_vector_grow(v, 6 * c)); /* which wakes nobody in vain */
+        lib_sleep_ms(20);
+        REQUIRE_EQ(calls(&s), before);
+        LIB_OK(culv_vector_grow(v, 7 * c));
+        REQUIRE(culv_vector_pointer(v) != base);
+        REQUIRE_EQ(vector_stats(v).moves, 1);
+        wait_committed(v, 11 * c);
+    }
+    wait_quiet(v);
+    (void)vector_check(v);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
+/* After a shrink, while its memory waits for a stream, the thread waits for nobody. */
+static void never_waits(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    const uint64_t c = s.chunk;
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = 64 * c;
+    d.ahead = 2 * c;
+    d.max_chunk = 2 * c;
+    culv_vector *v = vector_make(&s, &d);
+    LIB_OK(culv_vector_grow(v, 8 * c));
+    wait_committed(v, 10 * c);
+    wait_quiet(v);
+    vector_hold(&s);
+    LIB_OK(culv_vector_shrink(v, c, s.stream));
+    REQUIRE(culv_vector_committed(v) <= 4 * c);
+    LIB_OK(culv_vector_grow(v, 3 * c)); /* published, and the thread would like to refill */
+    lib_sleep_ms(20);
+    LIB_OK(culv_vector_shrink(v, 2 * c, s.stream)); /* is not kept waiting */
+    REQUIRE(atomic_load(&s.held));
+    REQUIRE_EQ(lib_query(&s.w, s.stream), CUDA_ERROR_NOT_READY);
+    vector_let_go(&s);
+    lib_finish(&s.w, s.stream);
+    lib_settle(&s.w);
+    LIB_OK(culv_vector_grow(v, 4 * c));
+    wait_committed(v, 6 * c);
+    vector_write(&s, culv_vector_pointer(v), 0, 6 * c, 2);
+    vector_require(&s, culv_vector_pointer(v), 6 * c, 2, 0);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
+/* Readers ------------------------------------------------------------------------------------------------------ */
+
+typedef struct reader {
+    culv_vector *vector;
+    const atomic_bool *stop;
+    uint64_t chunk;
+    unsigned turns;
+} reader;
+
+static void *read_on(void *user)
+{
+    enum { CAPACITY = 64 };
+    reader *me = user;
+    culv_vector *v = me->vector;
+    uint64_t seen = 0;
+    while (!atomic_load(me->stop) || me->turns == 0) {
+        culv_vector_chunk chunks[CAPACITY];
+        size_t count = 0;
+        uint64_t generation = 0, end = 0;
+        const uint64_t had = culv_vector_size(v); /* before the address and what is behind it */
+        const CUdeviceptr base = culv_vector_pointer(v);
+        REQUIRE(base != 0 && base % me->chunk == 0);
+        REQUIRE(culv_vector_committed(v) >= had);
+        LIB_OK(culv_vector_get_chunks(v, chunks, CAPACITY, &count, &generation));
+        REQUIRE(generation >= seen && culv_vector_generation(v) >= generation);
+        REQUIRE(count <= CAPACITY);
+        for (size_t i = 0; i < count; i++) {
+            REQUIRE_EQ(chunks[i].offset, end);
+            end += chunks[i].size;
+            REQUIRE(culv_vmm_native_handle(chunks[i].allocation) != 0);
+        }
+        REQUIRE(end >= had);
+        const culv_vector_stats stats = vector_stats(v);
+        REQUIRE(stats.size >= had && stats.committed >= stats.size && stats.reserved >= stats.committed);
+        seen = generation;
+        me->turns++;
+    }
+    return NULL;
+}
+
+static void read_while_it_grows(uint64_t ahead)
+{
+    enum { READERS = 3, STEPS = 24 };
+    vector_stage s;
+    atomic_bool stop = false;
+    pthread_t threads[READERS];
+    reader readers[READERS];
+    vector_stage_open(&s);
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = 4 * s.chunk; /* it extends or moves some times */
+    d.ahead = ahead * s.chunk;
+    culv_vector *v = vector_make(&s, &d);
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = (reader){v, &stop, s.chunk, 0};
+        REQUIRE_EQ(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
+    }
+    for (uint64_t i = 1; i <= STEPS; i++) {
+        LIB_OK(culv_vector_grow(v, i * s.chunk));
+        if (i % 6 == 0) LIB_OK(culv_vector_retire(v, 0, s.stream));
+        if (i % 4 == 0) lib_sleep_ms(1);
+    }
+    atomic_store(&stop, true);
+    unsigned turns = 0;
+    for (int i = 0; i < READERS; i++) {
+        REQUIRE_EQ(pthread_join(threads[i], NULL), 0);
+        turns += readers[i].turns;
+    }
+    REQUIRE(turns >= READERS);
+    wait_quiet(v);
+    (void)vector_check(v);
+    vector_write(&s, culv_vector_pointer(v), 0, STEPS * s.chunk, 17);
+    vector_require(&s, culv_vector_pointer(v), STEPS * s.chunk, 17, 0);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
+static void readers_beside_a_grower(void)
+{
+    read_while_it_grows(0);
+}
+
+static void readers_beside_the_thread(void)
+{
+    read_while_it_grows(3);
+}
+
+const test_case vector_ahead_cases[] = {
+    {.name = "ahead.publishes", .run = publishes},
+    {.name = "ahead.is_quick", .run = is_quick},
+    {.name = "ahead.survives_failures", .run = survives_failures},
+    {.name = "ahead.stops_at_the_wall", .run = stops_at_the_wall},
+    {.name = "ahead.never_waits", .run = never_waits},
+    {.name = "readers_beside_a_grower", .run = readers_beside_a_grower},
+    {.name = "readers_beside_the_thread", .run = readers_beside_the_thread},
+    {.name = NULL},
+};

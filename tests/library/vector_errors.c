@@ -1,0 +1,176 @@
+/* culv_vector: what is refused. SPDX-License-Identifier: MIT */
+#include "vector_stage.h"
+
+#include <string.h>
+
+static void nulls(void)
+{
+    vector_stage s;
+    culv_vector *v = NULL;
+    culv_vector_stats stats = culv_vector_stats_init();
+    culv_vector_chunk chunk;
+    size_t count = 0;
+    vector_stage_open(&s);
+    LIB_REFUSES(culv_vector, v, culv_vector_create(NULL, NULL, &v), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_create(s.w.device, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_grow(NULL, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_reserve(NULL, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_shrink(NULL, 1, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_retire(NULL, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_get_stats(NULL, &stats), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_get_chunks(NULL, NULL, 0, &count, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(culv_vector_pointer(NULL), 0);
+    REQUIRE_EQ(culv_vector_size(NULL), 0);
+    REQUIRE_EQ(culv_vector_committed(NULL), 0);
+    REQUIRE_EQ(culv_vector_generation(NULL), 0);
+    v = vector_make(&s, NULL);
+    LIB_ERROR(culv_vector_get_stats(v, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_get_chunks(v, &chunk, 1, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_get_chunks(v, NULL, 1, &count, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    stats.struct_size = 0;
+    LIB_ERROR(culv_vector_get_stats(v, &stats), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_vector_retire(v, 4096, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
+static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result result, culv_reason reason,
+                   const char *says)
+{
+    culv_vector *v;
+    LIB_REFUSES(culv_vector, v, culv_vector_create(s->w.device, d, &v), result, reason);
+    LIB_SAYS(says);
+}
+
+static void descriptors(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    culv_vector_desc d = culv_vector_desc_init();
+    d.struct_size = 0;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
+    struct {
+        culv_vector_desc d;
+        size_t later;
+    } newer = {culv_vector_desc_init(), 1};
+    newer.d.struct_size = sizeof newer;
+    refuse(&s, &newer.d, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
+    d = culv_vector_desc_init();
+    d.struct_size = offsetof(culv_vector_desc, reserve); /* an older one: what lies behind is not read */
+    d.size = s.chunk;
+    memset((char *)&d + d.struct_size, 0x77, sizeof d - d.struct_size);
+    culv_vector *v = vector_make(&s, &d);
+    culv_vector_stats stats = culv_vector_stats_init();
+    stats.struct_size = offsetof(culv_vector_stats, peak);
+    stats.peak = 77;
+    LIB_OK(culv_vector_get_stats(v, &stats));
+    REQUIRE_EQ(stats.committed, s.chunk);
+    REQUIRE_EQ(stats.peak, 77);
+    culv_vector_destroy(&v);
+    d = culv_vector_desc_init();
+    d.min_chunk = 4 * s.chunk;
+    d.max_chunk = 3 * s.chunk;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
+    d = culv_vector_desc_init();
+    d.max_chunk = s.chunk - 1;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "max_chunk");
+    d.max_chunk = 0;
+    d.min_chunk = UINT64_MAX;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
+    d = culv_vector_desc_init();
+    d.usage = CULV_VMM_TILE_POOL;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "tile pools");
+    d.usage = 1u << 30;
+    LIB_ERROR(culv_vector_create(s.w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    d = culv_vector_desc_init();
+    d.access_count = 1;
+    refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "access");
+    const culv_vmm_access odd = {.flags = (culv_vmm_access_flags)77};
+    d.access = &odd;
+    LIB_ERROR(culv_vector_create(s.w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
+    vector_stage_close(&s);
+}
+
+/* Sizes at the end of what 64 bits hold. */
+static void huge(void)
+{
+    static const uint64_t sizes[] = {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 4096};
+    vector_stage s;
+    vector_stage_open(&s);
+    culv_vector *v = vector_make(&s, NULL);
+    LIB_OK(culv_vector_grow(v, s.chunk));
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        culv_vector_desc d = culv_vector_desc_init();
+        d.size = sizes[i];
+        refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size");
+        d.size = 0;
+        d.reserve = sizes[i];
+        refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "reserve");
+        LIB_ERROR(culv_vector_grow(v, sizes[i]), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+        LIB_ERROR(culv_vector_reserve(v, sizes[i]), CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    }
+    culv_vector_desc d = culv_vector_desc_init();
+    d.reserve = UINT64_C(1) << 60;
+    refuse(&s, &d, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS, "addresses");
+    d.reserve = 0;
+    d.size = 512 * GIB;
+    LIB_ERROR(culv_vector_create(s.w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_OUT_OF_MEMORY,
+              CULV_REASON_DEVICE_MEMORY);
+    REQUIRE_EQ(culv_vector_size(v), s.chunk);
+    REQUIRE_EQ(vector_check(v), 1);
+    /* Ahead of everything: all that there is. */
+    d = culv_vector_desc_init();
+    d.ahead = UINT64_MAX;
+    d.reserve = 4 * s.chunk;
+    d.fixed = 1;
+    culv_vector *full = vector_make(&s, &d);
+    vector_wall(&s, full);
+    LIB_OK(culv_vector_shrink(full, 0, s.stream)); /* beyond what is kept ahead there is nothing */
+    culv_vector_destroy(&full);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
+/* A stream of nobody's. */
+static void streams(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    CUcontext other = NULL, before = NULL;
+    CUstream stranger = NULL;
+    if (cu->CtxCreate == NULL || cu->CtxDestroy == NULL) SKIP("the driver makes no second context");
+    CU_OK(cu->CtxGetCurrent(&before));
+    CU_OK(cu->CtxCreate(&other, 0, 0));
+    CU_OK(cu->StreamCreate(&stranger, CU_STREAM_NON_BLOCKING));
+    CU_OK(cu->CtxSetCurrent(before));
+    culv_vector *v = vector_make(&s, NULL);
+    LIB_OK(culv_vector_grow(v, s.chunk));
+    LIB_OK(culv_vector_grow(v, 2 * s.chunk));
+    const culv_result result = culv_vector_shrink(v, s.chunk, stranger);
+    MEASURED("vector_shrink_stranger", "%s", culv_result_name(result));
+    if (result != CULV_OK) {
+        REQUIRE_EQ(culv_vector_size(v), 2 * s.chunk);
+        REQUIRE_EQ(culv_vector_committed(v), 2 * s.chunk);
+    }
+    culv_vector_destroy(&v);
+    CU_OK(cu->CtxSetCurrent(other));
+    CU_OK(cu->StreamDestroy(stranger));
+    CU_OK(cu->CtxSetCurrent(before));
+    CU_OK(cu->CtxDestroy(other));
+    vector_stage_close(&s);
+}
+
+const test_case vector_error_cases[] = {
+    {.name = "errors.nulls", .run = nulls},
+    {.name = "errors.descriptors", .run = descriptors},
+    {.name = "errors.huge", .run = huge},
+    {.name = "errors.streams", .run = streams},
+    {.name = NULL},
+};

@@ -1,0 +1,305 @@
+/* Virtual memory management: what waits for a stream, captures, and contexts that are broken or gone.
+ * SPDX-License-Identifier: MIT */
+#include "vmm_stage.h"
+
+#include <string.h>
+
+enum { WORDS = 1000 };
+
+/* Nothing goes before the stream got there, and nothing waits meanwhile. */
+static void after_a_stream(void)
+{
+    vmm_stage s;
+    vmm_gate gate;
+    vmm_stage_open(&s);
+    culv_vmm_range *range = vmm_range(&s, 4);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 2, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0));
+    vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
+    vmm_gate_begin(&s, &gate);
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(s.w.cu->MemsetD32Async(vmm_address(range, 1), 3, 2 * VMM_BLOCK / 4, gate.stream));
+    lib_leave(&s.w, before);
+    LIB_OK(culv_vmm_unmap_after(range, 0, 3 * VMM_BLOCK, gate.stream));
+    culv_vmm_free(&two);
+    culv_vmm_mapping m[3];
+    size_t count = 0;
+    LIB_OK(culv_vmm_get_mappings(range, m, 3, &count));
+    REQUIRE_EQ(count, 3);
+    REQUIRE(m[0].unmapping && m[1].unmapping && !m[2].unmapping);
+    REQUIRE(m[0].allocation == one && m[1].allocation == NULL);
+    vmm_require_counts(&s, 1, 1, 3);
+    culv_device_counts c = lib_counts(&s.w);
+    REQUIRE_EQ(c.deferred, 1); /* one event for all of it */
+    REQUIRE_EQ(vmm_info(one).mappings, 2);
+    LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_SAYS("waits for a stream");
+    LIB_ERROR(culv_vmm_unmap(range, 0, VMM_BLOCK), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_SAYS("waits for a stream");
+    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    culv_vmm_access a = {.flags = CULV_VMM_READ};
+    LIB_ERROR(culv_vmm_get_access(range, 0, &a), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_SAYS("(unmapped: it waits for a stream)");
+    /* What is there still takes changes, over the whole range. */
+    LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, NULL, 0));
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
+    REQUIRE_EQ(vmm_count_mappings(range), 2);
+    REQUIRE_EQ(culv_device_collect(s.w.device), 1);
+    vmm_gate_open(&s, &gate);
+    /* A call for the range finds it done. */
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    REQUIRE_EQ(vmm_count_mappings(range), 1);
+    REQUIRE_EQ(lib_counts(&s.w).deferred, 0);
+    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
+    LIB_OK(culv_vmm_unmap_after(range, 0, 4 * VMM_BLOCK, gate.stream)); /* which is idle */
+    lib_settle(&s.w);
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&one);
+    vmm_gate_end(&s, &gate);
+    vmm_stage_close(&s);
+}
+
+/* The default streams are streams too. */
+static void default_streams(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_range *range = vmm_range(&s, 3);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    const CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
+    for (uint64_t i = 0; i < 3; i++) {
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
+        LIB_OK(culv_vmm_unmap_after(range, i * VMM_BLOCK, VMM_BLOCK, streams[i]));
+    }
+    lib_settle(&s.w);
+    REQUIRE_EQ(vmm_count_mappings(range), 0);
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&one);
+    vmm_stage_close(&s);
+}
+
+static void refused_streams(void)
+{
+    vmm_stage s;
+    vmm_stage_open_two(&s);
+    const raw_cuda *cu = s.w.cu;
+    culv_vmm_range *range = vmm_range(&s, 1);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    lib_world other = s.w;
+    other.device = s.other;
+    other.context = culv_device_context(s.other);
+    CUstream theirs = lib_stream(&other);
+    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, theirs), CULV_ERROR_INVALID,
+              CULV_REASON_STREAM_DEVICE);
+    lib_stream_destroy(&other, theirs);
+    CUstream stream = lib_stream(&s.w);
+    CUgraph graph = NULL;
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    lib_leave(&s.w, before);
+    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    before = lib_enter(&s.w);
+    CU_OK(cu->StreamEndCapture(stream, &graph));
+    size_t nodes = 9;
+    CU_OK(cu->GraphGetNodes(graph, NULL, &nodes));
+    REQUIRE_EQ(nodes, 0);
+    CU_OK(cu->GraphDestroy(graph));
+    lib_leave(&s.w, before);
+    vmm_require_counts(&s, 1, 1, 1);
+    REQUIRE_EQ(lib_counts(&s.w).deferred, 0);
+    vmm_write(s.w.device, cu, vmm_address(range, 0), WORDS, 1);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&one);
+    lib_stream_destroy(&s.w, stream);
+    vmm_stage_close(&s);
+}
+
+/* All of it while this very thread captures a stream, in the strictest mode. */
+static void during_a_capture(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    CUstream stream = lib_stream(&s.w), idle = lib_stream(&s.w);
+    culv_vmm_allocation *in = NULL;
+    CUgraph graph = NULL;
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    lib_leave(&s.w, before);
+    culv_vmm_range *range = vmm_range(&s, 2);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0));
+    culv_vmm_access a = {.flags = CULV_VMM_READ};
+    LIB_OK(culv_vmm_get_access(range, 0, &a));
+    culv_handle handle = {0};
+    LIB_OK(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle));
+    culv_vmm_import_desc d = culv_vmm_import_desc_init();
+    d.handle = handle;
+    d.size = VMM_BLOCK;
+    LIB_OK(culv_vmm_import_take(s.w.device, &d, &in));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, in, NULL, 0));
+    culv_vmm_free(&in);
+    LIB_OK(culv_vmm_retain_at(s.w.device, vmm_address(range, 0), &in));
+    culv_vmm_free(&in);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, idle));
+    (void)lib_counts(&s.w);
+    culv_vmm_free(&one);
+    before = lib_enter(&s.w);
+    CU_OK(cu->StreamEndCapture(stream, &graph));
+    REQUIRE(graph != NULL);
+    CU_OK(cu->GraphDestroy(graph));
+    lib_leave(&s.w, before);
+    lib_settle(&s.w);
+    LIB_OK(culv_vmm_release(&range));
+    lib_stream_destroy(&s.w, stream);
+    lib_stream_destroy(&s.w, idle);
+    vmm_stage_close(&s);
+}
+
+/* After a kernel's fault all that is there can be given up. */
+static void after_a_fault(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    culv_vmm_range *range = vmm_range(&s, 3);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 1, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
+    CUstream stream = lib_stream(&s.w);
+    LIB_OK(culv_vmm_unmap_after(range, 2 * VMM_BLOCK, VMM_BLOCK, stream));
+    CUdeviceptr nowhere = 0x1000;
+    uint32_t value = 1;
+    void *params[] = {&nowhere, &value};
+    CUcontext before = lib_enter(&s.w);
+    CUmodule module = raw_cuda_load(cu, "library_kernels");
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, module, "library_poke"), 1, 1, 1, 32, 1, 1, 0, stream,
+                           params, NULL));
+    CUresult r = CUDA_SUCCESS;
+    for (int i = 0; i < 5000 && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
+        r = cu->StreamQuery(stream);
+        lib_sleep_ms(1);
+    }
+    REQUIRE_EQ(r, CUDA_ERROR_ILLEGAL_ADDRESS);
+    (void)cu->CtxSetCurrent(before);
+    culv_vmm_allocation *more = NULL;
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    culv_result result = culv_vmm_allocate(s.w.device, &d, &more);
+    MEASURED("library.vmm_allocate_after_a_fault", "%s", culv_result_name(result));
+    culv_vmm_free(&more);
+    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream)); /* nothing runs any more */
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK));
+    lib_settle(&s.w);
+    culv_vmm_free(&one);
+    culv_vmm_free(&two);
+    LIB_OK(culv_vmm_release(&range));
+    vmm_require_counts(&s, 0, 0, 0);
+    culv_device_close(&s.w.device);
+    if (cu->SoftCounts != NULL) {
+        culv_soft_counts c = {.struct_size = sizeof c};
+        cu->SoftCounts(&c);
+        REQUIRE(c.physical_allocations == 0 && c.reservations == 0 && c.virtual_mappings == 0);
+    }
+    test_pass(); /* the broken context's module and stream go with the process */
+}
+
+static void reset(const vmm_stage *s)
+{
+    CUresult(CUDAAPI * primary_reset)(CUdevice) = NULL;
+    void (*found)(void) = culv_device_cuda_proc(s->w.device, "cuDevicePrimaryCtxReset", 11000);
+    REQUIRE(found != NULL);
+    memcpy(&primary_reset, &found, sizeof found);
+    CU_OK(primary_reset(culv_device_ordinal(s->w.device)));
+}
+
+/* With the context gone every release is quiet, and counted. */
+static void after_a_reset(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    size_t before = 0, after = 0, total = 0;
+    (void)lib_enter(&s.w);
+    CU_OK(cu->MemGetInfo(&before, &total));
+    culv_vmm_range *range = vmm_range(&s, 2);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
+    reset(&s);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, NULL));
+    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_release(&range));
+    culv_device_counts c = lib_counts(&s.w);
+    REQUIRE(c.vmm_allocations == 0 && c.vmm_ranges == 0 && c.vmm_mappings == 0 && c.deferred == 0);
+    /* Such memory is the process's: it was there still, and is given back. */
+    REQUIRE_EQ(c.late_destroys, 0);
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    LIB_REFUSES(culv_vmm_allocation, one, culv_vmm_allocate(s.w.device, &d, &one), CULV_ERROR_DRIVER,
+                CULV_REASON_DEVICE_LOST);
+    culv_device_close(&s.w.device);
+    REQUIRE(raw_cuda_context(cu, 0) != NULL);
+    CU_OK(cu->MemGetInfo(&after, &total));
+    REQUIRE(after + VMM_BLOCK > before);
+    test_pass();
+}
+
+/* What the driver itself does with such memory when the context goes. */
+static void reset_measured(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    const size_t size = 16 * VMM_BLOCK;
+    size_t memory[4] = {0}, total = 0;
+    CUmemGenericAllocationHandle handle = 0;
+    CUdeviceptr at = 0;
+    const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                      .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+    const CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    (void)lib_enter(&s.w);
+    CU_OK(cu->MemGetInfo(&memory[0], &total));
+    CU_OK(cu->MemCreate(&handle, size, &prop, 0));
+    CU_OK(cu->MemAddressReserve(&at, size, 0, 0, 0));
+    CU_OK(cu->MemMap(at, size, 0, handle, 0));
+    CU_OK(cu->MemSetAccess(at, size, &access, 1));
+    CU_OK(cu->MemGetInfo(&memory[1], &total));
+    reset(&s);
+    CUcontext context = raw_cuda_context(cu, 0);
+    REQUIRE(context != NULL);
+    CU_OK(cu->MemGetInfo(&memory[2], &total));
+    MEASURED("library.vmm_kept_over_a_reset", "%lld of %zu bytes",
+             (long long)memory[0] - (long long)memory[2], size);
+    CUresult unmapped = cu->MemUnmap(at, size);
+    CUresult freed = cu->MemAddressFree(at, size);
+    CUresult released = cu->MemRelease(handle);
+    CU_OK(cu->MemGetInfo(&memory[3], &total));
+    MEASURED("library.vmm_released_after_a_reset",
+             "cuMemUnmap %s, cuMemAddressFree %s, cuMemRelease %s, then %lld bytes less free than before",
+             raw_cuda_result_name(unmapped), raw_cuda_result_name(freed), raw_cuda_result_name(released),
+             (long long)memory[0] - (long long)memory[3]);
+    test_pass();
+}
+
+const test_case vmm_deferred_cases[] = {
+    {.name = "deferred.after_a_stream", .run = after_a_stream},
+    {.name = "deferred.default_streams", .run = default_streams},
+    {.name = "deferred.refused_streams", .run = refused_streams},
+    {.name = "deferred.during_a_capture", .run = during_a_capture},
+    {.name = "deferred.after_a_fault", .run = after_a_fault},
+    {.name = "deferred.after_a_reset", .run = after_a_reset},
+    {.name = "deferred.reset_measured", .run = reset_measured},
+    {.name = NULL},
+};

@@ -1,0 +1,279 @@
+/* What culv_vector and others need of ranges, by libculvert's inner calls. SPDX-License-Identifier: MIT */
+#include "vmm_stage.h"
+
+#include "vmm/vmm.h"
+
+#include <pthread.h>
+
+enum { WORDS = 1000 };
+
+/* A change that waits on the host for what is deferred at its place alone, without the device's lock. */
+typedef struct settler {
+    culv_vmm_range *range;
+    atomic_bool done;
+    pthread_t thread;
+} settler;
+
+static void *settle(void *user)
+{
+    settler *it = user;
+    LIB_OK(culvi_vmm_range_settle(it->range, VMM_BLOCK, VMM_BLOCK));
+    atomic_store(&it->done, true);
+    return NULL;
+}
+
+static void settled(void)
+{
+    vmm_stage s;
+    vmm_gate first, second;
+    vmm_stage_open(&s);
+    culv_vmm_range *range = vmm_range(&s, 4);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    for (uint64_t i = 0; i < 3; i++)
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
+    LIB_OK(culvi_vmm_range_settle(range, 0, 4 * VMM_BLOCK)); /* nothing to wait for */
+    vmm_gate_begin(&s, &first);
+    vmm_gate_begin(&s, &second);
+    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, first.stream)); /* never opened meanwhile */
+    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, second.stream));
+    LIB_OK(culvi_vmm_range_settle(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK)); /* touches neither */
+    settler it = {.range = range};
+    atomic_init(&it.done, false);
+    REQUIRE_EQ(pthread_create(&it.thread, NULL, settle, &it), 0);
+    lib_sleep_ms(50);
+    /* The lock is free. */
+    REQUIRE_EQ(vmm_count_mappings(range), 3);
+    LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0));
+    REQUIRE(!atomic_load(&it.done));
+    vmm_gate_open(&s, &second);
+    REQUIRE_EQ(pthread_join(it.thread, NULL), 0);
+    REQUIRE(atomic_load(&it.done));
+    REQUIRE_EQ(vmm_count_mappings(range), 3); /* the first one waits on */
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
+    LIB_ERROR(culvi_vmm_range_settle(range, 0, 5 * VMM_BLOCK), CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    vmm_gate_end(&s, &first);
+    vmm_gate_end(&s, &second);
+    LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
+    LIB_OK(culvi_vmm_range_settle(range, 0, 4 * VMM_BLOCK));
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&one);
+    vmm_stage_close(&s);
+}
+
+/* A range that is given up goes with the last deferred unmapping, or, with what nobody unmapped, with the device. */
+static void abandoned(void)
+{
+    vmm_stage s;
+    vmm_gate gate;
+    vmm_stage_open(&s);
+    culv_vmm_range *range = NULL;
+    culvi_vmm_range_abandon(&range);
+    range = vmm_range(&s, 2);
+    culvi_vmm_range_abandon(&range);
+    REQUIRE(range == NULL);
+    vmm_require_counts(&s, 0, 0, 0);
+
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    range = vmm_range(&s, 2);
+    vmm_gate_begin(&s, &gate);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
+    LIB_OK(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, gate.stream));
+    const CUdeviceptr at = culv_vmm_range_pointer(range);
+    culvi_vmm_range_abandon(&range);
+    vmm_require_counts(&s, 1, 1, 2);
+    REQUIRE_EQ(vmm_try_read(&s, at), CUDA_SUCCESS);
+    vmm_gate_open(&s, &gate);
+    vmm_require_counts(&s, 1, 0, 0);
+
+    /* Part deferred, part nobody's. */
+    range = vmm_range(&s, 2);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
+    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream));
+    culvi_vmm_range_abandon(&range);
+    vmm_gate_open(&s, &gate);
+    (void)culv_device_collect(s.w.device);
+    vmm_require_counts(&s, 1, 1, 1);
+    culv_vmm_free(&one);
+    vmm_gate_end(&s, &gate);
+    culv_device_close(&s.w.device);
+    vmm_stage_close(&s); /* requires that nothing is left */
+}
+
+/* With work pending when the last handle goes: the device's end waits for it. */
+static void drained(void)
+{
+    vmm_stage s;
+    vmm_gate gate;
+    vmm_stage_open(&s);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    culv_vmm_range *range = vmm_range(&s, 3);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0));
+    vmm_gate_begin(&s, &gate);
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(s.w.cu->MemsetD32Async(culv_vmm_range_pointer(range), 1, WORDS, gate.stream));
+    lib_leave(&s.w, before);
+    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream));
+    culvi_vmm_range_abandon(&range);
+    culv_vmm_free(&one);
+    atomic_store(&gate.open, 1);
+    /* Closes without waiting for the stream first. */
+    lib_world w = s.w;
+    CUcontext context = raw_cuda_context(w.cu, 0); /* so that the stream can be destroyed after */
+    culv_device_close(&s.w.device);
+    CU_OK(w.cu->StreamSynchronize(gate.stream));
+    CU_OK(w.cu->StreamDestroy(gate.stream));
+    REQUIRE(context != NULL);
+    CU_OK(w.cu->CtxSetCurrent(NULL));
+    CU_OK(w.cu->DevicePrimaryCtxRelease(0));
+    vmm_stage_close(&s);
+}
+
+static void unmapped_quietly(void)
+{
+    vmm_stage s;
+    vmm_gate gate;
+    vmm_stage_open(&s);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    culv_vmm_range *range = vmm_range(&s, 4);
+    for (uint64_t i = 0; i < 4; i++)
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
+    vmm_gate_begin(&s, &gate);
+    LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, gate.stream));
+    culvi_vmm_unmap_quietly(range);
+    culv_vmm_mapping m;
+    size_t count = 0;
+    LIB_OK(culv_vmm_get_mappings(range, &m, 1, &count));
+    REQUIRE(count == 1 && m.offset == VMM_BLOCK && m.unmapping);
+    vmm_gate_end(&s, &gate);
+    /* What the driver refuses now is tried again. */
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    if (s.w.cu->SoftFailAt != NULL) {
+        for (uint64_t n = 1; n < 30; n++) {
+            s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+            culvi_vmm_unmap_quietly(range);
+            const bool hit = s.w.cu->SoftFailedCall() != NULL;
+            s.w.cu->SoftFailAt(0, 0);
+            lib_settle(&s.w);
+            REQUIRE_EQ(vmm_count_mappings(range), 0);
+            LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+            if (!hit) break;
+        }
+    }
+    culvi_vmm_unmap_quietly(range);
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&one);
+    vmm_stage_close(&s);
+}
+
+static void resolved(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    culv_vmm_range *range = vmm_range(&s, 1);
+    CUmemAccessDesc list[2];
+    const culv_vmm_access bad = {.flags = (culv_vmm_access_flags)7}, reads = {.flags = CULV_VMM_READ};
+    LIB_ERROR(culvi_vmm_access_resolve(s.w.device, &bad, 1, list), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_OK(culvi_vmm_access_resolve(s.w.device, NULL, 0, list));
+    REQUIRE(list[0].location.type == CU_MEM_LOCATION_TYPE_DEVICE && list[0].location.id == 0);
+    REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    LIB_OK(culvi_vmm_access_resolve(s.w.device, &reads, 1, list));
+    REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    LIB_OK(culvi_vmm_map_resolved(range, 0, one, list, 1));
+    LIB_ERROR(culvi_vmm_map_resolved(range, 0, one, list, 1), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    culv_vmm_access a = {.flags = CULV_VMM_NO_ACCESS};
+    LIB_OK(culv_vmm_get_access(range, 0, &a));
+    REQUIRE_EQ(a.flags, CULV_VMM_READ);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&one);
+    vmm_stage_close(&s);
+}
+
+/* The plain path makes the driver calls that it needs, and no more. */
+static void calls(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    if (s.w.cu->SoftCounts == NULL) SKIP("only the twin counts");
+    culv_vmm_range *range = vmm_range(&s, 2);
+    culv_vmm_allocation *allocations[2];
+    culv_soft_counts c[4] = {{.struct_size = sizeof c[0]},
+                             {.struct_size = sizeof c[0]},
+                             {.struct_size = sizeof c[0]},
+                             {.struct_size = sizeof c[0]}};
+    (void)lib_enter(&s.w); /* whose context is current already */
+    for (size_t i = 0; i < 2; i++) {
+        s.w.cu->SoftCounts(&c[0]);
+        allocations[i] = vmm_allocation(&s, 1, 0);
+        s.w.cu->SoftCounts(&c[1]);
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocations[i], NULL, 0));
+        s.w.cu->SoftCounts(&c[2]);
+    }
+    /* cuCtxGetCurrent, cuThreadExchangeStreamCaptureMode twice, and the work. */
+    REQUIRE_EQ(c[1].calls - c[0].calls, 3 + 1);
+    REQUIRE_EQ(c[2].calls - c[1].calls, 3 + 2);
+    CU_OK(s.w.cu->CtxSetCurrent(NULL));
+    LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&allocations[0]);
+    culv_vmm_free(&allocations[1]);
+    vmm_stage_close(&s);
+}
+
+/* Several threads, each in a part of one range, and allocations that come and go. */
+enum { THREADS = 4, TURNS = 40 };
+
+typedef struct worker {
+    const vmm_stage *s;
+    culv_vmm_range *range;
+    uint64_t place;
+    pthread_t thread;
+} worker;
+
+static void *work(void *user)
+{
+    const worker *me = user;
+    for (int i = 0; i < TURNS; i++) {
+        culv_vmm_allocation *one = vmm_allocation(me->s, 1, 0);
+        LIB_OK(culv_vmm_map(me->range, me->place * VMM_BLOCK, one, NULL, 0));
+        if (i % 2 == 0) culv_vmm_free(&one);
+        LIB_OK(culv_vmm_set_access(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL, 0));
+        (void)vmm_count_mappings(me->range);
+        if (i % 3 == 0) {
+            LIB_OK(culv_vmm_unmap_after(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL));
+            LIB_OK(culvi_vmm_range_settle(me->range, me->place * VMM_BLOCK, VMM_BLOCK));
+        } else {
+            LIB_OK(culv_vmm_unmap(me->range, me->place * VMM_BLOCK, VMM_BLOCK));
+        }
+        culv_vmm_free(&one);
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    vmm_stage s;
+    worker workers[THREADS];
+    vmm_stage_open(&s);
+    culv_vmm_range *range = vmm_range(&s, THREADS);
+    for (uint64_t i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.s = &s, .range = range, .place = i};
+        REQUIRE_EQ(pthread_create(&workers[i].thread, NULL, work, &workers[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++)
+        REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
+    LIB_OK(culv_vmm_release(&range));
+    vmm_stage_close(&s);
+}
+
+static const test_case cases[] = {
+    {.name = "own.settled", .run = settled},   {.name = "own.abandoned", .run = abandoned},
+    {.name = "own.drained", .run = drained},   {.name = "own.unmapped_quietly", .run = unmapped_quietly},
+    {.name = "own.resolved", .run = resolved}, {.name = "own.calls", .run = calls},
+    {.name = "own.threads", .run = threads},   {.name = NULL},
+};
+TEST_SUITE(cases);

@@ -1,0 +1,343 @@
+/* Virtual memory management: what is refused, and that it changes nothing. SPDX-License-Identifier: MIT */
+#include "vmm_stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct bad_allocation {
+    uint64_t size;
+    int kind;
+    int32_t numa_node;
+    uint32_t handle_types, usage;
+    const void *object_attributes;
+    culv_result result;
+    culv_reason reason;
+} bad_allocation;
+
+static void allocations(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const uint32_t fd = 1u << CULV_HANDLE_OPAQUE_FD, nt = 1u << CULV_HANDLE_OPAQUE_WIN32,
+                   dma_buf = 1u << CULV_HANDLE_DMA_BUF_FD;
+    const culv_result invalid = CULV_ERROR_INVALID, unsupported = CULV_ERROR_UNSUPPORTED;
+    const bad_allocation rows[] = {
+        {0, 0, 0, 0, 0, NULL, invalid, CULV_REASON_SIZE},
+        {UINT64_MAX, 0, 0, 0, 0, NULL, invalid, CULV_REASON_SIZE},
+        {1, 3, 0, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, -1, 0, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, CULV_VMM_HOST_NUMA, -1, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, CULV_VMM_DEVICE, 1, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, 0, 0, dma_buf, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, 0, 0, 1u << 20, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, 0, 0, 1, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, 0, 0, nt, 0, NULL, unsupported, CULV_REASON_HANDLE_TYPE}, /* another system's */
+        {1, CULV_VMM_HOST, 0, fd, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, 0, 0, fd, 0, &s, invalid, CULV_REASON_VALUE},
+        {1, 0, 0, 0, 16, NULL, invalid, CULV_REASON_VALUE},
+        {1, CULV_VMM_HOST_NUMA, 0, 0, CULV_VMM_RDMA, NULL, unsupported, CULV_REASON_USAGE},
+    };
+    culv_vmm_allocation *allocation = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+        d.size = rows[i].size;
+        d.kind = (culv_vmm_location_kind)rows[i].kind;
+        d.numa_node = rows[i].numa_node;
+        d.handle_types = rows[i].handle_types;
+        d.usage = rows[i].usage;
+        d.object_attributes = rows[i].object_attributes;
+        d.label = "wrong";
+        LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
+                    rows[i].result, rows[i].reason);
+        uint64_t granularity = 99;
+        if (rows[i].reason != CULV_REASON_SIZE) {
+            LIB_ERROR(culv_vmm_get_granularity(s.w.device, &d, &granularity), rows[i].result, rows[i].reason);
+            REQUIRE_EQ(granularity, 99);
+        }
+    }
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    const culv_result null = CULV_ERROR_INVALID;
+    uint64_t granularity = 0;
+    LIB_ERROR(culv_vmm_allocate(NULL, &d, &allocation), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocate(s.w.device, NULL, &allocation), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocate(s.w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_get_granularity(s.w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_get_granularity(NULL, &d, &granularity), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_retain_at(NULL, 1, &allocation), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_retain_at(s.w.device, 0, &allocation), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_retain_at(s.w.device, 1, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 3;
+    LIB_ERROR(culv_vmm_allocate(s.w.device, &d, &allocation), null, CULV_REASON_STRUCT_SIZE);
+    d.struct_size = sizeof d;
+    LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    LIB_ERROR(culv_vmm_get_allocation_info(NULL, &info), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_get_allocation_info(allocation, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    info.struct_size = 1;
+    LIB_ERROR(culv_vmm_get_allocation_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
+    vmm_require_counts(&s, 1, 0, 0);
+    culv_vmm_free(&allocation);
+    vmm_stage_close(&s);
+}
+
+/* More than there is: the driver's own answer, as one of memory. */
+static void too_much(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    culv_vmm_allocation *allocation = NULL;
+    d.size = UINT64_C(1) << 50;
+    d.label = "too large";
+    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
+                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
+    LIB_SAYS("too large");
+    vmm_stage_close(&s);
+}
+
+/* What the device has not. */
+static void without(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    if (s.w.cu->SoftPlayAttribute == NULL) SKIP("only the twin plays other devices");
+    culv_vmm_allocation *allocation = NULL;
+    culv_vmm_range *range = NULL;
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = 1;
+    d.kind = CULV_VMM_HOST_NUMA;
+    s.w.cu->SoftPlayAttribute(141, 0);
+    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_LOCATION);
+    d.kind = CULV_VMM_HOST;
+    s.w.cu->SoftPlayAttribute(145, 0);
+    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_LOCATION);
+    s.w.cu->SoftPlayAttribute(0, 0);
+    d.kind = CULV_VMM_HOST_NUMA;
+    d.numa_node = 77;
+    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
+                CULV_ERROR_DRIVER, CULV_REASON_LOCATION);
+    LIB_SAYS("NUMA node");
+
+    /* A device opened now has none of it. */
+    s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
+    culv_device *device = NULL;
+    culv_device_desc dd = culv_device_desc_init();
+    dd.driver = CULV_DRIVER_SOFT;
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    culv_vmm_import_desc i = culv_vmm_import_desc_init();
+    uint64_t granularity = 0;
+    d = culv_vmm_allocation_desc_init();
+    r.size = d.size = i.size = 1;
+    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(device, &d, &allocation),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    LIB_ERROR(culv_vmm_get_granularity(device, &d, &granularity), CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    LIB_REFUSES(culv_vmm_range, range, culv_vmm_reserve(device, &r, &range), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_VMM);
+    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_retain_at(device, 4096, &allocation),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_import_borrow(device, &i, &allocation),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    culv_device_close(&device);
+    s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1);
+    s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0);
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(device, &caps));
+    if (!caps.vmm_posix_fd)
+        LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(device, &d, &allocation),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    culv_device_close(&device);
+    s.w.cu->SoftPlayAttribute(0, 0);
+    vmm_stage_close(&s);
+}
+
+static void ranges(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_range *range = NULL;
+    const struct {
+        uint64_t size, alignment;
+        CUdeviceptr at;
+        uint32_t exactly;
+        culv_reason reason;
+    } rows[] = {
+        {0, 0, 0, 0, CULV_REASON_SIZE},  {UINT64_MAX, 0, 0, 0, CULV_REASON_SIZE},
+        {1, 3, 0, 0, CULV_REASON_VALUE}, {1, 0, VMM_BLOCK + 4096, 0, CULV_REASON_VALUE},
+        {1, 0, 0, 1, CULV_REASON_VALUE}, {1, 4 * VMM_BLOCK, 2 * VMM_BLOCK, 1, CULV_REASON_VALUE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        culv_vmm_range_desc d = culv_vmm_range_desc_init();
+        d.size = rows[i].size;
+        d.alignment = rows[i].alignment;
+        d.at = rows[i].at;
+        d.exactly = rows[i].exactly;
+        LIB_REFUSES(culv_vmm_range, range, culv_vmm_reserve(s.w.device, &d, &range), CULV_ERROR_INVALID,
+                    rows[i].reason);
+    }
+    culv_vmm_range_desc d = culv_vmm_range_desc_init();
+    d.size = 1;
+    LIB_ERROR(culv_vmm_reserve(NULL, &d, &range), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_reserve(s.w.device, NULL, &range), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_reserve(s.w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    d.struct_size = 0;
+    LIB_ERROR(culv_vmm_reserve(s.w.device, &d, &range), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REQUIRE_EQ(culv_vmm_range_pointer(NULL), 0);
+    REQUIRE_EQ(culv_vmm_range_size(NULL), 0);
+    vmm_stage_close(&s);
+}
+
+static void maps(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const culv_result invalid = CULV_ERROR_INVALID;
+    culv_vmm_range *range = vmm_range(&s, 4);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 2, 0);
+    const culv_vmm_access twice[] = {{.flags = CULV_VMM_READ},
+                                     {.device = s.w.device, .flags = CULV_VMM_READ}};
+    const culv_vmm_access host = {.kind = CULV_VMM_HOST, .flags = CULV_VMM_READ_WRITE};
+    const culv_vmm_access strange[] = {
+        {.flags = (culv_vmm_access_flags)2},
+        {.kind = (culv_vmm_location_kind)3, .flags = CULV_VMM_READ},
+        {.kind = CULV_VMM_HOST, .device = s.w.device, .flags = CULV_VMM_READ},
+        {.numa_node = 1, .flags = CULV_VMM_READ},
+    };
+    size_t count = 0;
+    LIB_ERROR(culv_vmm_map(NULL, 0, one, NULL, 0), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_map(range, 0, NULL, NULL, 0), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_map(range, 0, one, NULL, 1), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_map(range, 4096, one, NULL, 0), invalid, CULV_REASON_VALUE);
+    /* Which the driver takes (measured). */
+    LIB_ERROR(culv_vmm_map(range, 3 * VMM_BLOCK, two, NULL, 0), invalid, CULV_REASON_RANGE);
+    LIB_ERROR(culv_vmm_map(range, 4 * VMM_BLOCK, one, NULL, 0), invalid, CULV_REASON_RANGE);
+    LIB_ERROR(culv_vmm_map(range, UINT64_MAX / VMM_BLOCK * VMM_BLOCK, one, NULL, 0), invalid,
+              CULV_REASON_RANGE);
+    LIB_ERROR(culv_vmm_map(range, 0, one, twice, 2), invalid, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vmm_map(range, 0, one, &host, 1), invalid, CULV_REASON_PEER);
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++)
+        LIB_ERROR(culv_vmm_map(range, 0, one, &strange[i], 1), invalid, CULV_REASON_VALUE);
+    REQUIRE_EQ(vmm_count_mappings(range), 0);
+    REQUIRE_EQ(vmm_info(one).mappings, 0);
+    vmm_require_counts(&s, 2, 1, 0);
+
+    LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
+    LIB_ERROR(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
+    LIB_ERROR(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_map(range, 0, two, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
+    REQUIRE(range != NULL);
+
+    LIB_ERROR(culv_vmm_unmap(NULL, 0, 1), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_unmap(range, 0, 0), invalid, CULV_REASON_RANGE);
+    LIB_ERROR(culv_vmm_unmap(range, 0, 5 * VMM_BLOCK), invalid, CULV_REASON_RANGE);
+    LIB_ERROR(culv_vmm_unmap(range, UINT64_MAX, 2), invalid, CULV_REASON_RANGE);
+    LIB_ERROR(culv_vmm_unmap(range, 0, VMM_BLOCK), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_SAYS("the one of 4194304 bytes at offset 2097152 ('cells')");
+    LIB_ERROR(culv_vmm_unmap(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_unmap(range, VMM_BLOCK, 1), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_unmap_after(NULL, 0, 1, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, NULL), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_unmap_after(range, 0, 5 * VMM_BLOCK, NULL), invalid, CULV_REASON_RANGE);
+
+    culv_vmm_access a = {.flags = CULV_VMM_READ};
+    LIB_ERROR(culv_vmm_set_access(NULL, 0, 1, &a, 1), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_set_access(range, 0, 1, NULL, 1), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), invalid, CULV_REASON_RANGE);
+    LIB_ERROR(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, &a, 1), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, twice, 2), invalid, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), invalid, CULV_REASON_PEER);
+    LIB_SAYS("CUDA_ERROR_NOT_SUPPORTED");
+    LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), invalid, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vmm_get_access(NULL, 0, &a), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_get_access(range, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_get_access(range, 0, &a), invalid, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_get_access(range, 4 * VMM_BLOCK, &a), invalid, CULV_REASON_RANGE);
+    a.kind = (culv_vmm_location_kind)9;
+    LIB_ERROR(culv_vmm_get_access(range, VMM_BLOCK, &a), invalid, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vmm_get_mappings(NULL, NULL, 0, &count), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_get_mappings(range, NULL, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_get_mappings(range, NULL, 1, &count), invalid, CULV_REASON_NULL_ARGUMENT);
+    vmm_require_counts(&s, 2, 1, 1);
+    /* It is all still there. */
+    vmm_write(s.w.device, s.w.cu, vmm_address(range, 1), 100, 4);
+    vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 1), 100, 4);
+    LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, 2 * VMM_BLOCK));
+    culv_vmm_free(&one);
+    culv_vmm_free(&two);
+    LIB_OK(culv_vmm_release(&range));
+    vmm_stage_close(&s);
+}
+
+/* More than the message holds. */
+static void long_list(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    enum { MANY = 30 };
+    culv_vmm_range *range = vmm_range(&s, MANY);
+    culv_vmm_allocation *allocation =
+        vmm_allocation_on(s.w.device, 1, 0, "an allocation with a name of the greatest length there is...");
+    for (uint64_t i = 0; i < MANY; i++)
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
+    LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_SAYS("and 22 more");
+    LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK));
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&allocation);
+    vmm_stage_close(&s);
+}
+
+/* Of two drivers in one process nothing mixes. */
+static void of_another_driver(void)
+{
+    lib_with_libcuda_of("lib/pose");
+    lib_with_environment("CULVERT_SOFT", "1");
+    char path[TEST_PATH_MAX];
+    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
+    culv_device *nvidia = NULL, *soft = NULL;
+    culv_device_desc d = culv_device_desc_init();
+    if (culv_device_open_by_ordinal(0, NULL, &nvidia) != CULV_OK || culv_device_is_software(nvidia))
+        SKIP("no posing driver");
+    d.driver = CULV_DRIVER_SOFT;
+    if (culv_device_open_by_ordinal(0, &d, &soft) != CULV_OK) SKIP("%s", culv_last_error_message());
+    culv_vmm_range_desc r = culv_vmm_range_desc_init();
+    culv_vmm_range *range = NULL;
+    r.size = VMM_BLOCK;
+    LIB_OK(culv_vmm_reserve(nvidia, &r, &range));
+    culv_vmm_allocation *theirs = vmm_allocation_on(soft, 1, 0, NULL),
+                        *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
+    LIB_ERROR(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    culv_vmm_access a = {.device = soft, .flags = CULV_VMM_READ};
+    LIB_ERROR(culv_vmm_map(range, 0, ours, &a, 1), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_OK(culv_vmm_map(range, 0, ours, NULL, 0));
+    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), CULV_ERROR_INVALID,
+              CULV_REASON_DEVICE_MISMATCH);
+    LIB_ERROR(culv_vmm_get_access(range, 0, &a), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
+    culv_vmm_free(&theirs);
+    culv_vmm_free(&ours);
+    LIB_OK(culv_vmm_release(&range));
+    culv_device_close(&soft);
+    culv_device_close(&nvidia);
+}
+
+const test_case vmm_refused_cases[] = {
+    {.name = "refused.allocations", .run = allocations},
+    {.name = "refused.too_much", .run = too_much},
+    {.name = "refused.without", .run = without},
+    {.name = "refused.ranges", .run = ranges},
+    {.name = "refused.maps", .run = maps},
+    {.name = "refused.long_list", .run = long_list},
+    {.name = "refused.of_another_driver", .run = of_another_driver},
+    {.name = NULL},
+};

@@ -1,0 +1,190 @@
+/* The stage of virtual memory management. SPDX-License-Identifier: MIT */
+#include "vmm_stage.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static culv_device *open_device(const raw_cuda *cu, int32_t ordinal)
+{
+    culv_device *device = NULL;
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    LIB_OK(culv_device_open_by_ordinal(ordinal, &d, &device));
+    return device;
+}
+
+void vmm_stage_open(vmm_stage *s)
+{
+    memset(s, 0, sizeof *s);
+    s->w.cu = lib_driver();
+    /* NVIDIA's driver opens files of its own with the first context and keeps them, and with the first export. */
+    s->w.device = open_device(s->w.cu, 0);
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(s->w.device, &caps));
+    if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
+    s->w.context = culv_device_context(s->w.device);
+    s->fds = test_open_fds();
+}
+
+void vmm_stage_open_two(vmm_stage *s)
+{
+    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    vmm_stage_open(s);
+    if (s->w.cu->device_count < 2) {
+        culv_device_close(&s->w.device);
+        SKIP("one CUDA device only");
+    }
+    s->other = open_device(s->w.cu, 1);
+    s->fds = test_open_fds();
+}
+
+void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges, uint64_t mappings)
+{
+    culv_device_counts c = lib_counts(&s->w);
+    REQUIRE_EQ(c.vmm_allocations, allocations);
+    REQUIRE_EQ(c.vmm_ranges, ranges);
+    REQUIRE_EQ(c.vmm_mappings, mappings);
+    if (s->w.cu->SoftCounts == NULL || s->other != NULL) return;
+    culv_soft_counts driver = {.struct_size = sizeof driver};
+    s->w.cu->SoftCounts(&driver);
+    REQUIRE_EQ(driver.reservations, ranges);
+    REQUIRE_EQ(driver.virtual_mappings, mappings);
+}
+
+void vmm_stage_close(vmm_stage *s)
+{
+    if (s->w.device != NULL) {
+        lib_settle(&s->w);
+        vmm_require_counts(s, 0, 0, 0);
+        lib_require_no_objects(&s->w);
+        if (s->w.cu->software) REQUIRE_EQ(test_open_fds(), s->fds);
+    }
+    culv_device_close(&s->other);
+    culv_device_close(&s->w.device);
+    raw_cuda_require_empty(s->w.cu);
+}
+
+culv_vmm_allocation *vmm_allocation_on(culv_device *device, uint64_t blocks, uint32_t handle_types,
+                                       const char *label)
+{
+    culv_vmm_allocation *allocation = NULL;
+    culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
+    d.size = blocks * VMM_BLOCK;
+    d.handle_types = handle_types;
+    d.label = label;
+    LIB_OK(culv_vmm_allocate(device, &d, &allocation));
+    return allocation;
+}
+
+culv_vmm_allocation *vmm_allocation(const vmm_stage *s, uint64_t blocks, uint32_t handle_types)
+{
+    return vmm_allocation_on(s->w.device, blocks, handle_types, "cells");
+}
+
+culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks)
+{
+    culv_vmm_range *range = NULL;
+    culv_vmm_range_desc d = culv_vmm_range_desc_init();
+    d.size = blocks * VMM_BLOCK;
+    d.label = "room";
+    LIB_OK(culv_vmm_reserve(s->w.device, &d, &range));
+    return range;
+}
+
+culv_vmm_allocation_info vmm_info(const culv_vmm_allocation *allocation)
+{
+    culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+    LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
+    return info;
+}
+
+size_t vmm_count_mappings(culv_vmm_range *range)
+{
+    size_t count = SIZE_MAX;
+    LIB_OK(culv_vmm_get_mappings(range, NULL, 0, &count));
+    return count;
+}
+
+CUdeviceptr vmm_address(const culv_vmm_range *range, uint64_t block)
+{
+    return culv_vmm_range_pointer(range) + block * VMM_BLOCK;
+}
+
+static CUcontext enter(const culv_device *device, const raw_cuda *cu)
+{
+    CUcontext before = NULL;
+    CU_OK(cu->CtxGetCurrent(&before));
+    CU_OK(cu->CtxSetCurrent(culv_device_context(device)));
+    return before;
+}
+
+void vmm_write(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words, uint32_t seed)
+{
+    uint32_t *data = malloc(words * sizeof *data);
+    REQUIRE(data != NULL);
+    for (size_t i = 0; i < words; i++)
+        data[i] = lib_word((uint32_t)i, seed);
+    CUcontext before = enter(device, cu);
+    CU_OK(raw_cuda_upload(cu, at, data, words * sizeof *data));
+    CU_OK(cu->CtxSetCurrent(before));
+    free(data);
+}
+
+void vmm_require_words(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words,
+                       uint32_t seed)
+{
+    uint32_t *data = calloc(words, sizeof *data);
+    REQUIRE(data != NULL);
+    CUcontext before = enter(device, cu);
+    CU_OK(cu->MemcpyDtoH(data, at, words * sizeof *data));
+    CU_OK(cu->CtxSetCurrent(before));
+    REQUIRE_WORDS(data, words, seed);
+    free(data);
+}
+
+CUresult vmm_try_read(const vmm_stage *s, CUdeviceptr at)
+{
+    uint32_t word = 0;
+    CUcontext before = lib_enter(&s->w);
+    CUresult r = s->w.cu->MemcpyDtoH(&word, at, sizeof word);
+    lib_leave(&s->w, before);
+    return r;
+}
+
+CUresult vmm_try_write(const vmm_stage *s, CUdeviceptr at)
+{
+    const uint32_t word = 7;
+    CUcontext before = lib_enter(&s->w);
+    CUresult r = raw_cuda_upload(s->w.cu, at, &word, sizeof word);
+    lib_leave(&s->w, before);
+    return r;
+}
+
+static void CUDA_CB wait_for_gate(void *user)
+{
+    vmm_gate *gate = user;
+    while (!atomic_load(&gate->open))
+        lib_sleep_ms(1);
+}
+
+void vmm_gate_begin(const vmm_stage *s, vmm_gate *gate)
+{
+    atomic_init(&gate->open, 0);
+    gate->stream = lib_stream(&s->w);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(s->w.cu->LaunchHostFunc(gate->stream, wait_for_gate, gate));
+    lib_leave(&s->w, before);
+}
+
+void vmm_gate_open(const vmm_stage *s, vmm_gate *gate)
+{
+    atomic_store(&gate->open, 1);
+    lib_finish(&s->w, gate->stream);
+}
+
+void vmm_gate_end(const vmm_stage *s, vmm_gate *gate)
+{
+    vmm_gate_open(s, gate);
+    lib_stream_destroy(&s->w, gate->stream);
+}

@@ -1,0 +1,53 @@
+/* What the suite of virtual memory management shares: one CUDA device, or two, without Vulkan.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_VMM_STAGE_H_
+#define CULVERT_TESTS_VMM_STAGE_H_
+
+#include "library.h"
+
+#define VMM_BLOCK ((uint64_t)2 << 20) /* the granularity of an H200, and of the twin */
+
+typedef struct vmm_stage {
+    lib_world w;        /* without Vulkan */
+    culv_device *other; /* NULL with one device */
+    size_t fds;
+} vmm_stage;
+
+/* Skips where the device has no virtual memory management. */
+void vmm_stage_open(vmm_stage *s);
+/* With a second device of the same driver; skips where there is none. */
+void vmm_stage_open_two(vmm_stage *s);
+/* Requires that nothing is left. */
+void vmm_stage_close(vmm_stage *s);
+void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges, uint64_t mappings);
+
+/* `blocks` granules of device memory; handle_types as in its descriptor. */
+culv_vmm_allocation *vmm_allocation(const vmm_stage *s, uint64_t blocks, uint32_t handle_types);
+culv_vmm_allocation *vmm_allocation_on(culv_device *device, uint64_t blocks, uint32_t handle_types,
+                                       const char *label);
+culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks);
+culv_vmm_allocation_info vmm_info(const culv_vmm_allocation *allocation);
+size_t vmm_count_mappings(culv_vmm_range *range);
+CUdeviceptr vmm_address(const culv_vmm_range *range, uint64_t block);
+
+/* The words of lib_word(), by a copy that has ended. `device` does the copy. */
+void vmm_write(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words, uint32_t seed);
+void vmm_require_words(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words,
+                       uint32_t seed);
+/* What a copy of a few bytes to the host says, and one from it. */
+CUresult vmm_try_read(const vmm_stage *s, CUdeviceptr at);
+CUresult vmm_try_write(const vmm_stage *s, CUdeviceptr at);
+
+/* Work in a stream that ends when it is told to. */
+typedef struct vmm_gate {
+    CUstream stream;
+    _Atomic int open;
+} vmm_gate;
+
+void vmm_gate_begin(const vmm_stage *s, vmm_gate *gate);
+void vmm_gate_open(const vmm_stage *s, vmm_gate *gate); /* waits for the stream */
+void vmm_gate_end(const vmm_stage *s, vmm_gate *gate);
+
+extern const test_case vmm_refused_cases[], vmm_access_cases[], vmm_share_cases[], vmm_deferred_cases[];
+
+#endif

@@ -1,0 +1,438 @@
+/* A culv_vector as Vulkan's buffers, one a chunk. SPDX-License-Identifier: MIT */
+#include "vulkan_vmm_stage.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const test_case vk_vector_cases[], vk_vector_sparse_cases[];
+const test_case *const test_suite_tables[] = {vk_vector_cases, vk_vector_sparse_cases, NULL};
+
+enum { MOST = 16 };
+
+static culv_vector_desc vector_desc(uint64_t size)
+{
+    culv_vector_desc d = culv_vector_desc_init();
+    d.size = size;
+    d.max_chunk = 2 * VMM_MIB;
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    d.label = "particles";
+    return d;
+}
+
+static culv_vk_vector_desc view_desc(void)
+{
+    culv_vk_vector_desc d = culv_vk_vector_desc_init();
+    d.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+              VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
+    return d;
+}
+
+static size_t parts_of(const culv_vk_vector *view, culv_vk_vector_part parts[MOST])
+{
+    size_t count = 0;
+    memset(parts, 0, MOST * sizeof parts[0]);
+    LIB_OK(culv_vk_vector_get_parts(view, parts, MOST, &count));
+    REQUIRE(count <= MOST);
+    return count;
+}
+
+/* The parts are the vector's chunks, one after another. */
+static size_t require_shows(const culv_vk_vector *view, const culv_vector *vector,
+                            culv_vk_vector_part parts[MOST])
+{
+    culv_vector_chunk chunks[MOST];
+    size_t count = 0, there = parts_of(view, parts);
+    uint64_t generation = 0;
+    LIB_OK(culv_vector_get_chunks(vector, chunks, MOST, &count, &generation));
+    REQUIRE_EQ(there, count);
+    REQUIRE_EQ(culv_vk_vector_generation(view), generation);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(parts[i].buffer != VK_NULL_HANDLE);
+        REQUIRE_EQ(parts[i].chunk, chunks[i].id);
+        REQUIRE_EQ(parts[i].offset, chunks[i].offset);
+        REQUIRE_EQ(parts[i].size, chunks[i].size);
+    }
+    return count;
+}
+
+/* All of it, in both directions. */
+static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector, uint32_t seed)
+{
+    culv_vk_vector_part parts[MOST];
+    size_t count = require_shows(view, vector, parts);
+    const uint64_t size = culv_vector_committed(vector);
+    const CUdeviceptr at = culv_vector_pointer(vector);
+    uint32_t *words = malloc((size_t)size);
+    REQUIRE(words != NULL);
+    vmm_stage_kernel(s, "library_write", at, size, seed);
+    for (size_t i = 0; i < count; i++) {
+        vmm_stage_vulkan_read(s, parts[i].buffer, parts[i].size, words);
+        REQUIRE_EQ(vmm_stage_wrong(words, parts[i].size, (uint32_t)(parts[i].offset / 4), seed), 0);
+        vmm_stage_fill(words, parts[i].size, (uint32_t)(parts[i].offset / 4), seed + 1);
+        vmm_stage_vulkan_write(s, parts[i].buffer, parts[i].size, words);
+    }
+    vmm_stage_kernel(s, "library_add", at, size, 1);
+    vmm_stage_cuda_read(s, at, size, words);
+    REQUIRE_EQ(vmm_stage_wrong(words, size, 0, seed + 2), 0);
+    free(words);
+    if (count > 0) {
+        const culv_vk_vector_part *last = &parts[count - 1];
+        vmm_stage_require_same(s, last->buffer, at + (CUdeviceptr)last->offset, last->size, seed);
+    }
+}
+
+static void grows(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const culv_vector_desc d = vector_desc(2 * VMM_MIB);
+    const culv_vk_vector_desc vd = view_desc();
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vk_vector_part before[MOST], parts[MOST];
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    REQUIRE_EQ(require_shows(view, vector, before), 1);
+    require_data(&s, view, vector, 10);
+    LIB_OK(culv_vk_vector_update(view)); /* nothing to do */
+    REQUIRE_EQ(lib_counts(&s.w).created, 1);
+
+    LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
+    REQUIRE_EQ(parts_of(view, parts), 1); /* until it is told */
+    REQUIRE(culv_vk_vector_generation(view) != culv_vector_generation(vector));
+    vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 6 * VMM_MIB, 20);
+    const double start = test_now_us();
+    LIB_OK(culv_vk_vector_update(view));
+    MEASURED("library.vk_vector_update", "two chunks of 2 MiB: %.0f us", test_now_us() - start);
+    REQUIRE_EQ(require_shows(view, vector, parts), 3);
+    REQUIRE(parts[0].buffer == before[0].buffer && parts[0].chunk == before[0].chunk);
+    uint32_t *words = malloc(2 * VMM_MIB); /* what was written before the import is there */
+    REQUIRE(words != NULL);
+    vmm_stage_vulkan_read(&s, parts[2].buffer, parts[2].size, words);
+    REQUIRE_EQ(vmm_stage_wrong(words, parts[2].size, (uint32_t)(parts[2].offset / 4), 20), 0);
+    free(words);
+    require_data(&s, view, vector, 30);
+    /* A list that is too short gets what fits. */
+    size_t count = 0;
+    memset(before, 0, sizeof before);
+    LIB_OK(culv_vk_vector_get_parts(view, before, 2, &count));
+    REQUIRE(count == 3 && before[1].buffer == parts[1].buffer && before[2].buffer == VK_NULL_HANDLE);
+    LIB_OK(culv_vk_vector_get_parts(view, NULL, 0, &count));
+    REQUIRE_EQ(count, 3);
+    culv_vk_vector_destroy(&view);
+    REQUIRE(view == NULL);
+    REQUIRE_EQ(lib_counts(&s.w).created, 0);
+    culv_vk_vector_destroy(&view);
+    culv_vk_vector_destroy(NULL);
+    culv_vector_destroy(&vector);
+    vmm_stage_close(&s);
+}
+
+/* Chunks that are gone lose their buffers; those that come in their place get new ones. */
+static void shrinks(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const culv_vector_desc d = vector_desc(8 * VMM_MIB);
+    const culv_vk_vector_desc vd = view_desc();
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vk_vector_part before[MOST], parts[MOST];
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    REQUIRE_EQ(require_shows(view, vector, before), 4);
+    const vmm_stage_objects four = vmm_stage_count();
+    LIB_OK(culv_vector_shrink(vector, 3 * VMM_MIB, s.stream));
+    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vk_vector_update(view));
+    REQUIRE_EQ(require_shows(view, vector, parts), 2);
+    REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
+    const vmm_stage_objects two = vmm_stage_count();
+    if (s.w.cu->software) REQUIRE(two.buffers == four.buffers - 2 && two.memories == four.memories - 2);
+    require_data(&s, view, vector, 40);
+    /* Given back and taken again between two updates: other chunks at the same offsets. */
+    LIB_OK(culv_vector_shrink(vector, 0, s.stream));
+    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
+    LIB_OK(culv_vk_vector_update(view));
+    REQUIRE_EQ(require_shows(view, vector, before), 3);
+    REQUIRE(before[0].chunk != parts[0].chunk && before[1].chunk != parts[1].chunk);
+    require_data(&s, view, vector, 50);
+    LIB_OK(culv_vector_shrink(vector, 0, s.stream));
+    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vk_vector_update(view));
+    REQUIRE_EQ(require_shows(view, vector, parts), 0);
+    culv_vk_vector_destroy(&view);
+    culv_vector_destroy(&vector);
+    vmm_stage_close(&s);
+}
+
+/* Another address, the same chunks: nothing is imported anew. */
+static void moves(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vector_desc d = vector_desc(4 * VMM_MIB);
+    const culv_vk_vector_desc vd = view_desc();
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vmm_range *wall = NULL;
+    culv_vk_vector_part before[MOST], parts[MOST];
+    d.reserve = 4 * VMM_MIB;
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    REQUIRE_EQ(require_shows(view, vector, before), 2);
+    culv_vector_stats stats = culv_vector_stats_init();
+    LIB_OK(culv_vector_get_stats(vector, &stats));
+    const CUdeviceptr old = culv_vector_pointer(vector);
+    culv_vmm_range_desc rd = culv_vmm_range_desc_init();
+    rd.size = 2 * VMM_MIB;
+    rd.at = old + (CUdeviceptr)stats.reserved;
+    culv_result r = culv_vmm_reserve(s.w.device, &rd, &wall); /* so that it cannot stay */
+    if (r != CULV_OK || culv_vmm_range_pointer(wall) != rd.at) printf("the address behind was taken\n");
+    vmm_stage_kernel(&s, "library_write", old, 4 * VMM_MIB, 60);
+    LIB_OK(culv_vector_reserve(vector, stats.reserved + 64 * VMM_MIB));
+    if (culv_vector_pointer(vector) == old) SKIP("the vector stayed where it was");
+    const vmm_stage_objects objects = vmm_stage_count();
+    REQUIRE(culv_vk_vector_generation(view) != culv_vector_generation(vector));
+    LIB_OK(culv_vk_vector_update(view));
+    REQUIRE(vmm_stage_same(&objects));
+    REQUIRE_EQ(require_shows(view, vector, parts), 2);
+    REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
+    uint32_t *words = malloc(2 * VMM_MIB);
+    REQUIRE(words != NULL);
+    vmm_stage_vulkan_read(&s, parts[1].buffer, parts[1].size, words);
+    REQUIRE_EQ(vmm_stage_wrong(words, parts[1].size, (uint32_t)(parts[1].offset / 4), 60), 0);
+    free(words);
+    LIB_OK(culv_vector_grow(vector, 8 * VMM_MIB));
+    LIB_OK(culv_vk_vector_update(view));
+    require_data(&s, view, vector, 70);
+    LIB_OK(culv_vector_retire(vector, 0, s.stream));
+    lib_finish(&s.w, s.stream);
+    LIB_OK(culv_vk_vector_update(view));
+    require_data(&s, view, vector, 80);
+    culv_vk_vector_destroy(&view);
+    culv_vector_destroy(&vector);
+    LIB_OK(culv_vmm_release(&wall));
+    vmm_stage_close(&s);
+}
+
+/* A thread commits chunks while they are imported. */
+static void ahead(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vector_desc d = vector_desc(2 * VMM_MIB);
+    const culv_vk_vector_desc vd = view_desc();
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vk_vector_part parts[MOST];
+    d.ahead = 4 * VMM_MIB;
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    uint32_t *words = malloc(2 * VMM_MIB);
+    REQUIRE(words != NULL);
+    for (uint64_t size = 4 * VMM_MIB; size <= 12 * VMM_MIB; size += 2 * VMM_MIB) {
+        LIB_OK(culv_vector_grow(vector, size));
+        LIB_OK(culv_vk_vector_update(view));
+        size_t count = parts_of(view, parts);
+        REQUIRE(parts[count - 1].offset + parts[count - 1].size >= size);
+        vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), size, (uint32_t)(size / VMM_MIB));
+        const size_t last = (size_t)(size / (2 * VMM_MIB)) - 1;
+        vmm_stage_vulkan_read(&s, parts[last].buffer, parts[last].size, words);
+        REQUIRE_EQ(vmm_stage_wrong(words, parts[last].size, (uint32_t)(parts[last].offset / 4),
+                                   (uint32_t)(size / VMM_MIB)),
+                   0);
+    }
+    free(words);
+    culv_vk_vector_destroy(&view);
+    culv_vector_destroy(&vector);
+    vmm_stage_close(&s);
+}
+
+/* Empty at first, with a device address, and without a handle on the attachment. */
+static void begins_empty(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const culv_vector_desc d = vector_desc(0);
+    culv_vk_vector_desc vd = view_desc();
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vk_vector_part parts[MOST];
+    vd.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    REQUIRE_EQ(require_shows(view, vector, parts), 0);
+    LIB_OK(culv_vector_grow(vector, 4 * VMM_MIB));
+    LIB_OK(culv_vk_vector_update(view));
+    require_data(&s, view, vector, 90);
+    (void)require_shows(view, vector, parts);
+    REQUIRE(vkGetBufferDeviceAddress(s.w.vk.device, &(VkBufferDeviceAddressInfo){
+                                                        .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                                        .buffer = parts[1].buffer}) != 0);
+    culv_vk_detach(&s.w.attachment);
+    LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
+    LIB_OK(culv_vk_vector_update(view));
+    REQUIRE_EQ(require_shows(view, vector, parts), 3);
+    culv_vk_vector_destroy(&view);
+    culv_vector_destroy(&vector);
+    vmm_stage_close(&s);
+}
+
+/* Vulkan's half may outlive CUDA's. */
+static void outlives(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const culv_vector_desc d = vector_desc(4 * VMM_MIB);
+    const culv_vk_vector_desc vd = view_desc();
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vk_vector_part parts[MOST];
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 4 * VMM_MIB, 95);
+    culv_vector_destroy(&vector);
+    REQUIRE_EQ(parts_of(view, parts), 2);
+    uint32_t *words = malloc(2 * VMM_MIB);
+    REQUIRE(words != NULL);
+    vmm_stage_vulkan_read(&s, parts[1].buffer, parts[1].size, words);
+    REQUIRE_EQ(vmm_stage_wrong(words, parts[1].size, (uint32_t)(parts[1].offset / 4), 95), 0);
+    free(words);
+    culv_vk_vector_destroy(&view);
+    vmm_stage_close(&s);
+}
+
+static void wrong_calls(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vk *vk = s.w.attachment;
+    const culv_vector_desc d = vector_desc(2 * VMM_MIB);
+    const culv_vk_vector_desc right = view_desc();
+    culv_vk_vector_desc vd = right;
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    size_t count = 77;
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    const vmm_stage_objects before = vmm_stage_count();
+    const culv_result invalid = CULV_ERROR_INVALID;
+#define WRONG(call, why) LIB_REFUSES(culv_vk_vector, view, call, invalid, why)
+    WRONG(culv_vk_vector_create(NULL, vector, &vd, &view), CULV_REASON_NULL_ARGUMENT);
+    WRONG(culv_vk_vector_create(vk, NULL, &vd, &view), CULV_REASON_NULL_ARGUMENT);
+    WRONG(culv_vk_vector_create(vk, vector, NULL, &view), CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_vector_create(vk, vector, &vd, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    vd.struct_size = 5;
+    WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_STRUCT_SIZE);
+    vd = right;
+    vd.usage = 0;
+    WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
+    LIB_SAYS("usage is 0");
+    LIB_SAYS("particles");
+    vd = right;
+    vd.sparse_size = 1 << 20;
+    WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
+    vd.label = "drawn";
+    vd.sparse_size = 0;
+    vd.sparse_queue = s.w.vk.queues[0].queue;
+    WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
+    LIB_SAYS("drawn");
+    LIB_ERROR(culv_vk_vector_update(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_vector_get_parts(NULL, NULL, 0, &count), invalid, CULV_REASON_NULL_ARGUMENT);
+    REQUIRE_EQ(count, 77);
+    REQUIRE_EQ(culv_vk_vector_generation(NULL), 0);
+    REQUIRE(vmm_stage_same(&before));
+    LIB_OK(culv_vk_vector_create(vk, vector, &right, &view));
+    LIB_ERROR(culv_vk_vector_get_parts(view, NULL, 1, &count), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_vector_get_parts(view, NULL, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    culv_vk_vector_destroy(&view);
+    culv_vector_destroy(&vector);
+    vmm_stage_close(&s);
+}
+
+/* Vectors that cannot go to Vulkan are refused while they are still empty. */
+static void not_exportable(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const culv_vk_vector_desc vd = view_desc();
+    culv_vk_vector *view = NULL;
+    for (int i = 0; i < 2; i++) {
+        culv_vector_desc d = vector_desc((uint64_t)i * 2 * VMM_MIB);
+        culv_vector *vector = NULL;
+        d.handle_types = 0;
+        LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+        const vmm_stage_objects before = vmm_stage_count();
+        LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(s.w.attachment, vector, &vd, &view),
+                    CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
+        LIB_SAYS("handle_types");
+        REQUIRE(vmm_stage_same(&before));
+        culv_vector_destroy(&vector);
+    }
+    vmm_stage_close(&s);
+}
+
+static void compressible(void)
+{
+    vmm_stage s;
+    vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
+    vmm_stage_open(&s);
+    const culv_vk_vector_desc vd = view_desc();
+    culv_vector_desc d = vector_desc(4 * VMM_MIB);
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    d.usage = CULV_VMM_COMPRESSIBLE;
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
+    require_data(&s, view, vector, 96);
+    culv_vk_vector_destroy(&view);
+    culv_vector_destroy(&vector);
+    vmm_stage_close(&s);
+}
+
+/* A Vulkan that exports no such buffers, and one that requires what chunks have in any case. */
+static void other_drivers(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const culv_vector_desc d = vector_desc(2 * VMM_MIB);
+    const culv_vk_vector_desc vd = view_desc();
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vk *lying = NULL;
+    culv_vk_desc desc = lib_vk_desc(&s.w);
+    desc.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    lib_lying = (lib_lies){0};
+    LIB_OK(culv_vk_attach(s.w.device, &desc, &lying));
+    lib_lying.exports_nothing = true;
+    LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(lying, vector, &vd, &view),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
+    culv_vk_detach(&lying);
+    lib_lying = (lib_lies){.requires_dedicated = true};
+    LIB_OK(culv_vk_attach(s.w.device, &desc, &lying));
+    lib_saw_dedicated = false;
+    LIB_OK(culv_vk_vector_create(lying, vector, &vd, &view));
+    REQUIRE(lib_saw_dedicated);
+    require_data(&s, view, vector, 99);
+    culv_vk_vector_destroy(&view);
+    culv_vk_detach(&lying);
+    culv_vector_destroy(&vector);
+    vmm_stage_close(&s);
+}
+
+const test_case vk_vector_cases[] = {
+    {.name = "vk_vector.grows", .run = grows},
+    {.name = "vk_vector.shrinks", .run = shrinks},
+    {.name = "vk_vector.moves", .run = moves},
+    {.name = "vk_vector.ahead", .run = ahead},
+    {.name = "vk_vector.begins_empty", .run = begins_empty},
+    {.name = "vk_vector.outlives", .run = outlives},
+    {.name = "vk_vector.wrong_calls", .run = wrong_calls},
+    {.name = "vk_vector.not_exportable", .run = not_exportable},
+    {.name = "vk_vector.compressible", .run = compressible},
+    {.name = "vk_vector.other_drivers", .run = other_drivers},
+    {.name = NULL},
+};

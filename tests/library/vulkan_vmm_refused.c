@@ -1,0 +1,318 @@
+/* VMM allocations that Vulkan is not given: wrong calls, memory that is not for it, another GPU's.
+ * SPDX-License-Identifier: MIT */
+#include "fallback_scene.h"
+#include "vulkan_vmm_stage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const test_case vk_vmm_refused_cases[];
+
+static void wrong_calls(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vk *vk = s.w.attachment;
+    const uint64_t size = 2 * VMM_MIB;
+    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, size);
+    VkBuffer buffer = vmm_stage_buffer(&s, 65536, 0), big = vmm_stage_buffer(&s, size + 4, 0);
+    VkImage image; /* only told of */
+    memcpy(&image, &buffer, sizeof image);
+    VkDeviceMemory out;
+    const vmm_stage_objects before = vmm_stage_count();
+    const culv_result invalid = CULV_ERROR_INVALID;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(NULL, allocation, NULL, &out), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, NULL, NULL, &out), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(NULL, buffer, allocation, 0, &out), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_SAYS("create_info");
+
+    const culv_vk_memory_from_handle_desc right = culv_vk_memory_from_handle_desc_init();
+    culv_vk_memory_from_handle_desc d = right;
+    d.struct_size = 3;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_STRUCT_SIZE);
+    d = right;
+    d.handle = culv_handle_opaque_fd(0);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
+    LIB_SAYS(".handle");
+    d = right;
+    d.size = size;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
+    LIB_SAYS(".size");
+    d = right;
+    d.exporter.bytes[0] = 1;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
+    LIB_SAYS(".exporter");
+    d = right;
+    d.allocate_flags = 0x100;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
+    LIB_SAYS("allocate_flags");
+    d = right;
+    d.memory_type_bits = 1u << 31;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_MEMORY_TYPE);
+    d = right;
+    d.dedicated = VK_TRUE;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
+    d.buffer = buffer;
+    d.image = image;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
+    d = right;
+    d.image = image;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_DEDICATED);
+    LIB_SAYS("CULV_VMM_COMPRESSIBLE");
+    d = right;
+    d.buffer = big;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_SIZE);
+    LIB_SAYS("the VMM allocation is 2097152 bytes");
+    LIB_SAYS("cells");
+    d.dedicated = VK_TRUE;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_SIZE);
+
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), invalid, CULV_REASON_RANGE);
+    LIB_SAYS("which has 2097152");
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size, &out), invalid, CULV_REASON_RANGE);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size - 65536 + 1, &out), invalid,
+                CULV_REASON_RANGE);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, UINT64_MAX, &out), invalid,
+                CULV_REASON_RANGE);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, 1, &out), invalid, CULV_REASON_VALUE);
+    LIB_SAYS("alignment");
+    REQUIRE(vmm_stage_same(&before));
+    /* After all of that it is as new. */
+    LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, &out));
+    vmm_stage_drop(&s, &buffer, &out);
+    vkDestroyBuffer(s.w.vk.device, big, NULL);
+    culv_vmm_free(&allocation);
+    vmm_stage_close(&s);
+}
+
+/* Descriptors of programs that are older than some fields, just as long as they say. */
+static void older_descriptors(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
+    size_t size = offsetof(culv_vk_memory_from_handle_desc, allocate_flags);
+    culv_vk_memory_from_handle_desc *from = calloc(1, size);
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    REQUIRE(from != NULL);
+    memcpy(from, &size, sizeof size);
+    LIB_OK(culv_vk_memory_from_vmm(s.w.attachment, allocation, from, &memory));
+    vkFreeMemory(s.w.vk.device, memory, NULL);
+    free(from);
+    culv_vmm_free(&allocation);
+    size = offsetof(culv_vk_vector_desc, sparse_queue);
+    const culv_vector_desc d = {.struct_size = sizeof d, .handle_types = 1u << CULV_HANDLE_OPAQUE_FD};
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vk_vector_desc *shown = calloc(1, size);
+    REQUIRE(shown != NULL);
+    memcpy(shown, &size, sizeof size);
+    const VkBufferUsageFlags usage = VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
+    memcpy((char *)shown + offsetof(culv_vk_vector_desc, usage), &usage, sizeof usage);
+    LIB_OK(culv_vector_create(s.w.device, &d, &vector));
+    LIB_OK(culv_vk_vector_create(s.w.attachment, vector, shown, &view));
+    culv_vk_vector_destroy(&view);
+    culv_vector_destroy(&vector);
+    free(shown);
+    vmm_stage_close(&s);
+}
+
+/* Each road refuses it, with the same reason. */
+static void refused(vmm_stage *s, culv_vmm_allocation *allocation, culv_result class, culv_reason why,
+                    const char *says)
+{
+    VkBuffer buffer = vmm_stage_buffer(s, 65536, 0);
+    const vmm_stage_objects before = vmm_stage_count();
+    VkDeviceMemory out;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(s->w.attachment, allocation, NULL, &out), class, why);
+    LIB_SAYS(says);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &out), class, why);
+    LIB_SAYS(says);
+    REQUIRE(vmm_stage_same(&before));
+    vkDestroyBuffer(s->w.vk.device, buffer, NULL);
+}
+
+static void not_exportable(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
+    culv_vmm_allocation *allocation = NULL, *imported = NULL;
+    d.handle_types = 0;
+    LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+    refused(&s, allocation, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "handle_types");
+    culv_vmm_free(&allocation);
+    /* An import cannot be handed on; its exporter's handle can, which is the way that the message names. */
+    allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
+    culv_vmm_import_desc id = culv_vmm_import_desc_init();
+    LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
+    id.size = 2 * VMM_MIB;
+    LIB_OK(culv_vmm_import_borrow(s.w.device, &id, &imported));
+    refused(&s, imported, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "culv_vk_memory_from_handle()");
+    culv_vk_memory_from_handle_desc hd = culv_vk_memory_from_handle_desc_init();
+    VkBuffer buffer = vmm_stage_buffer(&s, 2 * VMM_MIB, 0);
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    hd.handle = id.handle;
+    hd.size = 2 * VMM_MIB;
+    hd.buffer = buffer;
+    LIB_OK(culv_vk_memory_from_handle(s.w.attachment, &hd, &memory));
+    VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, 0));
+    culv_handle_close(&id.handle);
+    culv_vmm_free(&allocation);
+    culv_vmm_range *range = NULL;
+    CUdeviceptr at = vmm_stage_map(&s, imported, &range);
+    vmm_stage_require_same(&s, buffer, at, 2 * VMM_MIB, 90);
+    vmm_stage_drop(&s, &buffer, &memory);
+    culv_vmm_free(&imported);
+    vmm_stage_unmap(&range);
+    vmm_stage_close(&s);
+}
+
+static void tile_pool(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
+    culv_vmm_allocation *allocation = NULL;
+    d.usage = CULV_VMM_TILE_POOL;
+    d.handle_types = 0;
+    LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+    refused(&s, allocation, CULV_ERROR_INVALID, CULV_REASON_USAGE, "tile pool");
+    culv_vmm_free(&allocation);
+    vmm_stage_close(&s);
+}
+
+/* A VkDevice that is another GPU: refused whether the culv_device is the allocation's or the VkDevice's. */
+static void another_gpu(void)
+{
+    static scene s;
+    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* before vmm_stage_play() opens the driver */
+    vmm_stage_play(VMM_HOST_NUMA);
+    scene_open_bare(&s, SCENE_PEER);
+    lib_world *w = &s.w;
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(w->device, &caps));
+    if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
+    culv_device *same = NULL;
+    culv_vk *vk = NULL;
+    culv_vmm_allocation *there = NULL, *here = NULL;
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &same));
+    const culv_vk_desc vd = lib_vk_desc(w);
+    LIB_OK(culv_vk_attach(same, &vd, &vk));
+    const culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
+    LIB_OK(culv_vmm_allocate(w->device, &d, &there));
+    LIB_OK(culv_vmm_allocate(same, &d, &here));
+    VkDeviceMemory out;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, there, NULL, &out), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS(w->vk.properties.deviceName);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(w->attachment, there, NULL, &out), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    culv_vmm_allocation_desc hd = d;
+    culv_vmm_allocation *host = NULL;
+    hd.kind = CULV_VMM_HOST_NUMA;
+    if (culv_vmm_allocate(w->device, &hd, &host) == CULV_OK)
+        VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, host, NULL, &out), CULV_ERROR_INVALID,
+                    CULV_REASON_DEVICE_MISMATCH);
+    culv_vmm_free(&host);
+    /* Attached for copies as another GPU, the VkDevice still takes memory of its own. */
+    LIB_OK(culv_vk_memory_from_vmm(w->attachment, here, NULL, &out));
+    vkFreeMemory(w->vk.device, out, NULL);
+
+    culv_vector_desc vector_desc = culv_vector_desc_init();
+    culv_vector *vector = NULL;
+    culv_vk_vector *view = NULL;
+    culv_vk_vector_desc view_desc = culv_vk_vector_desc_init();
+    vector_desc.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    view_desc.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT;
+    for (int i = 0; i < 2; i++) { /* empty and not */
+        vector_desc.size = (uint64_t)i * 2 * VMM_MIB;
+        LIB_OK(culv_vector_create(w->device, &vector_desc, &vector));
+        LIB_REFUSES(culv_vk_vector, view, culv_vk_vector_create(vk, vector, &view_desc, &view),
+                    CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+        culv_vector_destroy(&vector);
+    }
+    culv_vmm_free(&here);
+    culv_vmm_free(&there);
+    culv_vk_detach(&vk);
+    culv_device_close(&same);
+    scene_close(&s);
+}
+
+/* What needs an allocation of its own has it at offset 0, of its very size, and is refused elsewhere. */
+static void dedicated(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vk *lying = NULL;
+    culv_vk_desc vd = lib_vk_desc(&s.w);
+    lib_lying = (lib_lies){.requires_dedicated = true};
+    vd.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(s.w.device, &vd, &lying));
+    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 4 * VMM_MIB);
+    culv_vmm_range *range = NULL;
+    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+    VkBuffer buffer = vmm_stage_buffer(&s, 65536, 0);
+    VkDeviceMemory memory;
+    VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 2 * VMM_MIB, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
+    LIB_SAYS("at offset 0");
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    d.buffer = buffer;
+    VMM_REFUSES(memory, culv_vk_memory_from_vmm(lying, allocation, &d, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEDICATED);
+    d.dedicated = VK_TRUE;
+    lib_saw_dedicated = false;
+    LIB_OK(culv_vk_memory_from_vmm(lying, allocation, &d, &memory));
+    REQUIRE(lib_saw_dedicated);
+    vkFreeMemory(s.w.vk.device, memory, NULL);
+    lib_saw_dedicated = false;
+    LIB_OK(culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory));
+    REQUIRE(lib_saw_dedicated);
+    vmm_stage_require_same(&s, buffer, at, 65536, 20);
+    vmm_stage_drop(&s, &buffer, &memory);
+    culv_vmm_free(&allocation);
+    vmm_stage_unmap(&range);
+    culv_vk_detach(&lying);
+    vmm_stage_close(&s);
+}
+
+/* A VkDevice without the extension by which handles come in. */
+static void not_enabled(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vk *poor = NULL;
+    culv_vk_desc vd = lib_vk_desc(&s.w);
+    lib_lying = (lib_lies){.missing = "vkGetMemoryFdKHR"};
+    vd.get_instance_proc_addr = lib_lying_loader;
+    vd.fallback = CULV_FALLBACK_ANY;
+    LIB_OK(culv_vk_attach(s.w.device, &vd, &poor));
+    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
+    VkDeviceMemory out;
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_EXTENSION_MISSING);
+    culv_vmm_free(&allocation);
+    culv_vk_detach(&poor);
+    vmm_stage_close(&s);
+}
+
+const test_case vk_vmm_refused_cases[] = {
+    {.name = "vk_vmm.wrong_calls", .run = wrong_calls},
+    {.name = "vk_vmm.older_descriptors", .run = older_descriptors},
+    {.name = "vk_vmm.not_exportable", .run = not_exportable},
+    {.name = "vk_vmm.tile_pool", .run = tile_pool},
+    {.name = "vk_vmm.another_gpu", .run = another_gpu},
+    {.name = "vk_vmm.dedicated", .run = dedicated},
+    {.name = "vk_vmm.not_enabled", .run = not_enabled},
+    {.name = NULL},
+};
