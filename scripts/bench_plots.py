@@ -1,4 +1,4 @@
-"""Plots of culvert-bench's JSON, called by scripts/bench-plots.
+"""Plots of the JSON of culvert-bench and culvert-bench-memory, called by scripts/bench-plots.
 
 usage: bench_plots.py RESULTS.json DIRECTORY
 
@@ -177,18 +177,129 @@ def search(run, directory):
     save(figure, directory, "search", run)
 
 
+# culvert-bench-memory ------------------------------------------------------------------------------------------------
+
+MEMORY_COLORS = {"culv_vector": "#0060a8", "raw VMM": "#b05a00", "cuMemAlloc + copy": "#a02060", "cuMemAlloc": "#a02060",
+                 "managed + copy": "#999999", "managed + copy + prefetch": "#444444", "managed + prefetch": "#444444"}
+
+
+def times_of(run, section, what=None):
+    return [r for r in run["times"] if r["section"] == section and what in (None, r["what"])]
+
+
+def size_axis(axes, sizes, label):
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [bytes_text(s) for s in sizes], rotation=45, ha="right")
+    axes.set_xlabel(label)
+
+
+def memory_style(scheme, variant):
+    return {"color": MEMORY_COLORS.get(scheme, "#000000"), "marker": "s" if "moves" in variant else "o", "markersize": 7 if scheme == "raw VMM" else 4,
+            "fillstyle": "none" if scheme == "raw VMM" else "full", "linestyle": "--" if "moves" in variant else "-", "linewidth": 1}
+
+
+def doublings(run, directory):
+    rows = times_of(run, "grow", "doubling")
+    if not rows:
+        return
+    limit = rows[0]["variant"].partition(", ")[0]  # with --large there are others
+    for name, title, wanted in (("memory-grow", "Each doubling, nothing reserved", lambda v: v.startswith("not reserved")),
+                                ("memory-reserved", "Each doubling, everything reserved at first", lambda v: v == "reserved")):
+        figure, axes = plt.subplots()
+        lines = collections.OrderedDict()
+        for r in rows:
+            of, _, variant = r["variant"].partition(", ")
+            if of == limit and wanted(variant):
+                lines.setdefault((r["scheme"], variant), []).append(r)
+        for (scheme, variant), points in lines.items():
+            label = scheme + (", moves" if "moves" in variant else "")
+            axes.plot([r["bytes"] for r in points], [r["us"]["median"] for r in points], label=label, **memory_style(scheme, variant))
+        axes.set_yscale("log")
+        size_axis(axes, sorted({r["bytes"] for points in lines.values() for r in points}), "size after the doubling")
+        axes.set_ylabel("us, host")
+        axes.set_title(title)
+        axes.legend(fontsize=7)
+        save(figure, directory, name, run)
+
+
+def peaks(run, directory):
+    if not run["memory"]:
+        return
+    limit = run["memory"][0]["variant"]
+    figure, axes = plt.subplots()
+    lines = collections.OrderedDict()
+    for m in run["memory"]:
+        scheme, _, variant = m["scheme"].partition(", ")
+        if m["variant"] == limit and "A/A" not in scheme and "moves" not in variant:
+            lines.setdefault((scheme, variant), []).append(m)
+    for (scheme, variant), points in lines.items():
+        style = memory_style(scheme, variant) | {"linestyle": "--" if variant == "reserved" else "-"}
+        axes.plot([m["bytes"] for m in points], [m["peak"] / 2**20 for m in points], label=f"{scheme}, {variant}", **style)
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(matplotlib.ticker.FormatStrFormatter("%g"))
+    size_axis(axes, sorted({m["bytes"] for points in lines.values() for m in points}), "size after the doubling")
+    axes.set_ylabel("device memory in use at the most, MiB")
+    axes.set_title("Memory at the most within a doubling (cuMemGetInfo)")
+    axes.legend(fontsize=7)
+    save(figure, directory, "memory-peak", run)
+
+
+def chunks(run, directory):
+    rows = times_of(run, "chunks")
+    if not rows:
+        return
+    policies = list(collections.OrderedDict.fromkeys(r["variant"] for r in rows))
+    found = {(r["scheme"], r["variant"], r["what"]): r for r in rows}
+    figure, axes = plt.subplots(figsize=(7.2, 0.55 * len(policies) + 1.4))
+    for i, (scheme, what, color) in enumerate((("culv_vector", "all grow calls", "#0060a8"), ("raw VMM", "all grow calls", "#b05a00"),
+                                               ("culv_vector", "unmap and release", "#80b0d8"), ("raw VMM", "unmap and release", "#e0b080"))):
+        axes.barh([at + (i - 1.5) * 0.2 for at in range(len(policies))], [found[scheme, p, what]["us"]["median"] / 1e3 for p in policies], 0.19,
+                  color=color, label=f"{scheme}, {what}")
+    labels = [f"{p.replace('growth_percent', 'growth')}\n{found['culv_vector', p, 'unmap and release']['count']} chunks" for p in policies]
+    axes.set_yticks(range(len(policies)), labels)
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("ms, host")
+    axes.set_title(f"{rows[0]['count']} grow calls to {bytes_text(rows[0]['bytes'])}")
+    axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
+    save(figure, directory, "memory-chunks", run)
+
+
+def freed(run, directory):
+    rows = times_of(run, "free")
+    if not rows:
+        return
+    names = list(collections.OrderedDict.fromkeys((r["scheme"], r["variant"]) for r in rows))
+    figure, axes = plt.subplots(figsize=(7.2, 0.45 * len(names) + 1.4))
+    for i, (wanted, color, label) in enumerate(((lambda w: w == "call", "#0060a8", "call"), (lambda w: w.startswith("cu"), "#80b0d8", "and then (collect, synchronize)"),
+                                                (lambda w: w == "other stream still", "#b05a00", "other stream still at the longest"))):
+        points = [(at, r["us"]["median"]) for at, name in enumerate(names) for r in rows
+                  if (r["scheme"], r["variant"]) == name and wanted(r["what"])]
+        axes.barh([at + (i - 1) * 0.27 for at, _ in points], [us for _, us in points], 0.26, color=color, label=label)
+    axes.set_yticks(range(len(names)), [scheme + (f", {variant}" if variant else "") for scheme, variant in names])
+    axes.invert_yaxis()
+    axes.set_xscale("log")
+    axes.set_xlabel("us")
+    axes.set_title(f"{bytes_text(rows[0]['bytes'])} given back beside another stream's kernels")
+    axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
+    save(figure, directory, "memory-free", run)
+
+
+PLOTS = {"culvert-bench": (frames, latency, sizes, loads, search), "culvert-bench-memory": (doublings, peaks, chunks, freed)}
+
+
 def main():
     if len(sys.argv) != 3:
         print(__doc__, file=sys.stderr)
         return 2
     try:
         run = json.loads(pathlib.Path(sys.argv[1]).read_text())
-        if run["schema"] != 1 or run["program"] != "culvert-bench":
+        if run["schema"] != 1 or run["program"] not in PLOTS:
             raise ValueError(f"results of {run['program']}, schema {run['schema']}")
-        for plot in (frames, latency, sizes, loads, search):
+        for plot in PLOTS[run["program"]]:
             plot(run, pathlib.Path(sys.argv[2]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"bench-plots: {sys.argv[1]}: not the JSON of culvert-bench ({type(error).__name__}: {error})", file=sys.stderr)
+        print(f"bench-plots: {sys.argv[1]}: not the JSON of culvert-bench or culvert-bench-memory ({type(error).__name__}: {error})", file=sys.stderr)
         return 1
     return 0
 

@@ -15,12 +15,13 @@ usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
                                         device, N at a time (default: half the cores, at most 8), but for those that
                                         want it for themselves
        run suites                       names of the suites
-       run ripple [ARGUMENTS]           the sample
-       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then ripple by
-                                        turns on its two paths at two sizes; --quick and --driver=... count for all
+       run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows
+       run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then
+                                        culvert-bench-memory, then ripple by turns on its paths at two sizes; --quick
+                                        and --driver=... count for all
        run all [--no-bench | --only=tests | --only=bench] [--jobs=N] [--long] [--suite=NAME]... OUTDIR
-                                        info, ripple at 4096x4096 and its picture, ripple under the validation
-                                        layer, tests, benchmarks, in OUTDIR/results.tar.gz
+                                        info, ripple at 4096x4096 and its picture, swarm and its, ripple under the
+                                        validation layer, tests, benchmarks, in OUTDIR/results.tar.gz
        run exec COMMAND [ARGUMENTS]     any program, with this bundle's programs and libraries found first
 Set VK_DRIVER_FILES to use a Vulkan driver other than the one that is found.
 END
@@ -300,7 +301,7 @@ run_ripple_bench() { # [ARGUMENT...]: culvert-bench-calls', of which some are un
     [ $quick -eq 0 ] || { sizes=64x48 frames=3 rounds=1; }
     for size in $sizes; do
         for round in $rounds; do
-            for way in shared staged; do
+            for way in ring shared staged; do
                 echo "ripple $size, $way, round $round:"
                 "$here/bin/ripple" --size "$size" --frames $frames --path=$way --device "$device" --quiet \
                     --output "$scratch/bench.png" || return 1
@@ -315,14 +316,15 @@ run_bench() {
     for argument in "$@"; do
         case $argument in --help | --version | --list | --json | --only=*) return 0 ;; esac
     done
-    if [ -x "$here/bin/culvert-bench" ]; then
+    for argument in "$@"; do
+        shift
+        case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
+    done
+    for program in culvert-bench culvert-bench-memory; do
+        [ -x "$here/bin/$program" ] || continue
         echo
-        for argument in "$@"; do
-            shift
-            case $argument in --quick | --driver=*) set -- "$@" "$argument" ;; esac
-        done
-        "$here/bin/culvert-bench" "$@" || return
-    fi
+        "$here/bin/$program" "$@" || return
+    done
     echo
     run_ripple_bench "$@"
 }
@@ -367,6 +369,8 @@ run_all() {
     step info_json "$here/bin/culvert-info" --json
     if [ $samples -eq 1 ]; then
         step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
+        step swarm "$here/bin/swarm" --output "$results/swarm.png"
+        step swarm_sparse "$here/bin/swarm" --sparse --output "$results/swarm_sparse.png"
         [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
             step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
     fi
@@ -380,6 +384,7 @@ run_all() {
     if [ $bench -eq 1 ]; then
         step bench "$here/bin/culvert-bench-calls" --json="$results/bench.json"
         [ ! -x "$here/bin/culvert-bench" ] || step frames "$here/bin/culvert-bench" --json="$results/frames.json"
+        step memory "$here/bin/culvert-bench-memory" --json="$results/memory.json"
         step bench_ripple run_ripple_bench
     fi
     # None of them may be there.
@@ -412,6 +417,7 @@ info) "$here/bin/culvert-info" "$@" ;;
 test) run_tests "$@" ;;
 suites) suites ;;
 ripple) "$here/bin/ripple" "$@" ;;
+swarm) "$here/bin/swarm" "$@" ;;
 bench) run_bench "$@" ;;
 all) run_all "$@" ;;
 exec)

@@ -1,0 +1,96 @@
+#!/bin/sh
+# One case of culvert-bench-memory's tests: memory.sh CASE. Environment as bench.sh. No test judges a time.
+# SPDX-License-Identifier: MIT
+set -eu
+
+. "$BENCH_SOURCE/tests/bench/case.sh"
+check_json() {
+    "$BENCH_PYTHON" "$BENCH_SOURCE/tests/bench/check_memory.py" "$@" >"$work/json" 2>&1 || fail "$(cat "$work/json")"
+}
+report() { # STATUS ARGUMENT...
+    expected=$1
+    shift
+    run "$expected" "$BENCH_PYTHON" "$BENCH_SOURCE/scripts/memory-report" --output "$work/page.md" "$@"
+}
+page_says() { grep -qF -- "$1" "$work/page.md" || { cat "$work/page.md"; fail "the page does not say: $1"; }; }
+
+case $case in
+options)
+    run 2 "$BENCH" --bogus
+    complains "unknown option '--bogus'"
+    [ ! -s "$out" ] || fail "output in spite of a wrong option"
+    for wrong in --driver=gpu --only=nothing --only= --device=x --seed=-1 --json= --quick=1 something; do
+        run 2 "$BENCH" "$wrong"
+        complains "$wrong"
+        complains "--help"
+    done
+    run 0 "$BENCH" --help
+    for option in --driver --device --only --list --large --seed --quick --json --version; do says "$option"; done
+    run 0 "$BENCH" --list
+    for name in grow chunks ahead free peers large; do says "^$name  "; done
+    run 0 "$BENCH" --version
+    [ "$(cat "$out")" = "culvert-bench-memory $BENCH_VERSION" ] || fail "not version $BENCH_VERSION"
+    report 0
+    page_says "No run on a GPU is recorded here yet."
+    cmp "$work/page.md" "$BENCH_SOURCE/docs/memory-performance.md" >/dev/null ||
+        grep -q '^## .*, [0-9-]*$' "$BENCH_SOURCE/docs/memory-performance.md" ||
+        fail "docs/memory-performance.md is not what scripts/memory-report makes"
+    ;;
+quick)
+    # The program ends with 1 when a word is wrong or something is left.
+    run 0 CULVERT_SOFT_DEVICES=2 "$BENCH" --quick --driver=soft "--json=$work/memory.json"
+    [ ! -s "$err" ] || fail "something on standard error"
+    says "by the software twin"
+    says "too few turns"
+    says "words were checked, none is wrong"
+    check_json "$work/memory.json" all
+    report 0 "$work/memory.json"
+    page_says "software twin"
+    page_says "**the times mean nothing**"
+    page_says "culv_vector_shrink"
+    check_json "$work/memory.json" all "documented=$work/page.md"
+    cp "$work/page.md" "$work/first.md"
+    mkdir "$work/results"
+    cp "$work/memory.json" "$work/results/"
+    tar -C "$work" -czf "$work/results.tar.gz" results
+    for from in "$work/results" "$work/results.tar.gz"; do
+        report 0 "$from"
+        cmp "$work/first.md" "$work/page.md" || fail "another page from $from"
+    done
+    if /usr/bin/python3 -c "import matplotlib" 2>/dev/null; then
+        run 0 "$BENCH_SOURCE/scripts/bench-plots" "$work/memory.json" "$work/plots"
+        for plot in grow reserved peak chunks free; do
+            grep -q "<svg" "$work/plots/memory-$plot.svg" || fail "no plot memory-$plot"
+        done
+    fi
+    rm "$work/page.md"
+    echo '{"schema": 1, "program": "other"}' >"$work/other.json"
+    report 1 "$work/other.json"
+    complains "results of other"
+    report 1 "$work/missing.json"
+    complains "missing.json"
+    [ ! -e "$work/page.md" ] || fail "a page in spite of an error"
+    ;;
+one)
+    run 0 "$BENCH" --quick --driver=soft --only=large --only=peers --seed=7 --json
+    [ ! -s "$err" ] || fail "something on standard error"
+    check_json "$out" "sections=large" "left_out=peers" "seed=7"
+    ;;
+driver_failures)
+    # Whichever call fails, the program says which, ends with 1 and hangs never.
+    failed=0
+    for call in 5 60 120 200 300 420; do
+        status=0
+        CULVERT_SOFT_FAIL_AT=cuda:$call timeout 60 "$BENCH" --quick --driver=soft --only=large --only=ahead >"$out" 2>"$err" ||
+            status=$?
+        # Some are tried again, or their failure is no obstacle.
+        [ "$status" -eq 0 ] && continue
+        [ "$status" -eq 1 ] || [ "$status" -eq 3 ] || fail "cuda:$call: exit status $status"
+        complains "^culvert-bench-memory: "
+        failed=$((failed + 1))
+    done
+    [ $failed -gt 2 ] || fail "only $failed calls failed"
+    ;;
+*) fail "there is no case $case" ;;
+esac
+echo "ok: $case"
