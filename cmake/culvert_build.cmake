@@ -17,7 +17,31 @@ if(CULVERT_SANITIZE)
   string(REPLACE "+" "," culvert_sanitizers "${CULVERT_SANITIZE}")
   add_compile_options(-fsanitize=${culvert_sanitizers} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${culvert_sanitizers})
+elseif(NOT MSVC)
+  # What a program does not use is left out of it: each test suite has a libculvert of its own, and the bundle all suites.
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(-Wl,--gc-sections)
 endif()
+
+# culvert_reuse_objects(<again> <objects> <target> <macro>): for a target of the same sources that differs in a macro.
+# <again> gets the target's sources that ask for the macro, <objects> what the others were compiled to.
+function(culvert_reuse_objects again objects target macro)
+  get_target_property(sources ${target} SOURCES)
+  set(asking)
+  foreach(source IN LISTS sources)
+    if(source MATCHES "[$]<") # cannot be read yet
+      continue()
+    endif()
+    file(STRINGS ${source} lines REGEX "(^|[^A-Za-z0-9_])${macro}([^A-Za-z0-9_]|$)")
+    if(lines)
+      list(APPEND asking ${source})
+    endif()
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${asking})
+  list(JOIN asking "|" pattern)
+  set(${again} ${asking} PARENT_SCOPE)
+  set(${objects} $<FILTER:$<TARGET_OBJECTS:${target}>,EXCLUDE,/\(${pattern}\)\.o$$> PARENT_SCOPE)
+endfunction()
 
 # Sanitized programs of these directories never unload a module: a leak report cannot name, nor suppress, frames of
 # a module that is gone, and lavapipe leaves 128 bytes in one. Test programs have the same in their harness.

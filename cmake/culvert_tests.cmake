@@ -1,27 +1,41 @@
 # Test suites: one ctest entry a case, and the list from which a bundle runs the same suites without CMake.
 #
 #   culvert_add_suite(NAME SOURCES ... [LIBS ...] [ENV VAR=VALUE ...] [LABELS ...] [ARGS ...])
+#   culvert_add_suite(NAME PROGRAM_OF SUITE [ENV VAR=VALUE ...] [LABELS ...] [ARGS ...])
 #
 # builds <build>/bin/tests/NAME from SOURCES and the harness (tests/support), asks it for its cases after the
 # build and gives each an entry NAME.CASE: exit 77 is a skip, the time limit is the case's own.
-# suite.NAME.not_all_skipped runs after them and fails unless one of them passed. ARGS are given to every run.
+# suite.NAME.not_all_skipped runs after them and fails unless one of them passed. ARGS are given to every run. The
+# second form runs another suite's program (of the same directory) with other arguments.
 include_guard(GLOBAL)
 
 set(CULVERT_TEST_DRIVER auto CACHE STRING "CUDA driver that the tests use: auto, nvidia or soft")
 set_property(CACHE CULVERT_TEST_DRIVER PROPERTY STRINGS auto nvidia soft)
 
+# scripts/test has no use for them in its quick tier, and builds three times.
+option(CULVERT_LONG_TESTS "Build the suites of the long tier that have programs of their own" ON)
+
 set(CULVERT_TESTS_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
 
 function(culvert_add_suite name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBS;ENV;LABELS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROGRAM_OF" "SOURCES;LIBS;ENV;LABELS;ARGS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "culvert_add_suite(${name}): what is ${arg_UNPARSED_ARGUMENTS}?")
   endif()
-  add_executable(${name} ${arg_SOURCES})
-  culvert_warnings(${name})
-  target_link_libraries(${name} PRIVATE culvert_test_harness ${arg_LIBS})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests
-    LINK_DEPENDS ${CULVERT_TESTS_CMAKE_DIR}/culvert_discover_tests.cmake)
+  set(program ${name})
+  if(arg_PROGRAM_OF)
+    set(program ${arg_PROGRAM_OF})
+  else()
+    add_executable(${name} ${arg_SOURCES})
+    culvert_warnings(${name})
+    target_link_libraries(${name} PRIVATE culvert_test_harness ${arg_LIBS})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin/tests
+      LINK_DEPENDS ${CULVERT_TESTS_CMAKE_DIR}/culvert_discover_tests.cmake)
+    if("long" IN_LIST arg_LABELS AND NOT CULVERT_LONG_TESTS)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+      return()
+    endif()
+  endif()
 
   set(env ${arg_ENV})
   if(NOT CULVERT_TEST_DRIVER STREQUAL nvidia)
@@ -30,9 +44,9 @@ function(culvert_add_suite name)
   set(args --driver=${CULVERT_TEST_DRIVER} ${arg_ARGS})
   set(script ${CMAKE_CURRENT_BINARY_DIR}/${name}_tests.cmake)
   set(results ${CMAKE_CURRENT_BINARY_DIR}/${name}_results)
-  add_custom_command(TARGET ${name} POST_BUILD
+  add_custom_command(TARGET ${program} POST_BUILD
     BYPRODUCTS ${script}
-    COMMAND ${CMAKE_COMMAND} -DSUITE=${name} -DPROGRAM=$<TARGET_FILE:${name}> -DSCRIPT=${script}
+    COMMAND ${CMAKE_COMMAND} -DSUITE=${name} -DPROGRAM=$<TARGET_FILE:${program}> -DSCRIPT=${script}
       -DRESULTS=${results} "-DARGS=${args}" "-DENV=${env}" "-DLABELS=${arg_LABELS}"
       -P ${CULVERT_TESTS_CMAKE_DIR}/culvert_discover_tests.cmake
     VERBATIM)
@@ -51,7 +65,7 @@ function(culvert_add_suite name)
     endif()
   endforeach()
   set_property(GLOBAL APPEND_STRING PROPERTY CULVERT_TEST_LIST
-    "${name}\tbin/tests/${name}\t${args_text}\t${env_text}\n")
+    "${name}\tbin/tests/${program}\t${args_text}\t${env_text}\n")
 endfunction()
 
 # Writes <build>/share/culvert/tests.list; called once, after the last suite.

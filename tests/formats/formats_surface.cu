@@ -8,8 +8,8 @@
 
 // z is the slice, layer, face or layer-face.
 template <typename T>
-static __device__ __forceinline__ void store(const unsigned char *from, cudaSurfaceObject_t surface,
-                                             int dimension, int x, int y, int z)
+static __device__ __noinline__ void store(const unsigned char *from, cudaSurfaceObject_t surface,
+                                          int dimension, int x, int y, int z)
 {
     T texel;
     memcpy(&texel, from, sizeof texel);
@@ -26,8 +26,8 @@ static __device__ __forceinline__ void store(const unsigned char *from, cudaSurf
 }
 
 template <typename T>
-static __device__ __forceinline__ void load(unsigned char *to, cudaSurfaceObject_t surface, int dimension,
-                                            int x, int y, int z)
+static __device__ __noinline__ void load(unsigned char *to, cudaSurfaceObject_t surface, int dimension, int x,
+                                         int y, int z)
 {
     T texel = {};
     x *= (int)sizeof(T);
