@@ -370,7 +370,7 @@ run_all() {
     if [ $samples -eq 1 ]; then
         step ripple "$here/bin/ripple" --size 4096x4096 --frames 300 --output "$results/ripple.png"
         step swarm "$here/bin/swarm" --output "$results/swarm.png"
-        step swarm_sparse "$here/bin/swarm" --sparse --output "$results/swarm_sparse.png"
+        step swarm_sparse "$here/bin/swarm" --sparse --output "$scratch/swarm_sparse.png"
         [ ! -d "$here/share/vulkan/explicit_layer.d" ] ||
             step validation "$here/bin/ripple" --size 512x512 --frames 60 --validation --output "$results/validated.png"
     fi

@@ -25,4 +25,7 @@ bool files_write(const char *path, const void *data, size_t size);
  * pattern itself. False when the pattern has anything else after a %, or the path is too long. */
 bool files_numbered(char out[FILES_PATH_MAX], const char *pattern, uint64_t number);
 
+/* The same for one of several pictures, a.png being a-00012.png. */
+bool files_numbered_picture(char out[FILES_PATH_MAX], const char *path, bool several, uint64_t number);
+
 #endif

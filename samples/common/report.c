@@ -56,3 +56,13 @@ bool vk_ok(VkResult result, const char *what)
     report("%s: %s (%d)", what, vk_result_name(result), (int)result);
     return false;
 }
+
+void print_json_string(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') putchar('\\');
+        if ((unsigned char)*text >= ' ') putchar(*text);
+    }
+    putchar('"');
+}

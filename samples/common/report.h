@@ -21,4 +21,7 @@ void report(const char *format, ...);
 bool culv_ok(culv_result result, const char *what);
 bool vk_ok(VkResult result, const char *what);
 
+/* To stdout, for RESULT lines; names of devices are ASCII. */
+void print_json_string(const char *text);
+
 #endif

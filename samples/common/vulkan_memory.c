@@ -1,4 +1,5 @@
-/* Vulkan buffers and images, each with an allocation of its own, and semaphores. SPDX-License-Identifier: MIT */
+/* Vulkan buffers and images, each with an allocation of its own; copies, semaphores and timestamps.
+ * SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "report.h"
@@ -136,6 +137,32 @@ void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspect
     vkCmdPipelineBarrier2(commands, &dependency);
 }
 
+void vulkan_host_barrier(VkCommandBuffer commands, VkBuffer buffer)
+{
+    VkBufferMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+                                      .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
+                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
+                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
+                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT,
+                                      .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                      .buffer = buffer,
+                                      .size = VK_WHOLE_SIZE};
+    VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .bufferMemoryBarrierCount = 1,
+                                   .pBufferMemoryBarriers = &to_host};
+    vkCmdPipelineBarrier2(commands, &dependency);
+}
+
+void vulkan_copy_to_host(VkCommandBuffer commands, VkImage image, VkExtent2D extent,
+                         const vulkan_buffer *rows)
+{
+    VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
+                                .imageExtent = {extent.width, extent.height, 1}};
+    vkCmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, rows->buffer, 1, &region);
+    vulkan_host_barrier(commands, rows->buffer);
+}
+
 bool vulkan_once_begin(const vulkan_setup *v, vulkan_once *out)
 {
     memset(out, 0, sizeof *out);
@@ -191,4 +218,14 @@ VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value,
                                    .semaphore = semaphore,
                                    .value = value,
                                    .stageMask = stage};
+}
+
+double vulkan_elapsed_ms(const vulkan_setup *v, VkQueryPool timestamps, uint32_t first)
+{
+    uint64_t ticks[2];
+    if (!timestamps || vkGetQueryPoolResults(v->device, timestamps, first, 2, sizeof ticks, ticks,
+                                             sizeof ticks[0], VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
+        return -1.0;
+    uint64_t mask = v->timestamp_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << v->timestamp_bits) - 1;
+    return 1e-6 * (double)((ticks[1] - ticks[0]) & mask) * (double)v->properties.limits.timestampPeriod;
 }

@@ -230,7 +230,20 @@ static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
     }
     if (!wishes->staging || v->transfer_family == UINT32_MAX) v->transfer_family = v->queue_family;
     v->timestamp_bits = families[v->queue_family].timestampValidBits;
+    v->binds_sparse = families[v->queue_family].queueFlags & VK_QUEUE_SPARSE_BINDING_BIT;
     return true;
+}
+
+static bool choose_features(const vulkan_setup *v, const vulkan_wishes *wishes, VkPhysicalDeviceFeatures *out)
+{
+    VkPhysicalDeviceFeatures has;
+    vkGetPhysicalDeviceFeatures(v->physical_device, &has);
+    *out =
+        (VkPhysicalDeviceFeatures){.sparseBinding = wishes->sparse, .sparseResidencyBuffer = wishes->sparse};
+    if (!wishes->sparse || (has.sparseBinding && has.sparseResidencyBuffer && v->binds_sparse)) return true;
+    report("%s has no sparse buffers (sparseBinding, sparseResidencyBuffer) on its graphics queue",
+           v->candidate.name);
+    return false;
 }
 
 static void choose_host_pointers(vulkan_setup *v, const char **extensions, uint32_t *num_extensions)
@@ -265,6 +278,8 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
                                                    .pNext = &features13,
                                                    .timelineSemaphore = VK_TRUE};
+    VkPhysicalDeviceFeatures features;
+    if (!choose_features(v, wishes, &features)) return false;
     const float priority = 1.0f;
     const uint32_t families[] = {v->queue_family, v->transfer_family};
     uint32_t num_families = families[0] == families[1] ? 1 : 2;
@@ -280,7 +295,8 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
                                .queueCreateInfoCount = num_families,
                                .pQueueCreateInfos = queues,
                                .enabledExtensionCount = num_extensions,
-                               .ppEnabledExtensionNames = extensions};
+                               .ppEnabledExtensionNames = extensions,
+                               .pEnabledFeatures = &features};
     if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice")) return false;
     volkLoadDevice(v->device);
     vkGetDeviceQueue(v->device, v->queue_family, 0, &v->queue);

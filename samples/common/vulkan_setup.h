@@ -23,6 +23,7 @@ typedef struct vulkan_setup {
     VkDevice device;
     uint32_t queue_family;
     uint32_t timestamp_bits; /* 0: the queue has no timestamps */
+    bool binds_sparse;       /* the queue */
     VkQueue queue;
     uint32_t transfer_family; /* for copies beside drawing; the same queue where the device has no other */
     VkQueue transfer_queue;
@@ -35,6 +36,7 @@ typedef struct vulkan_wishes {
     bool validation;
     bool staging; /* the transfer queue and host_pointer_alignment, where there are such */
     bool swapchain;
+    bool sparse; /* sparse buffers, bound by `queue`; a device without them is refused */
     const char *const *instance_extensions; /* of a window */
     uint32_t num_instance_extensions;
 } vulkan_wishes;
@@ -82,6 +84,15 @@ typedef struct vulkan_use {
 
 void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags aspect, vulkan_use from,
                           vulkan_use to);
+
+/* From a copy into the buffer to the host, which reads it. */
+void vulkan_host_barrier(VkCommandBuffer commands, VkBuffer buffer);
+/* Copies a picture that is in TRANSFER_SRC_OPTIMAL, 4 bytes a pixel, for the host to read. */
+void vulkan_copy_to_host(VkCommandBuffer commands, VkImage image, VkExtent2D extent,
+                         const vulkan_buffer *rows);
+
+/* Milliseconds from timestamp `first` to the next one; negative when unknown, as without a query pool. */
+double vulkan_elapsed_ms(const vulkan_setup *v, VkQueryPool timestamps, uint32_t first);
 
 /* Commands for once: recorded between these, submitted and waited for. */
 typedef struct vulkan_once {

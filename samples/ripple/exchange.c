@@ -3,32 +3,12 @@
 
 #include <string.h>
 
+#include "../common/interop.h"
 #include "../common/report.h"
-
-static bool open_device(exchange *e)
-{
-    culv_device_desc desc = culv_device_desc_init();
-    desc.driver = e->vulkan->candidate.driver;
-    if (!culv_ok(culv_vk_device_open(vkGetInstanceProcAddr, e->vulkan->instance, e->vulkan->physical_device,
-                                     &desc, &e->device),
-                 "culv_vk_device_open") ||
-        !cuda_api_load(&e->cu, e->device))
-        return false;
-    /* The sample works in Culvert's context from one thread: current once is current for good. */
-    return cuda_ok(&e->cu, e->cu.CtxGetCurrent(&e->callers_context), "cuCtxGetCurrent") &&
-           cuda_ok(&e->cu, e->cu.CtxSetCurrent(culv_device_context(e->device)), "cuCtxSetCurrent");
-}
 
 bool exchange_attach(const exchange *e, culv_vk **out)
 {
-    culv_vk_desc vk = culv_vk_desc_init();
-    vk.get_instance_proc_addr = vkGetInstanceProcAddr;
-    vk.instance = e->vulkan->instance;
-    vk.physical_device = e->vulkan->physical_device;
-    vk.device = e->vulkan->device;
-    vk.api_version = VK_API_VERSION_1_3;
-    vk.num_physical_devices = 1;
-    return culv_ok(culv_vk_attach(e->device, &vk, out), "culv_vk_attach");
+    return interop_attach(e->vulkan, e->device, out);
 }
 
 static bool create_views(exchange *e)
@@ -63,7 +43,8 @@ bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup 
                vulkan->properties.limits.maxStorageBufferRange);
         return false;
     }
-    return open_device(e) && path->create(e) && create_views(e);
+    return interop_open_device(vulkan, &e->device, &e->cu, &e->callers_context) && path->create(e) &&
+           create_views(e);
 }
 
 void exchange_destroy(exchange *e)
@@ -72,8 +53,7 @@ void exchange_destroy(exchange *e)
     for (uint32_t i = 0; i < EXCHANGE_MAX_BUFFERS; i++)
         vkDestroyImageView(e->vulkan->device, e->buffers[i].tint_view, NULL);
     e->path->destroy(e);
-    if (e->cu.CtxSetCurrent) (void)e->cu.CtxSetCurrent(e->callers_context);
-    culv_device_close(&e->device);
+    interop_close_device(&e->device, &e->cu, e->callers_context);
     memset(e, 0, sizeof *e);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../common/interop.h"
 #include "../common/report.h"
 #include "program.h"
 
@@ -108,23 +109,12 @@ static bool dump_field(program *p)
     return done;
 }
 
-/* A JSON string; names of devices are ASCII. */
-static void print_string(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\') putchar('\\');
-        if ((unsigned char)*text >= ' ') putchar(*text);
-    }
-    putchar('"');
-}
-
 static bool print_result(const program *p)
 {
     const options *o = &p->options;
     const totals *t = &p->totals;
-    culv_device_caps caps = culv_device_caps_init();
-    if (!culv_ok(culv_device_get_caps(p->exchange.device, &caps), "culv_device_get_caps")) return false;
+    char driver[64];
+    if (!interop_driver_name(p->exchange.device, driver)) return false;
     double frames = t->timed ? (double)t->timed : 1.0;
     char drawing[2][32] = {"unknown", "null"};
     for (int i = 0; t->drawing >= 0.0 && i < 2; i++)
@@ -133,9 +123,6 @@ static bool print_result(const program *p)
     char path[64], bursts[32] = "";
     if (flow.burst > 1) snprintf(bursts, sizeof bursts, " in bursts of %u", flow.burst);
     snprintf(path, sizeof path, "%s of %u%s", p->exchange.path->name, flow.buffers, bursts);
-    char driver[64];
-    snprintf(driver, sizeof driver, "%s, CUDA %u.%u", caps.is_software ? "software twin" : "NVIDIA driver",
-             caps.driver_version / 1000u, caps.driver_version % 1000u / 10u);
     if (!o->quiet) {
         printf("%s | %s | grid %ux%u, %u steps a frame, %s | %llu frames at %ux%u | ms a frame: "
                "simulation %.3f, drawing %s, whole %.3f%s%s\n",
@@ -145,9 +132,9 @@ static bool print_result(const program *p)
                p->last_picture[0] ? " | " : "", p->last_picture);
     }
     printf("RESULT {\"sample\": \"ripple\", \"device\": ");
-    print_string(p->vulkan.candidate.name);
+    print_json_string(p->vulkan.candidate.name);
     printf(", \"driver\": ");
-    print_string(driver);
+    print_json_string(driver);
     printf(", \"path\": \"%s\", \"buffers\": %u, \"burst\": %u, \"width\": %u, \"height\": %u, \"frames\": "
            "%llu, \"simulation_ms\": %.3f, "
            "\"drawing_ms\": %s, \"frame_ms\": %.3f, \"transfer_bytes_per_frame\": %llu}\n",

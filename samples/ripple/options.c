@@ -1,11 +1,10 @@
 /* ripple's command line. SPDX-License-Identifier: MIT */
 #include "options.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "../common/arguments.h"
 #include "../common/files.h"
 #include "../common/report.h"
 
@@ -49,45 +48,16 @@ static const char help[] =
     "  --screenshot FILE   write what was shown last as a PNG\n"
     "The line RESULT {...} on stdout is for programs.\n";
 
-static bool parse_number(const char *name, const char *text, uint64_t low, uint64_t high, uint64_t *out)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < low || value > high) {
-        report("%s %s: expected a number from %llu to %llu", name, text, (unsigned long long)low,
-               (unsigned long long)high);
-        return false;
-    }
-    *out = value;
-    return true;
-}
-
-static bool parse_size(const char *name, const char *text, uint32_t low, uint32_t high, uint32_t *width,
-                       uint32_t *height)
-{
-    unsigned w = 0, h = 0;
-    char rest = '\0';
-    bool plain = strlen(text) <= 11 && text[strspn(text, "0123456789x")] == '\0';
-    if (!plain || sscanf(text, "%ux%u%c", &w, &h, &rest) != 2 || w < low || h < low || w > high || h > high) {
-        report("%s %s: expected WIDTHxHEIGHT, each from %u to %u", name, text, low, high);
-        return false;
-    }
-    *width = w;
-    *height = h;
-    return true;
-}
-
 static bool parse_value(options *o, const char *name, const char *value)
 {
     uint64_t number = 0;
     if (strcmp(name, "--size") == 0)
-        return parse_size(name, value, 16, 16384, &o->grid_width, &o->grid_height);
+        return argument_size(name, value, 16, 16384, &o->grid_width, &o->grid_height);
     if (strcmp(name, "--resolution") == 0)
-        return parse_size(name, value, 16, 8192, &o->picture_width, &o->picture_height);
-    if (strcmp(name, "--frames") == 0) return parse_number(name, value, 1, 1000000000, &o->frames);
-    if (strcmp(name, "--every") == 0) return parse_number(name, value, 1, 1000000000, &o->every);
-    if (strcmp(name, "--seed") == 0) return parse_number(name, value, 0, UINT64_MAX, &o->seed);
+        return argument_size(name, value, 16, 8192, &o->picture_width, &o->picture_height);
+    if (strcmp(name, "--frames") == 0) return argument_number(name, value, 1, 1000000000, &o->frames);
+    if (strcmp(name, "--every") == 0) return argument_number(name, value, 1, 1000000000, &o->every);
+    if (strcmp(name, "--seed") == 0) return argument_number(name, value, 0, UINT64_MAX, &o->seed);
     if (strcmp(name, "--path") == 0) {
         static const char *const paths[] = {
             [OPTIONS_RING] = "ring", [OPTIONS_SHARED] = "shared", [OPTIONS_STAGED] = "staged"};
@@ -100,19 +70,19 @@ static bool parse_value(options *o, const char *name, const char *value)
         return false;
     }
     if (strcmp(name, "--steps") == 0) {
-        if (!parse_number(name, value, 1, 100000, &number)) return false;
+        if (!argument_number(name, value, 1, 100000, &number)) return false;
         o->steps = (uint32_t)number;
     } else if (strcmp(name, "--buffers") == 0) {
-        if (!parse_number(name, value, 1, 2, &number)) return false;
+        if (!argument_number(name, value, 1, 2, &number)) return false;
         o->buffers = (uint32_t)number;
     } else if (strcmp(name, "--depth") == 0) {
-        if (!parse_number(name, value, 1, 64, &number)) return false;
+        if (!argument_number(name, value, 1, 64, &number)) return false;
         o->depth = (uint32_t)number;
     } else if (strcmp(name, "--burst") == 0) {
-        if (!parse_number(name, value, 1, 64, &number)) return false;
+        if (!argument_number(name, value, 1, 64, &number)) return false;
         o->burst = (uint32_t)number;
     } else if (strcmp(name, "--max-latency") == 0) {
-        return parse_number(name, value, 1, 60000, &o->max_latency_ms);
+        return argument_number(name, value, 1, 60000, &o->max_latency_ms);
     } else if (strcmp(name, "--output") == 0) {
         o->output = value;
     } else if (strcmp(name, "--dump-field") == 0) {
@@ -157,14 +127,6 @@ static bool *flag(options *o, const char *argument)
     return NULL;
 }
 
-static bool is_png(const char *name, const char *path)
-{
-    size_t length = strlen(path);
-    if (length >= 5 && length < FILES_PATH_MAX && strcmp(path + length - 4, ".png") == 0) return true;
-    report("%s %s: expected a path that ends in .png", name, path);
-    return false;
-}
-
 static bool check_window(const options *o)
 {
     if (o->window && (o->output || o->every != 0)) {
@@ -178,7 +140,7 @@ static bool check_window(const options *o)
                                                        : "--screenshot");
         return false;
     }
-    return !o->screenshot || is_png("--screenshot", o->screenshot);
+    return !o->screenshot || argument_png("--screenshot", o->screenshot);
 }
 
 /* What the path has, and what is left to it. */
@@ -218,7 +180,7 @@ static bool check(options *o)
             report("--output %s: after %% only d, or a width and d, as in ripple-%%04d.png", o->output);
             return false;
         }
-        if (!is_png("--output", o->output)) return false;
+        if (!argument_png("--output", o->output)) return false;
         if (strchr(o->output, '%') && o->every == 0) o->every = 1;
     }
     if (o->steps == 0) {
@@ -275,8 +237,5 @@ bool options_wants_picture(const options *o, uint64_t frame)
 
 bool options_picture_path(const options *o, uint64_t frame, char *out)
 {
-    if (o->every == 0 || strchr(o->output, '%')) return files_numbered(out, o->output, frame);
-    int written = snprintf(out, FILES_PATH_MAX, "%.*s-%05llu.png", (int)(strlen(o->output) - 4), o->output,
-                           (unsigned long long)frame);
-    return written > 0 && written < FILES_PATH_MAX;
+    return files_numbered_picture(out, o->output, o->every != 0, frame);
 }

@@ -78,7 +78,7 @@ bool overlay_create(overlay *o, const vulkan_setup *v, VkFormat color_format)
                           .fragment = "ripple_overlay.frag.spv",
                           .color_format = color_format,
                           .samples = VK_SAMPLE_COUNT_1_BIT,
-                          .blend = true};
+                          .blend = PIPELINE_ALPHA};
     if (!create_layout(o)) return false;
     desc.layout = o->layout;
     return pipeline_create(v, &desc, &o->pipeline) && upload_font(o) &&

@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
+#include "../common/interop.h"
 #include "../common/report.h"
 #include "exchange.h"
 
@@ -57,10 +58,7 @@ static bool share_tint(exchange *e, shared *s, uint32_t i)
 
 static bool share_timeline(shared *s, const char *label, culv_vk_semaphore **both, VkSemaphore *vulkan)
 {
-    culv_vk_semaphore_create_desc desc = culv_vk_semaphore_create_desc_init();
-    desc.label = label;
-    if (!culv_ok(culv_vk_semaphore_create(s->attached, &desc, both), "culv_vk_semaphore_create"))
-        return false;
+    if (!interop_timeline(s->attached, label, both)) return false;
     *vulkan = culv_vk_semaphore_handle(*both);
     return true;
 }

@@ -2,7 +2,7 @@
 #ifndef RIPPLE_PIPELINES_H_
 #define RIPPLE_PIPELINES_H_
 
-#include "../common/vulkan_setup.h"
+#include "../common/vulkan_pipeline.h"
 
 /* shaders/ripple/rim.vert: four sides of seven strips of two triangles. */
 #define PIPELINES_RIM_VERTICES (4u * 7u * 6u)
@@ -28,16 +28,5 @@ typedef struct pipelines {
 /* False, with a message, on failure; destroy it either way. */
 bool pipelines_create(pipelines *p, const vulkan_setup *v, VkFormat color_format);
 void pipelines_destroy(pipelines *p, const vulkan_setup *v);
-
-/* One pipeline without vertex buffers, viewport and scissor dynamic. */
-typedef struct pipeline_desc {
-    const char *vertex, *fragment; /* names of files in share/culvert */
-    VkPipelineLayout layout;
-    VkFormat color_format, depth_format; /* no depth: VK_FORMAT_UNDEFINED */
-    VkSampleCountFlagBits samples;
-    bool blend; /* by alpha */
-} pipeline_desc;
-
-bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipeline *out);
 
 #endif

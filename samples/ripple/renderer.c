@@ -180,7 +180,8 @@ static void deliver(const renderer *r, VkCommandBuffer commands, uint32_t slot,
     targets_finish(&r->targets, commands);
     if (desc->swapchain)
         swapchain_record_copy(desc->swapchain, commands, targets_final(&r->targets), desc->target);
-    if (desc->picture) targets_copy_to_host(&r->targets, commands, &r->slots[slot].picture);
+    if (desc->picture)
+        vulkan_copy_to_host(commands, targets_final(&r->targets), r->targets.extent, &r->slots[slot].picture);
 }
 
 static bool record(renderer *r, VkCommandBuffer commands, const renderer_frame_desc *desc)
@@ -228,19 +229,6 @@ bool renderer_frame(renderer *r, const renderer_frame_desc *desc)
     return true;
 }
 
-static double draw_time(const renderer *r, uint64_t frame)
-{
-    uint64_t ticks[2];
-    uint32_t query = 2u * (uint32_t)(frame % r->frames_in_flight);
-    if (!r->timestamps || vkGetQueryPoolResults(r->vulkan->device, r->timestamps, query, 2, sizeof ticks,
-                                                ticks, sizeof ticks[0], VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
-        return -1.0;
-    uint32_t bits = r->vulkan->timestamp_bits;
-    uint64_t mask = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
-    return 1e-6 * (double)((ticks[1] - ticks[0]) & mask) *
-           (double)r->vulkan->properties.limits.timestampPeriod;
-}
-
 bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *result)
 {
     memset(result, 0, sizeof *result);
@@ -252,7 +240,8 @@ bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *result)
     slot->used = false;
     result->used = true;
     result->frame = slot->frame;
-    result->milliseconds = draw_time(r, slot->frame);
+    result->milliseconds =
+        vulkan_elapsed_ms(r->vulkan, r->timestamps, 2u * (uint32_t)(slot->frame % r->frames_in_flight));
     result->pixels = slot->has_picture ? slot->picture.mapped : NULL;
     return true;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/files.h"
+#include "../common/interop.h"
 #include "../common/report.h"
 
 #define BLOCK_X 32u
@@ -63,14 +63,10 @@ static bool upload_scene(solver *s)
     return done && cuda_ok(cu, cu->StreamSynchronize(CU_STREAM_LEGACY), "cuStreamSynchronize");
 }
 
-static bool load_kernels(solver *s, bool software)
+static bool load_kernels(solver *s)
 {
     const cuda_api *cu = s->cu;
-    char path[FILES_PATH_MAX];
-    if (!files_share_path(path, software ? "ripple.soft.so" : "ripple.fatbin")) return false;
-    CUresult result = cu->ModuleLoad(&s->module, path);
-    if (result != CUDA_SUCCESS) report("cannot load the kernels from %s", path);
-    return cuda_ok(cu, result, "cuModuleLoad") &&
+    return interop_load_kernels(s->exchange->device, cu, "ripple", &s->module) &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->step, s->module, "ripple_step"), "ripple_step") &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->drop, s->module, "ripple_drop"), "ripple_drop") &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->foam_step, s->module, "ripple_foam"), "ripple_foam") &&
@@ -106,7 +102,7 @@ solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame,
     s->frames_in_flight = frames_in_flight;
     s->step_reach = sqrtf(SPEED2) * basin->cell;
     s->keep = 1.0f - 2.0f * 0.6931472f * s->step_reach / HALVING_DISTANCE;
-    if (!make_state(s) || !upload_scene(s) || !load_kernels(s, culv_device_is_software(e->device))) {
+    if (!make_state(s) || !upload_scene(s) || !load_kernels(s)) {
         solver_destroy(s);
         return NULL;
     }

@@ -110,24 +110,3 @@ void targets_finish(const targets *t, VkCommandBuffer commands)
                           VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL};
     vulkan_image_barrier(commands, targets_final(t), VK_IMAGE_ASPECT_COLOR_BIT, drawing, copying);
 }
-
-void targets_copy_to_host(const targets *t, VkCommandBuffer commands, const vulkan_buffer *rows)
-{
-    VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
-                                .imageExtent = {t->extent.width, t->extent.height, 1}};
-    vkCmdCopyImageToBuffer(commands, targets_final(t), VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, rows->buffer, 1,
-                           &region);
-    VkBufferMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
-                                      .srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
-                                      .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
-                                      .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
-                                      .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT,
-                                      .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                      .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                      .buffer = rows->buffer,
-                                      .size = VK_WHOLE_SIZE};
-    VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
-                                   .bufferMemoryBarrierCount = 1,
-                                   .pBufferMemoryBarriers = &to_host};
-    vkCmdPipelineBarrier2(commands, &dependency);
-}

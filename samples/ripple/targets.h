@@ -21,9 +21,7 @@ void targets_end(VkCommandBuffer commands);
 
 /* What is shown. */
 VkImage targets_final(const targets *t);
-/* From drawing to copying from it. */
+/* From drawing to copying from it (TRANSFER_SRC_OPTIMAL). */
 void targets_finish(const targets *t, VkCommandBuffer commands);
-/* Copies it to rows in host-visible memory, after targets_finish(). */
-void targets_copy_to_host(const targets *t, VkCommandBuffer commands, const vulkan_buffer *rows);
 
 #endif

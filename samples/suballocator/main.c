@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/cuda_api.h"
 #include "../common/files.h"
+#include "../common/interop.h"
 #include "../common/report.h"
 #include "sheet.h"
 
@@ -24,7 +24,6 @@ typedef struct program {
     culv_vk_semaphore *ready; /* CUDA has written */
     cuda_api cu;
     CUcontext callers_context;
-    bool entered;
     CUmodule module;
     CUfunction kernels[NUM_KERNELS]; /* by resource_kind */
     CUstream stream;
@@ -77,21 +76,8 @@ static bool open_devices(program *p)
     vulkan_wishes wishes = {.name = "suballocator", .validation = p->validation};
     if (!vulkan_setup_create(&p->vulkan, p->device_choice, &wishes)) return false;
     fprintf(stderr, "suballocator: %s by %s\n", v->candidate.name, v->why);
-    culv_device_desc desc = culv_device_desc_init();
-    culv_vk_desc attach = culv_vk_desc_init();
-    culv_vk_semaphore_create_desc timeline = culv_vk_semaphore_create_desc_init();
-    desc.driver = v->candidate.driver;
-    attach.get_instance_proc_addr = vkGetInstanceProcAddr;
-    attach.instance = v->instance;
-    attach.physical_device = v->physical_device;
-    attach.device = v->device;
-    attach.api_version = VK_API_VERSION_1_3;
-    attach.num_physical_devices = 1;
-    return culv_ok(
-               culv_vk_device_open(vkGetInstanceProcAddr, v->instance, v->physical_device, &desc, &p->device),
-               "culv_vk_device_open") &&
-           culv_ok(culv_vk_attach(p->device, &attach, &p->vk), "culv_vk_attach") &&
-           culv_ok(culv_vk_semaphore_create(p->vk, &timeline, &p->ready), "culv_vk_semaphore_create");
+    return interop_open_device(v, &p->device, &p->cu, &p->callers_context) &&
+           interop_attach(v, p->device, &p->vk) && interop_timeline(p->vk, "ready", &p->ready);
 }
 
 static bool open_cuda(program *p)
@@ -102,15 +88,7 @@ static bool open_cuda(program *p)
         [SURFACE_CUBE] = "suballocator_cube",
     };
     const cuda_api *cu = &p->cu;
-    char path[FILES_PATH_MAX];
-    bool software = culv_device_is_software(p->device) != 0;
-    if (!cuda_api_load(&p->cu, p->device) ||
-        !cuda_ok(cu, cu->CtxGetCurrent(&p->callers_context), "cuCtxGetCurrent") ||
-        !cuda_ok(cu, cu->CtxSetCurrent(culv_device_context(p->device)), "cuCtxSetCurrent"))
-        return false;
-    p->entered = true;
-    if (!files_share_path(path, software ? "suballocator.soft.so" : "suballocator.fatbin") ||
-        !cuda_ok(cu, cu->ModuleLoad(&p->module, path), path) ||
+    if (!interop_load_kernels(p->device, cu, "suballocator", &p->module) ||
         !cuda_ok(cu, cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
         return false;
     for (int i = 0; i < NUM_KERNELS; i++) {
@@ -229,9 +207,8 @@ static void tear_down(program *p)
     culv_vk_semaphore_destroy(&p->ready);
     if (p->stream) (void)cu->StreamDestroy(p->stream);
     if (p->module) (void)cu->ModuleUnload(p->module);
-    if (p->entered) (void)cu->CtxSetCurrent(p->callers_context);
     culv_vk_detach(&p->vk);
-    culv_device_close(&p->device);
+    interop_close_device(&p->device, cu, p->callers_context);
     vulkan_setup_destroy(&p->vulkan);
 }
 

@@ -12,6 +12,8 @@
 
 #define WIDTH  160u
 #define HEIGHT 96u
+/* Where many pictures are drawn. */
+#define SMALL "--resolution", "64x40"
 
 static const char *device(void)
 {
@@ -43,6 +45,11 @@ void ripple_fine(run_result *out, const char *const *more)
 {
     ripple(out, more);
     if (out->status != 0) FAIL("ripple: status %d:\n%s", out->status, out->text);
+}
+
+void ripple_needs_no_threads(void)
+{
+    if (test_thread_sanitized()) SKIP("ThreadSanitizer sees the same threads in cases that compare paths");
 }
 
 static const char *in_scratch(char out[FILES_PATH_MAX], const char *name)
@@ -107,6 +114,7 @@ static void picture_shows_something(void)
 static void summary_names_the_driver(void)
 {
     run_result r;
+    ripple_needs_no_threads();
     ripple_fine(&r, (const char *[]){"--output", "a.png", NULL});
     REQUIRE(strstr(r.text, "software twin") || strstr(r.text, "NVIDIA driver"));
     REQUIRE(strstr(r.text, "grid 64x48"));
@@ -120,6 +128,7 @@ static void summary_names_the_driver(void)
 static void same_seed_same_bytes(void)
 {
     run_result r;
+    ripple_needs_no_threads();
     ripple_fine(&r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
     ripple_fine(&r, (const char *[]){"--seed", "5", "--output", "b.png", "--dump-field", "b.raw", NULL});
     REQUIRE(same_file("a.png", "b.png"));
@@ -146,11 +155,11 @@ static void ring_same_bytes(void)
                                            {"--depth=3", "--burst=1", NULL},
                                            {"--depth=12", "--max-latency=20", NULL}};
     run_result r;
-    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", "--output", "a/%02d.png",
+    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", SMALL, "--output", "a/%02d.png",
                                      "--dump-field", "a.raw", NULL});
     for (size_t i = 0; i < sizeof flows / sizeof flows[0]; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "13", "--output", "b/%02d.png", "--dump-field", "b.raw",
-                                         flows[i][0], flows[i][1], NULL});
+        ripple_fine(&r, (const char *[]){"--frames", "13", SMALL, "--output", "b/%02d.png", "--dump-field",
+                                         "b.raw", flows[i][0], flows[i][1], NULL});
         for (int frame = 0; frame < 13; frame++) {
             char a[16], b[16];
             snprintf(a, sizeof a, "a/%02d.png", frame);
@@ -167,9 +176,9 @@ static void both_paths_same_bytes(void)
     run_result r;
     static const char *const buffers[] = {"1", "2"};
     for (size_t i = 0; i < 2; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", buffers[i],
+        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", SMALL, "--buffers", buffers[i],
                                          "--output", "a/%02d.png", "--dump-field", "a.raw", NULL});
-        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=staged", "--buffers", buffers[i],
+        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=staged", SMALL, "--buffers", buffers[i],
                                          "--output", "b/%02d.png", "--dump-field", "b.raw", NULL});
         for (int frame = 0; frame < 12; frame++) {
             char a[16], b[16];
@@ -198,6 +207,7 @@ static void result_is_for_programs(void)
                                        "frame_ms",
                                        "transfer_bytes_per_frame"};
     run_result r;
+    ripple_needs_no_threads();
     ripple_fine(&r, (const char *[]){"--quiet", "--path", "staged", "--output", "a.png", NULL});
     static const char begin[] = "RESULT {\"sample\": \"ripple\", ";
     REQUIRE(strncmp(r.text, begin, sizeof begin - 1) == 0);
@@ -218,6 +228,7 @@ static void result_is_for_programs(void)
 static void other_seed_other_picture(void)
 {
     run_result r;
+    ripple_needs_no_threads();
     ripple_fine(&r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
     ripple_fine(&r, (const char *[]){"--seed", "6", "--output", "b.png", "--dump-field", "b.raw", NULL});
     REQUIRE(!same_file("a.png", "b.png"));
@@ -228,6 +239,7 @@ static void other_seed_other_picture(void)
 static void field_is_sane(void)
 {
     run_result r;
+    ripple_needs_no_threads();
     ripple_fine(&r,
                 (const char *[]){"--frames", "30", "--output", "a.png", "--dump-field", "dump/a.raw", NULL});
     char path[FILES_PATH_MAX];
@@ -249,6 +261,7 @@ static void field_is_sane(void)
 static void sequence_is_numbered(void)
 {
     run_result r;
+    ripple_needs_no_threads();
     ripple_fine(&r, (const char *[]){"--frames", "3", "--output", "s/%03d.png", NULL});
     REQUIRE(exists("s/000.png") && exists("s/001.png") && exists("s/002.png") && !exists("s/003.png"));
     REQUIRE(!same_file("s/000.png", "s/002.png"));
@@ -261,6 +274,7 @@ static void sequence_is_numbered(void)
 static void odd_sizes(void)
 {
     run_result r;
+    ripple_needs_no_threads();
     static const char *const sizes[] = {"16x16", "67x31", "31x203", "341x16"};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         ripple_fine(&r, (const char *[]){"--frames", "3", "--size", sizes[i], "--output", "a.png", NULL});
@@ -268,22 +282,17 @@ static void odd_sizes(void)
     }
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#    define SANITIZED 1
-#elif defined(__has_feature)
-#    if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#        define SANITIZED 1
-#    endif
-#endif
+bool ripple_has_validation(void)
+{
+    run_result r;
+    ripple(&r, (const char *[]){"--validation", "--frames", "1", "--output", "probe.png", NULL});
+    return r.status == 0 || !strstr(r.text, "is not installed");
+}
 
 void ripple_needs_validation(void)
 {
-#ifdef SANITIZED
-    SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
-#endif
-    run_result r;
-    ripple(&r, (const char *[]){"--validation", "--frames", "1", "--output", "probe.png", NULL});
-    if (r.status != 0 && strstr(r.text, "is not installed")) SKIP("the validation layer is not installed");
+    if (test_sanitized()) SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
+    if (!ripple_has_validation()) SKIP("the validation layer is not installed");
 }
 
 static void validation_is_silent(const char *path)
@@ -373,6 +382,7 @@ static void unknown_device_is_refused(void)
 static void output_that_cannot_be_written(void)
 {
     run_result r;
+    ripple_needs_no_threads();
     char path[FILES_PATH_MAX];
     REQUIRE(files_write(in_scratch(path, "file"), "x", 1));
     ripple(&r, (const char *[]){"--output", "file/a.png", NULL});

@@ -18,8 +18,12 @@ void ripple_arguments_make(ripple_arguments *out, const char *const *more);
 void ripple(run_result *out, const char *const *more);
 void ripple_fine(run_result *out, const char *const *more);
 
+/* Skips under ThreadSanitizer: the same threads as in other cases, with other numbers. */
+void ripple_needs_no_threads(void);
+
 /* Skips where --validation cannot be asked for. */
 void ripple_needs_validation(void);
+bool ripple_has_validation(void);
 
 extern const test_case window_cases[], torture_cases[];
 

@@ -1,0 +1,65 @@
+/* See interop.h. SPDX-License-Identifier: MIT */
+#include "interop.h"
+
+#include <stdio.h>
+
+#include "files.h"
+#include "report.h"
+
+bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *cu,
+                         CUcontext *callers_context)
+{
+    culv_device_desc desc = culv_device_desc_init();
+    desc.driver = v->candidate.driver;
+    if (!culv_ok(culv_vk_device_open(vkGetInstanceProcAddr, v->instance, v->physical_device, &desc, device),
+                 "culv_vk_device_open") ||
+        !cuda_api_load(cu, *device))
+        return false;
+    /* A sample works in Culvert's context from one thread: current once is current for good. */
+    return cuda_ok(cu, cu->CtxGetCurrent(callers_context), "cuCtxGetCurrent") &&
+           cuda_ok(cu, cu->CtxSetCurrent(culv_device_context(*device)), "cuCtxSetCurrent");
+}
+
+void interop_close_device(culv_device **device, const cuda_api *cu, CUcontext callers_context)
+{
+    if (*device && cu->CtxSetCurrent) (void)cu->CtxSetCurrent(callers_context);
+    culv_device_close(device);
+}
+
+bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk **out)
+{
+    culv_vk_desc vk = culv_vk_desc_init();
+    vk.get_instance_proc_addr = vkGetInstanceProcAddr;
+    vk.instance = v->instance;
+    vk.physical_device = v->physical_device;
+    vk.device = v->device;
+    vk.api_version = VK_API_VERSION_1_3;
+    vk.num_physical_devices = 1;
+    return culv_ok(culv_vk_attach(device, &vk, out), "culv_vk_attach");
+}
+
+bool interop_timeline(culv_vk *attached, const char *label, culv_vk_semaphore **out)
+{
+    culv_vk_semaphore_create_desc desc = culv_vk_semaphore_create_desc_init();
+    desc.label = label;
+    return culv_ok(culv_vk_semaphore_create(attached, &desc, out), "culv_vk_semaphore_create");
+}
+
+bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *name, CUmodule *out)
+{
+    char file[128], path[FILES_PATH_MAX];
+    snprintf(file, sizeof file, "%s.%s", name, culv_device_is_software(device) ? "soft.so" : "fatbin");
+    if (!files_share_path(path, file)) return false;
+    CUresult result = cu->ModuleLoad(out, path);
+    if (result != CUDA_SUCCESS) report("cannot load the kernels from %s", path);
+    return cuda_ok(cu, result, "cuModuleLoad");
+}
+
+bool interop_driver_name(const culv_device *device, char out[64])
+{
+    culv_device_caps caps = culv_device_caps_init();
+    if (!culv_ok(culv_device_get_caps(device, &caps), "culv_device_get_caps")) return false;
+    snprintf(out, 64, "%s, CUDA %u.%u", caps.is_software ? "software twin" : "NVIDIA driver",
+             caps.driver_version / 1000u, caps.driver_version % 1000u / 10u);
+    return true;
+}

@@ -1,0 +1,27 @@
+/* Samples: graphics pipelines for dynamic rendering, from SPIR-V files in share/culvert. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_SAMPLES_VULKAN_PIPELINE_H_
+#define CULVERT_SAMPLES_VULKAN_PIPELINE_H_
+
+#include "vulkan_setup.h"
+
+typedef enum pipeline_blend {
+    PIPELINE_OPAQUE,
+    PIPELINE_ALPHA, /* over what is there, by alpha */
+    PIPELINE_ADD    /* to what is there */
+} pipeline_blend;
+
+/* One color attachment; viewport and scissor are dynamic. */
+typedef struct pipeline_desc {
+    const char *vertex, *fragment; /* names of files in share/culvert */
+    VkPipelineLayout layout;
+    VkFormat color_format, depth_format; /* no depth: VK_FORMAT_UNDEFINED */
+    VkSampleCountFlagBits samples;
+    pipeline_blend blend;
+    bool points;                                       /* else triangles */
+    const VkPipelineVertexInputStateCreateInfo *input; /* NULL: vertices are pulled by their index */
+} pipeline_desc;
+
+/* False, with a message, on failure. */
+bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipeline *out);
+
+#endif

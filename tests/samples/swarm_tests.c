@@ -1,0 +1,210 @@
+/* Tests of the sample swarm: its own check by data, what its pictures show, and its end when a driver's call fails.
+ * SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+#include "harness.h"
+#include "png_file.h"
+#include "run.h"
+
+enum { WIDTH = 320, HEIGHT = 180, MAX_ARGUMENTS = 24 };
+
+/* A short run, through four chunks of 65536 particles, with `more` behind, which wins. */
+static void swarm(run_result *out, const char *const *more)
+{
+    test_driver_choice choice = test_driver();
+    const char *device = choice == TEST_DRIVER_NVIDIA ? "nvidia"
+                         : choice == TEST_DRIVER_SOFT ? "soft"
+                                                      : "auto";
+    const char *list[MAX_ARGUMENTS + 1] = {"--device", device,     "--particles", "20000",  "--grow-to",
+                                           "200000",   "--frames", "10",          "--size", "320x180"};
+    size_t count = 10;
+    for (; *more; more++) {
+        REQUIRE(count < MAX_ARGUMENTS);
+        list[count++] = *more;
+    }
+    run_program(out, "swarm", run_scratch(), list);
+}
+
+static void swarm_fine(run_result *out, const char *const *more)
+{
+    swarm(out, more);
+    if (out->status != 0) FAIL("swarm: status %d:\n%s", out->status, out->text);
+}
+
+/* The number or string behind a key of the RESULT line. */
+static const char *value_of(const run_result *r, const char *key)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *result = strstr(r->text, "RESULT {");
+    const char *at = result ? strstr(result, quoted) : NULL;
+    if (!at) FAIL("no %s in RESULT:\n%s", key, r->text);
+    return at + strlen(quoted);
+}
+
+static unsigned long number_of(const run_result *r, const char *key)
+{
+    return strtoul(value_of(r, key), NULL, 10);
+}
+
+static void copy_checksum(char out[20], const run_result *r)
+{
+    snprintf(out, 19, "%s", value_of(r, "checksum"));
+}
+
+/* Pixels that are brighter than the background. */
+static unsigned lit_pixels(const char *name)
+{
+    char path[TEST_PATH_MAX];
+    uint32_t width = 0, height = 0;
+    uint8_t *pixels = NULL;
+    REQUIRE(png_read_rgba(run_scratch_path(path, name), &width, &height, &pixels));
+    REQUIRE_EQ(width, WIDTH);
+    REQUIRE_EQ(height, HEIGHT);
+    unsigned lit = 0;
+    for (size_t i = 0; i < (size_t)WIDTH * HEIGHT; i++)
+        lit += pixels[4 * i] + pixels[4 * i + 1] + pixels[4 * i + 2] > 3 + pixels[0] + pixels[1] + pixels[2];
+    free(pixels);
+    return lit;
+}
+
+static void chunks_come_and_buffers_stay(void)
+{
+    run_result r;
+    swarm_fine(&r, (const char *[]){"--particles", "50", "--steps", "40", "--output", "f.png", "--every", "9",
+                                    NULL});
+    REQUIRE(strstr(r.text, "check: 200000 particles in 4 buffers of Vulkan's are what CUDA has"));
+    REQUIRE_EQ(number_of(&r, "chunks"), 4);
+    REQUIRE_EQ(number_of(&r, "committed_bytes"), 4 << 21);
+    REQUIRE_EQ(number_of(&r, "peak_bytes"), 4 << 21);
+    /* The thread that commits ahead has the second half of a chunk's frames for it: never are there two at once. */
+    REQUIRE_EQ(number_of(&r, "growths"), 4);
+    REQUIRE(strstr(r.text, "Vulkan: 1 new, 3 kept"));
+    unsigned few = lit_pixels("f-00000.png"), many = lit_pixels("f-00009.png");
+    MEASURED("lit_pixels", "%u, then %u of %u", few, many, (unsigned)(WIDTH * HEIGHT));
+    REQUIRE(few > 200 && few <= 50 * 25); /* a point glows over 5 x 5 pixels */
+    REQUIRE(many > 2 * few);
+    REQUIRE(many < (unsigned)(WIDTH * HEIGHT) * 3 / 4);
+}
+
+/* The kernels add and multiply alone, so the particles are the same bits everywhere. */
+static void same_bits_everywhere(void)
+{
+    run_result r;
+    char checksum[20];
+    swarm_fine(&r, (const char *[]){"--quiet", "--size", "32x18", NULL});
+    copy_checksum(checksum, &r);
+    MEASURED("checksum", "%s", checksum);
+    if (strstr(r.text, "software twin")) REQUIRE_EQ_STR(checksum, "\"4f43dc41a85bcd5f\"");
+}
+
+static void validation_is_silent(void)
+{
+    run_result r;
+    if (test_sanitized()) SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
+    swarm(&r, (const char *[]){"--validation", "--size", "32x18", NULL});
+    if (r.status != 0 && strstr(r.text, "is not installed")) SKIP("the validation layer is not installed");
+    if (r.status != 0 || !strstr(r.text, "validation: no messages")) FAIL("status %d:\n%s", r.status, r.text);
+}
+
+static void sparse_is_the_same(void)
+{
+    run_result r, plain;
+    char path[TEST_PATH_MAX], checksum[20], plain_checksum[20];
+    void *a = NULL, *b = NULL;
+    size_t a_size = 0, b_size = 0;
+    swarm(&r, (const char *[]){"--sparse", "--output", "sparse.png", NULL});
+    if (r.status == 1 && strstr(r.text, " sparse buffers")) SKIP("this device has none: %s", r.text);
+    if (r.status != 0) FAIL("swarm: status %d:\n%s", r.status, r.text);
+    REQUIRE_EQ(number_of(&r, "buffers"), 1);
+    swarm_fine(&plain, (const char *[]){"--output", "plain.png", NULL});
+    copy_checksum(checksum, &r);
+    copy_checksum(plain_checksum, &plain);
+    REQUIRE_EQ_STR(checksum, plain_checksum);
+    REQUIRE(files_read(run_scratch_path(path, "sparse.png"), &a, &a_size));
+    REQUIRE(files_read(run_scratch_path(path, "plain.png"), &b, &b_size));
+    REQUIRE(a_size == b_size && memcmp(a, b, a_size) == 0);
+    free(a);
+    free(b);
+}
+
+static void bad_options_are_refused(void)
+{
+    static const struct {
+        const char *list[5];
+        const char *says;
+    } wrong[] = {
+        {{"--particle", "5"}, "unknown option --particle"},
+        {{"--particles"}, "--particles: expected something after it"},
+        {{"--particles", "x"}, "expected a number from 1"},
+        {{"--particles", "9", "--grow-to", "8"}, "--grow-to 8: they are 9 to begin with"},
+        {{"--size", "1x1"}, "expected WIDTHxHEIGHT"},
+        {{"--frames", "0"}, "expected a number from 1"},
+        {{"--output", "a.jpg"}, "ends in .png"},
+        {{"--output", "a%s.png"}, "after % only d"},
+    };
+    run_result r;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        swarm(&r, wrong[i].list);
+        REQUIRE_EQ(r.status, 2);
+        if (!strstr(r.text, wrong[i].says)) FAIL("%s, not: %s", wrong[i].says, r.text);
+    }
+    swarm(&r, (const char *[]){"--device", "no such device", NULL});
+    REQUIRE_EQ(r.status, 1);
+    REQUIRE(strstr(r.text, "no device is \"no such device\""));
+    swarm(&r, (const char *[]){"--help", NULL});
+    REQUIRE_EQ(r.status, 0);
+    REQUIRE(strstr(r.text, "Usage: swarm"));
+}
+
+/* Every call would be too many here; the suites library-torture-* have the library's. These are of all stages from the
+ * attachment on: in the run, and in the check behind it. */
+static void failures_end_it(const char *kind, unsigned first, unsigned last, unsigned stride)
+{
+    static const char *const brief[] = {"--device", "soft", "--particles", "60000", "--grow-to", "140000",
+                                        "--frames", "3",    "--size",      "16x16", "--quiet",   NULL};
+    run_result r;
+    unsigned ended = 0;
+    if (test_sanitized()) stride *= 3; /* slow */
+    swarm(&r, brief);
+    if (r.status != 0) SKIP("the software twin, which alone fails on demand, has no device: %s", r.text);
+    for (unsigned n = first; n <= last; n += stride) {
+        char which[32];
+        snprintf(which, sizeof which, "%s:%u", kind, n);
+        REQUIRE(setenv("CULVERT_SOFT_FAIL_AT", which, 1) == 0);
+        swarm(&r, brief);
+        if ((r.status != 0 && r.status != 1) || strstr(r.text, "Sanitizer") ||
+            strstr(r.text, "runtime error"))
+            FAIL("%s: status %d:\n%s", which, r.status, r.text);
+        if (r.status == 1 && !strstr(r.text, "swarm: "))
+            FAIL("%s: it ended without a word:\n%s", which, r.text);
+        ended += r.status == 1;
+    }
+    MEASURED("runs_that_ended", "%u", ended);
+    REQUIRE(ended >= 2);
+}
+
+static void cuda_failures_end_it(void)
+{
+    failures_end_it("cuda", 46, 130, 7);
+}
+
+static void vulkan_failures_end_it(void)
+{
+    failures_end_it("vulkan", 21, 110, 9);
+}
+
+static const test_case cases[] = {
+    {.name = "chunks_come_and_buffers_stay", .run = chunks_come_and_buffers_stay},
+    {.name = "same_bits_everywhere", .run = same_bits_everywhere},
+    {.name = "validation_is_silent", .run = validation_is_silent},
+    {.name = "sparse_is_the_same", .run = sparse_is_the_same},
+    {.name = "bad_options_are_refused", .run = bad_options_are_refused},
+    {.name = "cuda_failures_end_it", .run = cuda_failures_end_it, .time_limit = 120},
+    {.name = "vulkan_failures_end_it", .run = vulkan_failures_end_it, .time_limit = 120},
+    {.name = NULL},
+};
+TEST_SUITE(cases);
