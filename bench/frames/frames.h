@@ -137,8 +137,9 @@ typedef struct run {
     const config *c;
     uint32_t base; /* number of the first frame */
     VkCommandBuffer *commands;
-    double cpu_us;           /* a frame */
-    double begun, cpu_begun; /* of what is timed */
+    double cpu_us;  /* a frame */
+    uint32_t first; /* of what is timed: where bursts end, settling may take a few more than it is to */
+    double begun, cpu_begun;
     uint32_t chosen_depth, chosen_burst;
     void *own; /* the scheme's */
 } run;
@@ -176,8 +177,8 @@ static inline void run_launch(const run *r, CUstream stream, uint32_t slot, uint
 
 /* The command buffers of a whole run, frame n in slot n modulo depth. */
 void run_record(run *r);
-/* Times from here on: the frames that settle are done. */
-void run_begins(run *r);
+/* Times from here on: the frames before `first` are done, which settled it. */
+void run_begins(run *r, uint32_t first);
 /* All is submitted; what comes yet is waiting. */
 void run_issued(run *r);
 

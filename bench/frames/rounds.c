@@ -12,15 +12,16 @@ static double thread_cpu_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-void run_begins(run *r)
+void run_begins(run *r, uint32_t first)
 {
+    r->first = first;
     r->cpu_begun = thread_cpu_us();
     r->begun = bench_now();
 }
 
 void run_issued(run *r)
 {
-    r->cpu_us = (thread_cpu_us() - r->cpu_begun) / (r->c->frames - r->c->settle);
+    r->cpu_us = (thread_cpu_us() - r->cpu_begun) / (r->c->frames - r->first);
 }
 
 void run_record(run *r)
@@ -56,9 +57,9 @@ static void take_times(run *r, outcome *o)
     uint64_t last = 0;
     if (timed) timed = renderer_fetch(&b->renderer, frames, r->c->tuning.family);
     if (solved_too && timed) solver_fetch(&b->solver, frames);
-    for (uint32_t n = r->c->settle; n < frames && timed; n++) {
+    for (uint32_t n = r->first; n < frames && timed; n++) {
         renderer_time drawn = renderer_time_of(&b->renderer, n);
-        if (n > r->c->settle) samples_add(&o->interval, (double)(int64_t)(drawn.ended - last) * 1e-3);
+        if (n > r->first) samples_add(&o->interval, (double)(int64_t)(drawn.ended - last) * 1e-3);
         last = drawn.ended;
         if (!solved_too || !b->clocks.known) continue;
         solver_time solved = solver_time_of(&b->solver, n);
@@ -92,9 +93,9 @@ static void run_once(frames_bench *b, const workload *w, outcome *o, bool keep)
     b->next_number += c.frames;
     renderer_reset(&b->renderer, smaller(c.frames, b->renderer.num_frames));
     if (c.scheme->prepare != NULL) c.scheme->prepare(&r);
-    run_begins(&r);
+    run_begins(&r, 0);
     c.scheme->go(&r);
-    double us = (bench_now() - r.begun) * 1e-3 / (c.frames - c.settle);
+    double us = (bench_now() - r.begun) * 1e-3 / (c.frames - r.first);
     /* Validation does not see that command buffers are done by timelines that CUDA shares. */
     raw_vk_idle(&b->bench.rig.vk);
     if (c.scheme->finish != NULL) c.scheme->finish(&r);

@@ -86,7 +86,7 @@ void ring_go(run *r)
         bool ended = false;
         if (settling && produced >= r->c->settle) {
             CULV_OK_OR_EXIT(culv_ring_drain(ring, CULV_RING_FOREVER, 0));
-            run_begins(r);
+            run_begins(r, produced);
             settling = false;
         }
         while (!ended && produced < r->c->frames)
