@@ -178,6 +178,11 @@ static void moves_often(void)
                 LIB_OK(culv_vector_grow(v, vector_stats(v).reserved + 1));
                 vector_open_wall(&s);
             }
+            if (m.count == i && !s.w.cu->software) {
+                culv_vector_destroy(&v);
+                SKIP("the driver lets nothing else stand behind the vector, which is extended and never "
+                     "moves");
+            }
             REQUIRE_EQ(m.count, i + 1);
         }
         vector_write(&s, culv_vector_pointer(v), 0, s.chunk, 5);

@@ -163,9 +163,12 @@ void vector_wall(vector_stage *s, const culv_vector *v)
     const CUdeviceptr end = culv_vector_pointer(v) + vector_stats(v).reserved;
     REQUIRE(s->wall == 0);
     CUcontext before = lib_enter(&s->w);
-    /* Where something else is already, the driver chooses another place. */
-    s->wall_size = s->chunk;
-    CU_OK(cu->MemAddressReserve(&s->wall, (size_t)s->wall_size, 0, end, 0));
+    /* Where something else is already, the driver chooses another place; small ones NVIDIA's puts elsewhere in any case. */
+    for (s->wall_size = s->chunk; s->wall_size <= 256 * s->chunk; s->wall_size *= 16) {
+        CU_OK(cu->MemAddressReserve(&s->wall, (size_t)s->wall_size, 0, end, 0));
+        if (s->wall == end || s->wall_size == 256 * s->chunk) break;
+        CU_OK(cu->MemAddressFree(s->wall, (size_t)s->wall_size));
+    }
     lib_leave(&s->w, before);
 }
 
