@@ -7,6 +7,7 @@ SPDX-License-Identifier: MIT
 """
 import collections
 import json
+import math
 import pathlib
 import sys
 
@@ -15,7 +16,7 @@ import matplotlib
 matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.hashsalt": "culvert", "svg.fonttype": "none", "font.size": 9, "axes.grid": True,
                             "grid.alpha": 0.3, "figure.figsize": (7.2, 4.2), "axes.spines.top": False,
-                            "axes.spines.right": False})
+                            "axes.spines.right": False, "axes.axisbelow": True})
 import matplotlib.pyplot as plt  # noqa: E402
 import matplotlib.ticker  # noqa: E402
 
@@ -42,6 +43,37 @@ def bytes_text(count):
         if count >= size:
             return f"{count / size:g} {unit}"
     return f"{count} B"
+
+
+def plain_ticks(axis):
+    """1, 10, 100 instead of powers."""
+    axis.set_major_formatter(matplotlib.ticker.FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+
+
+def lengths(axes, bars):
+    """What a bar is, beside it."""
+    axes.bar_label(bars, [f"{b.get_width():,.0f}" if b.get_width() >= 100 else f"{b.get_width():.3g}" for b in bars], padding=2, fontsize=6)
+
+
+def label_points(figure, axes, points):
+    """Texts beside points, none over another text or point. points: x, y, text, color."""
+    figure.tight_layout(rect=(0, 0.02, 1, 1))
+    figure.canvas.draw()
+    scale = 72 / figure.dpi
+    taken = [axes.transData.transform((x, y)) * scale for x, y, _, _ in points]
+    boxes = [(x - 3, y - 3, x + 3, y + 3) for x, y in taken]
+    places = [(dx, dy) for distance in (4, 9, 15, 22, 30) for dx, dy in ((distance, 2), (distance, -8), (-distance - 14, 2), (-distance - 14, -8), (-6, distance), (-6, -distance - 5))]
+    for (x, y, text, color), (px, py) in zip(points, taken):
+        width = 3.6 * len(text)
+        for dx, dy in places:
+            box = (px + dx, py + dy, px + dx + width, py + dy + 6)
+            if all(box[2] < b[0] or b[2] < box[0] or box[3] < b[1] or b[3] < box[1] for b in boxes):
+                break
+        boxes.append(box)
+        far = abs(dx) + abs(dy) > 22
+        axes.annotate(text, (x, y), fontsize=6, xytext=(dx, dy), textcoords="offset points", color=color,
+                      arrowprops={"arrowstyle": "-", "linewidth": 0.4, "color": "#aaaaaa", "shrinkA": 0, "shrinkB": 2} if far else None)
 
 
 def frames(run, directory):
@@ -83,9 +115,6 @@ def latency(run, directory):
     chosen = [r for r in rows if r["max_latency_ns"] != 0]
     axes.scatter([r["age_p99"] / 1e3 for r in fixed], [r["us"]["median"] for r in fixed], s=18, color="#777777",
                  label="fixed depth and burst")
-    for r in fixed:
-        axes.annotate(f"{r['depth']}/{r['burst']}", (r["age_p99"] / 1e3, r["us"]["median"]), fontsize=6,
-                      xytext=(3, 3), textcoords="offset points", color="#555555")
     axes.scatter([r["age_p99"] / 1e3 for r in chosen], [r["us"]["median"] for r in chosen], s=40, marker="*",
                  color=COLORS["culv_ring"], label="max_latency: chosen by the ring")
     for r in chosen:
@@ -95,7 +124,12 @@ def latency(run, directory):
     axes.set_xlabel("from the solver's beginning to the drawing's end, 99th percentile, ms (dotted: the bounds)")
     axes.set_ylabel("us a frame")
     axes.set_title("Latency against time a frame (depth/burst)")
-    axes.legend(fontsize=7)
+    axes.legend(fontsize=7, loc="upper right")
+    label_points(figure, axes, [(r["age_p99"] / 1e3, r["us"]["median"], f"{r['depth']}/{r['burst']}",
+                                 "#555555" if r["max_latency_ns"] == 0 else COLORS["culv_ring"])
+                                for r in chosen + fixed if r["max_latency_ns"] == 0
+                                or not any(o["age_p99"] < 1.01 * r["age_p99"] and r["age_p99"] < 1.01 * o["age_p99"] and (o["depth"], o["burst"]) == (r["depth"], r["burst"])
+                                           for o in fixed)])
     save(figure, directory, "latency", run)
 
 
@@ -104,7 +138,7 @@ def name_of(r):
 
 
 def style_of(r):
-    return {"color": COLORS[r["scheme"]], "linestyle": "-" if r["burst"] == 1 else "--",
+    return {"color": COLORS[r["scheme"]], "linestyle": "-" if r["burst"] == 1 else "--", "markersize": 8 if r["scheme"] == "raw ring" else 4,
             "fillstyle": "none" if r["scheme"] == "raw ring" else "full", "marker": "s" if r["depth"] == 1 else "o"}
 
 
@@ -118,12 +152,13 @@ def sizes(run, directory):
         lines.setdefault(name_of(r), []).append(r)
     for name, points in lines.items():
         axes.plot([r["bytes"] for r in points], [r["us"]["median"] for r in points], label=name, linewidth=1,
-                  markersize=4, **style_of(points[0]))
+                  **style_of(points[0]))
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     ticks = sorted({r["bytes"] for r in rows})
     axes.set_xticks(ticks, [bytes_text(t) for t in ticks])
     axes.set_xlabel("size of a frame")
+    plain_ticks(axes.yaxis)
     axes.set_ylabel("us a frame")
     axes.set_title("Sizes (depth/burst)")
     axes.legend(fontsize=7)
@@ -142,9 +177,10 @@ def loads(run, directory):
     width = 0.8 / len(lines)
     for i, (name, points) in enumerate(lines.items()):
         at = [groups.index((r["solver_wanted"], r["renderer_wanted"])) + (i - len(lines) / 2 + 0.5) * width for r in points]
-        style = style_of(points[0])
+        first = points[0]
+        color = "#603000" if (first["scheme"], first["depth"]) == ("raw ring", 1) else COLORS[first["scheme"]]
         axes.bar(at, [r["of_ideal"]["median"] for r in points], width, label=name, edgecolor="white", linewidth=0.3,
-                 color=style["color"], alpha=1.0 if points[0]["burst"] == 1 else 0.55)
+                 color=color, alpha=1.0 if first["burst"] == 1 else 0.55)
     axes.axhline(1.0, color="black", linewidth=0.8)
     alone = {(r["solver_wanted"], r["renderer_wanted"]): f"{r['solver_alone']:.0f} + {r['renderer_alone']:.0f}" for r in rows}
     axes.set_xticks(range(len(groups)), [alone[group] for group in groups])
@@ -160,20 +196,31 @@ def search(run, directory):
     if not rows:
         return
     rings = list(collections.OrderedDict.fromkeys((r["depth"], r["burst"]) for r in rows))
-    names = list(collections.OrderedDict.fromkeys(r["variant"] or "plain" for r in rows))
-    found = collections.defaultdict(list)
+    found, last = collections.defaultdict(list), ""
+    names = []
     for r in rows:
-        found[r["variant"] or "plain", (r["depth"], r["burst"])].append(r["of_ideal"]["median"])
-    figure, axes = plt.subplots(figsize=(7.2, 0.35 * len(names) + 1.4))
+        name = r["variant"] or "plain"
+        if name.startswith("the same, "):
+            name = f"... {last}, {name[len('the same, '):]}"
+        else:
+            last = name.replace(" global priority of the queue", "")
+        if name not in names:
+            names.append(name)
+        found[name, (r["depth"], r["burst"])].append(100 * (r["of_ideal"]["median"] - 1))
+    figure, axes = plt.subplots(figsize=(7.2, 0.3 * len(names) + 1.4))
     for i, ring in enumerate(rings):
         points = [(min(found[name, ring]), at) for at, name in enumerate(names) if found[name, ring]]
         axes.plot([x for x, _ in points], [y for _, y in points], "osD^v<>"[i % 7], markersize=5,
                   label=f"{ring[0]}/{ring[1]}")
     axes.set_yticks(range(len(names)), names)
     axes.invert_yaxis()
-    axes.axvline(1.0, color="black", linewidth=0.8)
-    axes.set_xlabel("time of a frame over solver + renderer alone (depth/burst)")
-    axes.legend(fontsize=7)
+    axes.set_xscale("log")
+    plain_ticks(axes.xaxis)
+    ticks = [t for t in (2, 4, 7, 10, 15, 20, 30, 50, 100, 200, 500, 1000, 2000, 4000) if t <= 1.1 * max(x for points in found.values() for x in points)]
+    axes.set_xticks(ticks, [f"{t:g}" for t in ticks], fontsize=7)
+    axes.minorticks_off()
+    axes.set_xlabel("per cent of a frame above solver + renderer alone (depth/burst)")
+    axes.legend(fontsize=7, loc="upper right")
     save(figure, directory, "search", run)
 
 
@@ -215,6 +262,7 @@ def doublings(run, directory):
             label = scheme + (", moves" if "moves" in variant else "")
             axes.plot([r["bytes"] for r in points], [r["us"]["median"] for r in points], label=label, **memory_style(scheme, variant))
         axes.set_yscale("log")
+        plain_ticks(axes.yaxis)
         size_axis(axes, sorted({r["bytes"] for points in lines.values() for r in points}), "size after the doubling")
         axes.set_ylabel("us, host")
         axes.set_title(title)
@@ -233,6 +281,7 @@ def peaks(run, directory):
         if m["variant"] == limit and "A/A" not in scheme and "moves" not in variant:
             lines.setdefault((scheme, variant), []).append(m)
     for (scheme, variant), points in lines.items():
+        points = [m for m in points if m["peak"] > 0]  # managed memory may be on the host
         style = memory_style(scheme, variant) | {"linestyle": "--" if variant == "reserved" else "-"}
         axes.plot([m["bytes"] for m in points], [m["peak"] / 2**20 for m in points], label=f"{scheme}, {variant}", **style)
     axes.set_yscale("log", base=2)
@@ -253,12 +302,15 @@ def chunks(run, directory):
     figure, axes = plt.subplots(figsize=(7.2, 0.55 * len(policies) + 1.4))
     for i, (scheme, what, color) in enumerate((("culv_vector", "all grow calls", "#0060a8"), ("raw VMM", "all grow calls", "#b05a00"),
                                                ("culv_vector", "unmap and release", "#80b0d8"), ("raw VMM", "unmap and release", "#e0b080"))):
-        axes.barh([at + (i - 1.5) * 0.2 for at in range(len(policies))], [found[scheme, p, what]["us"]["median"] / 1e3 for p in policies], 0.19,
-                  color=color, label=f"{scheme}, {what}")
+        lengths(axes, axes.barh([at + (i - 1.5) * 0.2 for at in range(len(policies))], [found[scheme, p, what]["us"]["median"] / 1e3 for p in policies], 0.19,
+                                color=color, label=f"{scheme}, {what}"))
     labels = [f"{p.replace('growth_percent', 'growth')}\n{found['culv_vector', p, 'unmap and release']['count']} chunks" for p in policies]
     axes.set_yticks(range(len(policies)), labels)
     axes.invert_yaxis()
     axes.set_xscale("log")
+    plain_ticks(axes.xaxis)
+    axes.set_xlim(10 ** math.floor(math.log10(min(r["us"]["median"] / 1e3 for r in rows if r["what"] in ("all grow calls", "unmap and release")))),
+                  2 * max(r["us"]["median"] / 1e3 for r in rows))
     axes.set_xlabel("ms, host")
     axes.set_title(f"{rows[0]['count']} grow calls to {bytes_text(rows[0]['bytes'])}")
     axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
@@ -275,10 +327,12 @@ def freed(run, directory):
                                                 (lambda w: w == "other stream still", "#b05a00", "other stream still at the longest"))):
         points = [(at, r["us"]["median"]) for at, name in enumerate(names) for r in rows
                   if (r["scheme"], r["variant"]) == name and wanted(r["what"])]
-        axes.barh([at + (i - 1) * 0.27 for at, _ in points], [us for _, us in points], 0.26, color=color, label=label)
+        lengths(axes, axes.barh([at + (i - 1) * 0.27 for at, _ in points], [us for _, us in points], 0.26, color=color, label=label))
     axes.set_yticks(range(len(names)), [scheme + (f", {variant}" if variant else "") for scheme, variant in names])
     axes.invert_yaxis()
     axes.set_xscale("log")
+    plain_ticks(axes.xaxis)
+    axes.set_xlim(1, 2 * max(r["us"]["median"] for r in rows if r["what"] != "other stream's row"))
     axes.set_xlabel("us")
     axes.set_title(f"{bytes_text(rows[0]['bytes'])} given back beside another stream's kernels")
     axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.4, -0.2), ncols=2)
