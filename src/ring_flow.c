@@ -70,7 +70,13 @@ bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_n
     else
         culvi_ring_let_go(ring);
     culvi_ring_queue *queue = producer ? &ring->free : &ring->ready;
-    if (queue->count < (producer && !me->flushed ? ring->burst : 1)) {
+    uint32_t least = producer && !me->flushed ? ring->burst : 1;
+    /* What the consumer kept of NEWEST, and does not read again now, may be what a burst of all slots lacks. */
+    if (queue->count < least && !ring->side[CULV_RING_CONSUMER].again) {
+        culvi_ring_let_go(ring);
+        if (producer) culvi_ring_settle_depth(ring);
+    }
+    if (queue->count < least) {
         need->lack = CULVI_RING_OTHER_SIDE;
         return false;
     }
@@ -180,13 +186,15 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
         me->waits++;
     }
     if (timed) {
-        if (culvi_ring_left(limit) == 0) {
+        uint64_t left = culvi_ring_left(limit);
+        if (left == 0) {
             need->untimed = true;
             return CULV_OK;
         }
         uint64_t early = culvi_ring_auto_expects(&ring->automatic) * 3 / 4;
         uint64_t since = ring->now() - need->mark.done + TIMER_NS;
-        ring->nap(ring, early > since + LOOK_NS ? early - since : LOOK_NS);
+        uint64_t nap = early > since + LOOK_NS ? early - since : LOOK_NS;
+        ring->nap(ring, nap < left ? nap : left);
         need->asked[need->side] = false;
         return CULV_OK;
     }

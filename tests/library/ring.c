@@ -295,6 +295,49 @@ static void policies_change(void)
     stage_close(&s);
 }
 
+/* What the consumer kept of NEWEST is a slot of ORDERED's: its producer gets bursts of all slots, though the consumer has
+ * nothing to come for. */
+static void kept_slot_in_burst(void)
+{
+    ring_stage s;
+    culv_ring_settings newest = culv_ring_settings_init(), all = culv_ring_settings_init();
+    newest.policy = CULV_RING_NEWEST;
+    all.burst = 3;
+    stage_open(&s, 3);
+    stage_make(&s, &newest);
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, C);
+    LIB_OK(culv_ring_configure(s.ring, &all));
+    for (uint64_t i = 1; i < 4; i++)
+        REQUIRE_EQ(stage_turn(&s, P).number, i);
+    for (uint64_t i = 1; i < 4; i++)
+        REQUIRE_EQ(stage_turn(&s, C).number, i);
+    /* Not while it is read again. */
+    LIB_OK(culv_ring_configure(s.ring, &newest));
+    (void)stage_turn(&s, P);
+    (void)stage_turn(&s, C);
+    culv_ring_frame again = stage_acquire(&s, C), f;
+    REQUIRE_EQ(again.again, 1);
+    LIB_OK(culv_ring_configure(s.ring, &all));
+    LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
+    stage_release(&s, C, &again);
+    for (uint64_t i = 5; i < 8; i++)
+        REQUIRE_EQ(stage_turn(&s, P).number, i);
+    for (uint64_t i = 5; i < 8; i++)
+        REQUIRE_EQ(stage_turn(&s, C).number, i);
+    /* Nor where it is the one slot that max_latency begins with. */
+    LIB_OK(culv_ring_configure(s.ring, &newest));
+    do {
+        (void)stage_turn(&s, P);
+        f = stage_turn(&s, C);
+    } while (f.slot != 0);
+    all = culv_ring_settings_init();
+    all.max_latency = MS;
+    LIB_OK(culv_ring_configure(s.ring, &all));
+    REQUIRE_FRAME(stage_turn(&s, P), 0, f.number + 1, f.signal_value, 1, 1);
+    stage_close(&s);
+}
+
 /* The lead: how far the GPU may be behind. */
 static void lead(void)
 {
@@ -399,6 +442,7 @@ static const test_case cases[] = {
     {.name = "flush_each", .run = flush_each},
     {.name = "flush_each_of_two", .run = flush_each_of_two},
     {.name = "cancels", .run = cancels},
+    {.name = "kept_slot_in_burst", .run = kept_slot_in_burst},
     {.name = "configured", .run = configured},
     {.name = "policies_change", .run = policies_change},
     {.name = "lead", .run = lead},

@@ -363,6 +363,30 @@ static void keeps(void)
         }
 }
 
+static uint64_t longest_nap;
+
+static void nap_and_note(culv_ring *ring, uint64_t ns)
+{
+    if (ns > longest_nap) longest_nap = ns;
+    scene_nap(ring, ns);
+}
+
+/* However long the producer's half of a burst takes, nobody sleeps for longer than its acquire may wait. */
+static void naps(void)
+{
+    static const load l = {4000, 200, 160};
+    static scene s;
+    opened o;
+    begin_scene(&s, &l, 5);
+    s.timeout = 2 * MS;
+    open_scene(&o, &s, 40 * MS, 1);
+    longest_nap = 0;
+    s.ring->nap = nap_and_note;
+    (void)run(&s, 0, 400);
+    REQUIRE(longest_nap > 0 && longest_nap <= s.timeout);
+    stage_close(&o.rs);
+}
+
 /* Settings without a bound again: what they say. */
 static void ends(void)
 {
@@ -385,7 +409,11 @@ static void ends(void)
 }
 
 const test_case ring_auto_cases[] = {
-    {.name = "auto.chooses", .run = chooses}, {.name = "auto.any_bound", .run = any_bound},
-    {.name = "auto.adapts", .run = adapts},   {.name = "auto.keeps", .run = keeps},
-    {.name = "auto.ends", .run = ends},       {.name = NULL},
+    {.name = "auto.chooses", .run = chooses},
+    {.name = "auto.any_bound", .run = any_bound},
+    {.name = "auto.adapts", .run = adapts},
+    {.name = "auto.keeps", .run = keeps},
+    {.name = "auto.naps", .run = naps},
+    {.name = "auto.ends", .run = ends},
+    {.name = NULL},
 };
