@@ -68,11 +68,15 @@ culv_result culvi_defer(culv_device *device, culvi_retired *object, CUstream las
     object->event = NULL;
     const char *failed = "cuStreamIsCapturing";
     CUresult r = CULVI_CU(device, cuStreamIsCapturing, (last_use, &capture));
-    if (r == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+    /* IMPLICIT: the legacy stream waits for what is being captured. */
+    const bool implicit = r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (implicit || (r == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE)) {
         result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-                            "%s: the stream %p is being captured, and does nothing until its graph runs; "
-                            "call this outside of the capture, with a stream that the work is submitted to",
-                            call, (void *)last_use);
+                            "%s: the stream %p %s; call this outside of the capture, with a stream that the "
+                            "work is submitted to",
+                            call, (void *)last_use,
+                            implicit ? "is the legacy one, which waits for a stream that is being captured"
+                                     : "is being captured, and does nothing until its graph runs");
         goto leave;
     }
     if (r == CUDA_SUCCESS) {

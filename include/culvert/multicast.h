@@ -142,9 +142,10 @@ CULV_API culv_result culv_multicast_note_devices(culv_multicast *multicast, uint
 CULV_API culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
                                          culv_vmm_allocation *memory, uint64_t memory_offset, uint64_t size);
 
-/** As culv_multicast_bind(), of `size` bytes at an address of `device`'s, which cuMemCreate's memory is mapped at or
- *  cuMemAllocAsync gave.
- *  Errors: as culv_multicast_bind(); what the memory is, the driver decides.  Ownership: none.  Threads: any.  Since: 0.1.
+/** As culv_multicast_bind(), of `size` bytes at an address of memory that lies on `device`, which cuMemCreate's memory is
+ *  mapped at or cuMemAllocAsync gave.
+ *  Errors: as culv_multicast_bind() (DEVICE_MISMATCH: also memory that lies on another device); what else the memory is, the
+ *  driver decides.  Ownership: none.  Threads: any.  Since: 0.1.
  *  Source: cuda.h, cuMulticastBindAddr. */
 CULV_API culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset,
                                                  culv_device *device, CUdeviceptr address, uint64_t size);

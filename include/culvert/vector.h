@@ -133,7 +133,8 @@ CULV_API culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 /** Makes the vector `size` bytes, if it has more. Chunks that lie wholly beyond `size` (and beyond what is kept ahead) are given
  *  back, at old addresses too, once `last_use` has done what was submitted to it so far (DEFERS, as culv_vmm_unmap_after());
  *  their addresses can be committed anew only then, so that a grow in between waits on the host for that stream, which
- *  the message log tells. Its own size gives back what was committed beyond it. Never waits for the GPU.
+ *  the message log tells. Its own size gives back what was committed beyond it. Never waits for the GPU. After an error nothing
+ *  has changed; what the driver refuses of a part alone stays committed, or at an old address until it is retired (logged).
  *  Errors: INVALID (NULL_ARGUMENT, CAPTURE, STREAM_DEVICE), DRIVER, ASYNC.  Ownership: none.  Threads: one at a time.
  *  Since: 0.1 */
 CULV_API culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);

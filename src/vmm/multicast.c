@@ -150,6 +150,7 @@ static culv_multicast *new_object(culv_device *device, const char *label, uint32
     }
     m->device = device;
     m->num_devices = num_devices;
+    m->allocation->multicast = true;
     atomic_init(&m->allocation->missing, num_devices);
     culvi_label_set(m->label, label);
     return m;

@@ -58,8 +58,7 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
                                 uint64_t size, const char *call)
 {
     const culvi_voice *voice = &m->device->voice;
-    if (memory->kind != CULV_VMM_DEVICE || (memory->usage & CULV_VMM_TILE_POOL) ||
-        atomic_load(&memory->missing) > 0 || memory == m->allocation)
+    if (memory->kind != CULV_VMM_DEVICE || (memory->usage & CULV_VMM_TILE_POOL) || memory->multicast)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "%s: memory '%s' is %s; what is bound is plain device memory", call, memory->label,
                           memory->kind != CULV_VMM_DEVICE        ? "on the host"
@@ -83,6 +82,43 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
     return CULV_OK;
 }
 
+/* What is bound is unbound by its device, which the driver takes from the memory and not from the caller. In the device's
+ * context. */
+static culv_result check_address(const culv_multicast *m, CUdevice device, CUdeviceptr address,
+                                 const char *call)
+{
+    int ordinal = -1;
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+    void *value = &ordinal;
+    CUresult r = CULVI_CU(m->device, cuPointerGetAttributes, (1, &attribute, &value, address));
+    if (r == CUDA_ERROR_INVALID_VALUE) return CULV_OK; /* nothing is there: the driver says so next */
+    if (r != CUDA_SUCCESS)
+        return culvi_multicast_fail(m->device, m->label, r, "cuPointerGetAttributes",
+                                    "on which device the memory lies could not be asked");
+    if (ordinal < 0 || ordinal == (int)device) return CULV_OK;
+    return culvi_fail(&m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                      "%s: the memory at %#" PRIx64 " lies on CUDA device %d, and device is %d", call,
+                      (uint64_t)address, ordinal, (int)device);
+}
+
+/* In the device's context; memory NULL: by the address. */
+static culv_result submit(const culv_multicast *m, CUdevice device, uint64_t offset,
+                          const culv_vmm_allocation *memory, uint64_t from, uint64_t size, const char *call)
+{
+    culv_result result = memory == NULL ? check_address(m, device, from, call) : CULV_OK;
+    if (result != CULV_OK) return result;
+    const char *driver_call = memory != NULL ? "cuMulticastBindMem" : "cuMulticastBindAddr";
+    CUresult r =
+        memory != NULL
+            ? CULVI_CU(m->device, cuMulticastBindMem,
+                       (m->allocation->handle, (size_t)offset, memory->handle, (size_t)from, (size_t)size, 0))
+            : CULVI_CU(m->device, cuMulticastBindAddr,
+                       (m->allocation->handle, (size_t)offset, from, (size_t)size, 0));
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_multicast_fail(m->device, m->label, r, driver_call,
+                                "memory could not be bound to the multicast object");
+}
+
 /* The caller holds the object's lock; memory NULL: by the address. */
 static culv_result bind(culv_multicast *m, CUdevice device, uint64_t offset,
                         const culv_vmm_allocation *memory, uint64_t from, uint64_t size, const char *call)
@@ -95,17 +131,8 @@ static culv_result bind(culv_multicast *m, CUdevice device, uint64_t offset,
     if (binding == NULL) return culvi_fail_host_memory(&m->device->voice, m->label);
     result = culvi_enter(m->device, &scope, m->label);
     if (result == CULV_OK) {
-        const char *driver_call = memory != NULL ? "cuMulticastBindMem" : "cuMulticastBindAddr";
-        CUresult r = memory != NULL
-                         ? CULVI_CU(m->device, cuMulticastBindMem,
-                                    (m->allocation->handle, (size_t)offset, memory->handle, (size_t)from,
-                                     (size_t)size, 0))
-                         : CULVI_CU(m->device, cuMulticastBindAddr,
-                                    (m->allocation->handle, (size_t)offset, from, (size_t)size, 0));
+        result = submit(m, device, offset, memory, from, size, call);
         culvi_leave(m->device, &scope);
-        if (r != CUDA_SUCCESS)
-            result = culvi_multicast_fail(m->device, m->label, r, driver_call,
-                                          "memory could not be bound to the multicast object");
     }
     if (result != CULV_OK) {
         culvi_free(binding);

@@ -214,16 +214,19 @@ static culv_result check_capture(const culv_device *device, const culv_sparse_ar
 {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult r = CULVI_CU(device, cuStreamIsCapturing, (stream, &capture));
-    if (r != CUDA_SUCCESS)
+    /* IMPLICIT: the legacy stream waits for what is being captured. */
+    const bool implicit = r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    if (r != CUDA_SUCCESS && !implicit)
         return culvi_fail_cuda(device, array->label, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
                                "whether the stream is in capture could not be asked");
-    if (capture == CU_STREAM_CAPTURE_STATUS_NONE) return CULV_OK;
+    if (!implicit && capture == CU_STREAM_CAPTURE_STATUS_NONE) return CULV_OK;
     char name[40];
     culvi_stream_name(stream, name);
-    return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-                      "%s: %s is being captured, and CUDA's graphs have no node that maps tiles; map them "
-                      "before, in a stream that is not",
-                      call, name);
+    return culvi_fail(
+        &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+        "%s: %s %s, and CUDA's graphs have no node that maps tiles; map them before, in a stream "
+        "that is not",
+        call, name, implicit ? "waits for a stream that is being captured" : "is being captured");
 }
 
 /* Entries from the first on that go in one call: tiles together, each tail alone. An H200 leaves a tail unmapped, without a

@@ -231,18 +231,27 @@ culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_
     return result;
 }
 
-void culvi_vmm_unmap_quietly(culv_vmm_range *range)
+/* The first mapping from `first` on that begins at `offset` or beyond. */
+static size_t end_of(const culv_vmm_range *range, size_t first, uint64_t offset)
+{
+    while (first < range->num_mappings && range->mappings[first]->offset < offset)
+        first++;
+    return first;
+}
+
+void culvi_vmm_unmap_quietly(culv_vmm_range *range, uint64_t offset, uint64_t size)
 {
     culv_device *device = range->device;
     culvi_scope scope;
     culvi_mutex_lock(&device->lock);
+    const size_t first = culvi_vmm_find(range, offset), end = end_of(range, first, offset + size);
     bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    for (size_t i = 0; (entered || device->lost) && i < range->num_mappings; i++) {
+    for (size_t i = first; (entered || device->lost) && i < end; i++) {
         CUresult r;
         if (!range->mappings[i]->unmapping) (void)culvi_vmm_unmap_one(range, i, false, &r);
     }
     culvi_vmm_compact(range);
-    culvi_vmm_mapping *refused = chain(range, 0, range->num_mappings);
+    culvi_vmm_mapping *refused = chain(range, first, end_of(range, first, offset + size));
     if (refused != NULL) {
         mark_batch(range, refused);
         culvi_vmm_keep_batch(range, refused);

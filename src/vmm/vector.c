@@ -2,6 +2,8 @@
  * vector_shrink.c; the thread that commits ahead: vector_ahead.c. SPDX-License-Identifier: MIT */
 #include "vector.h"
 
+#include "fallback.h"
+
 #include <inttypes.h>
 
 bool culvi_vector_take(culv_vector *v, uint64_t unless_committed)
@@ -170,9 +172,19 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
     culv_vector *v = *vector;
     *vector = NULL;
     culvi_vector_ahead_stop(v);
-    for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next)
-        (void)culvi_vector_unmap_after(s, 0, last_use);
-    (void)culvi_vector_unmap_after(v->space, 0, last_use);
+    const culv_error error = culvi_thread_state()->error;
+    culvi_attempt_begin();
+    culv_result result = culvi_vector_unmap_after(v->space, 0, last_use);
+    for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next) {
+        const culv_result old = culvi_vector_unmap_after(s, 0, last_use);
+        if (result == CULV_OK) result = old;
+    }
+    (void)culvi_attempt_end(&v->device->voice, CULV_OK);
+    if (result != CULV_OK)
+        culvi_log(&v->device->voice, CULV_LOG_WARNING,
+                  "'%s': memory of a destroyed vector goes with the device, not after its stream: %s",
+                  v->label, culvi_thread_state()->error.message);
+    culvi_thread_state()->error = error;
     free_all(v, false);
 }
 

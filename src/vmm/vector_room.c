@@ -42,7 +42,7 @@ bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size)
 static culvi_vector_segment *pop(culvi_vector_segment *top, bool unmap)
 {
     culvi_vector_segment *below = top->below;
-    if (unmap) culvi_vmm_unmap_quietly(top->range);
+    if (unmap) culvi_vmm_unmap_quietly(top->range, 0, top->size);
     culvi_vmm_range_abandon(&top->range);
     culvi_free(top);
     return below;
@@ -155,7 +155,7 @@ void culvi_vector_change_undo(culvi_vector_change *c)
         for (size_t i = c->mapped; i-- > v->num_chunks;) {
             const culv_vector_chunk *chunk = &v->chunks[i];
             const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
-            (void)culv_vmm_unmap(segment->range, chunk->offset - segment->offset, chunk->size);
+            culvi_vmm_unmap_quietly(segment->range, chunk->offset - segment->offset, chunk->size);
         }
         while (v->space != NULL && c->top != v->space->top)
             c->top = pop(c->top, true);

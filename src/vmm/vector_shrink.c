@@ -32,23 +32,27 @@ static size_t first_beyond(const culv_vector *v, uint64_t offset)
     return low;
 }
 
-/* Defers the unmapping of chunks from `first` on, everywhere; an error has changed nothing of the present address. */
+/* Defers the unmapping of chunks from `first` on, everywhere; an error has changed nothing. */
 static culv_result unmap_chunks(culv_vector *v, size_t first, CUstream last_use)
 {
     const uint64_t from = v->chunks[first].offset, before = v->space->mapped;
-    culv_result result = CULV_OK;
+    const char *const message = culvi_thread_state()->error.message;
     culvi_attempt_begin();
-    for (culvi_vector_space *s = v->retiring; s != NULL && result == CULV_OK; s = s->next)
-        result = culvi_vector_unmap_after(s, from, last_use);
-    if (result == CULV_OK) result = culvi_vector_unmap_after(v->space, from, last_use);
-    if (v->space->mapped == before) return culvi_attempt_end(&v->device->voice, result);
-    (void)culvi_attempt_end(&v->device->voice, CULV_OK);
-    /* What has gone does not come back: the rest stays for the next time. */
+    culv_result result = culvi_vector_unmap_after(v->space, from, last_use);
+    const uint64_t mapped = v->space->mapped;
+    if (mapped == before) return culvi_attempt_end(&v->device->voice, result);
+    /* What has gone does not come back: the rest stays for the next time, and at old addresses until they are retired. */
     if (result != CULV_OK)
         culvi_log(&v->device->voice, CULV_LOG_WARNING,
                   "'%s': %" PRIu64 " bytes that a shrink was to give back stay committed: %s", v->label,
-                  v->space->mapped - from, culvi_thread_state()->error.message);
-    return CULV_OK;
+                  mapped - from, message);
+    for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next)
+        if (culvi_vector_unmap_after(s, mapped, last_use) != CULV_OK)
+            culvi_log(&v->device->voice, CULV_LOG_WARNING,
+                      "'%s': what a shrink gives back stays mapped at the old address %#" PRIx64
+                      " until that is retired: %s",
+                      v->label, (uint64_t)s->base, message);
+    return culvi_attempt_end(&v->device->voice, CULV_OK);
 }
 
 culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use)

@@ -37,6 +37,7 @@ struct culv_vmm_allocation {
     uint32_t handle_types; /* bits (1 << culv_handle_type) */
     uint32_t usage;        /* bits of culv_vmm_usage, as granted */
     bool imported;
+    bool multicast; /* a multicast object: no memory itself */
     char label[64];
     culvi_retired retired;
 };
@@ -85,8 +86,9 @@ culv_result culvi_vmm_access_resolve(culv_device *device, const culv_vmm_access 
 /* culv_vmm_map() for an allocation whose access list, of at least one entry, was checked before. */
 culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset, culv_vmm_allocation *allocation,
                                    const CUmemAccessDesc *access, size_t count);
-/* Unmaps all but deferred unmappings, quietly: destroys have no error to report. */
-void culvi_vmm_unmap_quietly(culv_vmm_range *range);
+/* Unmaps what lies in [offset, offset + size), whole mappings, but for deferred unmappings. Quietly: destroys have no error to
+ * report; what the driver refuses is tried again by later calls for the range. */
+void culvi_vmm_unmap_quietly(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
 /* --- property.c */
 

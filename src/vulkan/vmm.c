@@ -12,6 +12,11 @@ static culv_result check_exportable(const culv_vk *vk, const char *label, const 
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; "
                           "allocate without CULV_VMM_TILE_POOL");
+    if (a->multicast)
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "the VMM allocation is a multicast object's, which no graphics API knows; share one of the "
+            "allocations that are bound to it");
     if (a->imported)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,

@@ -114,6 +114,10 @@ static void devices_and_bindings(void)
     LIB_OK(culv_multicast_create(m.devices[0], &d, &object));
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(object, m.devices[i]));
+    VkDeviceMemory nobodys;
+    LIB_REFUSES(struct VkDeviceMemory_T, nobodys,
+                culv_vk_memory_from_vmm(m.s.w.attachment, culv_multicast_allocation(object), NULL, &nobodys),
+                CULV_ERROR_INVALID, CULV_REASON_USAGE);
     LIB_ERROR(culv_multicast_bind(NULL, 0, m.memory[0], 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_multicast_bind(object, 0, NULL, 0, chunk), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -135,6 +139,13 @@ static void devices_and_bindings(void)
     culv_vmm_free(&pool);
     LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(object), 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_USAGE);
+    culv_multicast *other = NULL; /* that waits for nobody any more */
+    LIB_OK(culv_multicast_create(m.devices[0], &d, &other));
+    for (int i = 0; i < 2; i++)
+        LIB_OK(culv_multicast_add_device(other, m.devices[i]));
+    LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(other), 0, chunk), CULV_ERROR_INVALID,
+              CULV_REASON_USAGE);
+    culv_multicast_destroy(&other);
     LIB_OK(culv_multicast_bind(object, 0, m.memory[0], 0, chunk));
     LIB_ERROR(culv_multicast_bind(object, 0, m.shared[0], 0, chunk), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], chunk), CULV_ERROR_BUSY,
@@ -145,6 +156,9 @@ static void devices_and_bindings(void)
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0] + 64, chunk),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_multicast_bind_address(object, chunk, m.devices[1], m.mapped[0], chunk),
+              CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS("lies on CUDA device 0");
     LIB_ERROR(culv_multicast_unbind(object, 0, m.devices[1], chunk), CULV_ERROR_INVALID,
               CULV_REASON_NOT_MAPPED);
     LIB_ERROR(culv_multicast_unbind(object, 0, m.devices[0], 2 * chunk), CULV_ERROR_INVALID,

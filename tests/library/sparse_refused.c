@@ -313,6 +313,14 @@ static void streams(void)
     CU_OK(cu->StreamEndCapture(captured, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
+    /* The legacy stream waits for every blocking one, and so for what is captured. */
+    CU_OK(cu->StreamCreate(&captured, CU_STREAM_DEFAULT));
+    CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    CU_OK(cu->StreamEndCapture(captured, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamDestroy(captured));
+    LIB_OK(culv_sparse_array_map(array, &all, pool, 0, NULL));
     lib_leave(&s.w, before);
     culv_device *second = sparse_stage_second(&s);
     if (second != NULL) {

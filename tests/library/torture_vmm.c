@@ -178,7 +178,7 @@ static void run_inner(lib_world *w, CUstream stream)
     REQUIRE(has_mappings(range, 2));
     TRY_AGAIN(culv_vmm_unmap_after(range, 2 * BLOCK, BLOCK, stream), has_mappings(range, 2));
     lib_finish(w, stream);
-    DO(culvi_vmm_unmap_quietly(range));
+    DO(culvi_vmm_unmap_quietly(range, 0, culv_vmm_range_size(range)));
     DO(culvi_vmm_range_abandon(&range));
     DO(culv_device_collect(w->device));
     lib_settle(w);

@@ -1,6 +1,7 @@
 /* culv_vector: what is refused. SPDX-License-Identifier: MIT */
 #include "vector_stage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void nulls(void)
@@ -167,10 +168,119 @@ static void streams(void)
     vector_stage_close(&s);
 }
 
+/* Lets a driver call fail as often as a script says, which names its calls in order. */
+typedef struct saboteur {
+    const raw_cuda *cu;
+    const char *const *script; /* "cuMemMap 2": the second one from here on; NULL: the end */
+    unsigned met;
+} saboteur;
+
+static const char *const nothing[] = {NULL};
+
+static void sabotage(void *user, culv_log_level level, const char *message)
+{
+    saboteur *it = user;
+    char call[64] = "";
+    unsigned nth = 0;
+    if (level != CULV_LOG_DEBUG || *it->script == NULL) return;
+    REQUIRE_EQ(sscanf(*it->script, "%63s %u", call, &nth), 2);
+    const char *at = strstr(message, call);
+    if (at == NULL || at[strlen(call)] != '(' || ++it->met < nth) return;
+    it->cu->SoftFailAt(1, CUDA_ERROR_UNKNOWN);
+    it->met = 0;
+    it->script++;
+}
+
+static void open_sabotaged(saboteur *it, const vector_stage *s, culv_device **device)
+{
+    culv_device_desc dd = culv_device_desc_init();
+    if (s->w.cu->SoftFailAt == NULL) SKIP("the twin alone fails when it is told to");
+    *it = (saboteur){.cu = s->w.cu, .script = nothing};
+    dd.driver = CULV_DRIVER_SOFT;
+    dd.log = (culv_log){.fn = sabotage, .user = it, .level = CULV_LOG_DEBUG};
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, device));
+}
+
+/* A grow whose undoing meets a failure too: the next one finds its place free. */
+static void undone_in_vain(void)
+{
+    static const char *const script[] = {"cuMemMap 2", "cuMemUnmap 1", NULL};
+    vector_stage s;
+    vector_stage_open(&s);
+    saboteur it;
+    culv_device *device = NULL;
+    culv_vector *v = NULL;
+    open_sabotaged(&it, &s, &device);
+    culv_vector_desc d = culv_vector_desc_init();
+    d.size = s.chunk;
+    d.max_chunk = s.chunk;
+    LIB_OK(culv_vector_create(device, &d, &v));
+    it.script = script;
+    LIB_ERROR(culv_vector_grow(v, 3 * s.chunk), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    REQUIRE(*it.script == NULL);
+    REQUIRE_EQ(culv_vector_committed(v), s.chunk);
+    REQUIRE_EQ(vector_check(v), 1);
+    LIB_OK(culv_vector_grow(v, 3 * s.chunk));
+    vector_write(&s, culv_vector_pointer(v), 0, 3 * s.chunk, 5);
+    vector_require(&s, culv_vector_pointer(v), 3 * s.chunk, 5, 0);
+    culv_vector_destroy(&v);
+    culv_device_close(&device);
+    vector_stage_close(&s);
+}
+
+/* A shrink that is refused leaves old addresses as they were too. */
+static void shrunk_in_vain(void)
+{
+    static const char *const scripts[][2] = {{"cuEventRecord 1", NULL}, {"cuEventRecord 2", NULL}};
+    vector_stage s;
+    vector_stage_open(&s);
+    saboteur it;
+    culv_device *device = NULL;
+    culv_vector *v = NULL;
+    open_sabotaged(&it, &s, &device);
+    for (int i = 0; i < 2; i++) {
+        culv_vector_desc d = culv_vector_desc_init();
+        d.size = d.reserve = 3 * s.chunk;
+        d.max_chunk = s.chunk;
+        LIB_OK(culv_vector_create(device, &d, &v));
+        const CUdeviceptr old = culv_vector_pointer(v);
+        vector_write(&s, old, 0, 3 * s.chunk, 9);
+        vector_wall(&s, v);
+        LIB_OK(culv_vector_grow(v, 4 * s.chunk));
+        REQUIRE(culv_vector_pointer(v) != old);
+        it.script = scripts[i];
+        const culv_result result = culv_vector_shrink(v, s.chunk, s.stream);
+        REQUIRE(*it.script == NULL);
+        lib_finish(&s.w, s.stream);
+        (void)culv_device_collect(device);
+        if (result != CULV_OK) {
+            REQUIRE_EQ(culv_vector_size(v), 4 * s.chunk);
+            REQUIRE_EQ(vector_check(v), 4);
+            vector_require(&s, old, 3 * s.chunk, 9, 0);
+        } else {
+            REQUIRE_EQ(culv_vector_size(v), s.chunk);
+            REQUIRE_EQ(vector_check(v), 1);
+        }
+        LIB_OK(culv_vector_shrink(v, 0, s.stream));
+        LIB_OK(culv_vector_retire(v, old, s.stream));
+        lib_finish(&s.w, s.stream);
+        (void)culv_device_collect(device);
+        vector_objects o = {0};
+        REQUIRE(vector_objects_of(&s, &o));
+        REQUIRE_EQ(o.mappings, 0);
+        culv_vector_destroy(&v);
+        vector_open_wall(&s);
+    }
+    culv_device_close(&device);
+    vector_stage_close(&s);
+}
+
 const test_case vector_error_cases[] = {
     {.name = "errors.nulls", .run = nulls},
     {.name = "errors.descriptors", .run = descriptors},
     {.name = "errors.huge", .run = huge},
     {.name = "errors.streams", .run = streams},
+    {.name = "errors.undone_in_vain", .run = undone_in_vain},
+    {.name = "errors.shrunk_in_vain", .run = shrunk_in_vain},
     {.name = NULL},
 };

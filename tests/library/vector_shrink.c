@@ -208,8 +208,13 @@ static void goes_with_its_device(void)
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     lib_leave(&s.w, before);
+    culv_error was = culv_error_init(), is = culv_error_init();
+    lib_forget_error();
+    culv_last_error(&was);
     culv_vector_destroy_after(&v, s.stream);
     REQUIRE(v == NULL);
+    culv_last_error(&is); /* it has no errors to report */
+    REQUIRE_EQ_STR(is.message, was.message);
     before = lib_enter(&s.w);
     CU_OK(cu->StreamEndCapture(s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));

@@ -121,6 +121,35 @@ static void refused_streams(void)
     vmm_stage_close(&s);
 }
 
+/* The legacy stream waits for every blocking stream, one that is being captured included. */
+static void legacy_during_a_capture(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    CUstream blocking = NULL;
+    CUgraph graph = NULL;
+    culv_vmm_range *range = vmm_range(&s, 1);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
+    CUcontext before = lib_enter(&s.w);
+    CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
+    CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+    lib_leave(&s.w, before);
+    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    REQUIRE_EQ(vmm_count_mappings(range), 1);
+    before = lib_enter(&s.w);
+    CU_OK(cu->StreamEndCapture(blocking, &graph));
+    CU_OK(cu->GraphDestroy(graph));
+    CU_OK(cu->StreamDestroy(blocking));
+    lib_leave(&s.w, before);
+    LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL));
+    lib_settle(&s.w);
+    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_free(&one);
+    vmm_stage_close(&s);
+}
+
 /* All of it while this very thread captures a stream, in the strictest mode. */
 static void during_a_capture(void)
 {
@@ -298,6 +327,7 @@ const test_case vmm_deferred_cases[] = {
     {.name = "deferred.default_streams", .run = default_streams},
     {.name = "deferred.refused_streams", .run = refused_streams},
     {.name = "deferred.during_a_capture", .run = during_a_capture},
+    {.name = "deferred.legacy_during_a_capture", .run = legacy_during_a_capture},
     {.name = "deferred.after_a_fault", .run = after_a_fault},
     {.name = "deferred.after_a_reset", .run = after_a_reset},
     {.name = "deferred.reset_measured", .run = reset_measured},

@@ -142,7 +142,7 @@ static void unmapped_quietly(void)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
     vmm_gate_begin(&s, &gate);
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, gate.stream));
-    culvi_vmm_unmap_quietly(range);
+    culvi_vmm_unmap_quietly(range, 0, culv_vmm_range_size(range));
     culv_vmm_mapping m;
     size_t count = 0;
     LIB_OK(culv_vmm_get_mappings(range, &m, 1, &count));
@@ -153,7 +153,7 @@ static void unmapped_quietly(void)
     if (s.w.cu->SoftFailAt != NULL) {
         for (uint64_t n = 1; n < 30; n++) {
             s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-            culvi_vmm_unmap_quietly(range);
+            culvi_vmm_unmap_quietly(range, 0, culv_vmm_range_size(range));
             const bool hit = s.w.cu->SoftFailedCall() != NULL;
             s.w.cu->SoftFailAt(0, 0);
             lib_settle(&s.w);
@@ -162,7 +162,7 @@ static void unmapped_quietly(void)
             if (!hit) break;
         }
     }
-    culvi_vmm_unmap_quietly(range);
+    culvi_vmm_unmap_quietly(range, 0, culv_vmm_range_size(range));
     LIB_OK(culv_vmm_release(&range));
     culv_vmm_free(&one);
     vmm_stage_close(&s);
