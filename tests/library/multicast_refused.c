@@ -114,10 +114,6 @@ static void devices_and_bindings(void)
     LIB_OK(culv_multicast_create(m.devices[0], &d, &object));
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(object, m.devices[i]));
-    VkDeviceMemory nobodys;
-    LIB_REFUSES(struct VkDeviceMemory_T, nobodys,
-                culv_vk_memory_from_vmm(m.s.w.attachment, culv_multicast_allocation(object), NULL, &nobodys),
-                CULV_ERROR_INVALID, CULV_REASON_USAGE);
     LIB_ERROR(culv_multicast_bind(NULL, 0, m.memory[0], 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_multicast_bind(object, 0, NULL, 0, chunk), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
