@@ -240,7 +240,7 @@ run_tests() {
         # has.
         left_out='^$' long_ones='-long$'
         if [ "$driver" = nvidia ] || { [ "$driver" = auto ] && has_nvidia_device; }; then
-            left_out='^(twin|layer|library-torture)'
+            left_out='^(twin|layer|library-torture|library-ring-own$)'
             # Processes that open a GPU wait for one another, about two a second; these are the same code, linked otherwise.
             long_ones='-long$|^library-[^d].*-shared$'
         fi

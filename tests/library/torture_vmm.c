@@ -67,8 +67,12 @@ static void run_with(lib_world *w, CUstream stream)
     r.size = 6 * BLOCK;
     r.label = "tortured";
     TRY_AGAIN(culv_vmm_reserve(w->device, &r, &range), range == POISON(culv_vmm_range));
+    /* Where something was a moment ago, so that it is free: not every address is the driver's to give. */
     r.size = BLOCK;
-    r.at = culv_vmm_range_pointer(range) + (UINT64_C(1) << 36);
+    TRY_AGAIN(culv_vmm_reserve(w->device, &r, &exact), exact == POISON(culv_vmm_range));
+    r.at = culv_vmm_range_pointer(exact);
+    TRY_AGAIN(culv_vmm_release(&exact), exact != NULL);
+    exact = POISON(culv_vmm_range);
     r.exactly = 1;
     TRY_AGAIN(culv_vmm_reserve(w->device, &r, &exact), exact == POISON(culv_vmm_range));
     TRY_AGAIN(culv_vmm_release(&exact), exact != NULL);
