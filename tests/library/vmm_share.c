@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { WORDS = 1000, FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD };
@@ -200,6 +201,43 @@ static void wrong_files(void)
 static const char child_fd[] = "CULVERT_TEST_VMM_FD", child_size[] = "CULVERT_TEST_VMM_SIZE";
 
 /* The other process: reads what the first one wrote, and answers. */
+/* The process may open no more files: nothing is made, and the caller's descriptor is as it was. */
+static void out_of_file_descriptors(void)
+{
+    vmm_stage s;
+    struct rlimit before;
+    vmm_stage_open(&s);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
+    culv_handle handle = {0};
+    LIB_OK(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle));
+    lib_fd fd = lib_fd_watch(handle.value.fd);
+    culv_vmm_import_desc d = culv_vmm_import_desc_init();
+    d.handle = handle;
+    d.size = VMM_BLOCK;
+    culv_vmm_allocation *in = POISON(culv_vmm_allocation);
+    culv_handle again = handle;
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const culv_result imported = culv_vmm_import_take(s.w.device, &d, &in);
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    const culv_result exported = culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &again);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    REQUIRE(imported != CULV_OK && exported != CULV_OK);
+    REQUIRE_EQ(e.reason, CULV_REASON_OS);
+    REQUIRE_EQ(e.native_api, CULV_API_OS);
+    REQUIRE(in == POISON(culv_vmm_allocation));
+    REQUIRE_EQ_BYTES(&again, &handle, sizeof again);
+    lib_fd_require_untouched(&fd);
+    LIB_OK(culv_vmm_import_take(s.w.device, &d, &in));
+    lib_fd_require_gone(&fd);
+    lib_fd_done(&fd, false);
+    culv_vmm_free(&in);
+    culv_vmm_free(&one);
+    vmm_stage_close(&s);
+}
+
 static void other_process_child(void)
 {
     const char *number = getenv(child_fd), *size = getenv(child_size);
@@ -321,6 +359,7 @@ const test_case vmm_share_cases[] = {
     {.name = "share.kept_by_the_handle", .run = kept_by_the_handle},
     {.name = "share.refused", .run = refused},
     {.name = "share.wrong_files", .run = wrong_files},
+    {.name = "share.out_of_file_descriptors", .run = out_of_file_descriptors},
     {.name = "share.other_process", .run = other_process},
     {.name = "share.other_process_child", .run = other_process_child},
     {.name = "share.host_numa", .run = host_numa},
