@@ -2,10 +2,10 @@
  * docs/benchmarks.md has what is measured and how, and numbers. SPDX-License-Identifier: MIT */
 #include "calls.h"
 
+#include "arguments.h"
 #include "exits.h"
 #include "text.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,43 +67,20 @@ static const char usage[] =
     "exit: 0 measured, 1 something failed or was not as it should be, 2 wrong usage, 3 no device that\n"
     "CUDA and Vulkan share\n";
 
-static _Noreturn void wrong_usage(const char *text, const char *argument)
-{
-    fprintf(stderr, PROGRAM ": %s '%s'; see " PROGRAM " --help\n", text, argument);
-    exit(EXITS_USAGE);
-}
-
-/* The value of --NAME=VALUE; NULL where the argument is something else. */
-static const char *value_of(const char *argument, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
-}
-
-static uint64_t number(const char *argument, const char *text, uint64_t most)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
-        wrong_usage("not a number in range:", argument);
-    return value;
-}
-
-static double seconds(const char *argument, const char *text)
+static double seconds(const arguments *all, const char *argument, const char *text)
 {
     char *end = NULL;
     double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value > 0.0 && value <= 3600.0))
-        wrong_usage("not a number of seconds:", argument);
+        arguments_wrong(all, "not a number of seconds:", argument);
     return value;
 }
 
-static const char *one_of_them(const char *argument, const char *name)
+static const char *one_of_them(const arguments *all, const char *argument, const char *name)
 {
     for (size_t i = 0; i < NUM_MEASUREMENTS; i++)
         if (strcmp(name, measurements[i].name) == 0) return name;
-    wrong_usage("nothing is measured under that name (--list shows the names):", argument);
+    arguments_wrong(all, "nothing is measured under that name (--list shows the names):", argument);
 }
 
 static void list(void)
@@ -112,49 +89,25 @@ static void list(void)
         printf("%-16s %s\n", measurements[i].name, measurements[i].what);
 }
 
-static _Noreturn void leave_after_printing(void)
-{
-    exit(fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_SUCCESS : EXITS_FAILURE);
-}
-
 static options parse(int argc, char **argv)
 {
     options o = {.driver = "auto", .seconds = 2.0, .seed = 1};
+    const arguments all = {PROGRAM, usage, &o.driver, &o.json, &o.device, &o.seed, &o.quick};
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i], *value;
-        if (strcmp(a, "--quick") == 0) {
-            o.quick = true;
-        } else if (strcmp(a, "--validation") == 0) {
+        if (arguments_take(&all, a)) continue;
+        if (strcmp(a, "--validation") == 0) {
             o.validation = true;
-        } else if (strcmp(a, "--json") == 0) {
-            o.json = "";
-        } else if ((value = value_of(a, "--json")) != NULL) {
-            if (value[0] == '\0') wrong_usage("no file in", a);
-            o.json = value;
-        } else if ((value = value_of(a, "--driver")) != NULL) {
-            if (strcmp(value, "auto") != 0 && strcmp(value, "nvidia") != 0 && strcmp(value, "soft") != 0)
-                wrong_usage("auto, nvidia or soft, not", a);
-            o.driver = value;
-        } else if ((value = value_of(a, "--device")) != NULL) {
-            o.device = (int)number(a, value, 1023);
-        } else if ((value = value_of(a, "--only")) != NULL) {
-            if (o.num_only == MAX_ONLY) wrong_usage("too many of", "--only");
-            o.only[o.num_only++] = one_of_them(a, value);
-        } else if ((value = value_of(a, "--seconds")) != NULL) {
-            o.seconds = seconds(a, value);
-        } else if ((value = value_of(a, "--seed")) != NULL) {
-            o.seed = number(a, value, INT64_MAX);
+        } else if ((value = arguments_value(a, "--only")) != NULL) {
+            if (o.num_only == MAX_ONLY) arguments_wrong(&all, "too many of", "--only");
+            o.only[o.num_only++] = one_of_them(&all, a, value);
+        } else if ((value = arguments_value(a, "--seconds")) != NULL) {
+            o.seconds = seconds(&all, a, value);
         } else if (strcmp(a, "--list") == 0) {
             list();
-            leave_after_printing();
-        } else if (strcmp(a, "--help") == 0) {
-            fputs(usage, stdout);
-            leave_after_printing();
-        } else if (strcmp(a, "--version") == 0) {
-            printf(PROGRAM " %s\n", culv_version_string());
-            leave_after_printing();
+            arguments_printed();
         } else {
-            wrong_usage(a[0] == '-' ? "unknown option" : "unknown argument", a);
+            arguments_unknown(&all, a);
         }
     }
     return o;

@@ -1,7 +1,8 @@
 /* The command line. See options.h. SPDX-License-Identifier: MIT */
 #include "options.h"
 
-#include <errno.h>
+#include "arguments.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,149 +42,94 @@ static const char usage[] =
     "exit: 0 measured, 1 something failed or a frame was lost or torn, 2 wrong usage, 3 no device that CUDA\n"
     "and Vulkan share\n";
 
-static _Noreturn void wrong_usage(const char *text, const char *argument)
-{
-    fprintf(stderr, PROGRAM ": %s '%s'; see " PROGRAM " --help\n", text, argument);
-    exit(EXITS_USAGE);
-}
-
-/* The value of --NAME=VALUE; NULL where the argument is something else. */
-static const char *value_of(const char *argument, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
-}
-
-/* A number from `text` on; *end is what follows it. */
-static uint64_t number_before(const char *argument, const char *text, uint64_t least, uint64_t most,
-                              char **end)
-{
-    errno = 0;
-    unsigned long long value = strtoull(text, end, 10);
-    if (text[0] < '0' || text[0] > '9' || errno != 0 || value < least || value > most)
-        wrong_usage("not a number in range:", argument);
-    return value;
-}
-
-static uint64_t number(const char *argument, const char *text, uint64_t least, uint64_t most)
-{
-    char *end = NULL;
-    uint64_t value = number_before(argument, text, least, most, &end);
-    if (*end != '\0') wrong_usage("not a number in range:", argument);
-    return value;
-}
-
-static size_t numbers(const char *argument, const char *text, uint32_t out[OPTIONS_LIST])
+static size_t numbers(const arguments *all, const char *argument, const char *text,
+                      uint32_t out[OPTIONS_LIST])
 {
     size_t count = 0;
     char *end = NULL;
     for (;; text = end + 1) {
-        if (count == OPTIONS_LIST) wrong_usage("too many in", argument);
-        out[count++] = (uint32_t)number_before(argument, text, 1, CULV_RING_MAX_DEPTH, &end);
+        if (count == OPTIONS_LIST) arguments_wrong(all, "too many in", argument);
+        out[count++] = (uint32_t)arguments_number_before(all, argument, text, 1, CULV_RING_MAX_DEPTH, &end);
         if (*end == '\0') return count;
-        if (*end != ',') wrong_usage("not a list of numbers:", argument);
+        if (*end != ',') arguments_wrong(all, "not a list of numbers:", argument);
     }
 }
 
-static uint64_t size(const char *argument, const char *text)
+static uint64_t size(const arguments *all, const char *argument, const char *text)
 {
     char *end = NULL;
-    uint64_t value = number_before(argument, text, 1, UINT64_C(1) << 40, &end);
+    uint64_t value = arguments_number_before(all, argument, text, 1, UINT64_C(1) << 40, &end);
     int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-    if (*end != '\0' && (shift == 0 || end[1] != '\0')) wrong_usage("not a size:", argument);
+    if (*end != '\0' && (shift == 0 || end[1] != '\0')) arguments_wrong(all, "not a size:", argument);
     value <<= shift;
     /* Words are counted by 32 bits, and a storage buffer has its own limit. */
     if (value < 1024 || value > UINT64_C(1) << 32 || value % 1024 != 0)
-        wrong_usage("not a multiple of 1 KiB up to 4 GiB:", argument);
+        arguments_wrong(all, "not a multiple of 1 KiB up to 4 GiB:", argument);
     return value;
 }
 
-static void loads(const char *argument, const char *text, options *o)
+static void loads(const arguments *all, const char *argument, const char *text, options *o)
 {
     char *end = NULL;
     o->solver_us = strtod(text, &end);
-    if (end == text || *end != '/') wrong_usage("not SOLVER/RENDERER in microseconds:", argument);
+    if (end == text || *end != '/') arguments_wrong(all, "not SOLVER/RENDERER in microseconds:", argument);
     text = end + 1;
     o->renderer_us = strtod(text, &end);
     if (end == text || *end != '\0' || !(o->solver_us >= 1.0 && o->solver_us <= 1e6) ||
         !(o->renderer_us >= 1.0 && o->renderer_us <= 1e6))
-        wrong_usage("not SOLVER/RENDERER in microseconds:", argument);
+        arguments_wrong(all, "not SOLVER/RENDERER in microseconds:", argument);
 }
 
-static void append(const char *argument, const char *name, const char **list, size_t *count)
+static void append(const arguments *all, const char *argument, const char *name, const char **list,
+                   size_t *count)
 {
-    if (*count == OPTIONS_LIST) wrong_usage("too many of", argument);
+    if (*count == OPTIONS_LIST) arguments_wrong(all, "too many of", argument);
     list[(*count)++] = name;
 }
 
-static const char *section_named(const char *argument, const char *name)
+static const char *section_named(const arguments *all, const char *argument, const char *name)
 {
     for (size_t i = 0; i < num_sections; i++)
         if (strcmp(name, sections[i].name) == 0) return sections[i].name;
-    wrong_usage("nothing is measured under that name (--list shows the names):", argument);
+    arguments_wrong(all, "nothing is measured under that name (--list shows the names):", argument);
 }
 
-static const char *scheme_named(const char *argument, const char *name)
+static const char *scheme_named(const arguments *all, const char *argument, const char *name)
 {
-    static const scheme *const all[] = {&scheme_host_waits, &scheme_staged,     &scheme_raw,
-                                        &scheme_ring,       &scheme_raw_graphs, &scheme_ring_graphs};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        if (strcmp(name, all[i]->name) == 0) return all[i]->name;
-    wrong_usage("no such scheme:", argument);
+    static const scheme *const schemes[] = {&scheme_host_waits, &scheme_staged,     &scheme_raw,
+                                            &scheme_ring,       &scheme_raw_graphs, &scheme_ring_graphs};
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        if (strcmp(name, schemes[i]->name) == 0) return schemes[i]->name;
+    arguments_wrong(all, "no such scheme:", argument);
 }
 
-static _Noreturn void leave_after_printing(void)
+static void list(void)
 {
-    exit(fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_SUCCESS : EXITS_FAILURE);
+    for (size_t i = 0; i < num_sections; i++)
+        printf("%-10s %s\n", sections[i].name, sections[i].what);
 }
 
-/* What ends the program once it is printed; false: it is another argument. */
-static bool print_and_leave(const char *a)
-{
-    if (strcmp(a, "--list") == 0)
-        for (size_t i = 0; i < num_sections; i++)
-            printf("%-10s %s\n", sections[i].name, sections[i].what);
-    else if (strcmp(a, "--help") == 0)
-        fputs(usage, stdout);
-    else if (strcmp(a, "--version") == 0)
-        printf(PROGRAM " %s\n", culv_version_string());
-    else
-        return false;
-    leave_after_printing();
-}
-
-static void parse_value(options *o, const char *a)
+static void parse_value(options *o, const arguments *all, const char *a)
 {
     const char *value;
-    if ((value = value_of(a, "--json")) != NULL) {
-        if (value[0] == '\0') wrong_usage("no file in", a);
-        o->json = value;
-    } else if ((value = value_of(a, "--driver")) != NULL) {
-        if (strcmp(value, "auto") != 0 && strcmp(value, "nvidia") != 0 && strcmp(value, "soft") != 0)
-            wrong_usage("auto, nvidia or soft, not", a);
-        o->driver = value;
-    } else if ((value = value_of(a, "--device")) != NULL) {
-        o->device = (int)number(a, value, 0, 1023);
-    } else if ((value = value_of(a, "--only")) != NULL) {
-        append(a, section_named(a, value), o->only, &o->num_only);
-    } else if ((value = value_of(a, "--scheme")) != NULL) {
-        append(a, scheme_named(a, value), o->schemes, &o->num_schemes);
-    } else if ((value = value_of(a, "--size")) != NULL) {
-        o->bytes = size(a, value);
-    } else if ((value = value_of(a, "--loads")) != NULL) {
-        loads(a, value, o);
-    } else if ((value = value_of(a, "--depth")) != NULL) {
-        o->num_depths = numbers(a, value, o->depths);
-    } else if ((value = value_of(a, "--burst")) != NULL) {
-        o->num_bursts = numbers(a, value, o->bursts);
-    } else if ((value = value_of(a, "--frames")) != NULL) {
-        o->frames = (uint32_t)number(a, value, 1, FRAMES_LONGEST);
-    } else if ((value = value_of(a, "--rounds")) != NULL) {
-        o->rounds = (size_t)number(a, value, 1, FRAMES_ROUNDS);
-    } else if ((value = value_of(a, "--seed")) != NULL) {
-        o->seed = number(a, value, 0, INT64_MAX);
+    if ((value = arguments_value(a, "--only")) != NULL) {
+        append(all, a, section_named(all, a, value), o->only, &o->num_only);
+    } else if ((value = arguments_value(a, "--scheme")) != NULL) {
+        append(all, a, scheme_named(all, a, value), o->schemes, &o->num_schemes);
+    } else if ((value = arguments_value(a, "--size")) != NULL) {
+        o->bytes = size(all, a, value);
+    } else if ((value = arguments_value(a, "--loads")) != NULL) {
+        loads(all, a, value, o);
+    } else if ((value = arguments_value(a, "--depth")) != NULL) {
+        o->num_depths = numbers(all, a, value, o->depths);
+    } else if ((value = arguments_value(a, "--burst")) != NULL) {
+        o->num_bursts = numbers(all, a, value, o->bursts);
+    } else if ((value = arguments_value(a, "--frames")) != NULL) {
+        o->frames = (uint32_t)arguments_number(all, a, value, 1, FRAMES_LONGEST);
+    } else if ((value = arguments_value(a, "--rounds")) != NULL) {
+        o->rounds = (size_t)arguments_number(all, a, value, 1, FRAMES_ROUNDS);
     } else {
-        wrong_usage(a[0] == '-' ? "unknown option" : "unknown argument", a);
+        arguments_unknown(all, a);
     }
 }
 
@@ -211,18 +157,20 @@ void options_complete(options *o, bool software)
 options options_parse(int argc, char **argv)
 {
     options o = {.driver = "auto", .seed = 1};
+    const arguments all = {PROGRAM, usage, &o.driver, &o.json, &o.device, &o.seed, &o.quick};
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
-        if (strcmp(a, "--quick") == 0)
-            o.quick = true;
-        else if (strcmp(a, "--validation") == 0)
+        if (arguments_take(&all, a)) continue;
+        if (strcmp(a, "--validation") == 0) {
             o.validation = true;
-        else if (strcmp(a, "--search") == 0)
+        } else if (strcmp(a, "--search") == 0) {
             o.search = true;
-        else if (strcmp(a, "--json") == 0)
-            o.json = "";
-        else if (!print_and_leave(a))
-            parse_value(&o, a);
+        } else if (strcmp(a, "--list") == 0) {
+            list();
+            arguments_printed();
+        } else {
+            parse_value(&o, &all, a);
+        }
     }
     return o;
 }

@@ -1,9 +1,9 @@
 /* The command line. See options.h. SPDX-License-Identifier: MIT */
 #include "options.h"
 
-#include <errno.h>
+#include "arguments.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char usage[] =
@@ -31,91 +31,37 @@ static const char usage[] =
     "and\n"
     "Vulkan share, or one without virtual memory management\n";
 
-static _Noreturn void wrong_usage(const char *text, const char *argument)
-{
-    fprintf(stderr, PROGRAM ": %s '%s'; see " PROGRAM " --help\n", text, argument);
-    exit(EXITS_USAGE);
-}
-
-/* The value of --NAME=VALUE; NULL where the argument is something else. */
-static const char *value_of(const char *argument, const char *name)
-{
-    size_t length = strlen(name);
-    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
-}
-
-static uint64_t number(const char *argument, const char *text, uint64_t most)
-{
-    char *end = NULL;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value > most)
-        wrong_usage("not a number in range:", argument);
-    return value;
-}
-
-static const char *section_named(const char *argument, const char *name)
+static const char *section_named(const arguments *all, const char *argument, const char *name)
 {
     for (size_t i = 0; i < num_sections; i++)
         if (strcmp(name, sections[i].name) == 0) return sections[i].name;
-    wrong_usage("nothing is measured under that name (--list shows the names):", argument);
+    arguments_wrong(all, "nothing is measured under that name (--list shows the names):", argument);
 }
 
-static _Noreturn void leave_after_printing(void)
+static void list(void)
 {
-    exit(fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_SUCCESS : EXITS_FAILURE);
-}
-
-/* What ends the program once it is printed; false: it is another argument. */
-static bool print_and_leave(const char *a)
-{
-    if (strcmp(a, "--list") == 0)
-        for (size_t i = 0; i < num_sections; i++)
-            printf("%-10s %s\n", sections[i].name, sections[i].what);
-    else if (strcmp(a, "--help") == 0)
-        fputs(usage, stdout);
-    else if (strcmp(a, "--version") == 0)
-        printf(PROGRAM " %s\n", culv_version_string());
-    else
-        return false;
-    leave_after_printing();
-}
-
-static void parse_value(options *o, const char *a)
-{
-    const char *value;
-    if ((value = value_of(a, "--json")) != NULL) {
-        if (value[0] == '\0') wrong_usage("no file in", a);
-        o->json = value;
-    } else if ((value = value_of(a, "--driver")) != NULL) {
-        if (strcmp(value, "auto") != 0 && strcmp(value, "nvidia") != 0 && strcmp(value, "soft") != 0)
-            wrong_usage("auto, nvidia or soft, not", a);
-        o->driver = value;
-    } else if ((value = value_of(a, "--device")) != NULL) {
-        o->device = (int)number(a, value, 1023);
-    } else if ((value = value_of(a, "--only")) != NULL) {
-        if (o->num_only == OPTIONS_LIST) wrong_usage("too many of", a);
-        o->only[o->num_only++] = section_named(a, value);
-    } else if ((value = value_of(a, "--seed")) != NULL) {
-        o->seed = number(a, value, INT64_MAX);
-    } else {
-        wrong_usage(a[0] == '-' ? "unknown option" : "unknown argument", a);
-    }
+    for (size_t i = 0; i < num_sections; i++)
+        printf("%-10s %s\n", sections[i].name, sections[i].what);
 }
 
 options options_parse(int argc, char **argv)
 {
     options o = {.driver = "auto", .seed = 1};
+    const arguments all = {PROGRAM, usage, &o.driver, &o.json, &o.device, &o.seed, &o.quick};
     for (int i = 1; i < argc; i++) {
-        const char *a = argv[i];
-        if (strcmp(a, "--quick") == 0)
-            o.quick = true;
-        else if (strcmp(a, "--large") == 0)
+        const char *a = argv[i], *value;
+        if (arguments_take(&all, a)) continue;
+        if (strcmp(a, "--large") == 0) {
             o.large = true;
-        else if (strcmp(a, "--json") == 0)
-            o.json = "";
-        else if (!print_and_leave(a))
-            parse_value(&o, a);
+        } else if ((value = arguments_value(a, "--only")) != NULL) {
+            if (o.num_only == OPTIONS_LIST) arguments_wrong(&all, "too many of", a);
+            o.only[o.num_only++] = section_named(&all, a, value);
+        } else if (strcmp(a, "--list") == 0) {
+            list();
+            arguments_printed();
+        } else {
+            arguments_unknown(&all, a);
+        }
     }
     return o;
 }
