@@ -281,13 +281,10 @@ static culv_result check_capture(const culv_semaphore *semaphore, CUstream strea
                                  uint64_t value)
 {
     culv_device *device = semaphore->device;
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult r = device->cuda->cuStreamIsCapturing(stream, &capture);
-    /* The legacy stream waits for what is being captured. */
-    const bool implicit = r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    if (r != CUDA_SUCCESS && !implicit)
-        return fail_on(semaphore, stream, r, "cuStreamIsCapturing", signal, value);
-    if (!implicit && capture == CU_STREAM_CAPTURE_STATUS_NONE) return CULV_OK;
+    culvi_capture capture;
+    CUresult r = culvi_stream_capture(device, stream, &capture);
+    if (r != CUDA_SUCCESS) return fail_on(semaphore, stream, r, "cuStreamIsCapturing", signal, value);
+    if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
     return culvi_fail(&device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
                       "the stream %p is being captured, or waits for one that is, but the semaphore is on "
                       "the %s path, whose signals and waits no "

@@ -39,14 +39,14 @@ static void destroy_event(culv_device *device, culvi_retired *object)
  * in which the driver then waits by itself. In the device's context. */
 static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
 {
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult r = CULVI_CU(device, cuStreamIsCapturing, (last_use, &capture));
+    culvi_capture capture;
+    CUresult r = culvi_stream_capture(device, last_use, &capture);
     if (r != CUDA_SUCCESS) return;
-    if (capture != CU_STREAM_CAPTURE_STATUS_NONE) {
+    if (capture != CULVI_NOT_CAPTURED) {
         /* An event recorded now would become part of the caller's graph. */
         culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "the stream of last use %p is being captured: the release will wait for all CUDA work",
-                  (void *)last_use);
+                  "the stream of last use %p %s being captured: the release will wait for all CUDA work",
+                  (void *)last_use, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
         return;
     }
     r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
@@ -62,21 +62,20 @@ culv_result culvi_defer(culv_device *device, culvi_retired *object, CUstream las
                         const char *call)
 {
     bool pushed = false;
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    culvi_capture capture;
     culv_result result = culvi_enter_stream(device, label, last_use, &pushed);
     if (result != CULV_OK) return result;
     object->event = NULL;
     const char *failed = "cuStreamIsCapturing";
-    CUresult r = CULVI_CU(device, cuStreamIsCapturing, (last_use, &capture));
-    /* IMPLICIT: the legacy stream waits for what is being captured. */
-    const bool implicit = r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    if (implicit || (r == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE)) {
+    CUresult r = culvi_stream_capture(device, last_use, &capture);
+    if (r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED) {
         result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
                             "%s: the stream %p %s; call this outside of the capture, with a stream that the "
                             "work is submitted to",
                             call, (void *)last_use,
-                            implicit ? "is the legacy one, which waits for a stream that is being captured"
-                                     : "is being captured, and does nothing until its graph runs");
+                            capture == CULVI_CAPTURED
+                                ? "is being captured, and does nothing until its graph runs"
+                                : "is the legacy one, which waits for a stream that is being captured");
         goto leave;
     }
     if (r == CUDA_SUCCESS) {

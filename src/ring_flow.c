@@ -290,6 +290,14 @@ bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_fra
     return next;
 }
 
+static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const char *call)
+{
+    return culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+                           "%s: this side holds frame %" PRIu64 " (slot %" PRIu32
+                           "); release or cancel it first",
+                           call, me->number, (uint32_t)me->slots[me->at]);
+}
+
 culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, culv_ring_frame *out,
                                const char *call)
 {
@@ -301,17 +309,11 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
     culvi_ring_party *me = &ring->side[side];
     culvi_ring_need need = {.asked = {false, false}};
     if (me->held)
-        result =
-            culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
-                            "%s: this side holds frame %" PRIu64 " (slot %" PRIu32 "); release or cancel "
-                            "it first",
-                            call, me->number, (uint32_t)me->slots[me->at]);
+        result = fail_held(ring, me, call);
     else if (ring->settings.check_counters != 0)
         result = check_counter(ring, side, &need);
     if (result == CULV_OK && me->at == me->length) result = begin(ring, side, &need, timeout);
-    if (result == CULV_OK) {
-        take(ring, side, out);
-    }
+    if (result == CULV_OK) take(ring, side, out);
     culvi_ring_leave(ring, side);
     return result;
 }
@@ -443,11 +445,7 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
     culvi_ring_party *me = &ring->side[side];
     uint64_t value = me->at > 0 ? next_value(ring, side) : 0;
     if (me->held)
-        result =
-            culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
-                            "%s: this side holds frame %" PRIu64 " (slot %" PRIu32 "); release or cancel "
-                            "it first",
-                            call, me->number, (uint32_t)me->slots[me->at]);
+        result = fail_held(ring, me, call);
     else if (submit != NULL)
         result = submit_by(ring, side, submit, context, value);
     if (result == CULV_OK) {

@@ -75,6 +75,18 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
     return CULV_OK;
 }
 
+CUresult culvi_stream_capture(const culv_device *device, CUstream stream, culvi_capture *out)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult r = CULVI_CU(device, cuStreamIsCapturing, (stream, &status));
+    if (r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) {
+        *out = CULVI_WAITS_FOR_CAPTURED;
+        return CUDA_SUCCESS;
+    }
+    *out = status == CU_STREAM_CAPTURE_STATUS_NONE ? CULVI_NOT_CAPTURED : CULVI_CAPTURED;
+    return r;
+}
+
 culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream, bool *pushed)
 {
     const char *call = NULL;

@@ -212,21 +212,20 @@ static culv_result translate(culv_sparse_bind *bind, const culv_device *device, 
 static culv_result check_capture(const culv_device *device, const culv_sparse_array *array, CUstream stream,
                                  const char *call)
 {
-    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult r = CULVI_CU(device, cuStreamIsCapturing, (stream, &capture));
-    /* IMPLICIT: the legacy stream waits for what is being captured. */
-    const bool implicit = r == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    if (r != CUDA_SUCCESS && !implicit)
+    culvi_capture capture;
+    CUresult r = culvi_stream_capture(device, stream, &capture);
+    if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, array->label, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
                                "whether the stream is in capture could not be asked");
-    if (!implicit && capture == CU_STREAM_CAPTURE_STATUS_NONE) return CULV_OK;
+    if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
     char name[40];
     culvi_stream_name(stream, name);
     return culvi_fail(
         &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
         "%s: %s %s, and CUDA's graphs have no node that maps tiles; map them before, in a stream "
         "that is not",
-        call, name, implicit ? "waits for a stream that is being captured" : "is being captured");
+        call, name,
+        capture == CULVI_CAPTURED ? "is being captured" : "waits for a stream that is being captured");
 }
 
 /* Entries from the first on that go in one call: tiles together, each tail alone. An H200 leaves a tail unmapped, without a
