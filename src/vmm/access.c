@@ -1,6 +1,9 @@
 /* Who may do what with what is mapped. cuMemSetAccess adds to what was granted before, so that each mapping remembers its own
  * list, from which it is granted again. SPDX-License-Identifier: MIT */
-#include "vmm.h"
+#include "vmm/access.h"
+
+#include "base/alloc.h"
+#include "vmm/mapping.h"
 
 #include <inttypes.h>
 

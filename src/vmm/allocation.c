@@ -1,5 +1,10 @@
 /* Physical memory: making it, giving it up. SPDX-License-Identifier: MIT */
-#include "vmm.h"
+#include "vmm/allocation.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "vmm/property.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,8 @@
 /* What is mapped in a range, and mapping into it. SPDX-License-Identifier: MIT */
-#include "vmm.h"
+#include "vmm/mapping.h"
+
+#include "base/alloc.h"
+#include "vmm/access.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,12 @@
 /* culv_mem_pool: made, allocated from, given up. SPDX-License-Identifier: MIT */
-#include "mem_pool.h"
-#include "handle.h"
-#include "vmm.h"
+#include "vmm/mem_pool.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "cuda/context.h"
+#include "cuda/stream.h"
+#include "vmm/property.h"
 
 #include <inttypes.h>
 

@@ -2,8 +2,8 @@
 #ifndef CULVI_MEM_POOL_H_
 #define CULVI_MEM_POOL_H_
 
+#include "cuda/retire.h"
 #include "culvert/mem_pool.h"
-#include "object.h"
 
 struct culv_mem_pool {
     culv_device *device;

@@ -1,7 +1,9 @@
 /* What memory is at an address, and what it can be shared as. SPDX-License-Identifier: MIT */
+#include "base/desc.h"
+#include "base/handle.h"
+#include "core/memory.h"
 #include "culvert/mem_pool.h"
-#include "object.h"
-#include "vmm.h"
+#include "vmm/allocation.h"
 
 #include <stdio.h>
 

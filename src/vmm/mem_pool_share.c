@@ -1,7 +1,10 @@
 /* Pools and their pointers in other processes. SPDX-License-Identifier: MIT */
-#include "handle.h"
-#include "mem_pool.h"
-#include "vmm.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "core/import.h"
+#include "cuda/context.h"
+#include "vmm/mem_pool.h"
+#include "vmm/property.h"
 
 #include <inttypes.h>
 

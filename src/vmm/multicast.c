@@ -1,6 +1,10 @@
 /* culv_multicast: made, imported, its devices, given up. SPDX-License-Identifier: MIT */
-#include "multicast.h"
-#include "handle.h"
+#include "vmm/multicast.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "core/import.h"
+#include "vmm/property.h"
 
 #include <inttypes.h>
 

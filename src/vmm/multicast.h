@@ -3,7 +3,7 @@
 #define CULVI_MULTICAST_H_
 
 #include "culvert/multicast.h"
-#include "vmm.h"
+#include "vmm/allocation.h"
 
 enum { CULVI_MULTICAST_MEMBERS = 64 }; /* GPUs of one process */
 

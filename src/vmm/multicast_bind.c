@@ -1,5 +1,7 @@
 /* What is bound to a multicast object. SPDX-License-Identifier: MIT */
-#include "multicast.h"
+#include "base/alloc.h"
+#include "core/memory.h"
+#include "vmm/multicast.h"
 
 #include <inttypes.h>
 

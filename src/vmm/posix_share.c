@@ -1,5 +1,5 @@
 /* What exports of VMM memory need of the system: nothing for file descriptors. SPDX-License-Identifier: MIT */
-#include "vmm.h"
+#include "vmm/share.h"
 
 const void *culvi_vmm_object_attributes(void)
 {

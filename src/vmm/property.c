@@ -1,7 +1,10 @@
 /* What may be asked of physical memory: properties, and the granularity that goes with them. SPDX-License-Identifier: MIT */
-#include "vmm.h"
+#include "vmm/property.h"
 
-#include "handle.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "vmm/allocation.h"
+#include "vmm/share.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,10 @@
 /* Reserved addresses, and which of them are in use. SPDX-License-Identifier: MIT */
-#include "vmm.h"
+#include "vmm/range.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "vmm/mapping.h"
+#include "vmm/property.h"
 
 #include <inttypes.h>
 

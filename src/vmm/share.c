@@ -1,7 +1,8 @@
 /* VMM memory out of this process, into it, and by its address. SPDX-License-Identifier: MIT */
-#include "vmm.h"
-
-#include "handle.h"
+#include "base/desc.h"
+#include "core/import.h"
+#include "vmm/allocation.h"
+#include "vmm/property.h"
 
 #include <inttypes.h>
 

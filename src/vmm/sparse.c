@@ -1,5 +1,9 @@
 /* culv_sparse_array: made, asked, given up. SPDX-License-Identifier: MIT */
-#include "sparse.h"
+#include "vmm/sparse.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "cuda/context.h"
 
 #include <inttypes.h>
 

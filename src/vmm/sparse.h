@@ -2,8 +2,8 @@
 #ifndef CULVI_SPARSE_H_
 #define CULVI_SPARSE_H_
 
+#include "core/image.h"
 #include "culvert/sparse.h"
-#include "object.h"
 
 struct culv_sparse_array {
     culv_device *device;

@@ -1,6 +1,8 @@
 /* Mapping tiles and mip tails of sparse arrays. SPDX-License-Identifier: MIT */
-#include "sparse.h"
-#include "vmm.h"
+#include "base/alloc.h"
+#include "cuda/stream.h"
+#include "vmm/allocation.h"
+#include "vmm/sparse.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,10 @@
 /* culv_vector: made and destroyed, and what it tells. Growing: vector_grow.c, on vector_room.c; shrinking and retiring:
  * vector_shrink.c; the thread that commits ahead: vector_ahead.c. SPDX-License-Identifier: MIT */
-#include "vector.h"
+#include "vmm/vector.h"
 
-#include "fallback.h"
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "base/desc.h"
 
 #include <inttypes.h>
 

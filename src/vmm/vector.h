@@ -5,7 +5,9 @@
 
 #include "culvert/vector.h"
 
-#include "vmm.h"
+#include "vmm/access.h"
+#include "vmm/mapping.h"
+#include "vmm/range.h"
 
 /* A reserved range of an address space. No chunk lies in two: that a mapping may lie in two reservations is nowhere
  * promised. */

@@ -1,8 +1,7 @@
 /* The thread of a vector that commits ahead, so that growing only publishes. It never moves the vector, and never waits
  * for a stream. SPDX-License-Identifier: MIT */
-#include "vector.h"
-
-#include "fallback.h"
+#include "base/attempt.h"
+#include "vmm/vector.h"
 
 /* Bytes that are missing beyond the size. */
 static uint64_t missing(const culv_vector *v)

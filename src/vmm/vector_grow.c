@@ -1,7 +1,7 @@
 /* Growing a vector: how much a commit takes, its chunks, and moving. SPDX-License-Identifier: MIT */
-#include "vector.h"
-
-#include "fallback.h"
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "vmm/vector.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* A change of a vector under way: addresses in place or elsewhere, and what is undone. SPDX-License-Identifier: MIT */
-#include "vector.h"
-
-#include "fallback.h"
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "vmm/vector.h"
 
 #include <inttypes.h>
 

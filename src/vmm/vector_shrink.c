@@ -1,7 +1,6 @@
 /* What a vector gives back: chunks, old addresses, and itself. SPDX-License-Identifier: MIT */
-#include "vector.h"
-
-#include "fallback.h"
+#include "base/attempt.h"
+#include "vmm/vector.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,7 @@
 /* culv_vk: the caller's VkDevice, attached. SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "vulkan/vk_fallback.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +16,7 @@ static culv_result load_device(culv_vk *vk, const culvi_voice *voice, uint32_t a
     if (vk->table.name == NULL && (need) == REQUIRED)                                                        \
         return culvi_fail(voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,                  \
                           "the VkDevice lacks %s, which Vulkan 1.1 has", #name);
-#include "procs.h"
+#include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
     /* Some drivers hand core functions out that the instance's version does not have. */

@@ -1,5 +1,7 @@
 /* Queue-family barriers between a Vulkan queue and CUDA, as plain structs. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "base/desc.h"
+#include "cuda/format.h"
+#include "culvert/vulkan_barrier.h"
 
 #include <inttypes.h>
 

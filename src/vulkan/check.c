@@ -1,7 +1,6 @@
 /* The gate: its two calls, and what buffers and images have in common. SPDX-License-Identifier: MIT */
-#include "resource.h"
-
-#include "culvert/vulkan_check.h"
+#include "base/desc.h"
+#include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
 #include <string.h>

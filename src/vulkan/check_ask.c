@@ -1,5 +1,6 @@
 /* The gate: what Vulkan is asked, and asked once. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "core/buffer.h"
+#include "vulkan/vk.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* The gate: buffers. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "vulkan/vk.h"
 
 #include <inttypes.h>
 #include <string.h>

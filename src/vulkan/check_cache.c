@@ -1,5 +1,5 @@
 /* What the drivers have told, kept: asking again costs a hash and a comparison. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "vulkan/vk.h"
 
 #include <string.h>
 

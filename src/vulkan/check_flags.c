@@ -1,7 +1,7 @@
 /* The gate: create flags and usages: which of them change where or how the bytes lie, so that CUDA would read
  * something else. Flags, and usages of images, that are not in these lists are refused: what they do to the bytes is not
  * known here. A buffer's bytes lie one after another whatever its usages are. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "vulkan/vk.h"
 
 #include <inttypes.h>
 

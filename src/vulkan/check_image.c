@@ -1,6 +1,6 @@
 /* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is refused with the
  * field and what to do. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "vulkan/vk.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* The gate: extents against the limits that CUDA tells of its arrays: the table "Valid extents" of cuda.h,
  * cuMipmappedArrayCreate. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "cuda/context.h"
+#include "vulkan/vk.h"
 
 #include <inttypes.h>
 

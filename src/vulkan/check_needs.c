@@ -1,6 +1,6 @@
 /* The gate: memory. Requirements, memory types, and what the caller says of a bound resource: CUDA's driver checks
  * none of it (measured, docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "vulkan/vk.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Loading Vulkan functions, naming results, the lists of what a caller must enable. SPDX-License-Identifier:
  * MIT */
-#include "vk.h"
+#include "base/alloc.h"
+#include "vulkan/vk.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstancePr
                           "VkApplicationInfo::apiVersion 1.1 or higher",                                     \
                           #name);
 #define CULV_VK_DEVICE(name, need)
-#include "procs.h"
+#include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
     return CULV_OK;

@@ -1,6 +1,8 @@
 /* Buffers and images that Culvert makes: checked, created, exported, imported and mapped, or nothing.
  * SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "vulkan/vk_fallback.h"
 
 #include <string.h>
 

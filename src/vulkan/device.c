@@ -1,5 +1,7 @@
 /* Physical devices and their CUDA match. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "vulkan/vk.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* VkDeviceMemory and VkSemaphore as operating-system handles, and VkDeviceMemory made of one. What differs by system
  * is in posix_export.c and win32_export.c. SPDX-License-Identifier: MIT */
-#include "export.h"
-#include "../handle.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "vulkan/vk_export.h"
 
 #include <inttypes.h>
 #include <string.h>

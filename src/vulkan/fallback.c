@@ -1,5 +1,6 @@
 /* Fallbacks: which path is taken. SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/attempt.h"
+#include "vulkan/vk_fallback.h"
 
 #include <stdio.h>
 

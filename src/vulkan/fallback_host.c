@@ -1,5 +1,7 @@
 /* Fallbacks through the host: pages that CUDA and Vulkan both reach. SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "vulkan/vk_fallback.h"
 
 #include <inttypes.h>
 #include <string.h>

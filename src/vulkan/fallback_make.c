@@ -1,5 +1,6 @@
 /* Fallbacks: buffers and images made on the paths that do not share. SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/attempt.h"
+#include "vulkan/vk_fallback.h"
 
 #include <inttypes.h>
 #include <string.h>

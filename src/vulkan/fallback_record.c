@@ -1,7 +1,5 @@
 /* Fallbacks through the host: the copies in the caller's command buffers. SPDX-License-Identifier: MIT */
-#include "culvert/vulkan_fallback.h"
-
-#include "fallback.h"
+#include "vulkan/vk_resource.h"
 
 /* Earlier uses in the queue, whatever they were, and what CUDA wrote: a submission makes visible what the host wrote
  * before it, and this may have been written after it. */

@@ -1,5 +1,6 @@
 /* Fallbacks: semaphores made on the paths that do not share. SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/alloc.h"
+#include "vulkan/vk_fallback.h"
 
 static culv_result semaphore_shared(void *object, const void *desc)
 {

@@ -1,6 +1,8 @@
 /* Buffers in host memory that Vulkan and CUDA both use in place (VK_EXT_external_memory_host).
  * SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/alloc.h"
+#include "base/attempt.h"
+#include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
 

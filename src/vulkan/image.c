@@ -1,5 +1,7 @@
 /* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "base/desc.h"
+#include "core/buffer.h"
+#include "vulkan/vk.h"
 
 #include <inttypes.h>
 #include <string.h>

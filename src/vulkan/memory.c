@@ -1,5 +1,6 @@
 /* Importing a caller's VkDeviceMemory. SPDX-License-Identifier: MIT */
-#include "vk.h"
+#include "base/desc.h"
+#include "vulkan/vk.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* Handles of Vulkan's objects: file descriptors. SPDX-License-Identifier: MIT */
-#include "export.h"
+#include "vulkan/vk_export.h"
 
 #include <string.h>
 

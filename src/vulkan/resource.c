@@ -1,5 +1,5 @@
 /* Making a buffer or an image with memory of its own. SPDX-License-Identifier: MIT */
-#include "resource.h"
+#include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
 

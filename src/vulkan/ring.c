@@ -1,5 +1,7 @@
 /* Rings between CUDA and Vulkan: made, given up, and a side's turn. SPDX-License-Identifier: MIT */
-#include "ring.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "vulkan/vk_ring.h"
 
 #include <inttypes.h>
 

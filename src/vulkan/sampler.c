@@ -1,6 +1,5 @@
 /* A VkSampler's settings as those of a texture object. SPDX-License-Identifier: MIT */
-#include "vk.h"
-
+#include "base/desc.h"
 #include "culvert/vulkan_texture.h"
 
 /* Structs and flags that these headers may not have yet. */

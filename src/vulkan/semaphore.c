@@ -1,5 +1,7 @@
 /* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "vulkan/vk_fallback.h"
 
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* The Vulkan attachment's symbols in a build without it (CULVERT_VULKAN=OFF): each says so. Vulkan's types
  * are not there; on every ABI that Culvert builds for, its handles and pointers are passed alike as one
  * machine word. SPDX-License-Identifier: MIT */
-#include "../message.h"
+#include "base/message.h"
 
 #define REFUSE(name)                                                                                         \
     return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,                             \

@@ -1,6 +1,6 @@
 /* Timelines on the host: counters, waits and signals, in core or by VK_KHR_timeline_semaphore.
  * SPDX-License-Identifier: MIT */
-#include "resource.h"
+#include "vulkan/vk_resource.h"
 
 /* Core's, or the extension's function. */
 #define PICK(vk, name) ((vk)->table.name != NULL ? (vk)->table.name : (vk)->table.name##KHR)

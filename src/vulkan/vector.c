@@ -1,7 +1,8 @@
 /* A culv_vector in Vulkan: a buffer on each chunk, or one sparse buffer on all of them. SPDX-License-Identifier: MIT */
-#include "../vmm/vector.h"
-#include "resource.h"
-#include "vmm.h"
+#include "vmm/vector.h"
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,8 @@
 #ifndef CULVI_VK_H_
 #define CULVI_VK_H_
 
-#include "check.h"
+#include "culvert/vulkan.h"
+#include "vulkan/vk_check.h"
 
 #ifdef _WIN32
 /* As in vulkan_win32.h, which wants windows.h, whose macros are too many for here. A HANDLE is a void *. */
@@ -21,7 +22,7 @@ typedef struct culvi_vk_instance {
     VkInstance handle;
 #define CULV_VK_INSTANCE(name, need) PFN_##name name;
 #define CULV_VK_DEVICE(name, need)
-#include "procs.h"
+#include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
 } culvi_vk_instance;
@@ -29,7 +30,7 @@ typedef struct culvi_vk_instance {
 typedef struct culvi_vk_device {
 #define CULV_VK_INSTANCE(name, need)
 #define CULV_VK_DEVICE(name, need) PFN_##name name;
-#include "procs.h"
+#include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
 } culvi_vk_device;
@@ -52,7 +53,7 @@ struct culv_vk {
     bool tells_needs;             /* vkGetDevice...MemoryRequirements() may be called */
     VkDeviceSize host_alignment;  /* of pages of the host's; 0: VK_EXT_external_memory_host was not enabled */
     culvi_vk_known known;         /* the gate's */
-    /* Fallbacks (fallback.h). */
+    /* Fallbacks (core/staging.h). */
     bool foreign;     /* another GPU than the device */
     culv_vk_desc how; /* it was attached, without the label */
     culvi_peer *peer; /* its own GPU in CUDA, and the attachment to that; guarded by the device's lock */

@@ -1,6 +1,7 @@
 /* VMM allocations under Vulkan's buffers and images. The drivers refuse little of what is wrong here: memory of another GPU
  * is imported and shows wrong data, and so do images that share an allocation (docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
-#include "vmm.h"
+#include "base/desc.h"
+#include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
 

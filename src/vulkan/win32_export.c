@@ -6,7 +6,7 @@
 #include <vulkan/vulkan_win32.h>
 
 #undef OPTIONAL
-#include "export.h"
+#include "vulkan/vk_export.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Arrays of CUDA's own, which a fallback copies to and from: those of Y'CbCr images, which no software Vulkan makes,
  * so by libculvert's inner calls. SPDX-License-Identifier: MIT */
-#include "fallback.h"
+#include "base/alloc.h"
+#include "core/staging.h"
 #include "library.h"
 #include "raw_cuda_image.h"
 

@@ -1,5 +1,5 @@
 /* Memory pools: what is refused. SPDX-License-Identifier: MIT */
-#include "object.h"
+#include "cuda/device.h"
 #include "sparse_stage.h"
 
 #include <fcntl.h>

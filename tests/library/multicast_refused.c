@@ -1,6 +1,6 @@
 /* Multicast objects: what is refused, and what the driver says of the system. SPDX-License-Identifier: MIT */
+#include "cuda/device.h"
 #include "multicast_stage.h"
-#include "object.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 /* max_latency: what it chooses on a GPU that is simulated, with a clock of the test's: one engine that both sides take
  * turns on, and a host of one thread that wakes late. SPDX-License-Identifier: MIT */
 #include "fake_ring.h"
-#include "ring.h"
+#include "ring/ring.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* culv_ring from inside: allocations; what a turn takes. What max_latency chooses: ring_auto.c.
  * SPDX-License-Identifier: MIT */
 #include "fake_ring.h"
-#include "ring.h"
+#include "ring/ring.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

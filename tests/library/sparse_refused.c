@@ -1,5 +1,5 @@
 /* Sparse arrays: what is refused, before the driver sees it. SPDX-License-Identifier: MIT */
-#include "object.h"
+#include "cuda/device.h"
 #include "sparse_stage.h"
 
 #include <stdio.h>

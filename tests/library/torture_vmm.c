@@ -2,7 +2,8 @@
  * call that fails leaves all of it as it was. SPDX-License-Identifier: MIT */
 #include "torture.h"
 
-#include "vmm/vmm.h"
+#include "vmm/access.h"
+#include "vmm/mapping.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* What culv_vector and others need of ranges, by libculvert's inner calls. SPDX-License-Identifier: MIT */
 #include "vmm_stage.h"
 
-#include "vmm/vmm.h"
+#include "vmm/access.h"
+#include "vmm/mapping.h"
 
 #include <pthread.h>
 

@@ -1,0 +1,187 @@
+/* Errors and log lines. SPDX-License-Identifier: MIT */
+#include "base/message.h"
+
+#include "base/desc.h"
+#include "base/platform.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t culv_version(void)
+{
+    return CULV_VERSION;
+}
+
+#define STRINGIFY_(x) #x
+#define STRINGIFY(x)  STRINGIFY_(x)
+
+const char *culv_version_string(void)
+{
+    return STRINGIFY(CULV_VERSION_MAJOR) "." STRINGIFY(CULV_VERSION_MINOR) "." STRINGIFY(CULV_VERSION_PATCH);
+}
+
+const char *culv_result_name(culv_result result)
+{
+    switch (result) {
+    case CULV_OK: return "CULV_OK";
+    case CULV_ERROR_INVALID: return "CULV_ERROR_INVALID";
+    case CULV_ERROR_BUSY: return "CULV_ERROR_BUSY";
+    case CULV_ERROR_TIMEOUT: return "CULV_ERROR_TIMEOUT";
+    case CULV_ERROR_UNSUPPORTED: return "CULV_ERROR_UNSUPPORTED";
+    case CULV_ERROR_NO_DEVICE: return "CULV_ERROR_NO_DEVICE";
+    case CULV_ERROR_OUT_OF_MEMORY: return "CULV_ERROR_OUT_OF_MEMORY";
+    case CULV_ERROR_DRIVER: return "CULV_ERROR_DRIVER";
+    case CULV_ERROR_ASYNC: return "CULV_ERROR_ASYNC";
+    case CULV_ERROR_INTERNAL: return "CULV_ERROR_INTERNAL";
+    case CULV_RESULT_FORCE32: break;
+    }
+    return "unknown";
+}
+
+static const struct {
+    const char *name;
+    const char *text;
+} reasons[] = {
+#define CULV_REASON_ROW_(name, text) [CULV_REASON_##name] = {#name, text},
+    CULV_REASONS(CULV_REASON_ROW_)
+#undef CULV_REASON_ROW_
+};
+_Static_assert(sizeof reasons / sizeof reasons[0] == CULV_REASON_COUNT_, "one row a reason");
+
+const char *culv_reason_name(culv_reason reason)
+{
+    return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].name : "unknown";
+}
+
+const char *culv_reason_text(culv_reason reason)
+{
+    return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].text : "unknown";
+}
+
+void culv_last_error(culv_error *out)
+{
+    if (out == NULL || out->struct_size < sizeof out->struct_size) return;
+    culvi_struct_write(out, &culvi_thread_state()->error, sizeof *out);
+}
+
+culv_result culv_last_error_set(const culv_error *error)
+{
+    culv_error e;
+    if (error == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_last_error_set: error is NULL");
+    culv_result result = culvi_desc_read(NULL, &e, sizeof e, error, "culv_error");
+    if (result != CULV_OK) return result;
+    if (e.result >= 0)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_last_error_set: result is %d, which is no error", (int)e.result);
+    e.native_call[sizeof e.native_call - 1] = '\0';
+    e.message[sizeof e.message - 1] = '\0';
+    culvi_thread_state()->error = e;
+    return e.result;
+}
+
+const char *culv_last_error_message(void)
+{
+    return culvi_thread_state()->error.message;
+}
+
+void culvi_label_set(char label[64], const char *text)
+{
+    size_t length = text != NULL ? strlen(text) : 0;
+    if (length > 63) length = 63;
+    if (length != 0) memcpy(label, text, length);
+    label[length] = '\0';
+}
+
+static void log_to_stderr(void *user, culv_log_level level, const char *message)
+{
+    static const char *const names[] = {"", "error", "warning", "info", "debug"};
+    (void)user;
+    fprintf(stderr, "culvert %s: %s\n", names[level], message);
+}
+
+void culvi_voice_init(culvi_voice *voice, const culv_log *log, const char *label)
+{
+    memset(voice, 0, sizeof *voice);
+    culvi_label_set(voice->label, label);
+    if (log != NULL && log->fn != NULL) {
+        voice->log = *log;
+        if (voice->log.level == CULV_LOG_NONE) voice->log.level = CULV_LOG_WARNING;
+        return;
+    }
+    const char *wanted = culvi_environment("CULVERT_LOG");
+    if (wanted == NULL) return;
+    voice->log.fn = log_to_stderr;
+    voice->log.level = strcmp(wanted, "debug") == 0   ? CULV_LOG_DEBUG
+                       : strcmp(wanted, "info") == 0  ? CULV_LOG_INFO
+                       : strcmp(wanted, "error") == 0 ? CULV_LOG_ERROR
+                                                      : CULV_LOG_WARNING;
+}
+
+bool culvi_log_wants(const culvi_voice *voice, culv_log_level level)
+{
+    return voice != NULL && voice->log.fn != NULL && level <= voice->log.level;
+}
+
+void culvi_log(const culvi_voice *voice, culv_log_level level, const char *format, ...)
+{
+    if (!culvi_log_wants(voice, level)) return;
+    char line[2048];
+    int used = voice->label[0] != '\0' ? snprintf(line, sizeof line, "[%s] ", voice->label) : 0;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line + used, sizeof line - (size_t)used, format, args);
+    va_end(args);
+    voice->log.fn(voice->log.user, level, line);
+}
+
+static culv_result record(const culvi_voice *voice, const char *object, culv_result result,
+                          culv_reason reason, culv_api api, int64_t code, const char *call,
+                          const char *format, va_list args)
+{
+    culv_error *e = &culvi_thread_state()->error;
+    e->struct_size = sizeof *e;
+    e->result = result;
+    e->reason = reason;
+    e->native_api = api;
+    e->native_code = code;
+    snprintf(e->native_call, sizeof e->native_call, "%s", call);
+    culvi_text text = {e->message, sizeof e->message, 0};
+    e->message[0] = '\0';
+    if (voice != NULL && voice->label[0] != '\0') culvi_text_add(&text, "[%s] ", voice->label);
+    if (object != NULL && object[0] != '\0') culvi_text_add(&text, "'%s': ", object);
+    int n = vsnprintf(text.data + text.length, text.size - text.length, format, args);
+    if (n < 0) culvi_text_add(&text, "%s", culv_reason_text(reason));
+    culv_log_level level = culvi_thread_state()->attempts > 0 ? CULV_LOG_INFO : CULV_LOG_ERROR;
+    if (culvi_log_wants(voice, level)) voice->log.fn(voice->log.user, level, e->message);
+    return result;
+}
+
+culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result, culv_reason reason,
+                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(voice, object, result, reason, CULV_API_NONE, 0, "", format, args);
+    va_end(args);
+    return result;
+}
+
+culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object)
+{
+    return culvi_fail(voice, object, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, "out of host memory");
+}
+
+culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
+                              culv_reason reason, culv_api api, int64_t code, const char *call,
+                              const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    record(voice, object, result, reason, api, code, call, format, args);
+    va_end(args);
+    return result;
+}

@@ -1,0 +1,44 @@
+/* Errors and log lines. The function that first knows a cause records it here; its callers only pass it on.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_BASE_MESSAGE_H_
+#define CULVI_BASE_MESSAGE_H_
+
+#include "culvert/log.h"
+#include "culvert/result.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+
+#if defined(__GNUC__) && !defined(__MINGW32__)
+#    define CULVI_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#elif defined(__MINGW32__)
+#    define CULVI_PRINTF(f, a) __attribute__((format(gnu_printf, f, a)))
+#else
+#    define CULVI_PRINTF(f, a)
+#endif
+
+/* Whose message it is: where it is logged, and what it is labelled with. Either may be missing. */
+typedef struct culvi_voice {
+    culv_log log;
+    char label[64];
+} culvi_voice;
+
+void culvi_label_set(char label[64], const char *text);
+/* A silent log becomes one to stderr when CULVERT_LOG asks for it. */
+void culvi_voice_init(culvi_voice *voice, const culv_log *log, const char *label);
+
+void culvi_log(const culvi_voice *voice, culv_log_level level, const char *format, ...) CULVI_PRINTF(3, 4);
+bool culvi_log_wants(const culvi_voice *voice, culv_log_level level);
+
+/* Records and logs an error of the calling thread and returns its class. `object` labels the object at fault.
+ */
+culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result, culv_reason reason,
+                       const char *format, ...) CULVI_PRINTF(5, 6);
+culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
+                              culv_reason reason, culv_api api, int64_t code, const char *call,
+                              const char *format, ...) CULVI_PRINTF(8, 9);
+
+/* An allocation of Culvert's own failed. */
+culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object);
+
+#endif

@@ -1,0 +1,81 @@
+/* What differs between operating systems: posix_*.c and win32_*.c, chosen by CMake.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_PLATFORM_H_
+#define CULVI_PLATFORM_H_
+
+#include "culvert/handle.h"
+#include "culvert/result.h"
+
+#include <stdbool.h>
+
+#ifdef _WIN32
+typedef struct culvi_mutex {
+    void *srw; /* an SRWLOCK */
+} culvi_mutex;
+typedef struct culvi_condition {
+    void *variable; /* a CONDITION_VARIABLE */
+} culvi_condition;
+typedef struct culvi_worker {
+    void *handle;
+    void (*body)(void *user);
+    void *user;
+} culvi_worker;
+#else
+#    include <pthread.h>
+typedef struct culvi_mutex {
+    pthread_mutex_t m;
+} culvi_mutex;
+typedef struct culvi_condition {
+    pthread_cond_t c;
+} culvi_condition;
+typedef struct culvi_worker {
+    pthread_t thread;
+    void (*body)(void *user);
+    void *user;
+} culvi_worker;
+#endif
+
+bool culvi_mutex_init(culvi_mutex *mutex);
+void culvi_mutex_destroy(culvi_mutex *mutex);
+void culvi_mutex_lock(culvi_mutex *mutex);
+void culvi_mutex_unlock(culvi_mutex *mutex);
+bool culvi_condition_init(culvi_condition *condition);
+void culvi_condition_destroy(culvi_condition *condition);
+void culvi_condition_wake_all(culvi_condition *condition);
+/* With the mutex held, until it is woken (or for no cause) or culvi_now() is `until`; UINT64_MAX: without end. */
+void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until);
+/* A thread of Culvert's own, to which no signal is delivered; false: the system starts none. It stays where it is until
+ * it was waited for. */
+bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *user);
+void culvi_worker_join(culvi_worker *worker);
+/* Monotonic nanoseconds. */
+uint64_t culvi_now(void);
+void culvi_sleep_ms(unsigned ms);
+
+/* What each thread has of its own. */
+typedef struct culvi_thread {
+    culv_error error;
+    unsigned attempts;    /* under way: their failures are no errors yet */
+    char driver_log[512]; /* what CUDA's own log said last on this thread (cuLogsRegisterCallback) */
+} culvi_thread;
+
+/* Never NULL: where a thread's own block cannot be had, one is shared. */
+culvi_thread *culvi_thread_state(void);
+
+void *culvi_module_open(const char *path, char *why, size_t why_size);
+void *culvi_module_symbol(void *module, const char *name);
+void culvi_module_close(void *module);
+/* Directory of the library (or program) that this code is in, without a trailing slash; false when unknown.
+ */
+bool culvi_module_self_dir(char *out, size_t size);
+
+/* Names of the two CUDA drivers' libraries. */
+extern const char *const culvi_cuda_library;
+extern const char *const culvi_soft_library;
+
+/* Bytes of a page of host memory. */
+uint64_t culvi_page_size(void);
+
+const char *culvi_environment(const char *name);
+
+#endif

@@ -1,0 +1,107 @@
+/* Threads, POSIX half. SPDX-License-Identifier: MIT */
+#include "base/platform.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+bool culvi_mutex_init(culvi_mutex *mutex)
+{
+    return pthread_mutex_init(&mutex->m, NULL) == 0;
+}
+
+void culvi_mutex_destroy(culvi_mutex *mutex)
+{
+    pthread_mutex_destroy(&mutex->m);
+}
+
+void culvi_mutex_lock(culvi_mutex *mutex)
+{
+    pthread_mutex_lock(&mutex->m);
+}
+
+void culvi_mutex_unlock(culvi_mutex *mutex)
+{
+    pthread_mutex_unlock(&mutex->m);
+}
+
+bool culvi_condition_init(culvi_condition *condition)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes) != 0) return false;
+    bool made = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(&condition->c, &attributes) == 0;
+    pthread_condattr_destroy(&attributes);
+    return made;
+}
+
+void culvi_condition_destroy(culvi_condition *condition)
+{
+    pthread_cond_destroy(&condition->c);
+}
+
+void culvi_condition_wake_all(culvi_condition *condition)
+{
+    pthread_cond_broadcast(&condition->c);
+}
+
+void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until)
+{
+    struct timespec at = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+    if (until == UINT64_MAX)
+        pthread_cond_wait(&condition->c, &mutex->m);
+    else
+        pthread_cond_timedwait(&condition->c, &mutex->m, &at);
+}
+
+static void *run_worker(void *user)
+{
+    culvi_worker *worker = (culvi_worker *)user;
+    worker->body(worker->user);
+    return NULL;
+}
+
+bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *user)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
+    sigset_t all, before;
+    worker->body = body;
+    worker->user = user;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) /* which are whose they are */
+        sigdelset(&all, faults[i]);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
+    bool started = pthread_create(&worker->thread, NULL, run_worker, worker) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+void culvi_worker_join(culvi_worker *worker)
+{
+    (void)pthread_join(worker->thread, NULL);
+}
+
+uint64_t culvi_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void culvi_sleep_ms(unsigned ms)
+{
+    nanosleep(&(struct timespec){.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000},
+              NULL);
+}
+
+culvi_thread *culvi_thread_state(void)
+{
+    static _Thread_local culvi_thread state;
+    return &state;
+}
+
+const char *culvi_environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}

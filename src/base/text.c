@@ -1,0 +1,34 @@
+/* Text of a bounded size. SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void culvi_text_add(culvi_text *text, const char *format, ...)
+{
+    if (text->length + 1 >= text->size) return;
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text->data + text->length, text->size - text->length, format, args);
+    va_end(args);
+    if (n < 0) return;
+    size_t room = text->size - text->length - 1;
+    text->length += (size_t)n < room ? (size_t)n : room;
+}
+
+void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid)
+{
+    for (int i = 0; i < 16; i++)
+        culvi_text_add(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+}
+
+bool culvi_uuid_equal(const culv_uuid *a, const culv_uuid *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+bool culvi_uuid_given(const culv_uuid *uuid)
+{
+    static const culv_uuid none;
+    return !culvi_uuid_equal(uuid, &none);
+}

@@ -1,0 +1,22 @@
+/* Text of a bounded size, for messages.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_BASE_TEXT_H_
+#define CULVI_BASE_TEXT_H_
+
+#include "base/message.h"
+#include "culvert/base.h"
+
+/* A bounded text that is appended to; what does not fit is cut. */
+typedef struct culvi_text {
+    char *data;
+    size_t size;
+    size_t length;
+} culvi_text;
+
+void culvi_text_add(culvi_text *text, const char *format, ...) CULVI_PRINTF(2, 3);
+void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid);
+
+bool culvi_uuid_equal(const culv_uuid *a, const culv_uuid *b);
+bool culvi_uuid_given(const culv_uuid *uuid);
+
+#endif

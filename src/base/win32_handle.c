@@ -1,0 +1,111 @@
+/* NT handles, names and KMT handles. SPDX-License-Identifier: MIT */
+#include "base/handle.h"
+#include "base/platform.h"
+
+#include <stdio.h>
+#include <windows.h>
+
+const char *const culvi_handle_types_text =
+    "this system has OPAQUE_WIN32 (2) and OPAQUE_WIN32_KMT (3), file descriptors are of POSIX systems alone";
+const char *const culvi_handle_duplicate_call = "DuplicateHandle";
+
+/* What an exported object never is. (Wine says of a section, which may well be exported memory, that it is a file.) */
+static const char *foreign_kind(HANDLE handle)
+{
+    switch (GetFileType(handle)) {
+    case FILE_TYPE_PIPE: return "a pipe or a socket";
+    case FILE_TYPE_CHAR: return "a console or a device";
+    default: return NULL;
+    }
+}
+
+bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,
+                          char *text, size_t size)
+{
+    HANDLE nt = handle->value.win32;
+    DWORD flags = 0;
+    *facts = (culvi_handle_facts){.size_limit = UINT64_MAX};
+    if (nt == NULL && handle->name == NULL) {
+        *problem = CULV_REASON_NULL_ARGUMENT;
+        snprintf(text, size, "value.win32 is NULL%s",
+                 handle->type == CULV_HANDLE_OPAQUE_WIN32 ? ", and so is name; one of them is required" : "");
+        return false;
+    }
+    if (nt != NULL && handle->name != NULL) {
+        *problem = CULV_REASON_VALUE;
+        snprintf(text, size, "value.win32 and name are both given; an object is named by one of them");
+        return false;
+    }
+    if (handle->type == CULV_HANDLE_OPAQUE_WIN32_KMT)
+        return true; /* a number that only its driver can look up */
+    if (handle->name != NULL) {
+        *problem = CULV_REASON_VALUE;
+        if (handle->name[0] == L'\0') snprintf(text, size, "name is empty");
+        return handle->name[0] != L'\0';
+    }
+    /* (HANDLE)-1 means this very process wherever a handle is looked up. */
+    if (nt == INVALID_HANDLE_VALUE || !GetHandleInformation(nt, &flags)) {
+        *problem = CULV_REASON_HANDLE_BAD;
+        snprintf(text, size,
+                 "NT handle %p is not open; an earlier import may have taken it, or it is a KMT handle, "
+                 "which has a type of its own",
+                 nt);
+        return false;
+    }
+    const char *kind = foreign_kind(nt);
+    if (kind != NULL) {
+        *problem = CULV_REASON_HANDLE_KIND;
+        snprintf(
+            text, size,
+            "NT handle %p is %s; pass the one that vkGetMemoryWin32HandleKHR or vkGetSemaphoreWin32HandleKHR "
+            "exported",
+            nt, kind);
+        return false;
+    }
+    return true;
+}
+
+static bool is_nt(const culv_handle *handle)
+{
+    return handle->type == CULV_HANDLE_OPAQUE_WIN32 && handle->value.win32 != NULL;
+}
+
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+                            int *os_error)
+{
+    HANDLE self = GetCurrentProcess();
+    (void)facts;
+    out->handle = *handle;
+    out->reopened = false;
+    if (!is_nt(handle)) return true; /* a name or a number: nothing is held by it */
+    if (DuplicateHandle(self, handle->value.win32, self, &out->handle.value.win32, 0, FALSE,
+                        DUPLICATE_SAME_ACCESS))
+        return true;
+    *os_error = (int)GetLastError();
+    return false;
+}
+
+void culvi_handle_duplicate_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted)
+{
+    (void)original;
+    (void)accepted;
+    /* Neither CUDA nor Vulkan takes NT handles over (cuda.h, cuImportExternalMemory; VkImportMemoryWin32HandleInfoKHR). */
+    culvi_handle_close(&duplicate->handle);
+}
+
+void culvi_handle_close(const culv_handle *handle)
+{
+    if (is_nt(handle)) CloseHandle(handle->value.win32);
+}
+
+void culvi_handle_keep_private(const culv_handle *handle)
+{
+    (void)handle; /* NT handles are not inherited unless asked for */
+}
+
+uint64_t culvi_page_size(void)
+{
+    SYSTEM_INFO info;
+    GetSystemInfo(&info);
+    return info.dwPageSize;
+}

@@ -1,0 +1,170 @@
+/* culv_buffer: ranges of an import's one mapping. SPDX-License-Identifier: MIT */
+#include "core/buffer.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "core/staging.h"
+#include "cuda/context.h"
+
+#include <inttypes.h>
+
+/* Registered or not, the pages are unregistered with the memory. In the device's context. */
+static culv_result register_pages(culv_device *device, culv_memory *memory)
+{
+    const char *call = "cuMemHostRegister";
+    CUresult r = CUDA_SUCCESS;
+    if (!memory->registered) {
+        r = CULVI_CU(
+            device, cuMemHostRegister,
+            (memory->host, (size_t)memory->size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+        memory->registered = r == CUDA_SUCCESS;
+        device->counts.mappings += memory->registered;
+    }
+    if (r == CUDA_SUCCESS) {
+        call = "cuMemHostGetDevicePointer";
+        r = CULVI_CU(device, cuMemHostGetDevicePointer, (&memory->base, memory->host, 0));
+        if (r == CUDA_SUCCESS) return CULV_OK;
+        memory->base = 0;
+    }
+    return culvi_fail_cuda(
+        device, memory->label, r, call, CULV_REASON_DRIVER_REFUSED,
+        "%" PRIu64 " bytes of host memory at %p could not be pinned for CUDA%s", memory->size, memory->host,
+        r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
+            ? "; CUDA has them already, from cuMemHostRegister, cuMemHostAlloc or another buffer: "
+              "unregister them first, or take others"
+            : "");
+}
+
+culv_result culvi_memory_map(culv_memory *memory)
+{
+    culv_device *device = memory->device;
+    culvi_scope scope;
+    if (memory->base != 0 && !device->lost) return CULV_OK;
+    culv_result result = culvi_enter(device, &scope, memory->label);
+    if (result != CULV_OK) return result;
+    if (memory->host != NULL) {
+        result = register_pages(device, memory);
+        culvi_leave(device, &scope);
+        return result;
+    }
+    CUDA_EXTERNAL_MEMORY_BUFFER_DESC d = {0};
+    d.size = memory->size;
+    CUresult r = memory->own ? CULVI_CU(device, cuMemAlloc, (&memory->base, memory->size))
+                             : CULVI_CU(device, cuExternalMemoryGetMappedBuffer,
+                                        (&memory->base, memory->external, &d));
+    if (r == CUDA_SUCCESS && memory->own) {
+        device->counts.allocations++;
+    } else if (r == CUDA_SUCCESS) {
+        device->counts.mappings++;
+        memory->mapped_next = device->mapped;
+        device->mapped = memory;
+    } else {
+        memory->base = 0;
+    }
+    if (r != CUDA_SUCCESS && memory->own)
+        result = culvi_fail_cuda(device, memory->label, r, "cuMemAlloc", CULV_REASON_DRIVER_REFUSED,
+                                 "%" PRIu64 " bytes of device memory could not be had", memory->size);
+    else if (r != CUDA_SUCCESS)
+        result = culvi_fail_cuda(
+            device, memory->label, r, "cuExternalMemoryGetMappedBuffer",
+            r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
+            "the import of %" PRIu64 " bytes could not be mapped; if the allocation is smaller "
+            "than that, state VkMemoryAllocateInfo::allocationSize when importing",
+            memory->size);
+    culvi_leave(device, &scope);
+    return result;
+}
+
+culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out)
+{
+    culv_buffer_desc d;
+    if (memory == NULL || out == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_buffer_map: %s is NULL", memory == NULL ? "memory" : "out");
+    culv_device *device = memory->device;
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_buffer_desc");
+    if (result != CULV_OK) return result;
+    const char *label = d.label != NULL ? d.label : memory->label;
+    if (d.offset >= memory->size || d.size > memory->size - d.offset)
+        return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "the range of %" PRIu64 " bytes at offset %" PRIu64
+                          " leaves the allocation, which has %" PRIu64
+                          " bytes; the offset is the memoryOffset of vkBindBufferMemory",
+                          d.size, d.offset, memory->size);
+    culv_buffer *buffer = culvi_alloc(sizeof *buffer);
+    if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
+    culvi_mutex_lock(&device->lock);
+    result = culvi_memory_map(memory);
+    if (result != CULV_OK) {
+        culvi_mutex_unlock(&device->lock);
+        culvi_free(buffer);
+        return result;
+    }
+    memory->refs++;
+    memory->holders++;
+    memory->buffers++;
+    device->counts.buffers++;
+    buffer->memory = memory;
+    buffer->size = d.size != 0 ? d.size : memory->size - d.offset;
+    buffer->pointer = memory->base + d.offset;
+    culvi_label_set(buffer->label, label);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_ref(device);
+    *out = buffer;
+    return CULV_OK;
+}
+
+static bool release_buffer(culv_device *device, culvi_retired *self, bool last_try)
+{
+    culv_buffer *buffer = CULVI_CONTAINER(self, culv_buffer, retired);
+    culv_memory *memory = buffer->memory;
+    if (buffer->staging != NULL && !culvi_staging_release(device, memory, &buffer->staging, last_try))
+        return false;
+    memory->buffers--;
+    memory->refs--;
+    culvi_free(buffer);
+    culvi_memory_settle(memory, true, last_try);
+    return true;
+}
+
+void culvi_buffer_give_up(culv_buffer *buffer, bool has_last_use, CUstream last_use)
+{
+    culv_device *device = buffer->memory->device;
+    buffer->retired.release = release_buffer;
+    culvi_mutex_lock(&device->lock);
+    device->counts.buffers--;
+    culvi_memory_let_go(buffer->memory);
+    culvi_retire(device, &buffer->retired, has_last_use, last_use);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
+static void unmap(culv_buffer **buffer, const char *call, bool has_last_use, CUstream last_use)
+{
+    if (buffer == NULL || *buffer == NULL) return;
+    culv_buffer *mine = *buffer;
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call, "culv_vk_buffer_destroy"))
+        return;
+    *buffer = NULL;
+    culvi_buffer_give_up(mine, has_last_use, last_use);
+}
+
+void culv_buffer_unmap(culv_buffer **buffer)
+{
+    unmap(buffer, "culv_buffer_unmap", false, NULL);
+}
+
+void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use)
+{
+    unmap(buffer, "culv_buffer_unmap_after", true, last_use);
+}
+
+CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer)
+{
+    return buffer != NULL ? buffer->pointer : 0;
+}
+
+uint64_t culv_buffer_size(const culv_buffer *buffer)
+{
+    return buffer != NULL ? buffer->size : 0;
+}

@@ -1,0 +1,21 @@
+/* culv_buffer: a range of a mapped import.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_CORE_BUFFER_H_
+#define CULVI_CORE_BUFFER_H_
+
+#include "core/memory.h"
+
+struct culv_buffer {
+    culv_memory *memory;
+    uint64_t size;
+    CUdeviceptr pointer;
+    bool owned;                    /* by an object of Culvert's, which unmaps it */
+    struct culvi_staging *staging; /* NULL: it is shared */
+    char label[64];
+    culvi_retired retired;
+};
+
+/* Gives up what an object of Culvert's owns. */
+void culvi_buffer_give_up(culv_buffer *buffer, bool has_last_use, CUstream last_use);
+
+#endif

@@ -1,0 +1,236 @@
+/* Timelines in CUDA graphs: nodes, and their values of the next launch. SPDX-License-Identifier: MIT */
+#include "culvert/graph.h"
+#include "base/alloc.h"
+#include "core/semaphore.h"
+#include "cuda/context.h"
+
+#include <inttypes.h>
+
+typedef enum direction { SIGNAL, WAIT } direction;
+
+typedef struct call_names {
+    const char *add, *set, *driver_add, *driver_set;
+} call_names;
+static const call_names names[] = {
+    [SIGNAL] = {"culv_graph_add_signal", "culv_graph_exec_set_signal",
+                "cuGraphAddExternalSemaphoresSignalNode", "cuGraphExecExternalSemaphoresSignalNodeSetParams"},
+    [WAIT] = {"culv_graph_add_wait", "culv_graph_exec_set_wait", "cuGraphAddExternalSemaphoresWaitNode",
+              "cuGraphExecExternalSemaphoresWaitNodeSetParams"},
+};
+
+/* What a node is told of its semaphores. The driver copies it. */
+typedef struct node_params {
+    CUexternalSemaphore externals[CULV_SEMAPHORE_BATCH_MAX];
+    union {
+        CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signals[CULV_SEMAPHORE_BATCH_MAX];
+        CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS waits[CULV_SEMAPHORE_BATCH_MAX];
+    } values;
+} node_params;
+
+/* What a stream takes and a graph does not. */
+static culv_result check_point(const culv_semaphore_point *point, direction way, const char *call)
+{
+    const culv_semaphore *semaphore = point->semaphore;
+    if (semaphore->type != CULV_SEMAPHORE_TIMELINE)
+        return culvi_fail(
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: the semaphore is binary, which has one wait a signal, and a graph may be launched "
+            "many times; use a timeline",
+            call);
+    if (semaphore->relay != NULL)
+        return culvi_fail(
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
+            "%s: the semaphore is not shared with CUDA but relayed (culvert/fallback.h), and a graph "
+            "has no node for that",
+            call);
+    return way == WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
+}
+
+static culv_result fill(const culv_semaphore_point *points, uint32_t count, direction way, const char *call,
+                        node_params *out)
+{
+    bool relayed;
+    culv_result result = culvi_semaphore_check_batch(points, count, call, &relayed);
+    if (result != CULV_OK) return result;
+    if (count == 0)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: a node of 0 semaphores; it has 1 to %d", call, CULV_SEMAPHORE_BATCH_MAX);
+    memset(&out->values, 0, sizeof out->values);
+    for (uint32_t i = 0; i < count; i++) {
+        result = check_point(&points[i], way, call);
+        if (result != CULV_OK) return result;
+        out->externals[i] = points[i].semaphore->external;
+        if (way == SIGNAL)
+            out->values.signals[i].params.fence.value = points[i].value;
+        else
+            out->values.waits[i].params.fence.value = points[i].value;
+    }
+    return CULV_OK;
+}
+
+/* Launches signal them later than anybody is told now. */
+static void promise(const culv_semaphore_point *points, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        culv_semaphore_note_value(points[i].semaphore, points[i].value);
+}
+
+static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
+                       const culv_semaphore_point *points, uint32_t count, CUgraphNode *out, direction way)
+{
+    node_params params;
+    culvi_scope scope;
+    CUgraphNode node = NULL;
+    if (graph == NULL || out == NULL || (dependencies == NULL && num_dependencies != 0))
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",
+                          names[way].add,
+                          graph == NULL ? "graph"
+                          : out == NULL ? "out"
+                                        : "dependencies");
+    culv_result result = fill(points, count, way, names[way].add, &params);
+    if (result != CULV_OK) return result;
+    culv_device *device = points[0].semaphore->device;
+    result = culvi_enter(device, &scope, points[0].semaphore->label);
+    if (result != CULV_OK) return result;
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals, count};
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};
+    CUresult r = way == SIGNAL ? CULVI_CU(device, cuGraphAddExternalSemaphoresSignalNode,
+                                          (&node, graph, dependencies, num_dependencies, &signals))
+                               : CULVI_CU(device, cuGraphAddExternalSemaphoresWaitNode,
+                                          (&node, graph, dependencies, num_dependencies, &waits));
+    if (r != CUDA_SUCCESS)
+        result = culvi_fail_cuda(
+            device, points[0].semaphore->label, r, names[way].driver_add, CULV_REASON_DRIVER_REFUSED,
+            "the graph could not be given a node of %" PRIu32 " semaphores after %zu nodes", count,
+            num_dependencies);
+    culvi_leave(device, &scope);
+    if (result != CULV_OK) return result;
+    if (way == SIGNAL) promise(points, count);
+    *out = node;
+    return CULV_OK;
+}
+
+static culv_result fail_set(const culv_device *device, const char *label, CUresult r, uint32_t count,
+                            const char *call)
+{
+    if (r != CUDA_ERROR_INVALID_VALUE)
+        return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "the node could not be given the values of %" PRIu32 " semaphores", count);
+    return culvi_fail_native(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_API_CUDA,
+                             (int64_t)r, call,
+                             "the node does not take the values of %" PRIu32
+                             " semaphores (CUDA_ERROR_INVALID_VALUE); it is to be of the graph that the "
+                             "executable was made of, of this kind, and of as many semaphores",
+                             count);
+}
+
+static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_point *points, uint32_t count,
+                       direction way)
+{
+    node_params params;
+    culvi_scope scope;
+    if (exec == NULL || node == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",
+                          names[way].set, exec == NULL ? "exec" : "node");
+    culv_result result = fill(points, count, way, names[way].set, &params);
+    if (result != CULV_OK) return result;
+    culv_device *device = points[0].semaphore->device;
+    result = culvi_enter(device, &scope, points[0].semaphore->label);
+    if (result != CULV_OK) return result;
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals, count};
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};
+    CUresult r =
+        way == SIGNAL
+            ? CULVI_CU(device, cuGraphExecExternalSemaphoresSignalNodeSetParams, (exec, node, &signals))
+            : CULVI_CU(device, cuGraphExecExternalSemaphoresWaitNodeSetParams, (exec, node, &waits));
+    if (r != CUDA_SUCCESS)
+        result = fail_set(device, points[0].semaphore->label, r, count, names[way].driver_set);
+    culvi_leave(device, &scope);
+    if (result == CULV_OK && way == SIGNAL) promise(points, count);
+    return result;
+}
+
+culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
+                                  const culv_semaphore_point *points, uint32_t count, CUgraphNode *out)
+{
+    return add(graph, dependencies, num_dependencies, points, count, out, SIGNAL);
+}
+
+culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
+                                const culv_semaphore_point *points, uint32_t count, CUgraphNode *out)
+{
+    return add(graph, dependencies, num_dependencies, points, count, out, WAIT);
+}
+
+culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode node, const culv_semaphore_point *points,
+                                       uint32_t count)
+{
+    return set(exec, node, points, count, SIGNAL);
+}
+
+culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node, const culv_semaphore_point *points,
+                                     uint32_t count)
+{
+    return set(exec, node, points, count, WAIT);
+}
+
+/* In the device's context. */
+static culv_result get_nodes(culv_device *device, CUgraph graph, CUgraphNode **nodes, size_t *count)
+{
+    *nodes = NULL;
+    CUresult r = CULVI_CU(device, cuGraphGetNodes, (graph, NULL, count));
+    if (r == CUDA_SUCCESS && *count > 0) {
+        *nodes = *count > SIZE_MAX / sizeof **nodes ? NULL : culvi_alloc(*count * sizeof **nodes);
+        if (*nodes == NULL) return culvi_fail_host_memory(&device->voice, NULL);
+        r = CULVI_CU(device, cuGraphGetNodes, (graph, *nodes, count));
+    }
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    culvi_free(*nodes);
+    return culvi_fail_cuda(device, NULL, r, "cuGraphGetNodes", CULV_REASON_DRIVER_REFUSED,
+                           "the graph's nodes could not be asked for");
+}
+
+/* One that there is no room for is counted alone. */
+static void put(CUgraphNode node, CUgraphNode *out, size_t room, size_t *found)
+{
+    if (out != NULL && *found < room) out[*found] = node;
+    ++*found;
+}
+
+culv_result culv_graph_find(culv_device *device, CUgraph graph, CUgraphNode *signals, size_t *num_signals,
+                            CUgraphNode *waits, size_t *num_waits)
+{
+    culvi_scope scope;
+    CUgraphNode *nodes = NULL;
+    size_t count = 0, found[2] = {0};
+    if (device == NULL || graph == NULL || num_signals == NULL || num_waits == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_graph_find: %s is NULL",
+                          device == NULL        ? "device"
+                          : graph == NULL       ? "graph"
+                          : num_signals == NULL ? "num_signals"
+                                                : "num_waits");
+    culv_result result = culvi_enter(device, &scope, NULL);
+    if (result != CULV_OK) return result;
+    result = get_nodes(device, graph, &nodes, &count);
+    if (result != CULV_OK) goto leave;
+    for (size_t i = 0; i < count; i++) {
+        CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
+        CUresult r = CULVI_CU(device, cuGraphNodeGetType, (nodes[i], &type));
+        if (r != CUDA_SUCCESS) {
+            result = culvi_fail_cuda(device, NULL, r, "cuGraphNodeGetType", CULV_REASON_DRIVER_REFUSED,
+                                     "node %zu of %zu has no type", i, count);
+            goto free_nodes;
+        }
+        if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL) put(nodes[i], signals, *num_signals, &found[SIGNAL]);
+        if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT) put(nodes[i], waits, *num_waits, &found[WAIT]);
+    }
+    *num_signals = found[SIGNAL];
+    *num_waits = found[WAIT];
+
+free_nodes:
+    culvi_free(nodes);
+leave:
+    culvi_leave(device, &scope);
+    return result;
+}

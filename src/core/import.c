@@ -1,0 +1,63 @@
+/* What imports of memory and of semaphores share: the handle is checked, the driver gets a duplicate, and the
+ * caller's own handle is closed only once all has succeeded. SPDX-License-Identifier: MIT */
+#include "core/import.h"
+
+#include "cuda/context.h"
+
+culv_result culvi_import_check(const culv_device *device, culvi_import *import, const culv_uuid *exporter)
+{
+    culv_result result =
+        culvi_handle_check(&device->voice, import->label, import->field, import->handle, &import->facts);
+    if (result != CULV_OK) return result;
+    return culvi_check_exporter(device, import->label, exporter, import->what);
+}
+
+/* dma-bufs: drivers differ in how they say that they take none, so any refusal of the handle itself says so. */
+static bool is_refusal(CUresult code)
+{
+    return code != CUDA_ERROR_OUT_OF_MEMORY && !culvi_cuda_sticky(code) && !culvi_cuda_gone(code);
+}
+
+/* In the device's context. */
+static culv_result give_duplicate(culv_device *device, const culvi_import *import, void *object)
+{
+    culvi_duplicate duplicate;
+    culv_result result =
+        culvi_handle_duplicate_for(&device->voice, import->label, import->handle, &import->facts, &duplicate);
+    if (result != CULV_OK) return result;
+    CUresult r = import->give(device, &duplicate.handle, object);
+    culvi_handle_duplicate_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    char name[160] = "";
+    char buffer[256] = "";
+    culvi_text which = {name, sizeof name, 0};
+    culvi_text text = {buffer, sizeof buffer, 0};
+    culvi_handle_describe(import->handle, &which);
+    if (import->handle->type == CULV_HANDLE_DMA_BUF_FD && is_refusal(r))
+        return culvi_fail_native(&device->voice, import->label, CULV_ERROR_UNSUPPORTED,
+                                 CULV_REASON_HANDLE_TYPE, CULV_API_CUDA, r, import->call,
+                                 "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
+                                 "CUDA imports dma-bufs on Tegra from Thor on (cuda.h); elsewhere export the "
+                                 "memory as OPAQUE_FD",
+                                 import->what, name, import->call, device->caps.name, (int)r);
+    import->describe(object, &text);
+    return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,
+                           "the %s (%s) could not be imported; %s", import->what, name, buffer);
+}
+
+culv_result culvi_import_run(culv_device *device, const culvi_import *import, void *object)
+{
+    culvi_scope scope;
+    culvi_mutex_lock(&device->lock);
+    culv_result result = culvi_enter(device, &scope, import->label);
+    if (result == CULV_OK) {
+        result = give_duplicate(device, import, object);
+        culvi_leave(device, &scope);
+    }
+    if (result == CULV_OK) ++*import->count;
+    culvi_mutex_unlock(&device->lock);
+    if (result != CULV_OK) return result;
+    culvi_device_ref(device);
+    if (import->take) culvi_handle_close(import->handle);
+    return CULV_OK;
+}

@@ -1,0 +1,287 @@
+/* culv_memory: imports, and when they go. SPDX-License-Identifier: MIT */
+#include "core/memory.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "core/import.h"
+#include "cuda/context.h"
+
+#include <inttypes.h>
+
+static void forget_mapping(culv_device *device, const culv_memory *memory)
+{
+    culv_memory **link = &device->mapped;
+    while (*link != NULL && *link != memory)
+        link = &(*link)->mapped_next;
+    if (*link != NULL) *link = memory->mapped_next;
+}
+
+bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer)
+{
+    culvi_mutex_lock(&device->lock);
+    const culv_memory *memory = device->mapped;
+    while (memory != NULL && (pointer < memory->base || pointer - memory->base >= memory->size))
+        memory = memory->mapped_next;
+    culvi_mutex_unlock(&device->lock);
+    return memory != NULL;
+}
+
+static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
+{
+    if (memory->registered) {
+        CUresult r = CULVI_RELEASE(device, cuMemHostUnregister, (memory->host));
+        if (!culvi_release_done(device, "cuMemHostUnregister", r, last_try)) return false;
+        memory->registered = false;
+    } else if (memory->base != 0) {
+        CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
+        if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
+    } else {
+        return true;
+    }
+    if (!memory->own && memory->host == NULL) forget_mapping(device, memory);
+    memory->base = 0;
+    --*(memory->own ? &device->counts.allocations : &device->counts.mappings);
+    return true;
+}
+
+/* Frees the mapping once no buffer needs it, then the import once nobody holds it, then the object. The
+ * caller holds the lock and has entered the context. False: the driver refused, try again. */
+static bool settle(culv_memory *memory, bool last_try)
+{
+    culv_device *device = memory->device;
+    if (memory->buffers == 0 && !unmap(device, memory, last_try)) return false;
+    if (memory->refs > 0) return true;
+    if (!memory->own && memory->host == NULL) {
+        CUresult r = CULVI_RELEASE(device, cuDestroyExternalMemory, (memory->external));
+        if (!culvi_release_done(device, "cuDestroyExternalMemory", r, last_try)) return false;
+        device->counts.memories--;
+    }
+    culvi_free(memory->block);
+    culvi_free(memory);
+    return true;
+}
+
+static bool release_memory(culv_device *device, culvi_retired *self, bool last_try)
+{
+    culv_memory *memory = CULVI_CONTAINER(self, culv_memory, retired);
+    (void)device;
+    memory->waiting = false;
+    if (settle(memory, last_try)) return true;
+    memory->waiting = true;
+    return false;
+}
+
+void culvi_memory_settle(culv_memory *memory, bool entered, bool last_try)
+{
+    culv_device *device = memory->device;
+    if (memory->waiting || (entered && settle(memory, last_try))) return;
+    memory->waiting = true;
+    memory->retired.event = NULL;
+    memory->retired.release = release_memory;
+    culvi_keep(device, &memory->retired);
+}
+
+/* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, which cuda.h has from 13.0 on. */
+enum { DMABUF_FD = CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1 };
+
+/* Handles are pointers or small numbers: their low bits are alike. */
+static culv_memory **bucket(culv_device *device, uint64_t owner, uint64_t key)
+{
+    uint64_t mixed = (key ^ owner << 32) * 0x9e3779b97f4a7c15u;
+    return &device->shared[mixed >> 58];
+}
+_Static_assert(CULVI_SHARED_BUCKETS == 64, "six bits choose a bucket");
+
+culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint64_t key)
+{
+    culv_memory *memory = *bucket(device, owner, key);
+    while (memory != NULL && (memory->shared_owner != owner || memory->shared_key != key))
+        memory = memory->shared_next;
+    if (memory == NULL || device->lost) return NULL;
+    memory->refs++;
+    memory->holders++;
+    culvi_device_ref(device);
+    return memory;
+}
+
+void culvi_memory_share(culv_memory *memory, uint64_t owner, uint64_t key)
+{
+    culv_memory **first = bucket(memory->device, owner, key);
+    memory->shared_owner = owner;
+    memory->shared_key = key;
+    memory->shared_next = *first;
+    *first = memory;
+}
+
+void culvi_memory_let_go(culv_memory *memory)
+{
+    if (--memory->holders > 0 || memory->shared_owner == 0) return;
+    culv_memory **link = bucket(memory->device, memory->shared_owner, memory->shared_key);
+    while (*link != memory)
+        link = &(*link)->shared_next;
+    *link = memory->shared_next;
+    memory->shared_owner = 0;
+}
+
+static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
+{
+    culv_memory *memory = object;
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = {0};
+    d.size = memory->size;
+    d.flags = memory->dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
+    switch ((int)duplicate->type) {
+    case CULV_HANDLE_OPAQUE_FD: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD; break;
+    case CULV_HANDLE_OPAQUE_WIN32: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32; break;
+    case CULV_HANDLE_OPAQUE_WIN32_KMT: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT; break;
+    default: /* a dma-buf, which takes no flags (cuda.h) */
+        d.type = (CUexternalMemoryHandleType)DMABUF_FD;
+        d.flags = 0;
+    }
+    if (duplicate->type == CULV_HANDLE_OPAQUE_FD || duplicate->type == CULV_HANDLE_DMA_BUF_FD) {
+        d.handle.fd = duplicate->value.fd;
+    } else {
+        d.handle.win32.handle = duplicate->value.win32;
+        d.handle.win32.name = duplicate->name;
+    }
+    return CULVI_CU(device, cuImportExternalMemory, (&memory->external, &d));
+}
+
+static void describe(const void *object, culvi_text *text)
+{
+    const culv_memory *memory = object;
+    culvi_text_add(
+        text, "it must be an %s of a VkDeviceMemory of this very GPU, of %" PRIu64 " bytes, allocated %s%s",
+        culvi_handle_type_name(memory->handle_type), memory->size,
+        memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
+        memory->handle_type == CULV_HANDLE_OPAQUE_WIN32_KMT
+            ? "; a KMT handle keeps nothing alive, so that must still be there"
+            : "");
+}
+
+static culv_result check_desc(const culv_device *device, culvi_import *import, const culv_memory_desc *desc)
+{
+    if (desc->size == 0)
+        return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_memory_desc.size is 0; it is the whole allocation's size in bytes "
+                          "(VkMemoryAllocateInfo::allocationSize)");
+    culv_result result = culvi_import_check(device, import, &desc->exporter);
+    if (result != CULV_OK) return result;
+    if (desc->size > import->facts.size_limit)
+        return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_memory_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
+                          " are behind file "
+                          "descriptor %d; pass VkMemoryAllocateInfo::allocationSize",
+                          desc->size, import->facts.size_limit, desc->handle.value.fd);
+    return CULV_OK;
+}
+
+static culv_result import_memory(culv_device *device, const culv_memory_desc *desc, bool take,
+                                 culv_memory **out)
+{
+    culv_memory_desc d;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_memory_import_%s: %s is NULL",
+                          take ? "take" : "borrow",
+                          device == NULL ? "device"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
+    if (result != CULV_OK) return result;
+    culvi_import import = {.what = "memory",
+                           .call = "cuImportExternalMemory",
+                           .field = "culv_memory_desc.handle",
+                           .handle = &d.handle,
+                           .label = d.label,
+                           .count = &device->counts.memories,
+                           .take = take,
+                           .give = give,
+                           .describe = describe};
+    result = check_desc(device, &import, &d);
+    if (result != CULV_OK) return result;
+    culv_memory *memory = culvi_alloc(sizeof *memory);
+    if (memory == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    memory->device = device;
+    memory->size = d.size;
+    memory->dedicated = d.dedicated != 0;
+    memory->handle_type = d.handle.type;
+    memory->refs = 1;
+    memory->holders = 1;
+    culvi_label_set(memory->label, d.label);
+    result = culvi_import_run(device, &import, memory);
+    if (result != CULV_OK) {
+        culvi_free(memory);
+        return result;
+    }
+    *out = memory;
+    return CULV_OK;
+}
+
+/* Without an import. */
+static culv_memory *new_memory(culv_device *device, uint64_t size, const char *label)
+{
+    culv_memory *memory = culvi_alloc(sizeof *memory);
+    if (memory == NULL) {
+        (void)culvi_fail_host_memory(&device->voice, label);
+        return NULL;
+    }
+    memory->device = device;
+    memory->size = size;
+    memory->refs = 1;
+    memory->holders = 1;
+    culvi_label_set(memory->label, label);
+    culvi_device_ref(device);
+    return memory;
+}
+
+culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label)
+{
+    culv_memory *memory = new_memory(device, size, label);
+    if (memory != NULL) memory->own = true;
+    return memory;
+}
+
+culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, void *block,
+                               const char *label)
+{
+    culv_memory *memory = new_memory(device, size, label);
+    if (memory == NULL) return NULL;
+    memory->host = pages;
+    memory->block = block;
+    return memory;
+}
+
+culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc, culv_memory **out)
+{
+    return import_memory(device, desc, true, out);
+}
+
+culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc, culv_memory **out)
+{
+    return import_memory(device, desc, false, out);
+}
+
+void culv_memory_destroy(culv_memory **memory)
+{
+    if (memory == NULL || *memory == NULL) return;
+    culv_memory *mine = *memory;
+    culv_device *device = mine->device;
+    culvi_scope scope;
+    *memory = NULL;
+    culvi_mutex_lock(&device->lock);
+    culvi_memory_let_go(mine);
+    mine->refs--;
+    /* With buffers or images alive there is nothing to do yet; without, no mapping is left that GPU work could use. */
+    if (mine->refs == 0) {
+        bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+        culvi_memory_settle(mine, entered || device->lost, false);
+        if (entered) culvi_leave(device, &scope);
+    }
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
+uint64_t culv_memory_size(const culv_memory *memory)
+{
+    return memory != NULL ? memory->size : 0;
+}

@@ -1,0 +1,55 @@
+/* culv_memory: an import, and its one mapping.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_CORE_MEMORY_H_
+#define CULVI_CORE_MEMORY_H_
+
+#include "cuda/retire.h"
+#include "culvert/memory.h"
+
+struct culv_memory {
+    culv_device *device;
+    char label[64];
+    CUexternalMemory external;
+    uint64_t size;
+    bool own;        /* CUDA's own, for a fallback: no import; `base` is allocated, arrays are created */
+    void *host;      /* or pages of the host's, of which `base` is CUDA's address: no import; NULL: neither */
+    void *block;     /* those pages are Culvert's, and go last */
+    bool registered; /* guarded by the device's lock: CUDA knows of those pages */
+    bool dedicated;
+    culv_handle_type handle_type; /* what it was imported by; CUDA maps no arrays on a dma-buf (cuda.h) */
+    /* Guarded by the device's lock. */
+    uint32_t refs;            /* the caller's handle, each buffer, each image */
+    uint32_t buffers;         /* mapped ranges alive, deferred ones included */
+    uint32_t holders;         /* as refs, without what was given up and is deferred */
+    CUdeviceptr base;         /* the one mapping of all of it; 0 when not mapped */
+    culv_memory *mapped_next; /* culv_device::mapped */
+    bool waiting;             /* on the retired list after a refused release */
+    /* An acquired import can be found while it has holders. */
+    struct culv_memory *shared_next;
+    uint64_t shared_owner; /* culv_vk::id; 0: it was not acquired */
+    uint64_t shared_key;   /* VkDeviceMemory */
+    culvi_retired retired;
+};
+
+/* Memory of CUDA's own, allocated by the first mapping. NULL: out of host memory (recorded). */
+culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label);
+/* Pages of the host's, `size` whole ones, registered by the first mapping. `block`: culvi_free() it in the end, or NULL.
+ * NULL: out of host memory (recorded), and `block` is still the caller's. */
+culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, void *block,
+                               const char *label);
+/* Maps, allocates or registers all of it, once. The caller holds the lock. */
+culv_result culvi_memory_map(culv_memory *memory);
+/* Whether an import of the device's is mapped at this address. Takes the lock. */
+bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
+
+/* An acquired import, with one reference more, or NULL; and making one that can be found. The caller holds the lock. */
+culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint64_t key);
+void culvi_memory_share(culv_memory *memory, uint64_t owner, uint64_t key);
+/* One holder less. The caller holds the lock. */
+void culvi_memory_let_go(culv_memory *memory);
+
+/* Releases at the driver what nobody needs any more, or leaves it to a later call. The caller holds the lock.
+ */
+void culvi_memory_settle(culv_memory *memory, bool entered, bool last_try);
+
+#endif

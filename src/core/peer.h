@@ -1,0 +1,27 @@
+/* Other GPUs of the same driver, for copies between the two.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_CORE_PEER_H_
+#define CULVI_CORE_PEER_H_
+
+#include "cuda/device.h"
+
+/* Another GPU of the same driver, as a device's list has it. Guarded by that device's lock. */
+struct culvi_peer {
+    struct culvi_peer *next;
+    culv_uuid uuid;
+    culv_device *device; /* while it has users */
+    uint32_t users;
+    enum { CULVI_PEER_UNKNOWN, CULVI_PEER_GOOD, CULVI_PEER_WRONG } verdict;
+    char why[400]; /* it is wrong */
+};
+
+/* Opens the GPU with this UUID. The caller holds the lock. */
+culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const char *label,
+                               culvi_peer **out);
+/* Verifies copies by data, once a pair (R37). The caller holds the lock. */
+culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label);
+/* Returns the other GPU's device when this was its last user, or NULL: to be closed without the lock, since that may
+ * wait. The caller holds the lock. */
+culv_device *culvi_peer_release(culv_device *device, culvi_peer *peer);
+
+#endif

@@ -1,0 +1,244 @@
+/* culv_semaphore: imports, and what is known of their state. Signals and waits: signal.c.
+ * SPDX-License-Identifier: MIT */
+#include "core/semaphore.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "core/import.h"
+#include "core/relay.h"
+#include "cuda/context.h"
+
+static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
+{
+    culv_semaphore *semaphore = object;
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = {0};
+    bool timeline = semaphore->type == CULV_SEMAPHORE_TIMELINE;
+    switch ((int)duplicate->type) {
+    case CULV_HANDLE_OPAQUE_WIN32:
+        d.type = timeline ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32
+                          : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32;
+        break;
+    case CULV_HANDLE_OPAQUE_WIN32_KMT: d.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT; break;
+    default:
+        d.type = timeline ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
+                          : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
+    }
+    if (duplicate->type == CULV_HANDLE_OPAQUE_FD) {
+        d.handle.fd = duplicate->value.fd;
+    } else {
+        d.handle.win32.handle = duplicate->value.win32;
+        d.handle.win32.name = duplicate->name;
+    }
+    return CULVI_CU(device, cuImportExternalSemaphore, (&semaphore->external, &d));
+}
+
+static void describe(const void *object, culvi_text *text)
+{
+    const culv_semaphore *semaphore = object;
+    culvi_text_add(text, "it must be exported from a VkSemaphore of type %s of this very GPU",
+                   semaphore->type == CULV_SEMAPHORE_TIMELINE ? "TIMELINE" : "BINARY");
+}
+
+/* Handles that name no such semaphore on any system (R13). */
+static culv_result check_handle_type(const culv_device *device, const culv_semaphore_desc *desc)
+{
+    const char *problem = NULL;
+    if (desc->handle.type == CULV_HANDLE_DMA_BUF_FD)
+        problem = "a dma-buf is memory; semaphores are exported as OPAQUE_FD, on Windows as OPAQUE_WIN32";
+    if (desc->handle.type == CULV_HANDLE_OPAQUE_WIN32_KMT && desc->type == CULV_SEMAPHORE_TIMELINE)
+        problem = "CUDA imports timelines by NT handle or by name alone: export it as OPAQUE_WIN32";
+    if (problem == NULL) return CULV_OK;
+    return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                      "culv_semaphore_desc.handle.type is %d (%s); %s", (int)desc->handle.type,
+                      culvi_handle_type_name(desc->handle.type), problem);
+}
+
+static culv_result check_desc(const culv_device *device, culvi_import *import,
+                              const culv_semaphore_desc *desc)
+{
+    const culvi_voice *voice = &device->voice;
+    if (desc->type != CULV_SEMAPHORE_TIMELINE && desc->type != CULV_SEMAPHORE_BINARY)
+        return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_semaphore_desc.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or "
+                          "CULV_SEMAPHORE_BINARY (%d)",
+                          (int)desc->type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
+    if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
+        return culvi_fail(
+            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_semaphore_desc.%s is for binary semaphores; a timeline's values are always held "
+            "against each other",
+            desc->untracked ? "untracked" : "signal_pending");
+    if (desc->type == CULV_SEMAPHORE_BINARY && desc->value != 0)
+        return culvi_fail(
+            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_semaphore_desc.value is for timelines; of a binary semaphore say signal_pending");
+    culv_result result = check_handle_type(device, desc);
+    if (result == CULV_OK) result = culvi_import_check(device, import, &desc->exporter);
+    if (result != CULV_OK) return result;
+    if (desc->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
+        return culvi_fail(voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+                          "'%s' does not import timeline semaphores "
+                          "(CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
+                          device->caps.name);
+    return CULV_OK;
+}
+
+static culv_result import_semaphore(culv_device *device, const culv_semaphore_desc *desc, bool take,
+                                    culv_semaphore **out)
+{
+    culv_semaphore_desc d;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_semaphore_import_%s: %s is NULL",
+                          take ? "take" : "borrow",
+                          device == NULL ? "device"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
+    if (result != CULV_OK) return result;
+    culvi_import import = {.what = "semaphore",
+                           .call = "cuImportExternalSemaphore",
+                           .field = "culv_semaphore_desc.handle",
+                           .handle = &d.handle,
+                           .label = d.label,
+                           .count = &device->counts.semaphores,
+                           .take = take,
+                           .give = give,
+                           .describe = describe};
+    result = check_desc(device, &import, &d);
+    if (result != CULV_OK) return result;
+    culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    semaphore->device = device;
+    semaphore->type = d.type;
+    semaphore->untracked = d.untracked != 0;
+    atomic_init(&semaphore->noted, d.value);
+    atomic_init(&semaphore->signalled, 0);
+    atomic_init(&semaphore->state, d.signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
+    culvi_label_set(semaphore->label, d.label);
+    result = culvi_import_run(device, &import, semaphore);
+    if (result != CULV_OK) {
+        culvi_free(semaphore);
+        return result;
+    }
+    *out = semaphore;
+    return CULV_OK;
+}
+
+culv_result culv_semaphore_import_take(culv_device *device, const culv_semaphore_desc *desc,
+                                       culv_semaphore **out)
+{
+    return import_semaphore(device, desc, true, out);
+}
+
+culv_result culv_semaphore_import_borrow(culv_device *device, const culv_semaphore_desc *desc,
+                                         culv_semaphore **out)
+{
+    return import_semaphore(device, desc, false, out);
+}
+
+culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore)
+{
+    return semaphore != NULL ? semaphore->type : CULV_SEMAPHORE_NONE;
+}
+
+static bool release_semaphore(culv_device *device, culvi_retired *self, bool last_try)
+{
+    culv_semaphore *semaphore = CULVI_CONTAINER(self, culv_semaphore, retired);
+    if (semaphore->relay != NULL) {
+        if (!culvi_relay_release(device, &semaphore->relay, last_try)) return false;
+    } else {
+        CUresult r = CULVI_RELEASE(device, cuDestroyExternalSemaphore, (semaphore->external));
+        if (!culvi_release_done(device, "cuDestroyExternalSemaphore", r, last_try)) return false;
+    }
+    device->counts.semaphores--;
+    culvi_free(semaphore);
+    return true;
+}
+
+void culvi_semaphore_give_up(culv_semaphore *semaphore, bool has_last_use, CUstream last_use)
+{
+    culv_device *device = semaphore->device;
+    semaphore->retired.release = release_semaphore;
+    culvi_mutex_lock(&device->lock);
+    culvi_retire(device, &semaphore->retired, has_last_use, last_use);
+    culvi_mutex_unlock(&device->lock);
+    culvi_device_unref(device);
+}
+
+static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_use, CUstream last_use)
+{
+    if (semaphore == NULL || *semaphore == NULL) return;
+    culv_semaphore *mine = *semaphore;
+    if (culvi_refuse_owned(mine->device, mine->label, mine->owned, call, "culv_vk_semaphore_destroy")) return;
+    *semaphore = NULL;
+    culvi_semaphore_give_up(mine, has_last_use, last_use);
+}
+
+void culv_semaphore_destroy(culv_semaphore **semaphore)
+{
+    destroy(semaphore, "culv_semaphore_destroy", false, NULL);
+}
+
+void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use)
+{
+    destroy(semaphore, "culv_semaphore_destroy_after", true, last_use);
+}
+
+void culv_semaphore_note_value(culv_semaphore *semaphore, uint64_t value)
+{
+    if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE) return;
+    uint64_t noted = atomic_load_explicit(&semaphore->noted, memory_order_relaxed);
+    while (noted < value &&
+           !atomic_compare_exchange_weak_explicit(&semaphore->noted, &noted, value, memory_order_relaxed,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore)
+{
+    return semaphore != NULL && semaphore->type == CULV_SEMAPHORE_TIMELINE ? culvi_semaphore_last(semaphore)
+                                                                           : 0;
+}
+
+/* The semaphore a note is about; NULL with the result set otherwise. */
+static bool noted(const culv_semaphore *semaphore, const char *call, culv_result *result)
+{
+    *result = CULV_OK;
+    if (semaphore == NULL)
+        *result = culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                             "%s: semaphore is NULL", call);
+    else if (semaphore->type != CULV_SEMAPHORE_BINARY)
+        *result =
+            culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                       "%s: the semaphore is a timeline; use "
+                       "culv_semaphore_note_value()",
+                       call);
+    return *result == CULV_OK && !semaphore->untracked;
+}
+
+culv_result culv_semaphore_note_signal(culv_semaphore *semaphore)
+{
+    culv_result result;
+    if (!noted(semaphore, "culv_semaphore_note_signal", &result)) return result;
+    uint32_t state = CULVI_UNSIGNALLED;
+    if (atomic_compare_exchange_strong(&semaphore->state, &state, CULVI_SIGNALLED_BY_PEER)) return CULV_OK;
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
+        "the other API signalled a binary semaphore that %s had signalled already, and no wait for "
+        "it was told of since; was a culv_semaphore_note_wait() left out? If not, the "
+        "semaphore's state is undefined now",
+        state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "it");
+}
+
+culv_result culv_semaphore_note_wait(culv_semaphore *semaphore)
+{
+    culv_result result;
+    if (!noted(semaphore, "culv_semaphore_note_wait", &result)) return result;
+    /* A wait for the other API's own signal is its own affair. */
+    if (atomic_exchange(&semaphore->state, CULVI_UNSIGNALLED) != CULVI_UNSIGNALLED) return CULV_OK;
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
+        "the other API waits for a binary semaphore that nobody has signalled since its last wait; "
+        "submit the signal first, or that wait may never end");
+}

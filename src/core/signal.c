@@ -1,0 +1,284 @@
+/* Signals and waits on streams: the frame path. Nothing is allocated here and no lock is taken.
+ * SPDX-License-Identifier: MIT */
+#include "core/relay.h"
+#include "cuda/context.h"
+#include "cuda/stream.h"
+
+#include <inttypes.h>
+
+typedef enum direction { SIGNAL, WAIT } direction;
+
+/* The driver takes an array of the one or of the other. */
+typedef union params {
+    CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal;
+    CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait;
+} params;
+_Static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS) == sizeof(params) &&
+                   sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS) == sizeof(params),
+               "an array of params is an array of either");
+
+culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t value)
+{
+    uint64_t last = culvi_semaphore_last(semaphore);
+    if (value > last) return CULV_OK;
+    return culvi_fail(
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS,
+        "value %" PRIu64 " does not exceed %" PRIu64 ", which was signalled or promised before; a "
+        "timeline only grows, and the driver would step it back without a word",
+        value, last);
+}
+
+static culv_result refuse_state(const culv_semaphore *semaphore, direction way, uint32_t state)
+{
+    const culvi_voice *voice = &semaphore->device->voice;
+    if (way == SIGNAL)
+        return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
+                          "the binary semaphore is signalled already (by %s) and nobody has waited for it "
+                          "since; submit the wait and tell of it by culv_semaphore_note_wait(), or use one "
+                          "semaphore for each direction",
+                          state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "the other API");
+    if (state == CULVI_SIGNALLED_BY_CUDA)
+        return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_SAME_SIDE,
+                          "the binary semaphore was signalled by CUDA, so the other API must wait for it; "
+                          "between CUDA streams use an event");
+    return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
+                      "nobody has signalled the binary semaphore since its last wait; submit the other API's "
+                      "signal first and tell of it by culv_semaphore_note_signal()");
+}
+
+/* Holds one point against what is known, and marks a binary semaphore. */
+static culv_result reserve(const culv_semaphore_point *point, direction way)
+{
+    culv_semaphore *semaphore = point->semaphore;
+    if (semaphore->type == CULV_SEMAPHORE_TIMELINE) {
+        return way == WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
+    }
+    if (point->value != 0)
+        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "value %" PRIu64 " is for timelines; a binary semaphore's is 0", point->value);
+    if (semaphore->untracked) return CULV_OK;
+    uint32_t state = way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER;
+    uint32_t next = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
+    if (atomic_compare_exchange_strong(&semaphore->state, &state, next)) return CULV_OK;
+    return refuse_state(semaphore, way, state);
+}
+
+/* Unless a note of the other side has come in between. */
+static void take_back(const culv_semaphore_point *points, uint32_t count, direction way)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        culv_semaphore *semaphore = points[i].semaphore;
+        uint32_t state = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
+        if (semaphore->type == CULV_SEMAPHORE_BINARY && !semaphore->untracked)
+            (void)atomic_compare_exchange_strong(&semaphore->state, &state,
+                                                 way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER);
+    }
+}
+
+static culv_result fail_call(const culv_semaphore_point *points, uint32_t count, direction way, CUresult r,
+                             CUstream stream)
+{
+    const culv_semaphore *first = points[0].semaphore;
+    const char *call = way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
+    const char *verb = way == SIGNAL ? "signal" : "wait for";
+    char name[40];
+    culvi_stream_name(stream, name);
+    if (count > 1)
+        return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "%s could not %s a batch of %" PRIu32 " semaphores", name, verb, count);
+    if (first->type == CULV_SEMAPHORE_BINARY)
+        return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "%s could not %s the binary semaphore", name, verb);
+    return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "%s could not %s value %" PRIu64, name, verb, points[0].value);
+}
+
+static CUresult call_driver(const culv_device *device, direction way, const CUexternalSemaphore *externals,
+                            const params *array, uint32_t count, CUstream stream)
+{
+    return way == SIGNAL
+               ? device->cuda->cuSignalExternalSemaphoresAsync(externals, &array->signal, count, stream)
+               : device->cuda->cuWaitExternalSemaphoresAsync(externals, &array->wait, count, stream);
+}
+
+/* A stream that is known brings its context along: the driver looks at no current one then (measured,
+ * docs/nvidia-measured.md: calls_by_context). A driver that does is asked again with the context current. */
+static culv_result call(const culv_semaphore_point *points, uint32_t count, direction way, CUstream stream,
+                        const CUexternalSemaphore *externals, const params *array)
+{
+    const culv_semaphore *first = points[0].semaphore;
+    culv_device *device = first->device;
+    CUresult r = CUDA_ERROR_INVALID_CONTEXT;
+    bool pushed;
+    if (culvi_stream_known(device, stream)) r = call_driver(device, way, externals, array, count, stream);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    if (r == CUDA_ERROR_INVALID_CONTEXT) {
+        culv_result result = culvi_enter_stream(device, first->label, stream, &pushed);
+        if (result != CULV_OK) return result;
+        r = call_driver(device, way, externals, array, count, stream);
+        if (r != CUDA_SUCCESS) result = fail_call(points, count, way, r, stream);
+        culvi_leave_frame(device, pushed);
+        return result;
+    }
+    /* Its address may have become another context's stream. */
+    culv_result result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, first->label, stream);
+    return result == CULV_OK ? fail_call(points, count, way, r, stream) : result;
+}
+
+static inline void set_value(params *one, direction way, uint64_t value)
+{
+    if (way == SIGNAL)
+        one->signal.params.fence.value = value;
+    else
+        one->wait.params.fence.value = value;
+}
+
+/* `externals` and `array` have room for `count`, `array` is zero; of the first `reserved` points gather() has filled them in. */
+static culv_result submit(const culv_semaphore_point *points, uint32_t count, uint32_t reserved,
+                          direction way, CUstream stream, CUexternalSemaphore *externals, params *array)
+{
+    culv_result result = CULV_OK;
+    for (; reserved < count; reserved++) {
+        result = reserve(&points[reserved], way);
+        if (result != CULV_OK) goto take_back;
+        externals[reserved] = points[reserved].semaphore->external;
+        set_value(&array[reserved], way, points[reserved].value);
+    }
+    result = call(points, count, way, stream, externals, array);
+    if (result != CULV_OK) goto take_back;
+    for (uint32_t i = 0; way == SIGNAL && i < count; i++)
+        atomic_store_explicit(&points[i].semaphore->signalled, points[i].value, memory_order_relaxed);
+    return CULV_OK;
+
+take_back:
+    take_back(points, reserved, way);
+    return result;
+}
+
+/* Of a semaphore that is not shared (core/staging.h). */
+static culv_result relay(const culv_semaphore_point *point, direction way, CUstream stream)
+{
+    culv_semaphore *semaphore = point->semaphore;
+    culv_result result = reserve(point, way);
+    if (result != CULV_OK) return result;
+    result = culvi_relay_submit(semaphore, stream, point->value, way == SIGNAL);
+    if (result != CULV_OK)
+        take_back(point, 1, way);
+    else if (way == SIGNAL)
+        atomic_store_explicit(&semaphore->signalled, point->value, memory_order_relaxed);
+    return result;
+}
+
+static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64_t value, direction way)
+{
+    CUexternalSemaphore external;
+    params one = {0};
+    if (semaphore == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: semaphore is NULL",
+                          way == SIGNAL ? "culv_semaphore_signal" : "culv_semaphore_wait");
+    culv_semaphore_point point = {semaphore, value};
+    if (semaphore->relay != NULL) return relay(&point, way, stream);
+    return submit(&point, 1, 0, way, stream, &external, &one);
+}
+
+culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint32_t count, const char *call,
+                                        bool *relayed)
+{
+    *relayed = false;
+    if (points == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: points is NULL",
+                          call);
+    if (count > CULV_SEMAPHORE_BATCH_MAX)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: a batch of %" PRIu32 "; it has at most %d", call, count,
+                          CULV_SEMAPHORE_BATCH_MAX);
+    for (uint32_t i = 0; i < count; i++) {
+        const culv_semaphore *semaphore = points[i].semaphore;
+        if (semaphore == NULL)
+            return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                              "%s: points[%" PRIu32 "].semaphore is NULL", call, i);
+        *relayed = *relayed || semaphore->relay != NULL;
+        if (semaphore->device != points[0].semaphore->device)
+            return culvi_fail(
+                &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                "%s: points[%" PRIu32 "] is of another culv_device ('%s', CUDA device %d) than "
+                "points[0] ('%s', CUDA device %d); make one call for each",
+                call, i, semaphore->device->caps.name, (int)semaphore->device->ordinal,
+                points[0].semaphore->device->caps.name, (int)points[0].semaphore->device->ordinal);
+        for (uint32_t k = 0; k < i; k++)
+            if (points[k].semaphore == semaphore)
+                return culvi_fail(
+                    &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                    "%s: points[%" PRIu32 "] and points[%" PRIu32 "] are the same semaphore", call, k, i);
+    }
+    return CULV_OK;
+}
+
+static bool is_repeated(const culv_semaphore_point *points, uint32_t i)
+{
+    uint32_t k = 0;
+    while (points[k].semaphore != points[i].semaphore)
+        k++;
+    return k < i;
+}
+
+/* A batch as most are, of timelines of one device with values that may be signalled: checked and filled in by one pass,
+ * which marks nothing. False: it is another, or is refused; what goes through it point by point says why. */
+static bool gather(const culv_semaphore_point *points, uint32_t count, direction way,
+                   CUexternalSemaphore *externals, params *array)
+{
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const culv_semaphore *semaphore = points[i].semaphore;
+        if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE || semaphore->relay != NULL ||
+            semaphore->device != points[0].semaphore->device ||
+            (way == SIGNAL && points[i].value <= culvi_semaphore_last(semaphore)))
+            return false;
+        /* Of two that are the same the bits are; of others seldom. */
+        uint64_t bit = UINT64_C(1) << ((uintptr_t)semaphore * UINT64_C(0x9e3779b97f4a7c15) >> 58);
+        if ((seen & bit) && is_repeated(points, i)) return false;
+        seen |= bit;
+        externals[i] = semaphore->external;
+        set_value(&array[i], way, points[i].value);
+    }
+    return true;
+}
+
+static culv_result submit_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream,
+                                direction way)
+{
+    CUexternalSemaphore externals[CULV_SEMAPHORE_BATCH_MAX];
+    params array[CULV_SEMAPHORE_BATCH_MAX];
+    bool fits = points != NULL && count <= CULV_SEMAPHORE_BATCH_MAX;
+    if (count == 0) return CULV_OK;
+    if (fits) memset(array, 0, count * sizeof array[0]);
+    if (fits && gather(points, count, way, externals, array))
+        return submit(points, count, count, way, stream, externals, array);
+    bool relayed;
+    culv_result result = culvi_semaphore_check_batch(
+        points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch", &relayed);
+    for (uint32_t i = 0; relayed && result == CULV_OK && i < count; i++)
+        result = submit_one(points[i].semaphore, stream, points[i].value, way);
+    if (result != CULV_OK || relayed) return result;
+    return submit(points, count, 0, way, stream, externals, array);
+}
+
+culv_result culv_semaphore_signal(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    return submit_one(semaphore, stream, value, SIGNAL);
+}
+
+culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream stream, uint64_t value)
+{
+    return submit_one(semaphore, stream, value, WAIT);
+}
+
+culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream)
+{
+    return submit_batch(points, count, stream, SIGNAL);
+}
+
+culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream)
+{
+    return submit_batch(points, count, stream, WAIT);
+}

@@ -1,0 +1,254 @@
+/* Fallbacks: the paths, the memory in between, and the copies. SPDX-License-Identifier: MIT */
+#include "core/staging.h"
+
+#include "base/alloc.h"
+#include "cuda/context.h"
+#include "cuda/stream.h"
+
+#include <inttypes.h>
+
+const char *culv_path_name(culv_path path)
+{
+    switch (path) {
+    case CULV_PATH_SHARED: return "SHARED";
+    case CULV_PATH_PEER: return "PEER";
+    case CULV_PATH_HOST: return "HOST";
+    case CULV_PATH_FORCE32: break;
+    }
+    return "unknown";
+}
+
+static culv_path path_of(const culvi_staging *staging)
+{
+    return staging != NULL ? staging->path : CULV_PATH_SHARED;
+}
+
+culv_path culv_buffer_path(const culv_buffer *buffer)
+{
+    return buffer != NULL ? path_of(buffer->staging) : CULV_PATH_SHARED;
+}
+
+culv_path culv_image_path(const culv_image *image)
+{
+    return image != NULL ? path_of(image->staging) : CULV_PATH_SHARED;
+}
+
+/* Staging ---------------------------------------------------------------------------------------------------- */
+
+culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label)
+{
+    culvi_scope scope;
+    culv_result result = culvi_enter(device, &scope, label);
+    if (result != CULV_OK) return result;
+    CUresult r = CULVI_CU(device, cuMemHostRegister, (staging->host, (size_t)staging->size, 0));
+    staging->registered = r == CUDA_SUCCESS;
+    if (r == CUDA_ERROR_OUT_OF_MEMORY || culvi_cuda_sticky(r) || culvi_cuda_gone(r))
+        result = culvi_fail_cuda(device, label, r, "cuMemHostRegister", CULV_REASON_DRIVER_REFUSED,
+                                 "%" PRIu64 " bytes of host memory could not be pinned", staging->size);
+    else if (r != CUDA_SUCCESS)
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "'%s': CUDA does not pin Vulkan's memory (error %d): copies take a detour of the driver's "
+                  "own and "
+                  "hold up the calling thread; enable VK_EXT_external_memory_host",
+                  label != NULL ? label : "", (int)r);
+    culvi_leave(device, &scope);
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&device->lock);
+    staging->counted = true;
+    device->counts.allocations++;
+    culvi_mutex_unlock(&device->lock);
+    return result;
+}
+
+/* What lies behind the copies. False: the driver refused for now. In the device's context. */
+static bool release_far_side(culv_device *device, culvi_staging *staging, bool last_try)
+{
+    if (staging->registered) {
+        CUresult r = CULVI_RELEASE(device, cuMemHostUnregister, (staging->host));
+        if (!culvi_release_done(device, "cuMemHostUnregister", r, last_try)) return false;
+        staging->registered = false;
+    }
+    if (staging->counted) device->counts.allocations--;
+    if (staging->peer_buffer != NULL) culvi_buffer_give_up(staging->peer_buffer, false, NULL);
+    if (staging->peer_image != NULL) culvi_image_give_up(staging->peer_image, false, NULL);
+    if (staging->vulkans.release != NULL) staging->vulkans.release(&staging->vulkans);
+    culvi_free(staging->block);
+    culvi_free(staging);
+    return true;
+}
+
+void culvi_staging_discard(culv_device *device, culvi_staging *staging)
+{
+    culvi_scope scope;
+    if (staging == NULL) return;
+    culv_buffer *buffer = staging->peer_buffer;
+    culv_image *image = staging->peer_image;
+    staging->peer_buffer = NULL;
+    staging->peer_image = NULL;
+    culvi_mutex_lock(&device->lock);
+    bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS ||
+                   (!device->lost && culvi_enter_quietly(device, &scope) == CUDA_SUCCESS);
+    /* Nothing has used it: a refusal is not worth keeping it. */
+    if (!release_far_side(device, staging, false)) (void)release_far_side(device, staging, true);
+    if (entered) culvi_leave(device, &scope);
+    culvi_mutex_unlock(&device->lock);
+    /* Without the lock: the other GPU's driver may wait for that one's work. */
+    if (buffer != NULL) culvi_buffer_give_up(buffer, false, NULL);
+    if (image != NULL) culvi_image_give_up(image, false, NULL);
+}
+
+bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging, bool last_try)
+{
+    if (memory->base != 0) {
+        CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
+        if (!culvi_release_done(device, "cuMemFree", r, last_try)) return false;
+        memory->base = 0;
+        device->counts.allocations--;
+    }
+    if (!release_far_side(device, *staging, last_try)) return false;
+    *staging = NULL;
+    return true;
+}
+
+/* Copies ----------------------------------------------------------------------------------------------------- */
+
+typedef struct copy {
+    culv_device *device;
+    const char *label;
+    CUstream stream;
+    bool push;
+    const char *call; /* the driver's, of the last copy */
+} copy;
+
+static CUresult copy_bytes(copy *c, const culvi_staging *staging, CUdeviceptr own, uint64_t size)
+{
+    const culvi_cuda *cuda = c->device->cuda;
+    if (staging->path == CULV_PATH_HOST) {
+        c->call = c->push ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync";
+        return c->push ? cuda->cuMemcpyDtoHAsync(staging->host, own, (size_t)size, c->stream)
+                       : cuda->cuMemcpyHtoDAsync(own, staging->host, (size_t)size, c->stream);
+    }
+    const culv_buffer *peer = staging->peer_buffer;
+    CUcontext theirs = peer->memory->device->context;
+    c->call = "cuMemcpyPeerAsync";
+    return c->push ? cuda->cuMemcpyPeerAsync(peer->pointer, theirs, own, c->device->context, (size_t)size,
+                                             c->stream)
+                   : cuda->cuMemcpyPeerAsync(own, c->device->context, peer->pointer, theirs, (size_t)size,
+                                             c->stream);
+}
+
+static CUarray array_of(const culv_image *image, const culvi_part *part)
+{
+    return atomic_load_explicit(&image->levels[part->slot].array, memory_order_relaxed);
+}
+
+static CUresult copy_part_to_host(copy *c, const culv_image *image, const culvi_part *part)
+{
+    void *host = (char *)image->staging->host + part->offset;
+    CUDA_MEMCPY3D d = {
+        .WidthInBytes = (size_t)part->row_bytes, .Height = part->rows, .Depth = culvi_part_slices(part)};
+    c->call = "cuMemcpy3DAsync";
+    d.srcMemoryType = c->push ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
+    d.dstMemoryType = c->push ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
+    if (c->push) {
+        d.srcArray = array_of(image, part);
+        d.dstHost = host;
+        d.dstPitch = (size_t)part->row_bytes;
+        d.dstHeight = part->rows;
+    } else {
+        d.dstArray = array_of(image, part);
+        d.srcHost = host;
+        d.srcPitch = (size_t)part->row_bytes;
+        d.srcHeight = part->rows;
+    }
+    return c->device->cuda->cuMemcpy3DAsync(&d, c->stream);
+}
+
+static CUresult copy_part_to_peer(copy *c, const culv_image *image, const culvi_part *part)
+{
+    const culv_image *peer = image->staging->peer_image;
+    const culv_image *from = c->push ? image : peer, *to = c->push ? peer : image;
+    CUDA_MEMCPY3D_PEER d = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                            .srcArray = array_of(from, part),
+                            .srcContext = from->memory->device->context,
+                            .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                            .dstArray = array_of(to, part),
+                            .dstContext = to->memory->device->context,
+                            .WidthInBytes = (size_t)part->row_bytes,
+                            .Height = part->rows,
+                            .Depth = culvi_part_slices(part)};
+    c->call = "cuMemcpy3DPeerAsync";
+    return c->device->cuda->cuMemcpy3DPeerAsync(&d, c->stream);
+}
+
+static CUresult copy_image(copy *c, const culv_image *image)
+{
+    const culvi_staging *staging = image->staging;
+    CUresult r = CUDA_SUCCESS;
+    if (staging->linear) return copy_bytes(c, staging, image->memory->base, staging->size);
+    for (uint32_t i = 0; r == CUDA_SUCCESS && i < staging->num_parts; i++)
+        r = staging->path == CULV_PATH_HOST ? copy_part_to_host(c, image, &staging->parts[i])
+                                            : copy_part_to_peer(c, image, &staging->parts[i]);
+    return r;
+}
+
+/* One of the two objects. */
+static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *image)
+{
+    bool pushed;
+    culv_result result = culvi_enter_stream(c->device, c->label, c->stream, &pushed);
+    if (result != CULV_OK) return result;
+    CUresult r =
+        buffer != NULL ? copy_bytes(c, buffer->staging, buffer->pointer, buffer->size) : copy_image(c, image);
+    culvi_leave_frame(c->device, pushed);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    /* Its address may have become another context's stream. */
+    result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(c->device, c->label, c->stream);
+    if (result != CULV_OK) return result;
+    char name[40];
+    culvi_stream_name(c->stream, name);
+    return culvi_fail_cuda(c->device, c->label, r, c->call, CULV_REASON_DRIVER_REFUSED, "%s could not %s",
+                           name, c->push ? "push towards the graphics API" : "pull from the graphics API");
+}
+
+static culv_result no_object(const char *call, const char *what)
+{
+    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
+                      what);
+}
+
+static culv_result copy_buffer(culv_buffer *buffer, CUstream stream, bool push)
+{
+    if (buffer == NULL) return no_object(push ? "culv_buffer_push" : "culv_buffer_pull", "buffer");
+    if (buffer->staging == NULL) return CULV_OK;
+    copy c = {.device = buffer->memory->device, .label = buffer->label, .stream = stream, .push = push};
+    return run(&c, buffer, NULL);
+}
+
+culv_result culv_buffer_push(culv_buffer *buffer, CUstream stream)
+{
+    return copy_buffer(buffer, stream, true);
+}
+
+culv_result culv_buffer_pull(culv_buffer *buffer, CUstream stream)
+{
+    return copy_buffer(buffer, stream, false);
+}
+
+static culv_result copy_whole_image(culv_image *image, CUstream stream, bool push)
+{
+    if (image == NULL) return no_object(push ? "culv_image_push" : "culv_image_pull", "image");
+    if (image->staging == NULL) return CULV_OK;
+    copy c = {.device = image->memory->device, .label = image->label, .stream = stream, .push = push};
+    return run(&c, NULL, image);
+}
+
+culv_result culv_image_push(culv_image *image, CUstream stream)
+{
+    return copy_whole_image(image, stream, true);
+}
+
+culv_result culv_image_pull(culv_image *image, CUstream stream)
+{
+    return copy_whole_image(image, stream, false);
+}

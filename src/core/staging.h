@@ -1,0 +1,83 @@
+/* Memory that is not shared: CUDA's own, and what it is copied to and from.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_CORE_STAGING_H_
+#define CULVI_CORE_STAGING_H_
+
+#include "core/buffer.h"
+#include "core/image.h"
+#include "culvert/fallback.h"
+
+/* One level of one plane of an image, as copies see it: rows of blocks without padding. */
+typedef struct culvi_part {
+    uint32_t level, plane;
+    uint32_t slot;          /* of culv_image::levels */
+    uint32_t aspect;        /* VkImageAspectFlagBits */
+    uint32_t width, height; /* texels of the plane */
+    uint32_t depth;
+    uint32_t layers;
+    uint32_t block_bytes, block_width, block_height;
+    uint32_t rows;
+    uint64_t row_bytes;
+    uint64_t offset; /* in the block of all parts */
+} culvi_part;
+
+static inline uint32_t culvi_part_slices(const culvi_part *part)
+{
+    return part->depth * part->layers; /* one of them is 1 */
+}
+
+static inline uint64_t culvi_part_size(const culvi_part *part)
+{
+    return part->row_bytes * part->rows * culvi_part_slices(part);
+}
+
+/* Host-visible memory of the graphics API's: how to free it after CUDA has let go of it. All zero: none. */
+typedef struct culvi_mapping {
+    void (*release)(const struct culvi_mapping *self);
+    void (*free_memory)(void); /* the API's function */
+    void *device;
+    uint64_t memory;
+    const void *holder; /* culvi_retired::holder: the API's device must still be there */
+} culvi_mapping;
+
+/* Of a buffer or an image that is not shared. Immutable once made, until it is released. */
+typedef struct culvi_staging {
+    culv_path path;
+    culv_buffer *peer_buffer; /* PEER: one of the two, shared on its own GPU; owned */
+    culv_image *peer_image;
+    void *block; /* HOST: pages of Culvert's, NULL where the memory is Vulkan's */
+    void *host;  /* HOST: where the copies go, of `size` bytes */
+    uint64_t size;
+    culvi_mapping vulkans; /* HOST, where there is no block */
+    bool registered;       /* at CUDA: the copies are asynchronous */
+    bool counted;          /* among the device's allocations */
+    bool linear;           /* an image without arrays: its device memory lies as the host's does */
+    uint32_t num_parts;    /* images */
+    culvi_part parts[];
+} culvi_staging;
+
+/* Room for an image's parts, all of them filled in; a buffer has none (row NULL) and *size in. NULL: out of host memory
+ * (recorded). *size becomes that of the block of all parts. */
+culvi_staging *culvi_staging_new(culv_device *device, culv_path path, const char *label,
+                                 const culvi_format *row, const culv_image_desc *desc, uint64_t *size);
+/* Tells CUDA of staging->host. Where CUDA takes it not, copies take a detour, and the log says so. */
+culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label);
+/* Of one that has no buffer or image yet. */
+void culvi_staging_discard(culv_device *device, culvi_staging *staging);
+/* Frees CUDA's own memory first, which waits for the copies, then the rest and the staging itself. False: the driver
+ * refused for now. In the device's context; the caller holds the lock. */
+bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging, bool last_try);
+
+/* An image without arrays: as culv_image_map(), for formats that CUDA has not. `memory` is CUDA's own, as big as the
+ * block of all parts. On success the image has the staging. */
+culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row, const culv_image_desc *desc,
+                                    culvi_staging *staging, culv_image **out);
+/* Packed 4:2:2 in CUDA's own memory is one array, which is no mipmapped one: drivers refuse those of video formats
+ * (measured). In the device's context; the caller holds the lock. */
+CUresult culvi_image_create_packed(culv_image *image);
+/* True of others. False: the driver refused for now. */
+bool culvi_image_destroy_packed(culv_device *device, culv_image *image, bool last_try);
+/* Gives a mapped image its staging; all its arrays are known then, and copies ask for none. */
+culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging);
+
+#endif

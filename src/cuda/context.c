@@ -1,0 +1,153 @@
+/* Making the device's context current, and telling what a driver's answer means. SPDX-License-Identifier: MIT
+ */
+#include "cuda/context.h"
+
+#include <stdio.h>
+#include <string.h>
+
+CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char **call)
+{
+    CUcontext current = NULL;
+    *pushed = false;
+    *call = "cuCtxGetCurrent";
+    CUresult r = device->cuda->cuCtxGetCurrent(&current);
+    if (r != CUDA_SUCCESS || current == device->context) return r;
+    *call = "cuCtxPushCurrent";
+    r = device->cuda->cuCtxPushCurrent(device->context);
+    *pushed = r == CUDA_SUCCESS;
+    return r;
+}
+
+void culvi_leave_frame(const culv_device *device, bool pushed)
+{
+    CUcontext popped = NULL;
+    if (!pushed) return;
+    /* The caller's context must come back: one refusal is not taken for an answer. */
+    if (device->cuda->cuCtxPopCurrent(&popped) != CUDA_SUCCESS &&
+        device->cuda->cuCtxPopCurrent(&popped) != CUDA_SUCCESS)
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "cuCtxPopCurrent failed: the thread's context stack has grown");
+}
+
+/* The name of the call that failed, if any, goes to *call. */
+static CUresult enter(culv_device *device, culvi_scope *scope, const char **call)
+{
+    scope->relaxed = false;
+    CUresult r = culvi_enter_frame(device, &scope->pushed, call);
+    if (r != CUDA_SUCCESS) return r;
+    /* Without this, an import or a free on this thread would invalidate a capture in global mode on any
+     * thread. */
+    scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    *call = "cuThreadExchangeStreamCaptureMode";
+    r = device->cuda->cuThreadExchangeStreamCaptureMode(&scope->mode);
+    if (r != CUDA_SUCCESS) culvi_leave_frame(device, scope->pushed);
+    scope->relaxed = r == CUDA_SUCCESS;
+    return r;
+}
+
+culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
+{
+    const char *call = "cuCtxGetCurrent";
+    CUresult r = device->lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED : enter(device, scope, &call);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "the device's context could not be made current");
+}
+
+/* Whether the context is still the one that the device was opened with (R3). */
+static bool is_lost(const culv_device *device)
+{
+    unsigned long long id = 0;
+    unsigned flags = 0;
+    int active = 1;
+    CUresult r = device->cuda->cuCtxGetId(device->context, &id);
+    if (culvi_cuda_gone(r) || (r == CUDA_SUCCESS && id != device->context_id)) return true;
+    if (!device->retained) return false;
+    r = device->cuda->cuDevicePrimaryCtxGetState(device->ordinal, &flags, &active);
+    return culvi_cuda_gone(r) || (r == CUDA_SUCCESS && active == 0);
+}
+
+CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope)
+{
+    const char *call = NULL;
+    scope->pushed = scope->relaxed = false;
+    if (!device->lost) device->lost = is_lost(device);
+    if (device->lost) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult r = enter(device, scope, &call);
+    if (culvi_cuda_gone(r)) device->lost = true;
+    return r;
+}
+
+void culvi_leave(culv_device *device, culvi_scope *scope)
+{
+    if (scope->relaxed) {
+        CUstreamCaptureMode mode = scope->mode;
+        if (device->cuda->cuThreadExchangeStreamCaptureMode(&mode) != CUDA_SUCCESS) {
+            mode = scope->mode;
+            (void)device->cuda->cuThreadExchangeStreamCaptureMode(&mode);
+        }
+    }
+    culvi_leave_frame(device, scope->pushed);
+}
+
+bool culvi_cuda_sticky(CUresult code)
+{
+    switch ((int)code) {
+    case CUDA_ERROR_ECC_UNCORRECTABLE:
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE:
+    case CUDA_ERROR_CONTAINED:
+    case CUDA_ERROR_ILLEGAL_ADDRESS:
+    case CUDA_ERROR_LAUNCH_TIMEOUT:
+    case CUDA_ERROR_ASSERT:
+    case CUDA_ERROR_HARDWARE_STACK_ERROR:
+    case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+    case CUDA_ERROR_MISALIGNED_ADDRESS:
+    case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+    case CUDA_ERROR_INVALID_PC:
+    case CUDA_ERROR_LAUNCH_FAILED:
+    case 721: /* CUDA_ERROR_TENSOR_MEMORY_LEAK, CUDA 12.9 */
+    case CUDA_ERROR_EXTERNAL_DEVICE:
+    case CUDA_ERROR_MPS_CLIENT_TERMINATED: return true;
+    default: return false;
+    }
+}
+
+bool culvi_cuda_gone(CUresult code)
+{
+    return code == CUDA_ERROR_DEINITIALIZED || code == CUDA_ERROR_CONTEXT_IS_DESTROYED ||
+           code == CUDA_ERROR_INVALID_CONTEXT;
+}
+
+culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUresult code, const char *call,
+                            culv_reason refused, const char *format, ...)
+{
+    char what[768];
+    const char *name = NULL;
+    const char *text = NULL;
+    const char *log = culvi_thread_state()->driver_log;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    if (device->cuda->cuGetErrorName(code, &name) != CUDA_SUCCESS || name == NULL) name = "an unknown error";
+    if (device->cuda->cuGetErrorString(code, &text) != CUDA_SUCCESS || text == NULL) text = "no description";
+    /* The driver's last words on this thread, if they are about this call and this answer (R5). */
+    if (strstr(log, call) == NULL || strstr(log, name) == NULL) log = "";
+    if (culvi_cuda_sticky(code))
+        return culvi_fail_native(
+            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, CULV_API_CUDA, code, call,
+            "an earlier asynchronous failure surfaced in %s, which is not its cause: %s (%d, %s). "
+            "A kernel launched before has faulted; the context is lost, destroy what is in it. "
+            "(%s)",
+            call, name, (int)code, text, what);
+    culv_result result = CULV_ERROR_DRIVER;
+    if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+        result = CULV_ERROR_OUT_OF_MEMORY;
+        refused = CULV_REASON_DEVICE_MEMORY;
+    } else if (culvi_cuda_gone(code)) {
+        refused = CULV_REASON_DEVICE_LOST;
+    }
+    return culvi_fail_native(&device->voice, object, result, refused, CULV_API_CUDA, code, call,
+                             "%s: %s of '%s' answered %s (%d, %s)%s%s", what, call, device->caps.name, name,
+                             (int)code, text, log[0] != '\0' ? "; the driver says: " : "", log);
+}

@@ -1,0 +1,374 @@
+/* culv_device: finding, opening, closing. SPDX-License-Identifier: MIT */
+#include "cuda/device.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "cuda/context.h"
+#include "cuda/format.h"
+#include "cuda/retire.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#if CUDA_VERSION >= 12090
+/* Runs inside a driver call, on its thread: keeps what the driver says about it (R5). */
+static void CUDA_CB note_driver_log(void *data, CUlogLevel level, char *message, size_t length)
+{
+    (void)data;
+    (void)level;
+    culvi_thread *thread = culvi_thread_state();
+    if (message == NULL) return;
+    while (length > 0 && (message[length - 1] == '\n' || message[length - 1] == '\0'))
+        length--;
+    snprintf(thread->driver_log, sizeof thread->driver_log, "%.*s", (int)(length > 500 ? 500 : length),
+             message);
+}
+#endif
+
+static void register_driver_log(culv_device *device)
+{
+#if CUDA_VERSION >= 12090
+    if (device->cuda->cuLogsRegisterCallback == NULL || device->cuda->cuLogsUnregisterCallback == NULL)
+        return;
+    if (CULVI_CU(device, cuLogsRegisterCallback, (note_driver_log, NULL, &device->driver_log)) !=
+        CUDA_SUCCESS)
+        device->driver_log = NULL; /* the driver's words are a help, not a need */
+#else
+    (void)device;
+#endif
+}
+
+static void unregister_driver_log(culv_device *device)
+{
+#if CUDA_VERSION >= 12090
+    if (device->driver_log == NULL) return;
+    /* Twice: one that stays registered would be called after this library is gone. */
+    if (CULVI_CU(device, cuLogsUnregisterCallback, (device->driver_log)) != CUDA_SUCCESS)
+        (void)CULVI_CU(device, cuLogsUnregisterCallback, (device->driver_log));
+#else
+    (void)device;
+#endif
+}
+
+/* An older driver does not know newer attributes: what it cannot tell, it cannot do. */
+static culv_result attribute(const culv_device *device, CUdevice_attribute which, uint32_t *out)
+{
+    int value = 0;
+    CUresult r = CULVI_CU(device, cuDeviceGetAttribute, (&value, which, device->ordinal));
+    if (r == CUDA_SUCCESS) *out = (uint32_t)value;
+    if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE) return CULV_OK;
+    return culvi_fail_cuda(device, NULL, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+                           "attribute %d of '%s' could not be read", (int)which, device->caps.name);
+}
+
+static culv_result read_caps(culv_device *device, const culvi_cuda_device *found)
+{
+    culv_device_caps *caps = &device->caps;
+    caps->struct_size = sizeof *caps;
+    memcpy(caps->name, found->name, sizeof caps->name);
+    caps->uuid = found->uuid;
+    caps->ordinal = found->ordinal;
+    caps->is_software = found->cuda->kind == CULV_DRIVER_SOFT;
+    caps->driver_version = (uint32_t)found->cuda->version;
+    caps->mig_slice = found->mig;
+    size_t bytes = 0;
+    if (CULVI_CU(device, cuDeviceTotalMem, (&bytes, device->ordinal)) == CUDA_SUCCESS)
+        caps->total_memory = bytes;
+    if (CULVI_CU(device, cuDeviceGetPCIBusId,
+                 (caps->pci_bus_id, (int)sizeof caps->pci_bus_id, device->ordinal)) != CUDA_SUCCESS)
+        caps->pci_bus_id[0] = '\0';
+    const struct {
+        uint32_t *field;
+        CUdevice_attribute attribute;
+    } rows[] = {
+        {&caps->compute_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
+        {&caps->compute_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
+        {&caps->timeline_semaphores, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED},
+        {&caps->vmm, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
+        {&caps->vmm_posix_fd, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED},
+        {&caps->vmm_win32, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED},
+        {&caps->vmm_fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED},
+        {&caps->dma_buf_export, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED},
+        {&caps->gpudirect_rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED},
+        {&caps->sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
+        {&caps->deferred_mapping_arrays, CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED},
+        {&caps->host_visible_kernels, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS},
+        {&caps->multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
+        {&caps->integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED},
+        {&caps->host_register, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
+        {&caps->host_register_address, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
+        {&caps->host_page_tables, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES},
+    };
+    culv_result result = CULV_OK;
+    for (size_t i = 0; result == CULV_OK && i < sizeof rows / sizeof rows[0]; i++)
+        result = attribute(device, rows[i].attribute, rows[i].field);
+    /* Whether it takes dma-bufs, the driver tells of an import alone. */
+    caps->memory_handle_types = (uint32_t)CULVI_HANDLE_TYPES & ~(1u << CULV_HANDLE_DMA_BUF_FD);
+    caps->semaphore_handle_types = caps->memory_handle_types;
+    return result;
+}
+
+static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, const culv_uuid *uuid,
+                            int32_t ordinal, const culvi_graphics_side *side, culv_driver asked)
+{
+    char buffer[1800];
+    culvi_text text = {buffer, sizeof buffer, 0};
+    bool any_driver = probe->drivers[0] != NULL || probe->drivers[1] != NULL;
+    bool mig = false;
+    for (uint32_t i = 0; i < probe->num_devices; i++)
+        mig = mig || probe->devices[i].mig;
+    char hint[400] = "";
+    culvi_text hint_text = {hint, sizeof hint, 0};
+    if (side != NULL) {
+        side->describe(side, voice, probe, &text, &hint_text);
+    } else if (uuid != NULL) {
+        culvi_text_add(&text, "UUID ");
+        culvi_text_add_uuid(&text, uuid);
+    } else {
+        culvi_text_add(&text, "ordinal %d", (int)ordinal);
+    }
+    culvi_text_add(&text, ". CUDA has: ");
+    culvi_probe_describe(probe, &text);
+    if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
+    if (side == NULL && !any_driver && asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
+        culvi_text_add(&hint_text,
+                       "Without a GPU, Culvert's software twin can take its place once it is allowed "
+                       "(CULVERT_SOFT=1 or culv_soft_enable())");
+    if (hint[0] != '\0') culvi_text_add(&text, ". %s", hint);
+    if (!any_driver)
+        return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED,
+                          probe->reason != CULV_REASON_NONE ? probe->reason : CULV_REASON_DRIVER_MISSING,
+                          "no CUDA driver for %s", buffer);
+    return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE,
+                      mig && uuid != NULL ? CULV_REASON_DEVICE_SLICE : CULV_REASON_DEVICE_UNKNOWN,
+                      "no CUDA device is %s", buffer);
+}
+
+static const culvi_cuda_device *find_ordinal(const culvi_probe *probe, int32_t ordinal)
+{
+    const culvi_cuda *cuda = NULL; /* NVIDIA's numbering where NVIDIA has devices */
+    for (uint32_t i = 0; i < probe->num_devices; i++) {
+        const culvi_cuda_device *d = &probe->devices[i];
+        if (cuda == NULL) cuda = d->cuda;
+        if (d->cuda == cuda && d->ordinal == ordinal) return d;
+    }
+    return NULL;
+}
+
+/* The context to work in: the caller's, which must be of this device, or the retained primary one. */
+static culv_result take_context(culv_device *device, CUcontext theirs)
+{
+    if (theirs == NULL) {
+        CUresult r = CULVI_CU(device, cuDevicePrimaryCtxRetain, (&device->context, device->ordinal));
+        if (r != CUDA_SUCCESS)
+            return culvi_fail_cuda(device, NULL, r, "cuDevicePrimaryCtxRetain", CULV_REASON_DRIVER_REFUSED,
+                                   "the primary context of '%s' could not be had", device->caps.name);
+        device->retained = true;
+        return CULV_OK;
+    }
+    device->context = theirs;
+    culvi_scope scope;
+    culv_result result = culvi_enter(device, &scope, NULL);
+    if (result != CULV_OK) return result;
+    CUdevice actual = -1;
+    CUresult r = CULVI_CU(device, cuCtxGetDevice, (&actual));
+    culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(device, NULL, r, "cuCtxGetDevice", CULV_REASON_DRIVER_REFUSED,
+                               "culv_device_desc.context cannot be used");
+    if (actual != device->ordinal)
+        return culvi_fail(
+            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_CONTEXT_DEVICE,
+            "culv_device_desc.context belongs to CUDA device %d, but the device asked for is %d '%s'; "
+            "pass a context of that device, or none for its primary one",
+            (int)actual, (int)device->ordinal, device->caps.name);
+    return CULV_OK;
+}
+
+culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culvi_graphics_side *side,
+                              const culv_device_desc *desc, culv_device **out)
+{
+    culv_device_desc d;
+    culvi_voice voice;
+    culvi_probe probe;
+    culv_result result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
+    if (result != CULV_OK) return result;
+    culvi_voice_init(&voice, &d.log, d.label);
+    result = culvi_probe_open(&voice, d.driver, &probe);
+    if (result != CULV_OK) return result;
+    const culvi_cuda_device *found =
+        uuid != NULL ? culvi_probe_find(&probe, uuid) : find_ordinal(&probe, ordinal);
+    if (found == NULL) {
+        result = no_match(&voice, &probe, uuid, ordinal, side, d.driver);
+        goto close_probe;
+    }
+    culv_device *device = culvi_alloc(sizeof *device);
+    if (device == NULL) {
+        result = culvi_fail_host_memory(&voice, NULL);
+        goto close_probe;
+    }
+    atomic_init(&device->refs, 1);
+    device->voice = voice;
+    device->ordinal = found->ordinal;
+    device->counts.struct_size = sizeof device->counts;
+    int which = found->cuda->kind == CULV_DRIVER_SOFT;
+    device->cuda = probe.drivers[which];
+    probe.drivers[which] = NULL; /* the device's from here on */
+    if (!culvi_mutex_init(&device->lock)) {
+        result =
+            culvi_fail(&voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_OS, "a mutex could not be made");
+        goto free_device;
+    }
+    result = read_caps(device, found);
+    if (result == CULV_OK) result = take_context(device, d.context);
+    if (result != CULV_OK) goto destroy_lock;
+    unsigned long long id = 0;
+    CUresult r = CULVI_CU(device, cuCtxGetId, (device->context, &id));
+    if (r != CUDA_SUCCESS) {
+        result = culvi_fail_cuda(device, NULL, r, "cuCtxGetId", CULV_REASON_DRIVER_REFUSED,
+                                 "the context of '%s' cannot be used", device->caps.name);
+        goto release_context;
+    }
+    device->context_id = id;
+    register_driver_log(device);
+    culvi_log(&device->voice, CULV_LOG_INFO, "opened %s device %d '%s'",
+              culvi_driver_name(device->cuda->kind), (int)device->ordinal, device->caps.name);
+    culvi_probe_close(&probe);
+    *out = device;
+    return CULV_OK;
+
+release_context:
+    if (device->retained && CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal)) != CUDA_SUCCESS)
+        (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
+destroy_lock:
+    culvi_mutex_destroy(&device->lock);
+free_device:
+    culvi_cuda_close(device->cuda);
+    culvi_free(device);
+close_probe:
+    culvi_probe_close(&probe);
+    return result;
+}
+
+culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc, culv_device **out)
+{
+    if (uuid == NULL || out == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_device_open_by_uuid: %s is NULL", uuid == NULL ? "uuid" : "out");
+    return culvi_device_open(uuid, -1, NULL, desc, out);
+}
+
+culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc, culv_device **out)
+{
+    if (out == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_device_open_by_ordinal: out is NULL");
+    return culvi_device_open(NULL, ordinal, NULL, desc, out);
+}
+
+void culvi_device_ref(culv_device *device)
+{
+    atomic_fetch_add(&device->refs, 1);
+}
+
+void culvi_device_unref(culv_device *device)
+{
+    if (atomic_fetch_sub(&device->refs, 1) != 1) return;
+    culvi_drain(device);
+    culvi_formats_forget(device);
+    if (device->free_peers != NULL) device->free_peers(device);
+    unregister_driver_log(device);
+    if (device->retained) {
+        CUresult r = CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
+        if (!culvi_release_done(device, "cuDevicePrimaryCtxRelease", r, false)) {
+            r = CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
+            (void)culvi_release_done(device, "cuDevicePrimaryCtxRelease", r, true);
+        }
+    }
+    culvi_log(&device->voice, CULV_LOG_INFO, "closed device %d '%s'", (int)device->ordinal,
+              device->caps.name);
+    culvi_mutex_destroy(&device->lock);
+    culvi_cuda_close(device->cuda);
+    culvi_free(device);
+}
+
+void culv_device_close(culv_device **device)
+{
+    if (device == NULL || *device == NULL) return;
+    culv_device *mine = *device;
+    *device = NULL;
+    culvi_device_unref(mine);
+}
+
+culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out)
+{
+    if (device == NULL || out == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_device_get_caps: %s is NULL", device == NULL ? "device" : "out");
+    culv_result result = culvi_struct_check(&device->voice, out, "culv_device_caps");
+    if (result == CULV_OK) culvi_struct_write(out, &device->caps, sizeof device->caps);
+    return result;
+}
+
+uint64_t culv_device_collect(culv_device *device)
+{
+    if (device == NULL) return 0;
+    culvi_mutex_lock(&device->lock);
+    culvi_reap(device);
+    uint64_t deferred = device->counts.deferred;
+    culvi_mutex_unlock(&device->lock);
+    return deferred;
+}
+
+culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
+{
+    if (device == NULL || out == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_device_get_counts: %s is NULL", device == NULL ? "device" : "out");
+    culv_result result = culvi_struct_check(&device->voice, out, "culv_device_counts");
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&device->lock);
+    culvi_reap(device);
+    culv_device_counts counts = device->counts;
+    culvi_mutex_unlock(&device->lock);
+    culvi_struct_write(out, &counts, sizeof counts);
+    return CULV_OK;
+}
+
+int culv_device_is_software(const culv_device *device)
+{
+    return device != NULL && device->caps.is_software;
+}
+
+CUcontext culv_device_context(const culv_device *device)
+{
+    return device != NULL ? device->context : NULL;
+}
+
+int32_t culv_device_ordinal(const culv_device *device)
+{
+    return device != NULL ? device->ordinal : -1;
+}
+
+void (*culv_device_cuda_proc(const culv_device *device, const char *name, int version))(void)
+{
+    if (device == NULL || name == NULL) return NULL;
+    return culvi_cuda_proc(device->cuda, name, version);
+}
+
+culv_result culvi_check_exporter(const culv_device *device, const char *object, const culv_uuid *exporter,
+                                 const char *what)
+{
+    if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &device->caps.uuid)) return CULV_OK;
+    char buffer[128];
+    culvi_text text = {buffer, sizeof buffer, 0};
+    culvi_text_add_uuid(&text, exporter);
+    culvi_text_add(&text, "; this device is '%.24s' UUID ", device->caps.name);
+    culvi_text_add_uuid(&text, &device->caps.uuid);
+    return culvi_fail(
+        &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the %s was exported by the device with UUID %s. Import it on the device that exported it: no "
+        "driver carries it to another GPU",
+        what, buffer);
+}

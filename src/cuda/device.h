@@ -1,0 +1,74 @@
+/* culv_device: the driver, its context, and what hangs on it.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_CUDA_DEVICE_H_
+#define CULVI_CUDA_DEVICE_H_
+
+#include "base/platform.h"
+#include "cuda/driver.h"
+#include "culvert/memory.h"
+
+#include <stdatomic.h>
+
+typedef struct culvi_retired culvi_retired; /* cuda/retire.h */
+typedef struct culvi_peer culvi_peer;       /* core/peer.h */
+
+enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64 };
+/* CUarray_format has numbers below this. */
+enum { CULVI_ARRAY_FORMATS = 256 };
+
+enum { CULVI_GRANULARITIES = 8 };
+/* Of one kind of VMM allocation; bytes 0: none yet. */
+typedef struct culvi_granularity {
+    uint32_t kind;
+    int32_t numa_node;
+    uint64_t bytes;
+} culvi_granularity;
+
+struct culv_device {
+    atomic_uint refs; /* the caller's handle and every object of the caller's made from it */
+    culvi_voice voice;
+    culvi_cuda *cuda;
+    CUdevice ordinal;
+    CUcontext context;
+    bool retained;       /* the primary context, to be released */
+    uint64_t context_id; /* tells a context from the next one behind the same handle */
+    atomic_bool lost;    /* the context was seen to be reset or destroyed, and all in it */
+    culv_device_caps caps;
+    culvi_mutex
+        lock; /* guards what follows, and the graph of memories and buffers; never taken in the frame path */
+    culvi_retired *retired;
+    culv_device_counts counts;
+    culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
+    culv_memory *mapped;                       /* imports with a buffer mapping */
+    uint64_t attached;                         /* attachments ever, for culv_vk::id */
+    culvi_peer *peers;                         /* other GPUs that it copies to: core/peer.h */
+    void (*free_peers)(culv_device *device);   /* set with the first of them */
+    CUdeviceptr probe; /* by which copies from and to other GPUs are verified; goes with the device */
+    culvi_granularity granularities[CULVI_GRANULARITIES]; /* that the driver told: vmm/allocation.c */
+    /* Streams that were found to be this device's: checked once, not each frame (R6). */
+    atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
+    /* What the driver said of each CUarray_format that was asked about: format_support.c. */
+    _Atomic(CUarray) array_formats[CULVI_ARRAY_FORMATS];
+#if CUDA_VERSION >= 12090
+    CUlogsCallbackHandle driver_log;
+#endif
+};
+
+/* What the graphics side can say about a device that was not found: asked only then. */
+typedef struct culvi_graphics_side {
+    void (*describe)(const struct culvi_graphics_side *self, const culvi_voice *voice,
+                     const culvi_probe *probe, culvi_text *description, culvi_text *hint);
+    const void *context;
+    const void *device;
+} culvi_graphics_side;
+
+culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culvi_graphics_side *side,
+                              const culv_device_desc *desc, culv_device **out);
+void culvi_device_ref(culv_device *device);
+void culvi_device_unref(culv_device *device);
+
+/* Refuses an exporter that is not this device. */
+culv_result culvi_check_exporter(const culv_device *device, const char *object, const culv_uuid *exporter,
+                                 const char *what);
+
+#endif

@@ -1,0 +1,246 @@
+/* Loading a CUDA driver and listing what it has. SPDX-License-Identifier: MIT */
+#include "cuda/driver.h"
+
+#include "base/alloc.h"
+#include "base/platform.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const char *culvi_driver_name(culv_driver kind)
+{
+    return kind == CULV_DRIVER_SOFT ? "software twin" : "NVIDIA driver";
+}
+
+bool culvi_soft_path(int index, char *out, size_t size)
+{
+    char dir[1024];
+    const char *env = culvi_environment("CULVERT_SOFT_PATH");
+    bool self = culvi_module_self_dir(dir, sizeof dir);
+    int n = -1;
+    if (index == 0)
+        n = self ? snprintf(out, size, "%s/%s", dir, culvi_soft_library) : snprintf(out, size, "-");
+    /* A program in bin/ that holds the static library, and its lib/ beside. */
+    if (index == 1)
+        n = self ? snprintf(out, size, "%s/../lib/%s", dir, culvi_soft_library) : snprintf(out, size, "-");
+    if (index == 2 && env != NULL) n = snprintf(out, size, "%s/%s", env, culvi_soft_library);
+    return n > 0 && (size_t)n < size;
+}
+
+static void *open_library(culv_driver kind, culvi_text *text)
+{
+    char why[512] = "";
+    if (kind == CULV_DRIVER_NVIDIA) {
+        void *module = culvi_module_open(culvi_cuda_library, why, sizeof why);
+        if (module == NULL) culvi_text_add(text, "%s could not be loaded (%s)", culvi_cuda_library, why);
+        return module;
+    }
+    char path[1536];
+    for (int i = 0; culvi_soft_path(i, path, sizeof path); i++) {
+        void *module = culvi_module_open(path, why, sizeof why);
+        if (module != NULL) return module;
+    }
+    culvi_text_add(text, "%s was found neither beside libculvert nor in CULVERT_SOFT_PATH (%s)",
+                   culvi_soft_library, why);
+    return NULL;
+}
+
+static bool resolve(const culvi_cuda *cuda, const char *name, int version, void *out, size_t size)
+{
+    void *address = NULL;
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
+    memset(out, 0, size);
+    /* Success with a NULL address happens: a symbol known and not there for this version. */
+    if (cuda->get_proc(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS ||
+        address == NULL)
+        return false;
+    memcpy(out, &address, size);
+    return true;
+}
+
+enum { REQUIRED = 1, OPTIONAL = 0 };
+
+static bool resolve_all(culvi_cuda *cuda, culvi_text *text)
+{
+#define CULV_CU(name, version, need)                                                                         \
+    if (!resolve(cuda, #name, version, &cuda->name, sizeof cuda->name) && (need) == REQUIRED) {              \
+        culvi_text_add(text, "it lacks %s", #name);                                                          \
+        return false;                                                                                        \
+    }
+#include "cuda/cuda_procs.h"
+#undef CULV_CU
+    return true;
+}
+
+culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *reason)
+{
+    culvi_cuda *cuda = culvi_alloc(sizeof *cuda);
+    culvi_text_add(text, "%s: ", culvi_driver_name(kind));
+    if (cuda == NULL) {
+        *reason = CULV_REASON_HOST_MEMORY;
+        culvi_text_add(text, "out of memory");
+        return NULL;
+    }
+    cuda->kind = kind;
+    cuda->module = open_library(kind, text);
+    if (cuda->module == NULL) {
+        *reason = kind == CULV_DRIVER_SOFT ? CULV_REASON_SOFT_MISSING : CULV_REASON_DRIVER_MISSING;
+        goto free_cuda;
+    }
+    void *get_proc = culvi_module_symbol(cuda->module, "cuGetProcAddress_v2");
+    memcpy(&cuda->get_proc, &get_proc, sizeof cuda->get_proc);
+    *reason = CULV_REASON_DRIVER_TOO_OLD;
+    if (cuda->get_proc == NULL) {
+        culvi_text_add(text, "it lacks cuGetProcAddress_v2: older than 525 (CUDA 12.0), please update it");
+        goto close_module;
+    }
+    if (!resolve_all(cuda, text)) {
+        culvi_text_add(text, ": older than 525 (CUDA 12.0), please update it");
+        goto close_module;
+    }
+    CUresult r = cuda->cuInit(0);
+    if (r != CUDA_SUCCESS) {
+        const char *name = NULL;
+        cuda->cuGetErrorName(r, &name);
+        culvi_text_add(text, "cuInit answered %s", name != NULL ? name : "an unknown error");
+        const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");
+        if (r == CUDA_ERROR_NO_DEVICE && kind == CULV_DRIVER_NVIDIA && visible != NULL)
+            culvi_text_add(text, " (CUDA_VISIBLE_DEVICES=%s hides devices)", visible);
+        if (r == CUDA_ERROR_NO_DEVICE && kind == CULV_DRIVER_SOFT)
+            culvi_text_add(text, " (it needs a CPU Vulkan device: install Mesa's lavapipe)");
+        *reason = CULV_REASON_DRIVER_INIT;
+        goto close_module;
+    }
+    if (cuda->cuDriverGetVersion(&cuda->version) != CUDA_SUCCESS) {
+        culvi_text_add(text, "cuDriverGetVersion failed");
+        *reason = CULV_REASON_DRIVER_INIT;
+        goto close_module;
+    }
+    *reason = CULV_REASON_NONE;
+    return cuda;
+
+close_module:
+    culvi_module_close(cuda->module);
+free_cuda:
+    culvi_free(cuda);
+    return NULL;
+}
+
+void culvi_cuda_close(culvi_cuda *cuda)
+{
+    if (cuda == NULL) return;
+    culvi_module_close(cuda->module);
+    culvi_free(cuda);
+}
+
+void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(void)
+{
+    void (*proc)(void) = NULL;
+    resolve(cuda, name, version, &proc, sizeof proc);
+    return proc;
+}
+
+/* Reads one device; a device that cannot be read is left out, and said. */
+static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *out, culvi_text *text)
+{
+    CUuuid uuid;
+    out->cuda = cuda;
+    CUresult r = cuda->cuDeviceGet(&out->ordinal, index);
+    if (r == CUDA_SUCCESS) r = cuda->cuDeviceGetName(out->name, (int)sizeof out->name, out->ordinal);
+    if (r == CUDA_SUCCESS) r = cuda->cuDeviceGetUuid(&uuid, out->ordinal);
+    if (r != CUDA_SUCCESS) {
+        culvi_text_add(text, "%s: device %d could not be read (error %d); ", culvi_driver_name(cuda->kind),
+                       index, (int)r);
+        return false;
+    }
+    memcpy(out->uuid.bytes, uuid.bytes, sizeof out->uuid.bytes);
+    out->mig = strstr(out->name, " MIG ") != NULL;
+    return true;
+}
+
+static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe, const culvi_cuda *cuda,
+                                culvi_text *text)
+{
+    int count = 0;
+    if (cuda->cuDeviceGetCount(&count) != CUDA_SUCCESS) {
+        culvi_text_add(text, "%s: cuDeviceGetCount failed; ", culvi_driver_name(cuda->kind));
+        return CULV_OK;
+    }
+    if (count <= 0) return CULV_OK;
+    size_t total = probe->num_devices + (size_t)count;
+    culvi_cuda_device *devices = culvi_alloc(total * sizeof *devices);
+    if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
+    if (probe->num_devices > 0) memcpy(devices, probe->devices, probe->num_devices * sizeof *devices);
+    culvi_free(probe->devices);
+    probe->devices = devices;
+    for (int i = 0; i < count; i++)
+        if (read_device(cuda, i, &devices[probe->num_devices], text)) probe->num_devices++;
+    return CULV_OK;
+}
+
+culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_probe *probe)
+{
+    memset(probe, 0, sizeof *probe);
+    if (kind != CULV_DRIVER_AUTO && kind != CULV_DRIVER_NVIDIA && kind != CULV_DRIVER_SOFT)
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_device_desc.driver is %d; it is one of culv_driver", (int)kind);
+    culvi_text text = {probe->problems, sizeof probe->problems, 0};
+    for (int i = 0; i < 2; i++) {
+        culv_driver driver = i == 0 ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
+        if (kind != CULV_DRIVER_AUTO && kind != driver) continue;
+        if (kind == CULV_DRIVER_AUTO && driver == CULV_DRIVER_SOFT && !culvi_soft_allowed()) continue;
+        culv_reason reason = CULV_REASON_NONE;
+        size_t before = text.length;
+        probe->drivers[i] = culvi_cuda_open(driver, &text, &reason);
+        if (probe->drivers[i] == NULL && reason == CULV_REASON_HOST_MEMORY) {
+            culvi_probe_close(probe);
+            return culvi_fail_host_memory(voice, NULL);
+        }
+        if (probe->drivers[i] == NULL) {
+            culvi_text_add(&text, "; ");
+            if (probe->reason == CULV_REASON_NONE) probe->reason = reason;
+            continue;
+        }
+        text.length = before;
+        probe->problems[before] = '\0';
+        culv_result result = list_devices(voice, probe, probe->drivers[i], &text);
+        if (result != CULV_OK) {
+            culvi_probe_close(probe);
+            return result;
+        }
+    }
+    return CULV_OK;
+}
+
+void culvi_probe_close(culvi_probe *probe)
+{
+    culvi_free(probe->devices);
+    probe->devices = NULL;
+    probe->num_devices = 0;
+    for (int i = 0; i < 2; i++) {
+        culvi_cuda_close(probe->drivers[i]);
+        probe->drivers[i] = NULL;
+    }
+}
+
+const culvi_cuda_device *culvi_probe_find(const culvi_probe *probe, const culv_uuid *uuid)
+{
+    for (uint32_t i = 0; i < probe->num_devices; i++)
+        if (culvi_uuid_equal(&probe->devices[i].uuid, uuid)) return &probe->devices[i];
+    return NULL;
+}
+
+void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
+{
+    if (probe->num_devices == 0) culvi_text_add(text, "no CUDA device");
+    for (uint32_t i = 0; i < probe->num_devices; i++) {
+        const culvi_cuda_device *d = &probe->devices[i];
+        culvi_text_add(text, "%s%s device %d '%s' UUID ", i > 0 ? ", " : "", culvi_driver_name(d->cuda->kind),
+                       (int)d->ordinal, d->name);
+        culvi_text_add_uuid(text, &d->uuid);
+    }
+    if (probe->problems[0] != '\0')
+        culvi_text_add(text, "; %.*s", (int)strlen(probe->problems) - 2, probe->problems);
+    const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");
+    if (visible != NULL) culvi_text_add(text, "; CUDA_VISIBLE_DEVICES=%s may hide others", visible);
+}

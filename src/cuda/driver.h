@@ -1,0 +1,61 @@
+/* A loaded CUDA driver: NVIDIA's or the software twin. SPDX-License-Identifier: MIT */
+#ifndef CULVI_CUDA_DRIVER_H_
+#define CULVI_CUDA_DRIVER_H_
+
+#include "base/text.h"
+#include "culvert/device.h"
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <stdbool.h>
+
+/* The form of cuGetProcAddress that takes an answer about the symbol (CUDA 12.0). */
+typedef PFN_cuGetProcAddress_v12000 culvi_get_proc_fn;
+
+typedef struct culvi_cuda {
+    void *module;
+    culvi_get_proc_fn get_proc;
+    culv_driver kind; /* CULV_DRIVER_NVIDIA or CULV_DRIVER_SOFT */
+    int version;
+#define CULV_CU(name, version, need) PFN_##name##_v##version name;
+#include "cuda/cuda_procs.h"
+#undef CULV_CU
+} culvi_cuda;
+
+/* Loads and initializes a driver. A failure is not recorded as an error: it says why in `text` and *reason,
+ * since the other driver may still serve. */
+culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *reason);
+void culvi_cuda_close(culvi_cuda *cuda);
+void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(void);
+const char *culvi_driver_name(culv_driver kind);
+
+/* The path of the twin's library, to be tried in turn: index 0, 1, ...; false after the last. */
+bool culvi_soft_path(int index, char *out, size_t size);
+bool culvi_soft_allowed(void);
+
+/* One device of one driver. */
+typedef struct culvi_cuda_device {
+    const culvi_cuda *cuda;
+    CUdevice ordinal;
+    char name[256];
+    culv_uuid uuid; /* a MIG slice's own */
+    bool mig;       /* the driver calls it a MIG slice */
+} culvi_cuda_device;
+
+/* What the drivers that `kind` allows have. */
+typedef struct culvi_probe {
+    culvi_cuda *drivers[2]; /* NVIDIA's, the twin; NULL when absent */
+    culvi_cuda_device *devices;
+    uint32_t num_devices;
+    culv_reason reason; /* why a driver is absent, the first one's */
+    char problems[768]; /* the same in words, of each absent driver */
+} culvi_probe;
+
+culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_probe *probe);
+void culvi_probe_close(culvi_probe *probe); /* closes the drivers that are still in it */
+/* The device with this UUID, or NULL. */
+const culvi_cuda_device *culvi_probe_find(const culvi_probe *probe, const culv_uuid *uuid);
+/* Names every device of the probe and what keeps others from being seen. */
+void culvi_probe_describe(const culvi_probe *probe, culvi_text *text);
+
+#endif

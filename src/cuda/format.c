@@ -1,0 +1,348 @@
+/* The format table and the questions that are asked of it. SPDX-License-Identifier: MIT */
+#include "cuda/format.h"
+
+#include "base/desc.h"
+
+#include <stdio.h>
+
+/* CUDA's array formats: (name, CUarray_format, the CUDA version whose cuda.h has it first, or 0 for ever).
+ * Numbers, not cuda.h's enumerators, so that an older cuda.h will do. Source: cuda.h, CUarray_format. */
+#define ARRAY_FORMATS(X)                                                                                     \
+    X(NONE, 0x00, 0)                                                                                         \
+    X(UNSIGNED_INT8, 0x01, 0)                                                                                \
+    X(UNSIGNED_INT16, 0x02, 0)                                                                               \
+    X(UNSIGNED_INT32, 0x03, 0)                                                                               \
+    X(SIGNED_INT8, 0x08, 0)                                                                                  \
+    X(SIGNED_INT16, 0x09, 0)                                                                                 \
+    X(SIGNED_INT32, 0x0a, 0)                                                                                 \
+    X(HALF, 0x10, 0)                                                                                         \
+    X(FLOAT, 0x20, 0)                                                                                        \
+    X(UNORM_INT_101010_2, 0x50, 12080)                                                                       \
+    X(BC1_UNORM, 0x91, 11050)                                                                                \
+    X(BC1_UNORM_SRGB, 0x92, 11050)                                                                           \
+    X(BC2_UNORM, 0x93, 11050)                                                                                \
+    X(BC2_UNORM_SRGB, 0x94, 11050)                                                                           \
+    X(BC3_UNORM, 0x95, 11050)                                                                                \
+    X(BC3_UNORM_SRGB, 0x96, 11050)                                                                           \
+    X(BC4_UNORM, 0x97, 11050)                                                                                \
+    X(BC4_SNORM, 0x98, 11050)                                                                                \
+    X(BC5_UNORM, 0x99, 11050)                                                                                \
+    X(BC5_SNORM, 0x9a, 11050)                                                                                \
+    X(BC6H_UF16, 0x9b, 11050)                                                                                \
+    X(BC6H_SF16, 0x9c, 11050)                                                                                \
+    X(BC7_UNORM, 0x9d, 11050)                                                                                \
+    X(BC7_UNORM_SRGB, 0x9e, 11050)                                                                           \
+    X(P010, 0x9f, 12050)                                                                                     \
+    X(P016, 0xa1, 12050)                                                                                     \
+    X(NV16, 0xa2, 12050)                                                                                     \
+    X(P210, 0xa3, 12050)                                                                                     \
+    X(P216, 0xa4, 12050)                                                                                     \
+    X(YUY2, 0xa5, 12050)                                                                                     \
+    X(Y210, 0xa6, 12050)                                                                                     \
+    X(Y216, 0xa7, 12050)                                                                                     \
+    X(NV12, 0xb0, 11020)                                                                                     \
+    X(Y444_PLANAR8, 0xb2, 12050)                                                                             \
+    X(YUV444_8BIT_SEMIPLANAR, 0xb4, 12080)                                                                   \
+    X(YUV444_16BIT_SEMIPLANAR, 0xb5, 12080)                                                                  \
+    X(UNORM_INT8X1, 0xc0, 11050)                                                                             \
+    X(UNORM_INT8X2, 0xc1, 11050)                                                                             \
+    X(UNORM_INT8X4, 0xc2, 11050)                                                                             \
+    X(UNORM_INT16X1, 0xc3, 11050)                                                                            \
+    X(UNORM_INT16X2, 0xc4, 11050)                                                                            \
+    X(UNORM_INT16X4, 0xc5, 11050)                                                                            \
+    X(SNORM_INT8X1, 0xc6, 11050)                                                                             \
+    X(SNORM_INT8X2, 0xc7, 11050)                                                                             \
+    X(SNORM_INT8X4, 0xc8, 11050)                                                                             \
+    X(SNORM_INT16X1, 0xc9, 11050)                                                                            \
+    X(SNORM_INT16X2, 0xca, 11050)                                                                            \
+    X(SNORM_INT16X4, 0xcb, 11050)
+
+enum {
+#define NUMBER(name, number, version) ARRAY_##name = number,
+    ARRAY_FORMATS(NUMBER)
+#undef NUMBER
+};
+
+uint32_t culvi_array_format_version(CUarray_format format)
+{
+    switch ((int)format) {
+#define VERSION(name, number, version)                                                                       \
+    case ARRAY_##name: return version;
+        ARRAY_FORMATS(VERSION)
+#undef VERSION
+    default: return 0;
+    }
+}
+
+/* An element of the plain array formats: its bytes, and a kernel's type. */
+enum {
+    BYTES_UNSIGNED_INT8 = 1,
+    BYTES_UNSIGNED_INT16 = 2,
+    BYTES_UNSIGNED_INT32 = 4,
+    BYTES_SIGNED_INT8 = 1,
+    BYTES_SIGNED_INT16 = 2,
+    BYTES_SIGNED_INT32 = 4,
+    BYTES_HALF = 2,
+    BYTES_FLOAT = 4
+};
+#define TYPE_UNSIGNED_INT8  "uchar"
+#define TYPE_UNSIGNED_INT16 "ushort"
+#define TYPE_UNSIGNED_INT32 "uint"
+#define TYPE_SIGNED_INT8    "char"
+#define TYPE_SIGNED_INT16   "short"
+#define TYPE_SIGNED_INT32   "int"
+#define TYPE_HALF           "ushort"
+#define TYPE_FLOAT          "float"
+#define COUNT_1             ""
+#define COUNT_2             "2"
+#define COUNT_4             "4"
+/* Channels of the normalized array formats that rows of one integer have. */
+enum { CHANNELS_NONE = 0, CHANNELS_UNORM_INT16X1 = 1, CHANNELS_UNORM_INT_101010_2 = 4 };
+
+#define COMMON(name_, order, dxgi_, gl_)                                                                     \
+    .format = CULV_FORMAT_##name_, .name = #name_, .channel_order = (order), .dxgi = (dxgi_), .gl = (gl_)
+#define MAPPED(kind_, array, channels_)                                                                      \
+    .mapped = true, .kind = CULV_TEXEL_KIND_##kind_, .cuda_format = (CUarray_format)ARRAY_##array,           \
+    .channels = (channels_), .reason = CULV_REASON_NONE, .why = ""
+#define SURFACES(type) .surfaces = true, .kernel_type = (type)
+#define NORMALIZED(array, channels)                                                                          \
+    .normalized_format = (CUarray_format)ARRAY_##array, .normalized_channels = (channels)
+
+#define HOLE(why_) .mapped = false, .kind = CULV_TEXEL_KIND_NONE, .reason = CULV_REASON_FORMAT, .why = (why_)
+
+#define BLOCK(bytes, width, height) .block_bytes = (bytes), .block_width = (width), .block_height = (height)
+#define ONE_PLANE(aspects_)         .planes = 1, .aspects = (aspects_)
+#define NO_SURFACES                 .surfaces = false, .kernel_type = ""
+#define OF_PLANES(planes_, bits, sampling)                                                                   \
+    .planes = (planes_), .aspects = COLOR, .plane_bits = (bits), .chroma_across = ACROSS_##sampling,         \
+    .chroma_down = DOWN_##sampling
+enum { COLOR = 1, ACROSS_420 = 2, DOWN_420 = 2, ACROSS_422 = 2, DOWN_422 = 1, ACROSS_444 = 1, DOWN_444 = 1 };
+
+#define PLAIN(name, kind, array, channels, normalized, order, dxgi, gl)                                      \
+    {COMMON(name, order, dxgi, gl),                                                                          \
+     MAPPED(kind, array, channels),                                                                          \
+     BLOCK(BYTES_##array * channels, 1, 1),                                                                  \
+     ONE_PLANE(COLOR),                                                                                       \
+     NORMALIZED(normalized, ARRAY_##normalized == ARRAY_NONE ? 0 : channels),                                \
+     SURFACES(TYPE_##array COUNT_##channels)},
+#define PACKED(name, array, normalized, order, dxgi, gl)                                                     \
+    {COMMON(name, order, dxgi, gl),                                                                          \
+     MAPPED(PACKED, array, 1),                                                                               \
+     BLOCK(BYTES_##array, 1, 1),                                                                             \
+     ONE_PLANE(COLOR),                                                                                       \
+     NORMALIZED(normalized, CHANNELS_##normalized),                                                          \
+     SURFACES(TYPE_##array)},
+#define SPLIT(name, words, order)                                                                            \
+    {COMMON(name, order, 0, 0), MAPPED(SPLIT, UNSIGNED_INT32, words),                                        \
+     BLOCK(4 * words, 1, 1),    ONE_PLANE(COLOR),                                                            \
+     NORMALIZED(NONE, 0),       SURFACES(TYPE_UNSIGNED_INT32 COUNT_##words)},
+#define ASPECT(name, kind, array, normalized, aspects, order, dxgi, gl)                                      \
+    {COMMON(name, order, dxgi, gl),                                                                          \
+     MAPPED(kind, array, 1),                                                                                 \
+     BLOCK(BYTES_##array, 1, 1),                                                                             \
+     ONE_PLANE(aspects),                                                                                     \
+     NORMALIZED(normalized, CHANNELS_##normalized),                                                          \
+     SURFACES(TYPE_##array)},
+/* Of what Vulkan binds to a dedicated allocation NVIDIA's driver lays these out as CUDA's arrays are, and otherwise not:
+ * half of the bytes and more are wrong, at every size and usage (measured on an H200). */
+#define DEDICATED(name, kind, array, normalized, aspects, order, dxgi, gl)                                   \
+    {COMMON(name, order, dxgi, gl),                                                                          \
+     MAPPED(kind, array, 1),                                                                                 \
+     BLOCK(BYTES_##array, 1, 1),                                                                             \
+     ONE_PLANE(aspects),                                                                                     \
+     NORMALIZED(normalized, CHANNELS_##normalized),                                                          \
+     SURFACES(TYPE_##array),                                                                                 \
+     .dedicated = true},
+#define BLOCKS(name, array, channels, bytes, order, dxgi, gl)                                                \
+    SRGB_BLOCKS(name, array, NONE, channels, bytes, order, dxgi, gl)
+/* Arrays of CUDA's sRGB blocks make no texture that reads what is stored (measured: CU_TRSF_SRGB is required of them), and
+ * those of the same blocks that are not sRGB read both ways. */
+#define SRGB_BLOCKS(name, array, srgb, channels, bytes, order, dxgi, gl)                                     \
+    {COMMON(name, order, dxgi, gl),                                                                          \
+     MAPPED(BLOCKS, array, channels),                                                                        \
+     BLOCK(bytes, 4, 4),                                                                                     \
+     ONE_PLANE(COLOR),                                                                                       \
+     NORMALIZED(NONE, 0),                                                                                    \
+     NO_SURFACES,                                                                                            \
+     .srgb_format = (CUarray_format)ARRAY_##srgb},
+/* The array format is for culv_format_from_cuda() and the tables: the planes are mapped each in a format of its own. Three
+ * channels, as cuda.h says of those of 4:4:4 and the runtime's channel descriptor of NV12. */
+#define PLANES(name, array, planes, bits, sampling, order, dxgi)                                             \
+    {COMMON(name, order, dxgi, 0),                                                                           \
+     MAPPED(PLANES, array, ARRAY_##array == ARRAY_NONE ? 0 : 3),                                             \
+     BLOCK(0, 1, 1),                                                                                         \
+     OF_PLANES(planes, bits, sampling),                                                                      \
+     NORMALIZED(NONE, 0),                                                                                    \
+     NO_SURFACES},
+/* Two channels, as cuda.h says. */
+#define PAIRS(name, array, bytes, order, dxgi)                                                               \
+    {COMMON(name, order, dxgi, 0), MAPPED(SUBSAMPLED, array, 2),                                             \
+     BLOCK(bytes, 2, 1),           ONE_PLANE(COLOR),                                                         \
+     NORMALIZED(NONE, 0),          NO_SURFACES},
+#define NOTHING(name, bytes, order, dxgi, gl, why)                                                           \
+    {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, 1, 1), ONE_PLANE(COLOR), NO_SURFACES},
+#define NO_ASPECTS(name, bytes, aspects, order, dxgi, gl, why)                                               \
+    {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, 1, 1), ONE_PLANE(aspects), NO_SURFACES},
+#define NO_BLOCKS(name, bytes, width, height, order, gl, why)                                                \
+    {COMMON(name, order, 0, gl), HOLE(why), BLOCK(bytes, width, height), ONE_PLANE(COLOR), NO_SURFACES},
+#define NO_PAIRS(name, bytes, order, why)                                                                    \
+    {COMMON(name, order, 0, 0), HOLE(why), BLOCK(bytes, 2, 1), ONE_PLANE(COLOR), NO_SURFACES},
+
+static const culvi_format rows[] = {
+#include "cuda/format_rows.h"
+};
+
+enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
+
+/* A format of the header without a row, or a row too many, does not compile; the tests compare them one by
+ * one. */
+#define COUNT(name, number) +1
+_Static_assert(NUM_ROWS == 0 CULV_FORMATS(COUNT), "every culv_format has one row");
+#undef COUNT
+
+/* The numbers of Vulkan 1.0 are 1 to 184 without a gap; rows are sorted. */
+const culvi_format *culvi_format_find(uint32_t number)
+{
+    enum { LAST_OF_1_0 = CULV_FORMAT_ASTC_12x12_SRGB_BLOCK };
+    if (number == 0) return NULL;
+    if (number <= LAST_OF_1_0) return &rows[number - 1];
+    size_t low = LAST_OF_1_0, high = NUM_ROWS;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((uint32_t)rows[middle].format < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < NUM_ROWS && (uint32_t)rows[low].format == number ? &rows[low] : NULL;
+}
+
+static culv_result refuse_number(const char *call, culv_format format)
+{
+    return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+                      "%s: format is %u, which is no format of Vulkan 1.3; culvert/format_list.h lists them",
+                      call, (unsigned)format);
+}
+
+culv_result culv_format_get_info(culv_format format, culv_format_info *out)
+{
+    if (out == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_format_get_info: out is NULL");
+    culv_result result = culvi_struct_check(NULL, out, "culv_format_info");
+    if (result != CULV_OK) return result;
+    const culvi_format *row = culvi_format_find((uint32_t)format);
+    if (row == NULL) return refuse_number("culv_format_get_info", format);
+    culv_format_info info = culv_format_info_init();
+    info.format = row->format;
+    snprintf(info.name, sizeof info.name, "%s", row->name);
+    info.mapped = row->mapped;
+    info.reason = row->reason;
+    snprintf(info.why, sizeof info.why, "%s", row->why);
+    info.vk_format = (uint32_t)row->format;
+    info.dxgi_format = row->dxgi;
+    info.gl_internal_format = row->gl;
+    info.cuda_array_format = (uint32_t)row->cuda_format;
+    info.channels = row->channels;
+    info.normalized_array_format = (uint32_t)row->normalized_format;
+    info.normalized_channels = row->normalized_channels;
+    info.bytes_per_block = row->block_bytes;
+    info.block_width = row->block_width;
+    info.block_height = row->block_height;
+    info.planes = row->planes;
+    info.aspects = row->aspects;
+    info.kind = row->kind;
+    snprintf(info.channel_order, sizeof info.channel_order, "%s", row->channel_order);
+    snprintf(info.kernel_type, sizeof info.kernel_type, "%s", row->kernel_type);
+    info.surfaces = row->surfaces;
+    info.cuda_version = row->planes > 1 ? 0 : culvi_array_format_version(row->cuda_format);
+    info.normalized_cuda_version = culvi_array_format_version(row->normalized_format);
+    info.dedicated = row->dedicated;
+    culvi_struct_write(out, &info, sizeof info);
+    return CULV_OK;
+}
+
+/* Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */
+static culv_format plane_format(const culvi_format *row, uint32_t plane)
+{
+    bool pair = row->planes == 2 && plane == 1;
+    switch (row->plane_bits) {
+    case 8: return pair ? CULV_FORMAT_R8G8_UNORM : CULV_FORMAT_R8_UNORM;
+    case 10: return pair ? CULV_FORMAT_R10X6G10X6_UNORM_2PACK16 : CULV_FORMAT_R10X6_UNORM_PACK16;
+    case 12: return pair ? CULV_FORMAT_R12X4G12X4_UNORM_2PACK16 : CULV_FORMAT_R12X4_UNORM_PACK16;
+    default: return pair ? CULV_FORMAT_R16G16_UNORM : CULV_FORMAT_R16_UNORM;
+    }
+}
+
+void culvi_format_divisors(const culvi_format *row, uint32_t *across, uint32_t *down)
+{
+    *across =
+        row->block_height == 1 ? row->block_width : 1; /* 4:2:2 pairs; compressed blocks may be cut off */
+    *down = 1;
+    if (row->planes > 1) (void)culv_format_plane(row->format, 1, NULL, across, down);
+}
+
+culv_result culv_format_plane(culv_format format, uint32_t plane, culv_format *out, uint32_t *width_divisor,
+                              uint32_t *height_divisor)
+{
+    const culvi_format *row = culvi_format_find((uint32_t)format);
+    if (row == NULL) return refuse_number("culv_format_plane", format);
+    if (plane >= row->planes)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_format_plane: plane is %u, but %s has %u", (unsigned)plane, row->name,
+                          (unsigned)row->planes);
+    bool chroma = plane > 0;
+    if (out != NULL) *out = row->planes == 1 ? row->format : plane_format(row, plane);
+    if (width_divisor != NULL) *width_divisor = chroma ? row->chroma_across : 1;
+    if (height_divisor != NULL) *height_divisor = chroma ? row->chroma_down : 1;
+    return CULV_OK;
+}
+
+/* The lower, the better a format stands for an array format: see culv_format_from_cuda() in format.h. */
+static uint32_t rank(const culvi_format *row)
+{
+    bool rgba = strncmp("RGBA", row->channel_order, strlen(row->channel_order)) == 0;
+    bool all = row->channels == strlen(row->channel_order);
+    return (rgba ? 0u : 200u) + (all ? 0u : 100u) + (uint32_t)row->kind;
+}
+
+culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels, uint32_t *count,
+                                  culv_format *out)
+{
+    const culvi_format *found[NUM_ROWS];
+    uint32_t num = 0;
+    if (count == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_format_from_cuda: count is NULL");
+    for (size_t i = 0; i < NUM_ROWS; i++) {
+        const culvi_format *row = &rows[i];
+        bool stored = (uint32_t)row->cuda_format == cuda_array_format && row->channels == channels;
+        bool normalized =
+            (uint32_t)row->normalized_format == cuda_array_format && row->normalized_channels == channels;
+        bool srgb = (uint32_t)row->srgb_format == cuda_array_format && row->channels == channels;
+        if (!row->mapped || cuda_array_format == ARRAY_NONE || (!stored && !normalized && !srgb)) continue;
+        uint32_t place = num++;
+        for (; place > 0 && rank(found[place - 1]) > rank(row); place--)
+            found[place] = found[place - 1];
+        found[place] = row;
+    }
+    for (uint32_t i = 0; out != NULL && i < num && i < *count; i++)
+        out[i] = found[i]->format;
+    *count = num;
+    return CULV_OK;
+}
+
+/* Of several with the same number the first: their memory is the same. */
+culv_format culv_format_from_dxgi(uint32_t dxgi_format)
+{
+    for (size_t i = 0; i < NUM_ROWS; i++)
+        if (dxgi_format != 0 && rows[i].dxgi == dxgi_format) return rows[i].format;
+    return CULV_FORMAT_NONE;
+}
+
+culv_format culv_format_from_gl(uint32_t internal_format)
+{
+    for (size_t i = 0; i < NUM_ROWS; i++)
+        if (internal_format != 0 && rows[i].gl == internal_format) return rows[i].format;
+    return CULV_FORMAT_NONE;
+}

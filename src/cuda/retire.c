@@ -1,0 +1,274 @@
+/* Deferred release (R1): what the caller gave up with a stream of last use goes back to the driver once that
+ * stream has got there, and what the driver refuses to take back is tried again.
+ *
+ * Why no deferral without a stream: the only event over a whole context, cuCtxRecordEvent, invalidates every
+ * stream capture in the context, in relaxed mode too (measured, docs/nvidia-measured.md), which R8 forbids.
+ * Releasing at once is safe there: cuMemFree, cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for
+ * the work that uses what they release (measured). SPDX-License-Identifier: MIT */
+#include "cuda/retire.h"
+
+#include "cuda/context.h"
+#include "cuda/stream.h"
+
+#include <inttypes.h>
+
+enum { MANY = 1024 }; /* deferred objects: somebody forgets to collect them */
+
+bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try)
+{
+    if (code == CUDA_SUCCESS) return true;
+    if (culvi_cuda_gone(code)) {
+        device->counts.late_destroys++;
+        return true;
+    }
+    /* Under a sticky error the driver answers with it and frees nothing; all of it goes with the context
+     * (measured). */
+    if (culvi_cuda_sticky(code)) return true;
+    if (last_try)
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "%s was refused again (error %d): something is left at the driver", call, (int)code);
+    return last_try;
+}
+
+static void destroy_event(culv_device *device, culvi_retired *object)
+{
+    CUresult r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
+    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
+        (void)CULVI_RELEASE(device, cuEventDestroy, (object->event));
+    object->event = NULL;
+}
+
+/* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at the next sweep,
+ * in which the driver then waits by itself. In the device's context. */
+static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
+{
+    culvi_capture capture;
+    CUresult r = culvi_stream_capture(device, last_use, &capture);
+    if (r != CUDA_SUCCESS) return;
+    if (capture != CULVI_NOT_CAPTURED) {
+        /* An event recorded now would become part of the caller's graph. */
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "the stream of last use %p %s being captured: the release will wait for all CUDA work",
+                  (void *)last_use, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
+        return;
+    }
+    r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+    if (r != CUDA_SUCCESS) {
+        object->event = NULL;
+        return;
+    }
+    if (CULVI_CU(device, cuEventRecord, (object->event, last_use)) != CUDA_SUCCESS)
+        destroy_event(device, object);
+}
+
+culv_result culvi_defer(culv_device *device, culvi_retired *object, CUstream last_use, const char *label,
+                        const char *call)
+{
+    bool pushed = false;
+    culvi_capture capture;
+    culv_result result = culvi_enter_stream(device, label, last_use, &pushed);
+    if (result != CULV_OK) return result;
+    object->event = NULL;
+    const char *failed = "cuStreamIsCapturing";
+    CUresult r = culvi_stream_capture(device, last_use, &capture);
+    if (r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED) {
+        result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+                            "%s: the stream %p %s; call this outside of the capture, with a stream that the "
+                            "work is submitted to",
+                            call, (void *)last_use,
+                            capture == CULVI_CAPTURED
+                                ? "is being captured, and does nothing until its graph runs"
+                                : "is the legacy one, which waits for a stream that is being captured");
+        goto leave;
+    }
+    if (r == CUDA_SUCCESS) {
+        failed = "cuEventCreate";
+        r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
+        if (r != CUDA_SUCCESS) object->event = NULL;
+    }
+    if (r == CUDA_SUCCESS) {
+        failed = "cuEventRecord";
+        r = CULVI_CU(device, cuEventRecord, (object->event, last_use));
+        if (r != CUDA_SUCCESS) destroy_event(device, object);
+    }
+    if (r == CUDA_SUCCESS)
+        culvi_keep(device, object);
+    else
+        result =
+            culvi_fail_cuda(device, label, r, failed, CULV_REASON_DRIVER_REFUSED,
+                            "%s: it could not be told when the stream %p gets here", call, (void *)last_use);
+leave:
+    culvi_leave_frame(device, pushed);
+    return result;
+}
+
+/* True when the GPU is done with the object. In the device's context. */
+static bool is_due(culv_device *device, culvi_retired *object, bool wait)
+{
+    if (object->event == NULL) return true;
+    CUresult r = wait ? CULVI_CU(device, cuEventSynchronize, (object->event))
+                      : CULVI_CU(device, cuEventQuery, (object->event));
+    /* Not every driver call waits once more: what one wait did not tell, the next one does. */
+    if (r != CUDA_SUCCESS && wait && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
+        r = CULVI_CU(device, cuEventSynchronize, (object->event));
+    if (r != CUDA_SUCCESS && !wait && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) return false;
+    destroy_event(device, object);
+    return true;
+}
+
+/* Takes what is chosen off the device's list; NULL: all. */
+static culvi_retired *take(culv_device *device,
+                           bool (*choose)(const culvi_retired *object, const void *context),
+                           const void *context)
+{
+    culvi_retired *list = NULL;
+    if (choose == NULL) {
+        list = device->retired;
+        device->retired = NULL;
+        return list;
+    }
+    for (culvi_retired **link = &device->retired; *link != NULL;) {
+        culvi_retired *object = *link;
+        if (!choose(object, context)) {
+            link = &object->next;
+            continue;
+        }
+        *link = object->next;
+        object->next = list;
+        list = object;
+    }
+    return list;
+}
+
+static bool has_holder(const culvi_retired *object, const void *holder)
+{
+    return object->holder == holder;
+}
+
+/* Releases what is due of what was taken off the device's list; the rest goes back onto it. In the device's context
+ * where there is one. */
+static void sweep(culv_device *device, culvi_retired *list, bool entered, bool wait, bool last_try)
+{
+    while (list != NULL) { /* a release may retire something anew */
+        culvi_retired *next = list->next;
+        device->counts.deferred--;
+        if ((entered && !is_due(device, list, wait)) || !list->release(device, list, last_try))
+            culvi_keep(device, list);
+        list = next;
+    }
+}
+
+void culvi_keep(culv_device *device, culvi_retired *object)
+{
+    object->next = device->retired;
+    device->retired = object;
+    device->counts.deferred++;
+}
+
+/* What is due now of a holder's, or of all; with the context gone, all is. */
+static void sweep_now(culv_device *device, const void *holder, culvi_scope *scope, CUresult entered)
+{
+    bool (*choose)(const culvi_retired *, const void *) = holder != NULL ? has_holder : NULL;
+    if (entered == CUDA_SUCCESS)
+        sweep(device, take(device, choose, holder), true, false, false);
+    else if (culvi_cuda_gone(entered))
+        sweep(device, take(device, choose, holder), false, false, true);
+    if (entered == CUDA_SUCCESS) culvi_leave(device, scope);
+}
+
+void culvi_reap(culv_device *device)
+{
+    culvi_reap_for(device, NULL);
+}
+
+void culvi_reap_for(culv_device *device, const void *holder)
+{
+    culvi_scope scope;
+    if (device->retired == NULL) return;
+    sweep_now(device, holder, &scope, culvi_enter_quietly(device, &scope));
+}
+
+void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use, CUstream last_use)
+{
+    culvi_scope scope;
+    object->event = NULL;
+    CUresult entered = culvi_enter_quietly(device, &scope);
+    if (entered == CUDA_SUCCESS && has_last_use) mark(device, object, last_use);
+    culvi_keep(device, object);
+    if (has_last_use && device->counts.deferred % MANY == 0)
+        culvi_log(&device->voice, CULV_LOG_WARNING,
+                  "%" PRIu64 " objects that were given up by ..._after() calls are not released yet; call "
+                  "culv_device_collect() now and then, where waiting does no harm",
+                  device->counts.deferred);
+    /* With a last use this must not wait, as a release of it or of what else is due may. */
+    if (entered == CUDA_SUCCESS && has_last_use)
+        culvi_leave(device, &scope);
+    else
+        sweep_now(device, NULL, &scope, entered);
+}
+
+void culvi_drain(culv_device *device)
+{
+    for (int attempt = 0; device->retired != NULL && attempt < 3; attempt++) {
+        bool last = attempt == 2;
+        culvi_scope scope;
+        bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+        /* Without a context there is nothing to wait for; the releases then answer for themselves. */
+        if (entered || last) sweep(device, take(device, NULL, NULL), entered, true, last);
+        if (entered) culvi_leave(device, &scope);
+    }
+}
+
+/* One that is on no list. */
+static void release_now(culv_device *device, culvi_retired *object)
+{
+    culvi_scope scope;
+    bool released = false;
+    /* Without the lock, which another thread may need before it submits what this waits for. */
+    if (culvi_enter_quietly(device, &scope) == CUDA_SUCCESS) {
+        (void)is_due(device, object, true);
+        culvi_leave(device, &scope);
+    }
+    if (object->finish != NULL) object->finish(object);
+    culvi_mutex_lock(&device->lock);
+    device->counts.deferred--;
+    for (int attempt = 0; !released && attempt < 3; attempt++) {
+        bool last = attempt == 2;
+        bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
+        if (entered) (void)is_due(device, object, true);
+        if (entered || last) released = object->release(device, object, last);
+        if (entered) culvi_leave(device, &scope);
+    }
+    if (!released) culvi_keep(device, object);
+    culvi_mutex_unlock(&device->lock);
+}
+
+void culvi_drain_chosen(culv_device *device, bool (*choose)(const culvi_retired *object, const void *context),
+                        const void *context)
+{
+    culvi_mutex_lock(&device->lock);
+    culvi_retired *list = take(device, choose, context);
+    culvi_mutex_unlock(&device->lock);
+    while (list != NULL) {
+        culvi_retired *next = list->next;
+        release_now(device, list);
+        list = next;
+    }
+}
+
+void culvi_drain_for(culv_device *device, const void *holder)
+{
+    culvi_drain_chosen(device, has_holder, holder);
+}
+
+bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,
+                        const char *instead)
+{
+    if (owned)
+        (void)culvi_fail(
+            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
+            "%s: it is the CUDA half of an object that Culvert made; %s() destroys both. Nothing "
+            "was done",
+            call, instead);
+    return owned;
+}

@@ -1,0 +1,45 @@
+/* Allowing the software twin. SPDX-License-Identifier: MIT */
+#include "base/platform.h"
+#include "cuda/driver.h"
+#include "culvert/soft.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* A switch of the process, as CULVERT_SOFT=1 is: it says what this machine may use, and holds no state. */
+static atomic_bool allowed;
+
+bool culvi_soft_allowed(void)
+{
+    if (atomic_load(&allowed)) return true;
+    const char *value = culvi_environment("CULVERT_SOFT");
+    return value != NULL && strcmp(value, "0") != 0;
+}
+
+int culv_soft_enabled(void)
+{
+    return culvi_soft_allowed() ? 1 : 0;
+}
+
+culv_result culv_soft_enable(void)
+{
+    char path[1536];
+    char why[512] = "";
+    for (int i = 0; culvi_soft_path(i, path, sizeof path); i++) {
+        void *module = culvi_module_open(path, why, sizeof why);
+        if (module == NULL) continue;
+        /* The twin, not this library, touches the environment. */
+        const char *(*add_layer_path)(void) = NULL;
+        void *symbol = culvi_module_symbol(module, "culvSoftAddLayerPath");
+        memcpy(&add_layer_path, &symbol, sizeof add_layer_path);
+        if (add_layer_path != NULL && !atomic_load(&allowed)) add_layer_path();
+        culvi_module_close(module);
+        atomic_store(&allowed, true);
+        return CULV_OK;
+    }
+    return culvi_fail(
+        NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING,
+        "the software twin (%s) was found neither beside libculvert nor in CULVERT_SOFT_PATH (%s); "
+        "install it, or set CULVERT_SOFT_PATH to its directory",
+        culvi_soft_library, why);
+}

@@ -1,0 +1,328 @@
+/* culv_ring: making, changing and destroying one; calls and their lock. The way of a frame: ring_flow.c, ring_stream.c and
+ * ring_newest.c; limits, failures, draining: ring_stop.c; max_latency: ring_auto.c. SPDX-License-Identifier: MIT */
+#include "ring/ring.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "core/semaphore.h"
+
+#include <stdio.h>
+
+/* Who leaves a ring that is being destroyed is looked for this often: leaving wakes nobody. */
+static const uint64_t LEAVING_NS = 1000000;
+
+static const char *const side_names[] = {"the producer", "the consumer"};
+
+culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason reason, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    culvi_mutex_unlock(&ring->lock);
+    (void)culvi_fail(&ring->device->voice, ring->label, result, reason, "%s", text);
+    culvi_mutex_lock(&ring->lock);
+    return result;
+}
+
+culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *call)
+{
+    if (ring == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: ring is NULL",
+                          call);
+    if (side != CULV_RING_PRODUCER && side != CULV_RING_CONSUMER)
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s: side is %d; it is CULV_RING_PRODUCER (%d) or CULV_RING_CONSUMER (%d)", call,
+                          (int)side, (int)CULV_RING_PRODUCER, (int)CULV_RING_CONSUMER);
+    culvi_ring_party *me = &ring->side[side];
+    if (atomic_exchange_explicit(&me->in_call, true, memory_order_acquire))
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
+                          "%s: another thread is in a call of %s; a side is one thread's at a time", call,
+                          side_names[side]);
+    culvi_mutex_lock(&ring->lock);
+    if (ring->stopped[0] == '\0') return CULV_OK;
+    culv_result result = culvi_ring_fail_stopped(ring);
+    culvi_ring_leave(ring, side);
+    return result;
+}
+
+void culvi_ring_leave(culv_ring *ring, culv_ring_side side)
+{
+    culvi_mutex_unlock(&ring->lock);
+    atomic_store_explicit(&ring->side[side].in_call, false,
+                          memory_order_release); /* the last that is touched */
+}
+
+void culvi_ring_wake(culv_ring *ring)
+{
+    if (ring->sleepers > 0) culvi_condition_wake_all(&ring->changed);
+}
+
+uint32_t culvi_ring_remove(culvi_ring_queue *queue, uint32_t index)
+{
+    uint32_t slot = culvi_ring_peek(queue, index);
+    for (; index > 0; index--)
+        queue->slots[(queue->head + index) % CULV_RING_MAX_DEPTH] =
+            (uint8_t)culvi_ring_peek(queue, index - 1);
+    (void)culvi_ring_pop(queue);
+    return slot;
+}
+
+void culvi_ring_aim(culv_ring *ring)
+{
+    const culv_ring_settings *s = &ring->settings;
+    ring->depth = s->depth;
+    ring->burst = s->policy == CULV_RING_NEWEST ? 1 : s->burst;
+    if (ring->automatic.bound == 0) return;
+    ring->depth = ring->burst = ring->automatic.level;
+}
+
+void culvi_ring_settle_depth(culv_ring *ring)
+{
+    uint64_t aimed = ring->depth < 64 ? (UINT64_C(1) << ring->depth) - 1 : UINT64_MAX;
+    if (ring->in_use == ring->depth && (ring->parked & aimed) == 0) return;
+    for (uint32_t i = 0; i < ring->free.count;) {
+        if (culvi_ring_peek(&ring->free, i) < ring->depth) {
+            i++;
+            continue;
+        }
+        ring->parked |= UINT64_C(1) << culvi_ring_remove(&ring->free, i);
+        ring->in_use--;
+    }
+    for (uint32_t slot = 0; slot < ring->depth; slot++) {
+        if ((ring->parked & UINT64_C(1) << slot) == 0) continue;
+        ring->parked &= ~(UINT64_C(1) << slot);
+        ring->in_use++;
+        culvi_ring_push(&ring->free, slot);
+    }
+}
+
+/* Settings ------------------------------------------------------------------------------------------------ */
+
+static culv_result check_functions(const culvi_voice *voice, const char *label, const culv_ring_desc *d,
+                                   const culv_ring_settings *s)
+{
+    const char *what = NULL, *lacks = NULL;
+    if (s->policy == CULV_RING_NEWEST)
+        what = "the policy NEWEST";
+    else if (s->max_latency != 0)
+        what = "max_latency";
+    else if (s->check_counters != 0)
+        what = "check_counters";
+    if (what != NULL && d->ready.value == NULL) lacks = "ready.value";
+    if (what != NULL && d->done.value == NULL) lacks = "done.value";
+    if (lacks == NULL && d->done.wait == NULL && (s->lead != 0 || s->max_latency != 0)) {
+        what = s->lead != 0 ? "a lead" : "max_latency";
+        lacks = "done.wait";
+    }
+    if (lacks == NULL) return CULV_OK;
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                      "culv_ring_settings: %s needs culv_ring_desc.%s, which is NULL", what, lacks);
+}
+
+/* Makes every default explicit but for the lead, which goes with the depth. */
+static culv_result read_settings(const culvi_voice *voice, const char *label, const culv_ring_desc *d,
+                                 const culv_ring_settings *settings, culv_ring_settings *out)
+{
+    culv_ring_settings s;
+    culv_result result = culvi_desc_read(voice, &s, sizeof s, settings, "culv_ring_settings");
+    if (result != CULV_OK) return result;
+    if (s.policy != CULV_RING_ORDERED && s.policy != CULV_RING_NEWEST)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ring_settings.policy is %d; it is CULV_RING_ORDERED (%d) or CULV_RING_NEWEST "
+                          "(%d)",
+                          (int)s.policy, (int)CULV_RING_ORDERED, (int)CULV_RING_NEWEST);
+    if (s.depth == 0) s.depth = d->max_depth;
+    if (s.burst == 0) s.burst = 1;
+    if (s.depth > d->max_depth)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ring_settings.depth is %" PRIu32 "; the ring was made of %" PRIu32 " slots",
+                          s.depth, d->max_depth);
+    if (s.burst > s.depth)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ring_settings.burst is %" PRIu32 "; a burst has at most as many frames as "
+                          "there are slots, %" PRIu32,
+                          s.burst, s.depth);
+    if (s.policy == CULV_RING_NEWEST && s.depth < 3)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ring_settings.depth is %" PRIu32
+                          "; NEWEST needs 3: one that is read, one that "
+                          "waits, one that is written",
+                          s.depth);
+    result = check_functions(voice, label, d, &s);
+    if (result == CULV_OK) *out = s;
+    return result;
+}
+
+/* With the lock held, or before anybody has the ring. */
+static void apply(culv_ring *ring, const culv_ring_settings *s)
+{
+    uint64_t bound = s->policy == CULV_RING_ORDERED ? s->max_latency : 0;
+    if (bound != ring->automatic.bound || s->burst != ring->settings.burst)
+        culvi_ring_auto_start(&ring->automatic, bound, ring->max_depth, s->burst);
+    ring->settings = *s;
+    if (s->check_counters != 0)
+        atomic_fetch_or(&ring->heed, CULVI_RING_CHECKS);
+    else
+        atomic_fetch_and(&ring->heed, ~(unsigned)CULVI_RING_CHECKS);
+    culvi_ring_aim(ring);
+}
+
+culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings)
+{
+    culv_ring_settings s;
+    if (ring == NULL || settings == NULL)
+        return culvi_fail(ring != NULL ? &ring->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_ring_configure: %s is NULL",
+                          ring == NULL ? "ring" : "settings");
+    culv_ring_desc d = culv_ring_desc_init();
+    d.max_depth = ring->max_depth;
+    d.ready = ring->side[CULV_RING_PRODUCER].api;
+    d.done = ring->side[CULV_RING_CONSUMER].api;
+    culv_result result = read_settings(&ring->device->voice, ring->label, &d, settings, &s);
+    if (result != CULV_OK) return result;
+    culvi_mutex_lock(&ring->lock);
+    apply(ring, &s);
+    culvi_ring_wake(ring);
+    culvi_mutex_unlock(&ring->lock);
+    return CULV_OK;
+}
+
+/* Making and destroying ----------------------------------------------------------------------------------- */
+
+static culv_result check_timelines(const culv_device *device, const culv_ring_desc *d)
+{
+    const culv_semaphore *const semaphores[] = {d->ready.semaphore, d->done.semaphore};
+    static const char *const names[] = {"ready", "done"};
+    for (int i = 0; i < 2; i++) {
+        if (semaphores[i] == NULL) continue;
+        if (semaphores[i]->device != device)
+            return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                              "culv_ring_desc.%s.semaphore is of another culv_device ('%s', CUDA device %d) "
+                              "than the ring ('%s', CUDA device %d)",
+                              names[i], semaphores[i]->device->caps.name, (int)semaphores[i]->device->ordinal,
+                              device->caps.name, (int)device->ordinal);
+        if (semaphores[i]->type != CULV_SEMAPHORE_TIMELINE)
+            return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                              "culv_ring_desc.%s.semaphore is binary; a ring's are timelines", names[i]);
+    }
+    if (semaphores[0] != NULL && semaphores[0] == semaphores[1])
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ring_desc.ready and .done are the same semaphore; each side signals its own");
+    return CULV_OK;
+}
+
+/* Nobody is woken but by the time, and by a ring that ends: nobody who sleeps here is among the sleepers. */
+static void nap(culv_ring *ring, uint64_t ns)
+{
+    culvi_condition_wait(&ring->changed, &ring->lock, culvi_now() + ns);
+}
+
+static void start_party(culvi_ring_party *party, const culv_ring_timeline *api, const char *name,
+                        uint64_t value)
+{
+    party->api = *api;
+    snprintf(party->name, sizeof party->name, "%s", api->name != NULL ? api->name : name);
+    party->api.name = party->name;
+    party->promised = party->known = value;
+}
+
+culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, culv_ring **out)
+{
+    culv_ring_desc d;
+    culv_ring_settings s;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_ring_create: %s is NULL",
+                          device == NULL ? "device"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    const culvi_voice *voice = &device->voice;
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ring_desc");
+    if (result != CULV_OK) return result;
+    if (d.max_depth == 0 || d.max_depth > CULV_RING_MAX_DEPTH)
+        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_ring_desc.max_depth is %" PRIu32 "; a ring has 1 to %d slots", d.max_depth,
+                          CULV_RING_MAX_DEPTH);
+    result = check_timelines(device, &d);
+    if (result == CULV_OK) result = read_settings(voice, d.label, &d, d.settings, &s);
+    if (result != CULV_OK) return result;
+    culv_ring *ring = culvi_alloc(sizeof *ring);
+    if (ring == NULL) return culvi_fail_host_memory(voice, d.label);
+    if (!culvi_mutex_init(&ring->lock)) goto free_ring;
+    if (!culvi_condition_init(&ring->changed)) goto destroy_lock;
+    ring->device = device;
+    ring->now = culvi_now;
+    ring->nap = nap;
+    ring->max_depth = ring->in_use = d.max_depth;
+    ring->last_side = -1;
+    ring->lead_from = d.done_value;
+    culvi_label_set(ring->label, d.label);
+    start_party(&ring->side[CULV_RING_PRODUCER], &d.ready, "ready", d.ready_value);
+    start_party(&ring->side[CULV_RING_CONSUMER], &d.done, "done", d.done_value);
+    for (uint32_t slot = 0; slot < d.max_depth; slot++)
+        culvi_ring_push(&ring->free, slot);
+    apply(ring, &s);
+    culvi_ring_settle_depth(ring);
+    culvi_device_ref(device);
+    *out = ring;
+    return CULV_OK;
+
+destroy_lock:
+    culvi_mutex_destroy(&ring->lock);
+free_ring:
+    culvi_free(ring);
+    return culvi_fail_host_memory(voice, d.label);
+}
+
+void culv_ring_destroy(culv_ring **ring)
+{
+    if (ring == NULL || *ring == NULL) return;
+    culv_ring *mine = *ring;
+    *ring = NULL;
+    culvi_mutex_lock(&mine->lock);
+    atomic_fetch_or(&mine->heed, CULVI_RING_ENDS);
+    if (mine->stopped[0] == '\0') snprintf(mine->stopped, sizeof mine->stopped, "it is being destroyed");
+    culvi_condition_wake_all(&mine->changed);
+    while (atomic_load(&mine->side[0].in_call) || atomic_load(&mine->side[1].in_call))
+        culvi_condition_wait(&mine->changed, &mine->lock, culvi_now() + LEAVING_NS);
+    culvi_mutex_unlock(&mine->lock);
+    culvi_condition_destroy(&mine->changed);
+    culvi_mutex_destroy(&mine->lock);
+    culv_device *device = mine->device;
+    culvi_free(mine);
+    culvi_device_unref(device);
+}
+
+culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
+{
+    if (ring == NULL || out == NULL)
+        return culvi_fail(ring != NULL ? &ring->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_ring_get_stats: %s is NULL",
+                          ring == NULL ? "ring" : "out");
+    culv_result result = culvi_struct_check(&ring->device->voice, out, "culv_ring_stats");
+    if (result != CULV_OK) return result;
+    culv_ring *r = (culv_ring *)ring; /* its lock */
+    culv_ring_stats s = culv_ring_stats_init();
+    culvi_mutex_lock(&r->lock);
+    s.produced = culvi_ring_get(&r->side[CULV_RING_PRODUCER].next);
+    s.consumed = culvi_ring_get(&r->consumed);
+    s.skipped = r->skipped;
+    s.producer_waits = r->side[CULV_RING_PRODUCER].waits;
+    s.consumer_waits = r->side[CULV_RING_CONSUMER].waits;
+    s.ready_signalled = r->side[CULV_RING_PRODUCER].promised;
+    s.done_signalled = r->side[CULV_RING_CONSUMER].promised;
+    s.depth = r->in_use;
+    s.burst = r->burst;
+    s.frame_time = r->automatic.frame_time;
+    culvi_mutex_unlock(&r->lock);
+    culvi_struct_write(out, &s, sizeof s);
+    return CULV_OK;
+}
+
+culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring_side side)
+{
+    if (ring == NULL || (side != CULV_RING_PRODUCER && side != CULV_RING_CONSUMER)) return NULL;
+    return ring->side[side].api.semaphore;
+}

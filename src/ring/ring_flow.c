@@ -1,0 +1,466 @@
+/* Acquire, release, cancel and flush of culv_ring: the frame path. Nothing is allocated here, and no callback or driver is
+ * called with the ring's lock held. SPDX-License-Identifier: MIT */
+#include "ring/ring.h"
+
+/* max_latency looks for what it times this often, by timers that are late by about so much. */
+static const uint64_t LOOK_NS = 20000, TIMER_NS = 80000;
+
+uint64_t culvi_ring_pace(culv_ring *ring)
+{
+    const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
+    if (done->api.wait == NULL) return done->known;
+    uint64_t lead = ring->settings.lead != 0 ? ring->settings.lead : 2 * (uint64_t)ring->depth;
+    uint64_t oldest = done->promised >= CULVI_RING_PAST ? done->promised - (CULVI_RING_PAST - 1) : 0;
+    const uint64_t mask = CULVI_RING_PAST - 1;
+    if (ring->lead_from < oldest) ring->lead_from = oldest;
+    while (done->past[done->promised & mask].submitted - done->past[ring->lead_from & mask].submitted > lead)
+        ring->lead_from++;
+    return ring->lead_from;
+}
+
+/* Hand-overs beyond the pace that a wait goes on for, so that not every acquire asks the driver: half of those on their way,
+ * where they are many. What is left is as much as the slots hold; max_latency is to see each of them. */
+static uint64_t slack(const culv_ring *ring, uint64_t pace)
+{
+    uint64_t on_their_way = ring->side[CULV_RING_CONSUMER].promised - pace;
+    uint64_t keep = ((uint64_t)ring->in_use + ring->burst - 1) / ring->burst; /* what the slots hold */
+    if (ring->automatic.bound != 0 || on_their_way < 8 || on_their_way <= keep) return 0;
+    return on_their_way - keep < on_their_way / 2 ? on_their_way - keep : on_their_way / 2;
+}
+
+/* max_latency: takes the time of the consumer's burst `pace`, then of the producer's burst that the next one of the
+ * consumer's reads: submitted long ago, with more behind it. False: that one is to be looked for again. The driver's wait
+ * would not do: Vulkan's, for a timeline that CUDA signals, was measured to return as much as 10 ms late on an H200. */
+static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
+{
+    const culvi_ring_party *ready = &ring->side[CULV_RING_PRODUCER], *done = &ring->side[CULV_RING_CONSUMER];
+    const uint64_t mask = CULVI_RING_PAST - 1;
+    if (need->mark.done == 0) {
+        need->marked = pace;
+        need->mark = (culvi_ring_mark){.through = done->past[pace & mask].through,
+                                       .done = ring->now(),
+                                       .waited = need->waited[CULV_RING_CONSUMER],
+                                       .timed = culvi_ring_auto_times(&ring->automatic)};
+    }
+    uint64_t next = need->marked < done->promised ? done->past[(need->marked + 1) & mask].wait : 0;
+    if (!need->mark.timed || need->untimed || next == 0) return true;
+    uint64_t now = ring->now();
+    if (next <= ready->known) { /* between the last two looks */
+        if (need->before != 0) need->mark.ready = need->before + (now - need->before) / 2;
+        return true;
+    }
+    /* It came and was not seen, or is too late to matter. */
+    if (done->known > need->marked || (now - need->mark.done) / 4 > ring->automatic.bound) return true;
+    if (need->asked[CULV_RING_PRODUCER]) need->before = now;
+    need->lack = CULVI_RING_TIMED;
+    need->side = CULV_RING_PRODUCER;
+    need->value = next;
+    return false;
+}
+
+/* A producer waits for the slots of a whole burst, or bursts would stay broken up for ever once one was; but not right after
+ * a flush, so that a program which flushes each frame gets every slot. The consumer takes what is there: whole bursts,
+ * unless the producer flushed. */
+bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
+{
+    culvi_ring_party *me = &ring->side[side];
+    bool producer = side == CULV_RING_PRODUCER;
+    if (producer)
+        culvi_ring_settle_depth(ring);
+    else
+        culvi_ring_let_go(ring);
+    culvi_ring_queue *queue = producer ? &ring->free : &ring->ready;
+    uint32_t least = producer && !me->flushed ? ring->burst : 1;
+    /* What the consumer kept of NEWEST, and does not read again now, may be what a burst of all slots lacks. */
+    if (queue->count < least && !ring->side[CULV_RING_CONSUMER].again) {
+        culvi_ring_let_go(ring);
+        if (producer) culvi_ring_settle_depth(ring);
+    }
+    if (queue->count < least) {
+        need->lack = CULVI_RING_OTHER_SIDE;
+        return false;
+    }
+    uint64_t pace = culvi_ring_pace(ring);
+    if (pace > ring->side[CULV_RING_CONSUMER].known) {
+        need->lack = CULVI_RING_REACHED;
+        need->side = CULV_RING_CONSUMER;
+        need->value = pace;
+        need->further = pace + slack(ring, pace);
+        return false;
+    }
+    bool chooses = producer && ring->automatic.bound != 0;
+    if (chooses && !take_time(ring, need, pace)) return false;
+    me->length = queue->count < ring->burst ? queue->count : ring->burst;
+    me->wait = 0;
+    for (uint32_t i = 0; i < me->length; i++) {
+        uint32_t slot = culvi_ring_pop(queue);
+        uint64_t value = producer ? ring->slots[slot].done : ring->slots[slot].ready;
+        me->slots[i] = (uint8_t)slot;
+        if (value > me->wait) me->wait = value;
+    }
+    me->flushed = false;
+    me->brief = me->length < ring->burst;
+    if (chooses) {
+        culvi_ring_auto_note(&ring->automatic, &need->mark, culvi_ring_get(&me->next) + me->length);
+        culvi_ring_aim(ring);
+    }
+    return true;
+}
+
+/* The burst's next slot becomes the frame that is held. */
+static void take(culv_ring *ring, culv_ring_side side, culv_ring_frame *out)
+{
+    culvi_ring_party *me = &ring->side[side];
+    uint32_t at = me->at, slot = me->slots[at];
+    uint64_t next = culvi_ring_get(&me->next);
+    if (side == CULV_RING_PRODUCER) ring->slots[slot].number = next;
+    me->number = ring->slots[slot].number;
+    me->held = true;
+    culvi_ring_show(me);
+    *out = (culv_ring_frame){.number = me->number,
+                             .wait_value = at == 0 ? me->wait : 0,
+                             .skipped = me->again ? 0 : me->number - next,
+                             .slot = slot,
+                             .again = me->again,
+                             .burst_begins = at == 0,
+                             .burst_ends = at + 1 == me->length};
+}
+
+/* Slots that the side took and did not use go back to where it took them. */
+static void give_back_rest(culv_ring *ring, culv_ring_side side)
+{
+    culvi_ring_party *me = &ring->side[side];
+    for (uint32_t i = me->length; i > me->at; i--)
+        if (!me->again)
+            culvi_ring_push_front(side == CULV_RING_PRODUCER ? &ring->free : &ring->ready, me->slots[i - 1]);
+    me->length = me->at;
+    me->again = false;
+    culvi_ring_show(me);
+}
+
+/* What the side released of its burst becomes the other side's, with the next value. */
+static void hand_over(culv_ring *ring, culv_ring_side side)
+{
+    culvi_ring_party *me = &ring->side[side];
+    uint64_t value = ++me->promised;
+    me->past[value & (CULVI_RING_PAST - 1)] =
+        (culvi_ring_past){.submitted = me->submitted, .through = culvi_ring_get(&me->next), .wait = me->wait};
+    for (uint32_t i = 0; i < me->at; i++) {
+        uint32_t slot = me->slots[i];
+        if (side == CULV_RING_PRODUCER) {
+            ring->slots[slot].ready = value;
+            culvi_ring_push(&ring->ready, slot);
+        } else {
+            ring->slots[slot].done = value;
+            if (me->policy == CULV_RING_NEWEST) {
+                ring->keeps = true;
+                ring->kept = slot;
+            } else {
+                culvi_ring_push(&ring->free, slot);
+            }
+        }
+    }
+    give_back_rest(ring, side);
+    me->length = me->at = 0;
+    culvi_ring_show(me);
+    ring->last_side = (int)side;
+    culvi_ring_wake(ring);
+}
+
+/* What is lacking comes, or time is up. */
+static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_need *need,
+                            culvi_ring_limit *limit, bool *waited)
+{
+    culvi_ring_party *me = &ring->side[side];
+    const culvi_ring_party *party = &ring->side[need->side];
+    bool timed = need->lack == CULVI_RING_TIMED, reach = need->lack == CULVI_RING_REACHED;
+    bool ask = need->lack == CULVI_RING_COUNTER ||
+               ((reach || timed) && party->api.value != NULL && !need->asked[need->side]);
+    if (ask) {
+        need->asked[need->side] = true;
+        culv_result result = culvi_ring_read(ring, need->side);
+        return timed && result == CULV_OK ? culvi_ring_read(ring, CULV_RING_CONSUMER) : result;
+    }
+    if (!*waited && limit->timeout > 0) {
+        *waited = true;
+        me->waits++;
+    }
+    if (timed) {
+        uint64_t left = culvi_ring_left(limit);
+        if (left == 0) {
+            need->untimed = true;
+            return CULV_OK;
+        }
+        uint64_t early = culvi_ring_auto_expects(&ring->automatic) * 3 / 4;
+        uint64_t since = ring->now() - need->mark.done + TIMER_NS;
+        uint64_t nap = early > since + LOOK_NS ? early - since : LOOK_NS;
+        ring->nap(ring, nap < left ? nap : left);
+        need->asked[need->side] = false;
+        return CULV_OK;
+    }
+    if (reach) {
+        bool further = limit->timeout > 0 && need->further > need->value;
+        culv_result result = culvi_ring_wait(ring, need->side, further ? need->further : need->value, limit);
+        if (result == CULV_OK) need->waited[need->side] = true;
+        if (result != CULV_ERROR_TIMEOUT) return result;
+        if (further) { /* less may do; the time is up, so that this only asks */
+            result = culvi_ring_wait(ring, need->side, need->value, limit);
+            if (result != CULV_ERROR_TIMEOUT) return result;
+        }
+        return culvi_ring_fail_late_work(ring, need->side, need->value, limit->timeout);
+    }
+    if (culvi_ring_left(limit) == 0) return culvi_ring_fail_late_side(ring, side, limit->timeout);
+    ring->sleepers++;
+    culvi_condition_wait(&ring->changed, &ring->lock, culvi_ring_until(limit));
+    ring->sleepers--;
+    need->asked[0] = need->asked[1] = false;
+    return CULV_OK;
+}
+
+static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *need, uint64_t timeout)
+{
+    culvi_ring_party *me = &ring->side[side];
+    culvi_ring_limit limit = {.timeout = timeout};
+    bool waited = false;
+    for (;;) {
+        if (ring->stopped[0] != '\0') return culvi_ring_fail_stopped(ring);
+        culv_ring_policy policy = ring->settings.policy;
+        bool begun = policy == CULV_RING_NEWEST ? culvi_ring_begin_newest(ring, side, need)
+                                                : culvi_ring_begin_ordered(ring, side, need);
+        if (begun) {
+            me->policy = policy;
+            me->at = 0;
+            return CULV_OK;
+        }
+        culv_result result = wait_for(ring, side, need, &limit, &waited);
+        if (result != CULV_OK) return result;
+    }
+}
+
+/* check_counters: the other side's counter is one that the ring handed out. Its caller may submit before it releases. */
+static culv_result check_counter(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
+{
+    const culvi_ring_party *other = culvi_ring_other(ring, side);
+    uint64_t before = other->known, counter = 0;
+    culvi_mutex_unlock(&ring->lock);
+    culv_result result = other->api.value(other->api.context, &counter);
+    culvi_mutex_lock(&ring->lock);
+    if (result != CULV_OK) return culvi_ring_note_failure(ring, result, other->name);
+    uint32_t shown = atomic_load_explicit(&other->shown, memory_order_relaxed);
+    uint64_t most = other->promised + (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) > 0);
+    if (counter < before)
+        return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
+                               "'%s' is at %" PRIu64 " and was at %" PRIu64 " before: somebody set it back",
+                               other->name, counter, before);
+    if (counter > most)
+        return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
+                               "'%s' is at %" PRIu64 ", but %" PRIu64
+                               " is the last value that the ring handed "
+                               "out: somebody else signalled it",
+                               other->name, counter, most);
+    need->asked[1 - (int)side] = true;
+    if (counter > ring->side[1 - (int)side].known) ring->side[1 - (int)side].known = counter;
+    return CULV_OK;
+}
+
+/* The side without the lock. NULL: another thread has it, or there is more to look after (`heed`), or neither. */
+static culvi_ring_party *take_side(culv_ring *ring, culv_ring_side side, unsigned heed)
+{
+    if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return NULL;
+    if ((atomic_load_explicit(&ring->heed, memory_order_relaxed) & heed) != 0) return NULL;
+    culvi_ring_party *me = &ring->side[side];
+    return atomic_exchange_explicit(&me->in_call, true, memory_order_acquire) ? NULL : me;
+}
+
+static void give_side(culvi_ring_party *me)
+{
+    atomic_store_explicit(&me->in_call, false, memory_order_release);
+}
+
+bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_frame *out)
+{
+    if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER || out == NULL) return false;
+    uint32_t shown = atomic_load_explicit(&ring->side[side].shown, memory_order_relaxed);
+    if (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) >= shown >> 8) return false;
+    culvi_ring_party *me = take_side(ring, side, CULVI_RING_ENDS | CULVI_RING_CHECKS);
+    if (me == NULL) return false;
+    bool next = !me->held && me->at < me->length;
+    if (next) take(ring, side, out);
+    give_side(me);
+    return next;
+}
+
+static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const char *call)
+{
+    return culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+                           "%s: this side holds frame %" PRIu64 " (slot %" PRIu32
+                           "); release or cancel it first",
+                           call, me->number, (uint32_t)me->slots[me->at]);
+}
+
+culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, culv_ring_frame *out,
+                               const char *call)
+{
+    if (ring != NULL && out == NULL)
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: out is NULL", call);
+    culv_result result = culvi_ring_enter(ring, side, call);
+    if (result != CULV_OK) return result;
+    culvi_ring_party *me = &ring->side[side];
+    culvi_ring_need need = {.asked = {false, false}};
+    if (me->held)
+        result = fail_held(ring, me, call);
+    else if (ring->settings.check_counters != 0)
+        result = check_counter(ring, side, &need);
+    if (result == CULV_OK && me->at == me->length) result = begin(ring, side, &need, timeout);
+    if (result == CULV_OK) take(ring, side, out);
+    culvi_ring_leave(ring, side);
+    return result;
+}
+
+culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, culv_ring_frame *out)
+{
+    if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
+    return culvi_ring_acquire(ring, side, timeout, out, "culv_ring_acquire");
+}
+
+static bool holds(const culvi_ring_party *me, const culv_ring_frame *frame)
+{
+    return me->held && frame->slot == me->slots[me->at] && frame->number == me->number;
+}
+
+/* The caller's frame is the one that its side holds. */
+static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_ring_frame *frame,
+                              const char *call)
+{
+    if (ring != NULL && frame == NULL)
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: frame is NULL", call);
+    culv_result result = culvi_ring_enter(ring, side, call);
+    if (result != CULV_OK) return result;
+    const culvi_ring_party *me = &ring->side[side];
+    if (holds(me, frame)) return CULV_OK;
+    if (!me->held)
+        result = culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+                                 "%s: this side holds no frame; acquire one first", call);
+    else
+        result =
+            culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+                            "%s: frame %" PRIu64 " in slot %" PRIu32 " is not the one that this side holds, "
+                            "%" PRIu64 " in slot %" PRIu32,
+                            call, frame->number, frame->slot, me->number, (uint32_t)me->slots[me->at]);
+    culvi_ring_leave(ring, side);
+    return result;
+}
+
+/* The value of a side's next hand-over. */
+static uint64_t next_value(const culv_ring *ring, culv_ring_side side)
+{
+    return ring->side[side].promised + 1;
+}
+
+/* The caller's submission, without the lock; the side is in a call meanwhile. */
+static culv_result submit_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit, void *context,
+                             uint64_t value)
+{
+    culvi_mutex_unlock(&ring->lock);
+    culv_result result = submit(context, value);
+    culvi_mutex_lock(&ring->lock);
+    return result == CULV_OK ? CULV_OK : culvi_ring_note_failure(ring, result, ring->side[side].name);
+}
+
+/* The lock is for the end of a burst. */
+static void finish_frame(culv_ring *ring, culv_ring_side side)
+{
+    culvi_ring_party *me = &ring->side[side];
+    me->held = false;
+    me->submitted++;
+    if (!me->again) {
+        atomic_store_explicit(&me->next, me->number + 1, memory_order_relaxed);
+        if (side == CULV_RING_CONSUMER)
+            atomic_store_explicit(&ring->consumed, culvi_ring_get(&ring->consumed) + 1, memory_order_relaxed);
+    }
+    me->at++;
+    if (me->at < me->length) {
+        culvi_ring_show(me);
+        return;
+    }
+    culvi_mutex_lock(&ring->lock);
+    hand_over(ring, side);
+    culvi_mutex_unlock(&ring->lock);
+}
+
+culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
+                                  culvi_ring_submit submit, void *context, const char *call)
+{
+    culvi_ring_party *me;
+    for (;;) {
+        me = frame != NULL ? take_side(ring, side, CULVI_RING_ENDS) : NULL;
+        if (me != NULL && holds(me, frame)) break;
+        if (me != NULL) give_side(me);
+        culv_result result = enter_with(ring, side, frame, call); /* says why */
+        if (result != CULV_OK) return result;
+        culvi_ring_leave(ring, side); /* it was so for a moment */
+    }
+    uint64_t value = me->at + 1 == me->length ? next_value(ring, side) : 0;
+    culv_result result = submit != NULL ? submit(context, value) : CULV_OK;
+    if (result == CULV_OK) {
+        frame->signal_value = value;
+        finish_frame(ring, side);
+    } else {
+        culvi_mutex_lock(&ring->lock);
+        result = culvi_ring_note_failure(ring, result, me->name);
+        culvi_mutex_unlock(&ring->lock);
+    }
+    give_side(me);
+    return result;
+}
+
+culv_result culv_ring_release(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
+{
+    return culvi_ring_release_by(ring, side, frame, NULL, NULL, "culv_ring_release");
+}
+
+culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame)
+{
+    culv_result result = enter_with(ring, side, frame, "culv_ring_cancel");
+    if (result != CULV_OK) return result;
+    culvi_ring_party *me = &ring->side[side];
+    me->held = false;
+    culvi_ring_show(me);
+    if (me->at == 0) {
+        me->flushed = me->brief; /* or it would not begin so again */
+        give_back_rest(ring, side);
+        culvi_ring_wake(ring);
+    }
+    culvi_ring_leave(ring, side);
+    return CULV_OK;
+}
+
+culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit, void *context,
+                                uint64_t *signal_value, const char *call)
+{
+    culv_result result = culvi_ring_enter(ring, side, call);
+    if (result != CULV_OK) return result;
+    culvi_ring_party *me = &ring->side[side];
+    uint64_t value = me->at > 0 ? next_value(ring, side) : 0;
+    if (me->held)
+        result = fail_held(ring, me, call);
+    else if (submit != NULL)
+        result = submit_by(ring, side, submit, context, value);
+    if (result == CULV_OK) {
+        me->flushed = me->flushed || value != 0 || me->brief; /* a short burst may have been full already */
+        if (value != 0) hand_over(ring, side);
+        *signal_value = value;
+    }
+    culvi_ring_leave(ring, side);
+    return result;
+}
+
+culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *signal_value)
+{
+    if (ring != NULL && signal_value == NULL)
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "culv_ring_flush: signal_value is NULL");
+    return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, "culv_ring_flush");
+}

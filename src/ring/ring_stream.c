@@ -1,0 +1,79 @@
+/* The CUDA sides of a culv_ring: acquire, release and flush with what a stream waits for and signals.
+ * SPDX-License-Identifier: MIT */
+#include "ring/ring.h"
+
+static culv_result check_semaphore(const culv_ring *ring, const culvi_ring_party *party, const char *call)
+{
+    if (party->api.semaphore != NULL) return CULV_OK;
+    return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                      "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
+}
+
+static bool is_side(const culv_ring *ring, culv_ring_side side)
+{
+    return ring != NULL && (side == CULV_RING_PRODUCER || side == CULV_RING_CONSUMER);
+}
+
+/* A side of the ring in a call on a stream; its timelines are the ring's as long as it. */
+static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool waits, const char *call)
+{
+    if (!is_side(ring, side)) return CULV_OK; /* what is called next says so */
+    return check_semaphore(ring, waits ? culvi_ring_other(ring, side) : &ring->side[side], call);
+}
+
+culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream, uint64_t timeout,
+                                 culv_ring_frame *out)
+{
+    culv_ring_frame frame;
+    culv_result result = check_stream_call(ring, side, true, "culv_ring_acquire_on");
+    if (result != CULV_OK) return result;
+    if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
+    result = culvi_ring_acquire(ring, side, timeout, out != NULL ? &frame : NULL, "culv_ring_acquire_on");
+    if (result != CULV_OK) return result;
+    if (frame.wait_value != 0)
+        result = culv_semaphore_wait(culvi_ring_other(ring, side)->api.semaphore, stream, frame.wait_value);
+    if (result == CULV_OK) {
+        *out = frame;
+        return CULV_OK;
+    }
+    culv_error error = culv_error_init();
+    culv_last_error(&error);
+    if (culv_ring_cancel(ring, side, &frame) == CULV_OK && result == CULV_ERROR_ASYNC) {
+        culvi_mutex_lock(&ring->lock);
+        (void)culvi_ring_note_failure(ring, result, culvi_ring_other(ring, side)->name);
+        culvi_mutex_unlock(&ring->lock);
+    }
+    return culv_last_error_set(&error);
+}
+
+/* What makes a stream signal. */
+typedef struct stream_signal {
+    culv_semaphore *semaphore;
+    CUstream stream;
+} stream_signal;
+
+static culv_result signal_on(void *context, uint64_t value)
+{
+    const stream_signal *s = context;
+    return value != 0 ? culv_semaphore_signal(s->semaphore, s->stream, value) : CULV_OK;
+}
+
+culv_result culv_ring_release_on(culv_ring *ring, culv_ring_side side, CUstream stream,
+                                 culv_ring_frame *frame)
+{
+    culv_result result = check_stream_call(ring, side, false, "culv_ring_release_on");
+    if (result != CULV_OK) return result;
+    stream_signal s = {.stream = stream};
+    if (is_side(ring, side)) s.semaphore = ring->side[side].api.semaphore;
+    return culvi_ring_release_by(ring, side, frame, signal_on, &s, "culv_ring_release_on");
+}
+
+culv_result culv_ring_flush_on(culv_ring *ring, culv_ring_side side, CUstream stream)
+{
+    uint64_t value = 0;
+    culv_result result = check_stream_call(ring, side, false, "culv_ring_flush_on");
+    if (result != CULV_OK) return result;
+    stream_signal s = {.stream = stream};
+    if (is_side(ring, side)) s.semaphore = ring->side[side].api.semaphore;
+    return culvi_ring_flush_by(ring, side, signal_on, &s, &value, "culv_ring_flush_on");
+}

@@ -1,0 +1,57 @@
+/* Physical allocations.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_VMM_ALLOCATION_H_
+#define CULVI_VMM_ALLOCATION_H_
+
+#include "cuda/context.h"
+#include "cuda/retire.h"
+#include "culvert/vmm.h"
+
+/* cuda.h has these from 12.2, 12.8 and 12.9 on. */
+enum {
+    CULVI_LOCATION_HOST = 2,              /* CU_MEM_LOCATION_TYPE_HOST */
+    CULVI_LOCATION_HOST_NUMA = 3,         /* CU_MEM_LOCATION_TYPE_HOST_NUMA */
+    CULVI_CREATE_USAGE_HW_DECOMPRESS = 2, /* CU_MEM_CREATE_USAGE_HW_DECOMPRESS */
+    CULVI_ATTRIBUTE_DECOMPRESS = 136,     /* CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK */
+    CULVI_ATTRIBUTE_HOST_NUMA_VMM = 141,  /* ..._HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+    CULVI_ATTRIBUTE_HOST_VMM = 145        /* ..._HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+};
+
+/* The struct outlives the caller's handle while something maps it; the driver's handle does not. */
+struct culv_vmm_allocation {
+    culv_device *device; /* holds a reference until it is given up */
+    atomic_uint refs;    /* the driver's handle and each mapping, of whatever device's ranges */
+    atomic_uint mappings;
+    atomic_bool given_up; /* by the caller: `handle` is no longer to be used */
+    atomic_uint
+        missing; /* of a multicast object: devices that are still to be added; it is mapped once there is none */
+    CUmemGenericAllocationHandle handle;
+    uint64_t requested; /* what the caller asked for */
+    uint64_t size;      /* what is there */
+    uint64_t granularity;
+    culv_vmm_location_kind kind;
+    int32_t numa_node;
+    CUdevice owner;        /* the GPU that it lies on; -1 of host memory */
+    culv_uuid uuid;        /* of that GPU; all zero of host memory */
+    uint32_t handle_types; /* bits (1 << culv_handle_type) */
+    uint32_t usage;        /* bits of culv_vmm_usage, as granted */
+    bool imported;
+    bool multicast; /* a multicast object: no memory itself */
+    char label[64];
+    culvi_retired retired;
+};
+
+/* Whether both are served by one driver. */
+bool culvi_vmm_same_driver(const culv_device *a, const culv_device *b);
+/* For what takes away: a lost context is none to enter, and no error. */
+culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char *label, bool *entered);
+/* One of the device's memory, without a handle, with one reference; NULL: out of host memory (recorded). */
+culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label);
+/* One reference less. */
+void culvi_vmm_allocation_unref(culv_vmm_allocation *allocation);
+/* Puts what the driver says of an allocation into it. */
+void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemAllocationProp *prop);
+/* Gives a driver's handle back that became no object. In the device's context. */
+void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle handle);
+
+#endif

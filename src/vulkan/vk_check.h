@@ -1,0 +1,202 @@
+/* The gate: whether a buffer or an image can be shared with CUDA, and how. One gate: the calls that check, create
+ * and map all ask here. Its parts:
+ *   check.c         culv_vk_check_buffer(), culv_vk_check_image(): what is asked, and the answer
+ *   check_buffer.c  the fields of VkBufferCreateInfo
+ *   check_image.c   the fields of VkImageCreateInfo; check_flags.c: its flags and usages
+ *   check_limits.c  extents against CUDA's own limits
+ *   check_ask.c     the questions that Vulkan is asked; check_cache.c: its answers, kept
+ *   check_needs.c   memory requirements, memory types, what was bound where
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_VK_CHECK_H_
+#define CULVI_VK_CHECK_H_
+
+#include "base/handle.h"
+#include "base/platform.h"
+#include "core/image.h"
+#include "culvert/vulkan.h"
+
+typedef enum culvi_vk_origin {
+    CULVI_VK_PLANNED,    /* culv_vk_check_...(): its chain may name external memory or not */
+    CULVI_VK_MADE_HERE,  /* Culvert makes it and puts the external memory into the chain itself */
+    CULVI_VK_THE_CALLERS /* it exists, and was created with external memory in its chain */
+} culvi_vk_origin;
+
+typedef struct culvi_vk_ask {
+    const char *label;
+    culvi_vk_origin origin;
+    culv_handle_type handle_type; /* 0: this system's opaque one */
+    culv_texels texels;
+    bool no_surfaces;
+    bool host;    /* buffers: in memory that is the host's, imported; no handle */
+    bool pitched; /* images: as rows of bytes, of a LINEAR one; what is PLANNED goes by its tiling */
+} culvi_vk_ask;
+
+typedef struct culvi_vk_verdict {
+    culv_vk_access access;
+    bool
+        dedicated_only; /* VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT, or CUDA finds the format so alone */
+    culv_handle_type handle_type;
+    VkExternalMemoryHandleTypeFlagBits vk_handle_type; /* the same in Vulkan's terms */
+    const culvi_format *format;                        /* images */
+    culv_image_desc image; /* ACCESS_ARRAY: in CUDA's terms (R16: as it was created), offset 0, label NULL */
+    VkImageFormatProperties most; /* images: what both sides can have, the levels those of this extent */
+} culvi_vk_verdict;
+
+culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask, const VkBufferCreateInfo *info,
+                                  culvi_vk_verdict *out);
+culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
+                                 culvi_vk_verdict *out);
+
+/* What Vulkan says of a resource's memory. Of a DISJOINT image each plane has its own; `memory` is then a block of all,
+ * one after another. */
+typedef struct culvi_vk_needs {
+    VkMemoryRequirements memory;
+    bool requires_dedicated;
+    bool prefers_dedicated;
+    uint32_t planes; /* 0: it is not DISJOINT */
+    VkMemoryRequirements plane[CULVI_PLANES];
+    VkDeviceSize offsets[CULVI_PLANES]; /* in that block */
+} culvi_vk_needs;
+
+void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out);
+static inline VkImageAspectFlagBits culvi_vk_plane_aspect(uint32_t plane)
+{
+    return (VkImageAspectFlagBits)((uint32_t)VK_IMAGE_ASPECT_PLANE_0_BIT << plane);
+}
+/* How many planes of such an image are bound each by itself; 0: none, it is not DISJOINT. */
+uint32_t culvi_vk_disjoint_planes(const VkImageCreateInfo *info);
+void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes, culvi_vk_needs *out);
+/* Puts the planes of a DISJOINT image one after another: `memory` and `offsets`. */
+void culvi_vk_needs_add_up(culvi_vk_needs *needs);
+/* Holds a bound resource ("buffer" or "image") against what the caller says of its memory (R17). */
+culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const char *what,
+                                   const culvi_vk_needs *needs, VkDeviceSize offset,
+                                   VkDeviceSize allocation_size, bool dedicated);
+/* The first memory type of these bits that has the properties (0: DEVICE_LOCAL). */
+culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t type_bits,
+                                 VkMemoryPropertyFlags wanted, uint32_t *out);
+/* Whether the heap of a memory type is that big at all. */
+culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type, VkDeviceSize size);
+
+/* Holds an image against the create_info that it is said to have. Vulkan does not tell what an image was created with, but
+ * what memory create_info would need: images created alike need the same (Vulkan specification, VkMemoryRequirements, with
+ * maintenance4). In image.c. */
+culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                      const culvi_vk_verdict *verdict, const culvi_vk_needs *needs);
+
+/* Between the parts ------------------------------------------------------------------------------------------ */
+
+/* All that an answer of the driver depends on; compared as bytes, so there is no padding. What an answer does not
+ * depend on stays 0. */
+typedef struct culvi_vk_question {
+    uint32_t kind; /* culvi_vk_question_kind */
+    uint32_t handle_type;
+    uint64_t size; /* buffers */
+    uint64_t families;
+    uint32_t flags, usage, sharing;
+    uint32_t format, type, tiling;
+    uint32_t width, height, depth, levels, layers;
+    uint32_t stencil_usage;
+    uint32_t lists; /* culvi_vk_listed */
+    uint32_t view_format_count;
+    uint32_t view_formats[6];
+} culvi_vk_question;
+
+typedef enum culvi_vk_question_kind {
+    CULVI_VK_BUFFER_SHARING = 1, /* external */
+    CULVI_VK_IMAGE_SHARING,      /* result, external, most; where it is not exported, exists and culprits */
+    CULVI_VK_BUFFER_NEEDS,       /* needs */
+    CULVI_VK_IMAGE_NEEDS
+} culvi_vk_question_kind;
+
+/* What a question's chain has. */
+enum { CULVI_VK_LISTED_FORMATS = 1, CULVI_VK_LISTED_STENCIL = 2 };
+
+typedef struct culvi_vk_answer {
+    VkResult result;
+    VkExternalMemoryProperties external;
+    VkImageFormatProperties most;
+    bool exists;       /* such an image can be made, but not exported */
+    uint32_t culprits; /* usages without each of which it could be exported */
+    culvi_vk_needs needs;
+} culvi_vk_answer;
+
+/* CUDA's limits of a kind of array; UINT32_MAX: none is told. */
+typedef struct culvi_vk_extent {
+    uint32_t width, height, depth, layers;
+} culvi_vk_extent;
+
+typedef struct culvi_vk_limits {
+    bool known;
+    culvi_vk_extent most, other; /* one of the two holds (3D); `other` is all 0 where there is one alone */
+} culvi_vk_limits;
+
+enum { CULVI_VK_ANSWERS = 64, CULVI_VK_ARRAY_KINDS = 7 };
+
+/* What the drivers have told, kept: nothing of it ever changes. */
+typedef struct culvi_vk_known {
+    culvi_mutex lock;                  /* guards all of it; never held while a driver is asked */
+    uint32_t next;                     /* the entry that goes next */
+    uint32_t hashes[CULVI_VK_ANSWERS]; /* 0: no entry */
+    struct {
+        culvi_vk_question question;
+        culvi_vk_answer answer;
+    } entries[CULVI_VK_ANSWERS];
+    culvi_vk_limits limits[CULVI_VK_ARRAY_KINDS][2]; /* without surfaces and with them */
+} culvi_vk_known;
+
+/* check_cache.c */
+bool culvi_vk_recall(culv_vk *vk, const culvi_vk_question *question, culvi_vk_answer *out);
+void culvi_vk_remember(culv_vk *vk, const culvi_vk_question *question, const culvi_vk_answer *answer);
+
+/* check_ask.c: from what is kept, or from the driver. Only failures of a call are errors. Type 0 of an image: not to
+ * be shared; then out->result says whether Vulkan has such. */
+void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
+                                 VkExternalMemoryHandleTypeFlagBits type, VkExternalMemoryProperties *out);
+culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                       VkExternalMemoryHandleTypeFlagBits type, culvi_vk_answer *out);
+/* False: this device does not tell before the resource exists. */
+bool culvi_vk_ask_buffer_needs(culv_vk *vk, const VkBufferCreateInfo *info,
+                               VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out);
+bool culvi_vk_ask_image_needs(culv_vk *vk, const VkImageCreateInfo *info,
+                              VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out);
+
+/* check.c */
+const void *culvi_vk_chain_find(const void *chain, VkStructureType type);
+/* The handle type that is asked for: one that CUDA imports, and maps such a resource of (out->access). */
+culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out);
+/* Of `what` ("Buffer" or "Image"): no struct twice. */
+culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const char *what, const void *chain);
+/* Whether an external-memory struct is where it must be, and says the type; `external` is what it says, 0: none. */
+culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what, bool found,
+                                    VkExternalMemoryHandleTypeFlags external,
+                                    const culvi_vk_verdict *verdict);
+/* All types of the chain's struct go together with the one that is asked for. */
+culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, const char *what,
+                                      VkExternalMemoryHandleTypeFlags external,
+                                      const culvi_vk_verdict *verdict,
+                                      const VkExternalMemoryProperties *properties);
+culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const char *what,
+                                    VkSharingMode mode, uint32_t count, const uint32_t *families);
+
+/* check_image.c: an image in CUDA's terms, every default explicit; and against verdict->most. */
+culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const culvi_vk_ask *ask,
+                                        const culvi_format *row);
+/* Whole texels of chroma, of formats that have it at half the size. */
+culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                  const culvi_format *row);
+culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+                                      const culvi_vk_verdict *verdict);
+
+/* check_flags.c */
+culv_result culvi_vk_check_buffer_flags(const culv_vk *vk, const char *label, const VkBufferCreateInfo *info);
+culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label, const VkImageCreateInfo *info);
+culv_result culvi_vk_check_image_usage(const culv_vk *vk, const char *label, const VkImageCreateInfo *info);
+/* "COLOR_ATTACHMENT and STORAGE"; for messages. */
+void culvi_vk_usage_text(VkImageUsageFlags usage, culvi_text *text);
+
+/* check_limits.c: holds an image against CUDA's limits, and lowers `most` to them. */
+culv_result culvi_vk_check_limits(culv_vk *vk, const char *label, const culv_image_desc *image, bool surfaces,
+                                  VkImageFormatProperties *most);
+
+#endif
