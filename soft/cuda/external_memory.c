@@ -67,22 +67,27 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
     uint64_t payload, room;
     int fd = memHandleDesc->handle.fd;
     struct soft_shared_memory own; /* of cuMemCreate */
-    bool foreign = soft.devices[context->device].invented;
+    bool refused = soft.devices[context->device].invented;
     if (soft_shared_memory_read(fd, &own)) {
         payload = own.payload;
         room = own.size;
-        foreign = own.device != CU_DEVICE_CPU && own.device != context->device;
-    } else if (!recognize(fd, &payload, &room)) {
-        return soft_end(CUDA_ERROR_UNKNOWN);
+        refused = own.device != CU_DEVICE_CPU && own.device != context->device;
+    } else {
+        refused = !recognize(fd, &payload, &room) || refused;
     }
-    if (foreign) {
-        /* Another device's memory: the real driver takes the fd with it (measured). */
+    if (refused) {
+        /* No memory, or another device's: the real driver closes the fd all the same (measured). */
         soft_close(fd);
         return soft_end(CUDA_ERROR_UNKNOWN);
     }
     struct soft_external_memory *memory = calloc(1, sizeof(*memory));
     if (memory == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    memory->fd = fd;
+    /* The real driver closes the number at once (measured). Where no other is left it is kept. */
+    memory->fd = soft_duplicate(fd);
+    if (memory->fd >= 0)
+        soft_close(fd);
+    else
+        memory->fd = fd;
     memory->payload = payload;
     memory->room = room;
     memory->size = memHandleDesc->size;

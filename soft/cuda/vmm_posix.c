@@ -99,8 +99,9 @@ int soft_reopen(int fd)
     char path[64];
     /* Mesa seeks and reads: duplicates would share the offset, and imports would disturb each other. */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    int again = open(path, O_RDWR | O_CLOEXEC);
-    return again >= 0 || errno == EMFILE || errno == ENFILE ? again : soft_duplicate(fd);
+    /* Without O_CLOEXEC: nothing promises it of what a driver exports. */
+    int again = open(path, O_RDWR);
+    return again >= 0 || errno == EMFILE || errno == ENFILE ? again : dup(fd);
 }
 
 bool soft_write_at(int fd, const void *data, size_t size, uint64_t offset)

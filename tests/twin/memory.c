@@ -96,6 +96,7 @@ static void imported(void)
     int fd = twin_memory_fd(SIZE, &payload);
     CU_OK(raw_cuda_import_memory(t.cu, fd, SIZE, false, &memory));
     REQUIRE_EQ(twin_counts(t.cu).fds, 1);
+    REQUIRE(!twin_fd_open(fd));
     CU_OK(raw_cuda_map_buffer(t.cu, memory, 0, SIZE, &whole));
     CU_OK(raw_cuda_map_buffer(t.cu, memory, 5000, 100, &part));
     CU_OK(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, whole));
@@ -112,7 +113,6 @@ static void imported(void)
     REQUIRE_EQ(twin_counts(t.cu).external_mappings, 2);
     /* Mappings outlive the import. */
     CU_OK(t.cu->DestroyExternalMemory(memory));
-    REQUIRE(!twin_fd_open(fd));
     CU_IS(t.cu->DestroyExternalMemory(memory), CUDA_ERROR_INVALID_HANDLE);
     CU_OK(t.cu->MemsetD32Async(whole, 0x01010101, SIZE / 4, t.stream));
     CU_OK(t.cu->MemFree(whole));
@@ -137,7 +137,7 @@ static void import_errors(void)
     CU_IS(raw_cuda_import_memory(t.cu, plain, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
     CU_IS(raw_cuda_import_memory(t.cu, -1, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
     CU_IS(raw_cuda_import_memory(t.cu, fd, 0, false, &memory), CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(twin_fd_open(null) && twin_fd_open(ends[0]) && twin_fd_open(plain) && twin_fd_open(fd));
+    REQUIRE(!twin_fd_open(null) && !twin_fd_open(ends[0]) && !twin_fd_open(plain) && twin_fd_open(fd));
     /* Twice the size imports and does not map; half of it does both. */
     int second = dup(fd);
     CU_OK(raw_cuda_import_memory(t.cu, second, 2 * SIZE, false, &memory));
@@ -156,9 +156,6 @@ static void import_errors(void)
     CU_IS(raw_cuda_map_buffer(t.cu, memory, 4096, 4096, &again), CUDA_ERROR_INVALID_VALUE);
     CU_OK(t.cu->MemFree(pointer));
     CU_OK(t.cu->DestroyExternalMemory(memory));
-    close(null);
-    close(plain);
-    close(ends[0]);
     close(ends[1]);
     twin_finish(&t);
 }
