@@ -65,13 +65,11 @@ void culvi_handle_describe(const culv_handle *handle, culvi_text *text)
     }
 }
 
-culv_result culvi_handle_duplicate_for(const culvi_voice *voice, const char *label, const culv_handle *handle,
-                                       const culvi_handle_facts *facts, culvi_duplicate *out)
+static culv_result fail_duplicate(const culvi_voice *voice, const char *label, const culv_handle *handle,
+                                  int os_error)
 {
-    int os_error = 0;
     char buffer[160] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
-    if (culvi_handle_duplicate(handle, facts, out, &os_error)) return CULV_OK;
     culvi_handle_describe(handle, &text);
     return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error,
                              culvi_handle_duplicate_call,
@@ -79,17 +77,24 @@ culv_result culvi_handle_duplicate_for(const culvi_voice *voice, const char *lab
                              buffer, culvi_handle_duplicate_call, os_error);
 }
 
+culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label, const culv_handle *handle,
+                                  const culvi_handle_facts *facts, culvi_duplicate *out)
+{
+    int os_error = 0;
+    if (culvi_handle_lend(handle, facts, out, &os_error)) return CULV_OK;
+    return fail_duplicate(voice, label, handle, os_error);
+}
+
 culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out)
 {
-    culvi_duplicate duplicate;
     culvi_handle_facts facts;
+    int os_error = 0;
     if (handle == NULL || out == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_handle_dup: %s is NULL", handle == NULL ? "handle" : "out");
     culv_result result = culvi_handle_check(NULL, NULL, "culv_handle_dup: handle", handle, &facts);
-    if (result == CULV_OK) result = culvi_handle_duplicate_for(NULL, NULL, handle, &facts, &duplicate);
-    if (result == CULV_OK) *out = duplicate.handle;
-    return result;
+    if (result != CULV_OK || culvi_handle_duplicate(handle, &facts, out, &os_error)) return result;
+    return fail_duplicate(NULL, NULL, handle, os_error);
 }
 
 void culv_handle_close(culv_handle *handle)

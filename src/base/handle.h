@@ -34,21 +34,23 @@ typedef struct culvi_handle_facts {
 bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,
                           char *text, size_t size);
 
+/* A duplicate that the caller may have. facts may be NULL: it is asked again. *out is written on success. */
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culv_handle *out,
+                            int *os_error);
+extern const char *const culvi_handle_duplicate_call; /* the system's function */
+
 /* A duplicate that the driver may have, and lose. */
 typedef struct culvi_duplicate {
     culv_handle handle;
-    bool reopened; /* another open file description of the same file */
+    int witness; /* another fd of the open file description, which is not the original's; -1: it is */
 } culvi_duplicate;
 
-/* facts may be NULL: it is asked again. */
-bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
-                            int *os_error);
-extern const char *const culvi_handle_duplicate_call; /* the system's function */
+bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+                       int *os_error);
 /* After a driver was given a duplicate: closes it where the driver has left it to us. Drivers keep a file
  * descriptor that they accept; of those that they refuse some close it, and the number may be somebody else's by
- * then, so it is closed only while it is still the same file. NT handles they never keep. */
-void culvi_handle_duplicate_done(const culvi_duplicate *duplicate, const culv_handle *original,
-                                 bool accepted);
+ * then, so it is closed only while it is still the duplicate. NT handles they never keep. */
+void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted);
 void culvi_handle_close(const culv_handle *handle);
 /* Keeps a file descriptor that a driver made from child processes: Mesa 22 and 25 leave that out. */
 void culvi_handle_keep_private(const culv_handle *handle);
@@ -65,8 +67,8 @@ culv_result culvi_handle_check(const culvi_voice *voice, const char *label, cons
                                const culv_handle *handle, culvi_handle_facts *facts);
 /* For messages: "file descriptor 7", "NT handle 0x1c". */
 void culvi_handle_describe(const culv_handle *handle, culvi_text *text);
-/* culvi_handle_duplicate(), and its failure as an error. */
-culv_result culvi_handle_duplicate_for(const culvi_voice *voice, const char *label, const culv_handle *handle,
-                                       const culvi_handle_facts *facts, culvi_duplicate *out);
+/* culvi_handle_lend(), and its failure as an error. */
+culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label, const culv_handle *handle,
+                                  const culvi_handle_facts *facts, culvi_duplicate *out);
 
 #endif

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -48,52 +50,94 @@ bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, 
     return true;
 }
 
-bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+/* A description of its own, where the file can be opened once more; else -1. */
+static int reopen(int fd, const culvi_handle_facts *facts)
+{
+    struct stat st;
+    char path[40];
+    if (!(facts != NULL ? facts->reopens : fstat(fd, &st) == 0 && S_ISREG(st.st_mode))) return -1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culv_handle *out,
                             int *os_error)
 {
-    int fd = handle->value.fd;
-    struct stat st;
-    int copy = -1;
-    out->handle = *handle;
-    out->reopened = false;
-    if (facts != NULL ? facts->reopens : fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
-        char path[40];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        copy = open(path, O_RDWR | O_CLOEXEC);
-        out->reopened = copy >= 0;
-    }
-    if (copy < 0) copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) {
-        *os_error = errno;
-        return false;
-    }
-    out->handle.value.fd = copy;
+    culv_handle copy = *handle;
+    copy.value.fd = reopen(handle->value.fd, facts);
+    if (copy.value.fd < 0) copy.value.fd = fcntl(handle->value.fd, F_DUPFD_CLOEXEC, 0);
+    *os_error = errno;
+    if (copy.value.fd < 0) return false;
+    *out = copy;
     return true;
 }
 
-static bool same_description(int a, int b)
+/* A driver may close the number that it is lent, and what another thread opens next gets the lowest free one. So
+ * the duplicate gets a high number, which open() and dup() give out only when all lower ones are taken, and each
+ * duplicate another one: those that are lent at the same time never follow each other. The turn is the process's,
+ * as the numbers are; a second copy of this library begins elsewhere, because its turn has another address. */
+static int duplicate_high(int fd)
 {
-#ifdef SYS_kcmp
-    enum { KCMP_FILE_ = 0 };
-    long order = syscall(SYS_kcmp, (long)getpid(), (long)getpid(), (long)KCMP_FILE_, (long)a, (long)b);
-    if (order >= 0) return order == 0;
-#else
-    (void)a;
-    (void)b;
-#endif
-    return true; /* barred: device and inode, compared before, must do */
+    enum { TOP = 8192 }; /* the kernel's table grows to the highest number: 8 bytes each */
+    static atomic_uint turn;
+    struct rlimit limit;
+    unsigned top = TOP;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < TOP) top = (unsigned)limit.rlim_cur;
+    const unsigned half = top / 2, here = (unsigned)((uintptr_t)&turn >> 4);
+    const unsigned next = here + atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
+    const unsigned least[] = {half + next % (top - half + 1), half, 0};
+    int copy = -1;
+    for (size_t i = 0; copy < 0 && i < sizeof least / sizeof least[0]; i++)
+        copy = fcntl(fd, F_DUPFD_CLOEXEC, (int)least[i]);
+    return copy;
 }
 
-void culvi_handle_duplicate_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted)
+bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+                       int *os_error)
 {
-    int copy = duplicate->handle.value.fd;
+    out->handle = *handle;
+    out->witness = reopen(handle->value.fd, facts);
+    out->handle.value.fd = duplicate_high(out->witness >= 0 ? out->witness : handle->value.fd);
+    if (out->handle.value.fd >= 0) return true;
+    *os_error = errno;
+    if (out->witness >= 0) close(out->witness);
+    return false;
+}
+
+/* `witness` is an fd of a description that the lent duplicate alone has besides, so its offset tells. No other witness
+ * is sent to this place: its number is another one. */
+static bool moves_with(int witness, int copy)
+{
+    const off_t place = 4099 + (off_t)witness, before = lseek(witness, 0, SEEK_CUR);
+    bool moved = lseek(witness, place, SEEK_SET) == place && lseek(copy, 0, SEEK_CUR) == place;
+    (void)lseek(witness, before, SEEK_SET); /* a driver may hold the description still */
+    return moved;
+}
+
+/* The description is the original's: a dup() of another thread's at this very number looks the same, but for its
+ * flag. */
+static bool like_original(int copy, int original)
+{
     struct stat mine;
     struct stat theirs;
-    if (accepted) return;
-    if (fstat(copy, &mine) != 0 || fstat(original->value.fd, &theirs) != 0) return;
-    if (mine.st_dev != theirs.st_dev || mine.st_ino != theirs.st_ino) return;
-    if (!duplicate->reopened && !same_description(copy, original->value.fd)) return;
-    close(copy);
+    if (fcntl(copy, F_GETFD) != FD_CLOEXEC) return false;
+    if (fstat(copy, &mine) != 0 || fstat(original, &theirs) != 0) return false;
+    if (mine.st_dev != theirs.st_dev || mine.st_ino != theirs.st_ino) return false;
+#ifdef SYS_kcmp
+    enum { KCMP_FILE_ = 0 };
+    long order =
+        syscall(SYS_kcmp, (long)getpid(), (long)getpid(), (long)KCMP_FILE_, (long)copy, (long)original);
+    if (order >= 0) return order == 0;
+#endif
+    return true; /* barred: device and inode must do */
+}
+
+void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted)
+{
+    const int copy = duplicate->handle.value.fd, witness = duplicate->witness;
+    if (!accepted && (witness >= 0 ? moves_with(witness, copy) : like_original(copy, original->value.fd)))
+        close(copy);
+    if (witness >= 0) close(witness);
 }
 
 void culvi_handle_close(const culv_handle *handle)

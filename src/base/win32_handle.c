@@ -70,22 +70,30 @@ static bool is_nt(const culv_handle *handle)
     return handle->type == CULV_HANDLE_OPAQUE_WIN32 && handle->value.win32 != NULL;
 }
 
-bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culv_handle *out,
                             int *os_error)
 {
     HANDLE self = GetCurrentProcess();
+    culv_handle copy = *handle;
     (void)facts;
-    out->handle = *handle;
-    out->reopened = false;
-    if (!is_nt(handle)) return true; /* a name or a number: nothing is held by it */
-    if (DuplicateHandle(self, handle->value.win32, self, &out->handle.value.win32, 0, FALSE,
-                        DUPLICATE_SAME_ACCESS))
-        return true;
-    *os_error = (int)GetLastError();
-    return false;
+    /* A name or a number: nothing is held by it. */
+    if (is_nt(handle) && !DuplicateHandle(self, handle->value.win32, self, &copy.value.win32, 0, FALSE,
+                                          DUPLICATE_SAME_ACCESS)) {
+        *os_error = (int)GetLastError();
+        return false;
+    }
+    *out = copy;
+    return true;
 }
 
-void culvi_handle_duplicate_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted)
+bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
+                       int *os_error)
+{
+    out->witness = -1;
+    return culvi_handle_duplicate(handle, facts, &out->handle, os_error);
+}
+
+void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted)
 {
     (void)original;
     (void)accepted;

@@ -23,10 +23,10 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
 {
     culvi_duplicate duplicate;
     culv_result result =
-        culvi_handle_duplicate_for(&device->voice, import->label, import->handle, &import->facts, &duplicate);
+        culvi_handle_lend_for(&device->voice, import->label, import->handle, &import->facts, &duplicate);
     if (result != CULV_OK) return result;
     CUresult r = import->give(device, &duplicate.handle, object);
-    culvi_handle_duplicate_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
+    culvi_handle_lent_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
     if (r == CUDA_SUCCESS) return CULV_OK;
     char name[160] = "";
     char buffer[256] = "";

@@ -276,11 +276,11 @@ culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_
                                  .allocationSize = d->size,
                                  .memoryTypeIndex = type};
     culvi_duplicate duplicate;
-    culv_result result = culvi_handle_duplicate_for(voice, d->label, &d->handle, NULL, &duplicate);
+    culv_result result = culvi_handle_lend_for(voice, d->label, &d->handle, NULL, &duplicate);
     if (result != CULV_OK) return result;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
-    culvi_handle_duplicate_done(&duplicate, &d->handle, r == VK_SUCCESS);
+    culvi_handle_lent_done(&duplicate, &d->handle, r == VK_SUCCESS);
     if (r != VK_SUCCESS)
         return culvi_fail_vk(voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
                              "no VkDeviceMemory could be made of the handle (%s, %" PRIu64

@@ -279,6 +279,38 @@ static void played_import(void)
     stage_close(&s);
 }
 
+/* What another thread opens while a refused import returns stays open, whatever number it got. */
+static void played_bystanders(void)
+{
+    static const struct {
+        int bystander;
+        bool reopens; /* the import's file is one that can be opened anew */
+    } rows[] = {{DUPLICATES, false}, {DUPLICATES_THERE, false}, {DUPLICATES, true}, {REOPENS_THERE, true}};
+    stage s;
+    stage_open(&s);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        int file =
+            rows[i].reopens ? memfd_create("garbage", MFD_CLOEXEC) : open("/dev/null", O_RDWR | O_CLOEXEC);
+        REQUIRE(file >= 0 && (!rows[i].reopens || ftruncate(file, 65536) == 0));
+        const size_t fds = test_open_fds();
+        culv_memory *memory = NULL;
+        culv_memory_desc d = culv_memory_desc_init();
+        d.handle = culv_handle_opaque_fd(file);
+        d.size = 65536;
+        s.plays->bystander = rows[i].bystander;
+        s.plays->file = file;
+        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(s.device, &d, &memory), CULV_ERROR_DRIVER,
+                    CULV_REASON_HANDLE_REFUSED);
+        s.plays->bystander = NO_BYSTANDER;
+        printf("given %d, the bystander's is %d\n", s.plays->given, s.plays->opened);
+        if (fcntl(s.plays->opened, F_GETFD) < 0) FAIL("the file of row %zu was closed", i);
+        REQUIRE(close(s.plays->opened) == 0);
+        REQUIRE_EQ(test_open_fds(), fds);
+        close(file);
+    }
+    stage_close(&s);
+}
+
 /* On such a driver a LINEAR image is mapped by its rows. What only the import can tell, the gate does not deny. */
 static void played_pitched(void)
 {
@@ -369,6 +401,7 @@ const test_case dma_buf_cases[] = {
     {.name = "dma_buf.on_this_driver", .run = on_this_driver},
     {.name = "dma_buf.played_export", .run = played_export},
     {.name = "dma_buf.played_import", .run = played_import},
+    {.name = "dma_buf.played_bystanders", .run = played_bystanders},
     {.name = "dma_buf.played_pitched", .run = played_pitched},
     {.name = NULL},
 };

@@ -6,9 +6,12 @@
 #include <cuda.h>
 #include <cudaTypedefs.h>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -76,6 +79,23 @@ static CUresult CUDAAPI range_handle(void *handle, CUdeviceptr pointer, size_t s
     return fd >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
+static void play_bystander(int given)
+{
+    char path[40];
+    int fd = -1;
+    snprintf(path, sizeof path, "/proc/self/fd/%d", culvDmaBufDriver.file);
+    culvDmaBufDriver.given = given;
+    if (culvDmaBufDriver.bystander == REOPENS_THERE) {
+        fd = open(path, O_RDWR | O_CLOEXEC);
+        culvDmaBufDriver.opened = dup3(fd, given, O_CLOEXEC);
+        close(fd);
+    } else if (culvDmaBufDriver.bystander == DUPLICATES_THERE) {
+        culvDmaBufDriver.opened = dup2(culvDmaBufDriver.file, given);
+    } else {
+        culvDmaBufDriver.opened = fcntl(culvDmaBufDriver.file, F_DUPFD_CLOEXEC, 0);
+    }
+}
+
 static CUresult CUDAAPI import(CUexternalMemory *out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *desc)
 {
     TWIN(PFN_cuImportExternalMemory_v10000, "cuImportExternalMemory", 10000);
@@ -85,7 +105,9 @@ static CUresult CUDAAPI import(CUexternalMemory *out, const CUDA_EXTERNAL_MEMORY
         culvDmaBufDriver.imports++;
         d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
     }
-    return real(out, &d);
+    CUresult r = real(out, &d);
+    if (r != CUDA_SUCCESS && culvDmaBufDriver.bystander != NO_BYSTANDER) play_bystander(desc->handle.fd);
+    return r;
 }
 
 EXPORTED CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,

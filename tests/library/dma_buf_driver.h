@@ -11,6 +11,10 @@ typedef struct dma_buf_driver {
     unsigned calls; /* of it */
     uint64_t pointer, size, flags;
     unsigned imports; /* of dma-bufs that came with flags 0 */
+    /* When an import is refused, another thread opens `file` before the call returns: its next number, or that which
+     * was given. */
+    enum { NO_BYSTANDER, DUPLICATES, DUPLICATES_THERE, REOPENS_THERE } bystander;
+    int file, given, opened;
 } dma_buf_driver;
 
 #endif

@@ -441,7 +441,7 @@ static void not_enabled(void)
     lib_close(&w);
 }
 
-extern const test_case from_handle_cases[], dma_buf_cases[];
+extern const test_case from_handle_cases[], dma_buf_cases[], bystander_cases[];
 
 static const test_case cases[] = {
     {.name = "handles.constructors", .run = constructors},
@@ -457,4 +457,4 @@ static const test_case cases[] = {
     {.name = "export.not_enabled", .run = not_enabled},
     {.name = NULL},
 };
-const test_case *const test_suite_tables[] = {cases, from_handle_cases, dma_buf_cases, NULL};
+const test_case *const test_suite_tables[] = {cases, from_handle_cases, dma_buf_cases, bystander_cases, NULL};
