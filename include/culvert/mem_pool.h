@@ -75,7 +75,8 @@ typedef struct culv_mem_pool_pointer {
 } culv_mem_pool_pointer;
 
 /** Makes a pool of the device's memory.
- *  Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; HANDLE_TYPE: none that a pool is exported as), UNSUPPORTED (VMM: the device
+ *  Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; HANDLE_TYPE: none that a pool is exported as; OS: no file descriptor is left
+ *  for a pool that is exported), UNSUPPORTED (VMM: the device
  *  has no pools; HANDLE_TYPE: none of this device's or system's; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.
  *  Ownership: *out is yours, for culv_mem_pool_destroy().  Threads: any.  Since: 0.1.  Source: cuda.h,
  *  cuMemPoolCreate. */
@@ -83,7 +84,10 @@ CULV_API culv_result culv_mem_pool_create(culv_device *device, const culv_mem_po
                                           culv_mem_pool **out);
 
 /** Gives the pool up and sets *pool to NULL; NULL, or a pointer to NULL, is a no-op. Memory that is not freed yet stays, and
- *  is freed by cuMemFreeAsync; the pool's own goes with the last of it. Does not wait.
+ *  is freed by cuMemFreeAsync; the pool's own goes with the last of it. Does not wait. In a process that has no file
+ *  descriptor left NVIDIA's cuMemPoolDestroy crashes: Culvert asks the system first, and leaves the pool to a later
+ *  culv_device_collect() or to culv_device_close(), which logs a warning when it must leave the pool at the driver. Another
+ *  thread that takes the last descriptor in between is not seen.
  *  Errors: none.  Ownership: *pool is Culvert's again.  Threads: any, ordered with other calls on this object.
  *  Since: 0.1.  Source: cuda.h, cuMemPoolDestroy. */
 CULV_API void culv_mem_pool_destroy(culv_mem_pool **pool);
@@ -94,8 +98,8 @@ CULV_API CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
 
 /** Exports the pool as a handle of one of the types that it was made for, for culv_mem_pool_import_take() in another process,
  *  and lets its pointers be exported from then on. A file descriptor is closed on exec.
- *  Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: not made for it, or imported itself), DRIVER, ASYNC,
- *  OUT_OF_MEMORY.  Ownership: *out is a new handle with each call, yours to close by culv_handle_close().  Threads: any.
+ *  Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: not made for it, or imported itself; OS: no file descriptor
+ *  is left), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is a new handle with each call, yours to close by culv_handle_close().  Threads: any.
  *  Since: 0.1.  Source: cuda.h, cuMemPoolExportToShareableHandle. */
 CULV_API culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type, culv_handle *out);
 

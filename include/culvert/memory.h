@@ -137,7 +137,8 @@ typedef enum culv_dma_buf_flags {
  *  host's page size, and the range lies in memory of one device and of equal properties; `flags` is 0 or
  *  CULV_DMA_BUF_PCIE. It names the pages that are there now: export anew after a range was mapped anew. What was itself
  *  imported (culv_buffer_pointer()) and managed memory have no dma-buf.
- *  Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, RANGE, NOT_EXPORTABLE: managed memory; DEVICE_MISMATCH),
+ *  Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, RANGE, NOT_EXPORTABLE: managed memory; DEVICE_MISMATCH; OS: no
+ *  file descriptor is left),
  *  UNSUPPORTED (HANDLE_TYPE: this system or device makes none, or not over PCI Express; DRIVER_TOO_OLD), DRIVER
  *  (NOT_EXPORTABLE), ASYNC, OUT_OF_MEMORY.  Ownership: *out is a new handle with each call, yours to close by
  *  culv_handle_close(); it keeps the memory.  Threads: any.  Since: 0.1.  Source: cuda.h,

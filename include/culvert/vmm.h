@@ -214,8 +214,8 @@ CULV_API uint64_t culv_vmm_native_handle(const culv_vmm_allocation *allocation);
 /** Exports an allocation as a handle of one of the types that it was made for. Another process imports it by
  *  culv_vmm_import_take(), Vulkan by culv_vk_memory_from_vmm() or culv_vk_memory_from_handle(), CUDA's external memory by
  *  culv_memory_import_take() (for arrays on it). A file descriptor is closed on exec.
- *  Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: not made for it, or imported itself), UNSUPPORTED
- *  (HANDLE_TYPE: of another system), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is a new handle with each call, yours to close by culv_handle_close(); it keeps the
+ *  Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: not made for it, or imported itself; OS: no file
+ *  descriptor is left), UNSUPPORTED (HANDLE_TYPE: of another system), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is a new handle with each call, yours to close by culv_handle_close(); it keeps the
  *  memory.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMemExportToShareableHandle. */
 CULV_API culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
                                          culv_handle *out);
@@ -269,8 +269,8 @@ CULV_API uint64_t culv_vmm_range_size(const culv_vmm_range *range);
 CULV_API culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset, culv_vmm_allocation *allocation,
                                   const culv_vmm_access *access, size_t count);
 
-/** Unmaps what lies in `size` bytes from `offset` on; 0 and the range's size: all. Whole mappings alone: CUDA unmaps no part
- *  of one. Does NOT wait: what still uses those addresses on the GPU faults. culv_vmm_unmap_after() is for work that goes on.
+/** Unmaps what lies in `size` bytes from `offset` on; offset 0 and culv_vmm_range_size() are the whole range, a size of 0 is
+ *  refused. Whole mappings alone: CUDA unmaps no part of one. Does NOT wait: what still uses those addresses on the GPU faults. culv_vmm_unmap_after() is for work that goes on.
  *  Errors: INVALID (NULL_ARGUMENT, RANGE; NOT_MAPPED: an end lies within a mapping, which the message names, or nothing is
  *  mapped), DRIVER, ASYNC. What came before a refusal is unmapped.  Ownership: none.  Threads: any.  Since: 0.1.
  *  Source: cuda.h, cuMemUnmap; measured, docs/nvidia-measured.md: it waits for nothing. */

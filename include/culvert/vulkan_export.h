@@ -12,8 +12,9 @@ CULV_EXTERN_C_BEGIN
 /** Exports a VkDeviceMemory of yours, also where the VkDevice is another GPU than the culv_device. `type` is
  *  one that it was allocated for (VkExportMemoryAllocateInfo): OPAQUE_FD or DMA_BUF_FD, on Windows OPAQUE_WIN32
  *  (an NT handle) or OPAQUE_WIN32_KMT. A file descriptor is closed on exec.
- *  Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE), UNSUPPORTED (HANDLE_TYPE: a type that this
- *  system does not have; EXTENSION_MISSING: not enabled, or no dma-bufs here), DRIVER, ASYNC, OUT_OF_MEMORY.
+ *  Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE; OS: no file descriptor is left), UNSUPPORTED
+ *  (HANDLE_TYPE: a type that this system does not have; EXTENSION_MISSING: not enabled, or no dma-bufs here),
+ *  DRIVER, ASYNC, OUT_OF_MEMORY.
  *  Ownership: the VkDeviceMemory stays yours; *out is a new handle with each call, yours to close by
  *  culv_handle_close(). Vulkan gives one NT handle for a memory object and type, and culv_vk_memory_import()
  *  takes one too: export once, then culv_handle_dup().  Threads: any.  Since: 0.1.  Source:
@@ -23,8 +24,8 @@ CULV_API culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memor
 
 /** Exports a VkSemaphore of yours. `type` is one that it was created for (VkExportSemaphoreCreateInfo):
  *  OPAQUE_FD, on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. A file descriptor is closed on exec.
- *  Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE), UNSUPPORTED (HANDLE_TYPE, EXTENSION_MISSING),
- *  DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: the VkSemaphore stays yours; *out is a new handle with each call,
+ *  Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE; OS: no file descriptor is left), UNSUPPORTED
+ *  (HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: the VkSemaphore stays yours; *out is a new handle with each call,
  *  yours to close by culv_handle_close(); NT handles as with culv_vk_memory_export_dup().  Threads: any.
  *  Since: 0.1.  Source: VK_KHR_external_semaphore_fd, VK_KHR_external_semaphore_win32. */
 CULV_API culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
@@ -37,8 +38,9 @@ typedef struct culv_vk_memory_from_handle_desc {
                                     (culv_dma_buf_export_dup()); on Windows OPAQUE_WIN32 or its KMT form. */
     VkDeviceSize size;  /**< Required: bytes, VkMemoryAllocateInfo::allocationSize. */
     culv_uuid exporter; /**< UUID of the device that it was exported from; another than the VkDevice's is
-                                    refused, which drivers accept and then show wrong data. All zero: you vouch
-                                    that it is the VkDevice's. */
+                                    refused, which drivers accept and then show wrong data. All zero: CUDA is
+                                    asked whose cuMemCreate() made it; of all other memory you vouch that it is
+                                    the VkDevice's. */
     VkBuffer buffer;    /**< Optional: what will be bound: its requirements choose the memory type. */
     VkImage image; /**< The same for an image. Not both, and not a DISJOINT one: give memory_type_bits. */
     uint32_t

@@ -30,7 +30,7 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
 }
 
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,
-                               const culv_handle *handle, culvi_handle_facts *facts)
+                               const char *source, const culv_handle *handle, culvi_handle_facts *facts)
 {
     char text[256];
     culv_reason reason = CULV_REASON_NONE;
@@ -43,7 +43,7 @@ culv_result culvi_handle_check(const culvi_voice *voice, const char *label, cons
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.name is given, and a handle of type %s has no name", field,
                           culvi_handle_type_name(handle->type));
-    if (culvi_handle_examine(handle, facts, &reason, text, sizeof text)) return CULV_OK;
+    if (culvi_handle_examine(handle, source, facts, &reason, text, sizeof text)) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, reason, "%s: %s", field, text);
 }
 
@@ -71,10 +71,20 @@ static culv_result fail_duplicate(const culvi_voice *voice, const char *label, c
     char buffer[160] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_handle_describe(handle, &text);
-    return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error,
-                             culvi_handle_duplicate_call,
-                             "the %s could not be duplicated (%s: error %d); is the process out of handles?",
-                             buffer, culvi_handle_duplicate_call, os_error);
+    return culvi_fail_native(
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error, culvi_handle_duplicate_call,
+        "the %s could not be duplicated (%s: error %d); if the process has no handle left, %s", buffer,
+        culvi_handle_duplicate_call, os_error, culvi_handle_left_advice);
+}
+
+culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,
+                                    const char *what)
+{
+    int os_error = 0;
+    if (culvi_handle_left(&os_error)) return CULV_OK;
+    return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error, "open",
+                             "%s failed for the %s, and the process has no handle left (error %d); %s", call,
+                             what, os_error, culvi_handle_left_advice);
 }
 
 culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label, const culv_handle *handle,
@@ -92,7 +102,8 @@ culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out)
     if (handle == NULL || out == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_handle_dup: %s is NULL", handle == NULL ? "handle" : "out");
-    culv_result result = culvi_handle_check(NULL, NULL, "culv_handle_dup: handle", handle, &facts);
+    culv_result result =
+        culvi_handle_check(NULL, NULL, "culv_handle_dup: handle", "a graphics API or CUDA", handle, &facts);
     if (result != CULV_OK || culvi_handle_duplicate(handle, &facts, out, &os_error)) return result;
     return fail_duplicate(NULL, NULL, handle, os_error);
 }

@@ -30,9 +30,14 @@ typedef struct culvi_handle_facts {
 } culvi_handle_facts;
 
 /* Of a handle of one of these types: `problem` gets the reason and `text` the words when it cannot be what it is
- * said to be. */
-bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,
-                          char *text, size_t size);
+ * said to be. `source` is the call that makes such handles, for the words. */
+bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_handle_facts *facts,
+                          culv_reason *problem, char *text, size_t size);
+/* Such calls of Vulkan's on this system. */
+extern const char *const culvi_handle_memory_source, *const culvi_handle_semaphore_source;
+/* Whether the system lets this process have one handle more; else *os_error says why not. */
+bool culvi_handle_left(int *os_error);
+extern const char *const culvi_handle_left_advice; /* what to do then */
 
 /* A duplicate that the caller may have. facts may be NULL: it is asked again. *out is written on success. */
 bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culv_handle *out,
@@ -61,10 +66,14 @@ bool culvi_handle_type_known(culv_handle_type type);
 /* Of a type that this system has; else what was asked of it ("culv_memory_desc.handle.type") is refused. */
 culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label, const char *field,
                                     culv_handle_type type);
-/* Refuses a handle that cannot be what it is said to be; `field` is where it came in ("culv_memory_desc.handle").
- * *facts is written on success. */
+/* Refuses a handle that cannot be what it is said to be; `field` is where it came in ("culv_memory_desc.handle"),
+ * `source` the call that makes such handles. *facts is written on success. */
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,
-                               const culv_handle *handle, culvi_handle_facts *facts);
+                               const char *source, const culv_handle *handle, culvi_handle_facts *facts);
+/* After a driver's `call` has failed that would have made a handle, or needed one, of or for `what`: says so when the
+ * process has none left, for drivers answer it in various ways. CULV_OK: it has. */
+culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,
+                                    const char *what);
 /* For messages: "file descriptor 7", "NT handle 0x1c". */
 void culvi_handle_describe(const culv_handle *handle, culvi_text *text);
 /* culvi_handle_lend(), and its failure as an error. */

@@ -16,8 +16,20 @@ const char *const culvi_handle_types_text =
     "this system has OPAQUE_FD (1) and DMA_BUF_FD (4), Windows alone has NT and KMT handles";
 const char *const culvi_handle_duplicate_call = "fcntl";
 
-bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,
-                          char *text, size_t size)
+const char *const culvi_handle_memory_source = "vkGetMemoryFdKHR";
+const char *const culvi_handle_semaphore_source = "vkGetSemaphoreFdKHR";
+const char *const culvi_handle_left_advice = "close some file descriptors, or raise RLIMIT_NOFILE";
+
+bool culvi_handle_left(int *os_error)
+{
+    int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *os_error = errno;
+    if (fd >= 0) close(fd);
+    return fd >= 0 || (*os_error != EMFILE && *os_error != ENFILE);
+}
+
+bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_handle_facts *facts,
+                          culv_reason *problem, char *text, size_t size)
 {
     struct stat st;
     int fd = handle->value.fd;
@@ -36,10 +48,7 @@ bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, 
                                               : NULL;
     if (kind != NULL) {
         *problem = CULV_REASON_HANDLE_KIND;
-        snprintf(
-            text, size,
-            "file descriptor %d is %s; pass the one that vkGetMemoryFdKHR or vkGetSemaphoreFdKHR exported",
-            fd, kind);
+        snprintf(text, size, "file descriptor %d is %s; pass the one that %s exported", fd, kind, source);
         return false;
     }
     /* A memfd is Mesa's: its import reads at the shared file offset, which concurrent imports of dup()s race

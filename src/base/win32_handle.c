@@ -19,8 +19,18 @@ static const char *foreign_kind(HANDLE handle)
     }
 }
 
-bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,
-                          char *text, size_t size)
+const char *const culvi_handle_memory_source = "vkGetMemoryWin32HandleKHR";
+const char *const culvi_handle_semaphore_source = "vkGetSemaphoreWin32HandleKHR";
+const char *const culvi_handle_left_advice = "close some handles";
+
+bool culvi_handle_left(int *os_error)
+{
+    (void)os_error;
+    return true; /* 16 million: memory ends first */
+}
+
+bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_handle_facts *facts,
+                          culv_reason *problem, char *text, size_t size)
 {
     HANDLE nt = handle->value.win32;
     DWORD flags = 0;
@@ -55,11 +65,7 @@ bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, 
     const char *kind = foreign_kind(nt);
     if (kind != NULL) {
         *problem = CULV_REASON_HANDLE_KIND;
-        snprintf(
-            text, size,
-            "NT handle %p is %s; pass the one that vkGetMemoryWin32HandleKHR or vkGetSemaphoreWin32HandleKHR "
-            "exported",
-            nt, kind);
+        snprintf(text, size, "NT handle %p is %s; pass the one that %s exported", nt, kind, source);
         return false;
     }
     return true;

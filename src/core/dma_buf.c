@@ -94,6 +94,11 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
             "cuMemGetHandleForAddressRange",
             "'%s' makes no dma-buf of such memory%s (CUDA_ERROR_NOT_SUPPORTED)", device->caps.name,
             flags != 0 ? " that is reached over PCI Express; try without CULV_DMA_BUF_PCIE" : "");
+    if (!culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) {
+        culv_result left =
+            culvi_handle_check_left(&device->voice, NULL, "cuMemGetHandleForAddressRange", "range");
+        if (left != CULV_OK) return left;
+    }
     return culvi_fail_cuda(device, NULL, r, "cuMemGetHandleForAddressRange", CULV_REASON_NOT_EXPORTABLE,
                            "%" PRIu64 " bytes at %#" PRIx64
                            " could not be exported as a dma-buf; the range must be wholly mapped and lie in "

@@ -6,8 +6,8 @@
 
 culv_result culvi_import_check(const culv_device *device, culvi_import *import, const culv_uuid *exporter)
 {
-    culv_result result =
-        culvi_handle_check(&device->voice, import->label, import->field, import->handle, &import->facts);
+    culv_result result = culvi_handle_check(&device->voice, import->label, import->field, import->source,
+                                            import->handle, &import->facts);
     if (result != CULV_OK) return result;
     return culvi_check_exporter(device, import->label, exporter, import->what);
 }

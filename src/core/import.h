@@ -9,8 +9,9 @@
 /* An import of a handle; `what` is "memory" or "semaphore". */
 typedef struct culvi_import {
     const char *what;
-    const char *call;  /* the driver's function */
-    const char *field; /* where the handle came in */
+    const char *call;   /* the driver's function */
+    const char *field;  /* where the handle came in */
+    const char *source; /* the call that makes such handles */
     const culv_handle *handle;
     culvi_handle_facts facts; /* of the handle, by culvi_import_check() */
     const char *label;

@@ -191,6 +191,7 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
     culvi_import import = {.what = "memory",
                            .call = "cuImportExternalMemory",
                            .field = "culv_memory_desc.handle",
+                           .source = culvi_handle_memory_source,
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &device->counts.memories,

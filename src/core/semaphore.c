@@ -99,6 +99,7 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
     culvi_import import = {.what = "semaphore",
                            .call = "cuImportExternalSemaphore",
                            .field = "culv_semaphore_desc.handle",
+                           .source = culvi_handle_semaphore_source,
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &device->counts.semaphores,

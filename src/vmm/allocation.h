@@ -55,3 +55,9 @@ void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemA
 void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle handle);
 
 #endif
+/* --- share.c */
+
+/* The GPU that VMM memory behind a handle lies on. *out stays as it is for other memory, and for the host's. */
+culv_result culvi_vmm_find_exporter(culv_device *device, const char *label, const culv_handle *handle,
+                                    culv_uuid *out);
+

@@ -78,6 +78,16 @@ static culv_result check_handle_types(const culv_device *device, const culv_mem_
 /* Gives a pool back of which no object was made, or is any more. */
 static bool release_pool(culv_device *device, CUmemoryPool pool, bool last_try)
 {
+    int os_error = 0;
+    if (!culvi_handle_left(&os_error)) { /* NVIDIA's driver crashes then (measured) */
+        if (last_try)
+            culvi_log(
+                &device->voice, CULV_LOG_WARNING,
+                "a memory pool is left at the driver, whose cuMemPoolDestroy needs a file descriptor, and "
+                "the process has none left (error %d); %s",
+                os_error, culvi_handle_left_advice);
+        return last_try;
+    }
     CUresult r = CULVI_RELEASE(device, cuMemPoolDestroy, (pool));
     /* It is the process's, not the context's: once more in case that an error which stays was told instead. */
     if (culvi_cuda_sticky(r)) (void)CULVI_RELEASE(device, cuMemPoolDestroy, (pool));
@@ -135,6 +145,11 @@ static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
     }
 #endif
     CUresult r = CULVI_CU(device, cuMemPoolCreate, (&pool->pool, &props));
+    if (r != CUDA_SUCCESS && d->handle_types != 0 && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) {
+        culv_result left =
+            culvi_handle_check_left(&device->voice, pool->label, "cuMemPoolCreate", "memory pool");
+        if (left != CULV_OK) return left;
+    }
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, pool->label, r, "cuMemPoolCreate",
                                d->max_size != 0 ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,

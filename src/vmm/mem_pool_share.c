@@ -37,6 +37,10 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
                  (place, pool->pool,
                   (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << type), 0));
     culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
+        result = culvi_handle_check_left(&device->voice, pool->label, "cuMemPoolExportToShareableHandle",
+                                         "memory pool");
+    if (result != CULV_OK) return result;
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, pool->label, r, "cuMemPoolExportToShareableHandle",
                                CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported as %s",
@@ -110,6 +114,7 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
     culvi_import import = {.what = "memory pool",
                            .call = "cuMemPoolImportFromShareableHandle",
                            .field = "culv_mem_pool_import_desc.handle",
+                           .source = "culv_mem_pool_export_dup() (cuMemPoolExportToShareableHandle)",
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,

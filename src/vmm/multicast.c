@@ -307,6 +307,7 @@ static culv_result import_object(culv_device *device, const culv_multicast_impor
     culvi_import import = {.what = "multicast object",
                            .call = "cuMemImportFromShareableHandle",
                            .field = "culv_multicast_import_desc.handle",
+                           .source = "culv_multicast_export_dup() (cuMemExportToShareableHandle)",
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,

@@ -49,6 +49,9 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
                  (&made, allocation->handle,
                   (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << type), 0));
     culvi_leave(device, &scope);
+    if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
+        result = culvi_handle_check_left(voice, label, "cuMemExportToShareableHandle", "allocation");
+    if (result != CULV_OK) return result;
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
                                "%" PRIu64 " bytes could not be exported as %s", allocation->size,
@@ -65,15 +68,21 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
 /* Import ---------------------------------------------------------------------------------------------------
  */
 
-static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
+static CUresult import_handle(const culv_device *device, const culv_handle *duplicate,
+                              CUmemGenericAllocationHandle *out)
 {
-    culv_vmm_allocation *allocation = object;
     /* The number itself, not where it is (cuda.h, cuMemImportFromShareableHandle). */
     void *handle = duplicate->type == CULV_HANDLE_OPAQUE_FD ? (void *)(intptr_t)duplicate->value.fd
                                                             : duplicate->value.win32;
     CUmemAllocationHandleType type =
         (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << duplicate->type);
-    return CULVI_CU(device, cuMemImportFromShareableHandle, (&allocation->handle, handle, type));
+    return CULVI_CU(device, cuMemImportFromShareableHandle, (out, handle, type));
+}
+
+static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
+{
+    culv_vmm_allocation *allocation = object;
+    return import_handle(device, duplicate, &allocation->handle);
 }
 
 static void describe(const void *object, culvi_text *text)
@@ -204,6 +213,7 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
     culvi_import how = {.what = "allocation",
                         .call = "cuMemImportFromShareableHandle",
                         .field = "culv_vmm_import_desc.handle",
+                        .source = "culv_vmm_export_dup() (cuMemExportToShareableHandle)",
                         .handle = &d.handle,
                         .label = d.label,
                         .count = &device->counts.vmm_allocations,
@@ -252,6 +262,43 @@ culv_result culv_vmm_import_borrow(culv_device *device, const culv_vmm_import_de
                                    culv_vmm_allocation **out)
 {
     return import(device, desc, false, out);
+}
+
+culv_result culvi_vmm_find_exporter(culv_device *device, const char *label, const culv_handle *handle,
+                                    culv_uuid *out)
+{
+    culvi_scope scope;
+    culvi_duplicate duplicate;
+    CUmemGenericAllocationHandle found = 0;
+    CUmemAllocationProp prop;
+    CUuuid uuid;
+    memset(&prop, 0, sizeof prop);
+    if (!device->caps.vmm || handle->type == CULV_HANDLE_DMA_BUF_FD || handle->name != NULL) return CULV_OK;
+    culv_result result = culvi_enter(device, &scope, label);
+    if (result != CULV_OK) return result;
+    result = culvi_handle_lend_for(&device->voice, label, handle, NULL, &duplicate);
+    if (result == CULV_OK) {
+        const char *call = "cuMemImportFromShareableHandle";
+        CUresult r = import_handle(device, &duplicate.handle, &found);
+        culvi_handle_lent_done(&duplicate, handle, false);
+        if (r == CUDA_SUCCESS) {
+            call = "cuMemGetAllocationPropertiesFromHandle";
+            r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, found));
+            if (CULVI_RELEASE(device, cuMemRelease, (found)) != CUDA_SUCCESS)
+                (void)CULVI_RELEASE(device, cuMemRelease, (found));
+        }
+        if (r == CUDA_SUCCESS && prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE) {
+            call = "cuDeviceGetUuid";
+            r = CULVI_CU(device, cuDeviceGetUuid, (&uuid, prop.location.id));
+            if (r == CUDA_SUCCESS) memcpy(out->bytes, uuid.bytes, sizeof out->bytes);
+        }
+        /* Any other refusal: it is no such memory, and the one who imports it is told what is wrong with it. */
+        if (culvi_cuda_sticky(r) || culvi_cuda_gone(r))
+            result = culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
+                                     "which GPU exported the handle could not be asked");
+    }
+    culvi_leave(device, &scope);
+    return result;
 }
 
 /* By address -----------------------------------------------------------------------------------------------

@@ -57,12 +57,21 @@ static culv_result check_dma_buf(const culv_vk *vk, const char *label)
         vk->name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
 }
 
+static culv_result check_left(const culv_vk *vk, const char *label, VkResult r, const char *call,
+                              const char *what)
+{
+    if (r == VK_ERROR_DEVICE_LOST) return CULV_OK;
+    return culvi_handle_check_left(&vk->device->voice, label, call, what);
+}
+
 culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDeviceMemory memory,
                                    culv_handle_type type, culv_handle *out)
 {
     const char *call = NULL;
     VkResult r = culvi_vk_get_memory_handle(vk, memory, type, out, &call);
     if (r == VK_SUCCESS && out->type != CULV_HANDLE_NONE) return CULV_OK;
+    culv_result left = check_left(vk, label, r, call, "memory");
+    if (left != CULV_OK) return left;
     return culvi_fail_vk(
         &vk->device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
         "the memory could not be exported; allocate it with VkExportMemoryAllocateInfo, handleTypes "
@@ -76,6 +85,8 @@ culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSe
     const char *call = NULL;
     VkResult r = culvi_vk_get_semaphore_handle(vk, semaphore, type, out, &call);
     if (r == VK_SUCCESS && out->type != CULV_HANDLE_NONE) return CULV_OK;
+    culv_result left = check_left(vk, label, r, call, "semaphore");
+    if (left != CULV_OK) return left;
     return culvi_fail_vk(&vk->device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
                          "the semaphore could not be exported; create it with VkExportSemaphoreCreateInfo, "
                          "handleTypes %s",
@@ -198,7 +209,8 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memo
         buffer);
 }
 
-static culv_result check_desc(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
+/* Fills the exporter in where the driver tells it. */
+static culv_result check_desc(const culv_vk *vk, culv_vk_memory_from_handle_desc *d)
 {
     const culvi_voice *voice = &vk->device->voice;
     culvi_handle_facts facts;
@@ -207,7 +219,10 @@ static culv_result check_desc(const culv_vk *vk, const culv_vk_memory_from_handl
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's in bytes");
     culv_result result =
-        culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle", &d->handle, &facts);
+        culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle",
+                           "cuMemExportToShareableHandle or culv_vk_memory_export_dup()", &d->handle, &facts);
+    if (result == CULV_OK && !culvi_uuid_given(&d->exporter))
+        result = culvi_vmm_find_exporter(vk->device, d->label, &d->handle, &d->exporter);
     if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
     if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, d->label);
     if (result != CULV_OK) return result;

@@ -2,10 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "sparse_stage.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 extern const test_case mem_pool_refused_cases[];
@@ -160,6 +162,64 @@ static void other_process(void)
     LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
     lib_finish(&s.w, s.stream);
     culv_mem_pool_destroy(&pool);
+    sparse_stage_close(&s);
+}
+
+static void count_warnings(void *user, culv_log_level level, const char *text)
+{
+    (void)text;
+    *(int *)user += level == CULV_LOG_WARNING;
+}
+
+/* The process may open no more files. NVIDIA's driver crashes when a pool is destroyed then (measured): it is left until
+ * there is one more, and with the device if there never is. */
+static void no_fds_left(void)
+{
+    sparse_stage s;
+    struct rlimit before;
+    culv_handle handle = {0};
+    culv_device *device = NULL;
+    culv_device_desc dd = culv_device_desc_init();
+    int warnings = 0;
+    PFN_cuMemPoolDestroy_v11020 cuMemPoolDestroy;
+    CUdriverProcAddressQueryResult status;
+    void *address = NULL;
+    sparse_stage_open(&s);
+    dd.log = (culv_log){.fn = count_warnings, .user = &warnings, .level = CULV_LOG_WARNING};
+    LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
+    culv_mem_pool *pool = make_pool(&s, 1u << CULV_HANDLE_OPAQUE_FD), *kept = NULL,
+                  *none = POISON(culv_mem_pool);
+    culv_mem_pool_desc d = culv_mem_pool_desc_init();
+    d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
+    LIB_OK(culv_mem_pool_create(device, &d, &kept));
+    CUmemoryPool native = culv_mem_pool_native_handle(kept);
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const struct rlimit nothing = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &nothing) == 0);
+    culv_result exported = culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle);
+    culv_error e = culv_error_init();
+    culv_last_error(&e);
+    culv_error made = culv_error_init();
+    if (s.w.cu->software) { /* a pool's file is made with it */
+        REQUIRE_EQ(culv_mem_pool_create(s.w.device, &d, &none), CULV_ERROR_INVALID);
+        culv_last_error(&made);
+        REQUIRE_EQ(made.reason, CULV_REASON_OS);
+    }
+    culv_mem_pool_destroy(&pool);
+    const uint64_t left = lib_counts(&s.w).deferred;
+    culv_mem_pool_destroy(&kept);
+    culv_device_close(&device);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    printf("%s\n", e.message);
+    REQUIRE_EQ(exported, CULV_ERROR_INVALID);
+    REQUIRE(e.reason == CULV_REASON_OS && e.native_api == CULV_API_OS && e.native_code == EMFILE);
+    REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
+    REQUIRE(pool == NULL && kept == NULL && left == 1);
+    REQUIRE_EQ(warnings, 1);
+    REQUIRE_EQ(s.w.cu->GetProcAddress("cuMemPoolDestroy", &address, 11020, 0, &status), CUDA_SUCCESS);
+    memcpy(&cuMemPoolDestroy, &address, sizeof address);
+    CU_OK(cuMemPoolDestroy(native));
+    REQUIRE_EQ(culv_device_collect(s.w.device), 0);
     sparse_stage_close(&s);
 }
 
@@ -358,6 +418,7 @@ static const test_case cases[] = {{.name = "mem_pool.life", .run = life},
                                   {.name = "mem_pool.other_process", .run = other_process},
                                   {.name = "mem_pool.other_process_child", .run = other_process_child},
                                   {.name = "mem_pool.vulkan_takes_none", .run = vulkan_takes_none},
+                                  {.name = "mem_pool.no_fds_left", .run = no_fds_left},
                                   {.name = "mem_pool.pointers", .run = pointers},
                                   {.name = "mem_pool.pointers_vmm", .run = pointers_vmm},
                                   {.name = NULL}};

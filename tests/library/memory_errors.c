@@ -2,6 +2,7 @@
  * MIT */
 #include "bad_handles.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -321,17 +322,29 @@ static void out_of_file_descriptors(void)
     raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
     culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    culv_handle out = {0};
     REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
     struct rlimit none = {.rlim_cur = 3, .rlim_max = before.rlim_max};
     REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
-    culv_result r = culv_memory_import_take(w.device, &d, &memory);
+    culv_error e[3] = {culv_error_init(), culv_error_init(), culv_error_init()};
+    culv_result r[3] = {culv_memory_import_take(w.device, &d, &memory)};
+    culv_last_error(&e[0]);
+    r[1] = culv_vk_memory_export_dup(w.attachment, vk.memory, CULV_HANDLE_OPAQUE_FD, &out);
+    culv_last_error(&e[1]);
+    r[2] = culv_vk_semaphore_export_dup(w.attachment, timeline, CULV_HANDLE_OPAQUE_FD, &out);
+    culv_last_error(&e[2]);
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
-    culv_error e = culv_error_init();
-    culv_last_error(&e);
-    REQUIRE(r != CULV_OK);
-    REQUIRE_EQ(e.reason, CULV_REASON_OS);
-    REQUIRE_EQ(e.native_api, CULV_API_OS);
-    REQUIRE(memory == POISON(culv_memory));
+    for (int i = 0; i < 3; i++) {
+        printf("%s\n", e[i].message);
+        REQUIRE_EQ(r[i], CULV_ERROR_INVALID);
+        REQUIRE_EQ(e[i].reason, CULV_REASON_OS);
+        REQUIRE_EQ(e[i].native_api, CULV_API_OS);
+        REQUIRE_EQ(e[i].native_code, EMFILE);
+        REQUIRE(strstr(e[i].message, "RLIMIT_NOFILE") != NULL);
+    }
+    REQUIRE(memory == POISON(culv_memory) && out.type == CULV_HANDLE_NONE);
+    raw_vk_timeline_destroy(&w.vk, timeline);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
     raw_vk_buffer_destroy(&w.vk, &vk);

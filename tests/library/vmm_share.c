@@ -1,6 +1,7 @@
 /* Virtual memory management: allocations that leave the process, and come in. SPDX-License-Identifier: MIT */
 #include "vmm_stage.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,6 +194,8 @@ static void wrong_files(void)
     culv_vmm_import_desc d = import_desc(ends[0], VMM_BLOCK);
     LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), CULV_ERROR_INVALID,
                 CULV_REASON_HANDLE_KIND);
+    LIB_SAYS("culv_vmm_export_dup()");
+    REQUIRE(strstr(culv_last_error_message(), "vkGet") == NULL);
     close(ends[0]);
     close(ends[1]);
     vmm_stage_close(&s);
@@ -223,10 +226,14 @@ static void out_of_file_descriptors(void)
     culv_error e = culv_error_init();
     culv_last_error(&e);
     const culv_result exported = culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &again);
+    culv_error export_error = culv_error_init();
+    culv_last_error(&export_error);
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     REQUIRE(imported != CULV_OK && exported != CULV_OK);
     REQUIRE_EQ(e.reason, CULV_REASON_OS);
     REQUIRE_EQ(e.native_api, CULV_API_OS);
+    REQUIRE_EQ(export_error.reason, CULV_REASON_OS);
+    REQUIRE_EQ(export_error.native_code, EMFILE);
     REQUIRE(in == POISON(culv_vmm_allocation));
     REQUIRE_EQ_BYTES(&again, &handle, sizeof again);
     lib_fd_require_untouched(&fd);

@@ -217,6 +217,22 @@ static void another_gpu(void)
     LIB_SAYS(w->vk.properties.deviceName);
     VMM_REFUSES(out, culv_vk_memory_from_vmm(w->attachment, there, NULL, &out), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
+    /* The same by their handles, whose exporter nobody tells. */
+    culv_vk_memory_from_handle_desc from = culv_vk_memory_from_handle_desc_init();
+    from.size = 2 * VMM_MIB;
+    LIB_OK(culv_vmm_export_dup(there, CULV_HANDLE_OPAQUE_FD, &from.handle));
+    culv_vk *const both[] = {vk, w->attachment};
+    for (int i = 0; i < 2; i++) {
+        VMM_REFUSES(out, culv_vk_memory_from_handle(both[i], &from, &out), CULV_ERROR_INVALID,
+                    CULV_REASON_DEVICE_MISMATCH);
+    }
+    culv_handle_close(&from.handle);
+    LIB_OK(culv_vmm_export_dup(here, CULV_HANDLE_OPAQUE_FD, &from.handle));
+    for (int i = 0; i < 2; i++) {
+        LIB_OK(culv_vk_memory_from_handle(both[i], &from, &out));
+        vkFreeMemory(w->vk.device, out, NULL);
+    }
+    culv_handle_close(&from.handle);
     culv_vmm_allocation_desc hd = d;
     culv_vmm_allocation *host = NULL;
     hd.kind = CULV_VMM_HOST_NUMA;
