@@ -383,6 +383,70 @@ static void threads_ask_for_levels(void)
     stage_close(&s);
 }
 
+/* docs/vulkan.md's example. */
+static culv_result image_from_fd(culv_device *device, culv_vk *vk, int fd, uint64_t allocation_size,
+                                 uint64_t offset, VkImage image, const VkImageCreateInfo *create_info,
+                                 culv_image **out)
+{
+    culv_memory_desc allocation = culv_memory_desc_init();
+    culv_vk_image_desc bound = culv_vk_image_desc_init();
+    culv_memory *memory = NULL;
+    allocation.handle = culv_handle_opaque_fd(fd);
+    allocation.size = allocation_size;
+    bound.image = image;
+    bound.create_info = create_info;
+    bound.offset = offset;
+
+    culv_result e = culv_memory_import_borrow(device, &allocation, &memory);
+    if (e == CULV_OK) e = culv_vk_image_map(vk, memory, &bound, out);
+    culv_memory_destroy(&memory);
+    return e;
+}
+
+/* Of another library's image only a file descriptor, the allocation's size and the offset are known. */
+static void from_a_file_descriptor(void)
+{
+    stage s;
+    stage_open(&s);
+    raw_vk *vk = &s.w.vk;
+    raw_vk_image theirs;
+    const raw_vk_image_desc d = {.format = VK_FORMAT_R8G8B8A8_UNORM,
+                                 .width = 101,
+                                 .height = 53,
+                                 .levels = 3,
+                                 .min_offset = 70000,
+                                 .flags = RAW_VK_EXPORT};
+    if (!raw_vk_image_supported(vk, &d)) SKIP("no such image can be exported here");
+    raw_vk_image_create(vk, &d, &theirs);
+    REQUIRE(theirs.offset >= 70000);
+    VkExternalMemoryImageCreateInfo external;
+    const VkImageCreateInfo info = image_info(d.format, d.width, d.height, d.levels, 0, &external);
+    shared_image i = {.origin = CALLERS_AT_OFFSET, .width = d.width, .height = d.height, .levels = d.levels};
+    lib_fd fd = lib_fd_watch(raw_vk_image_fd(vk, &theirs));
+    LIB_OK(image_from_fd(s.w.device, s.w.attachment, fd.fd, theirs.allocation_size, theirs.offset,
+                         theirs.image, &info, &i.cuda));
+    lib_fd_require_untouched(&fd);
+    lib_fd_done(&fd, true);
+    i.format = culv_format_info_init();
+    LIB_OK(culv_format_get_info(CULV_FORMAT_R8G8B8A8_UNORM, &i.format));
+    for (uint32_t level = 0; level < i.levels; level++) {
+        i.at[level] = i.size;
+        i.size += raw_vk_image_bytes(&theirs, level);
+        cuda_paint(&s, &i, level, 77);
+    }
+    lib_finish(&s.w, s.stream);
+    unsigned char *texels = malloc(i.size);
+    REQUIRE(texels != NULL);
+    for (uint32_t level = 0; level < i.levels; level++)
+        raw_vk_image_read(vk, &theirs, level, texels + i.at[level]);
+    REQUIRE_IMAGE(&i, 77, 0, texels);
+    free(texels);
+    culv_image_unmap(&i.cuda);
+    REQUIRE_EQ(lib_counts(&s.w).memories, 0);
+    raw_vk_image_destroy(vk, &theirs);
+    stage_close(&s);
+}
+
 static const test_case cases[] = {
     {.name = "data.rgba8", .run = data_rgba8},
     {.name = "data.bgra8", .run = data_bgra8},
@@ -391,6 +455,7 @@ static const test_case cases[] = {
     {.name = "data.rgba32f", .run = data_rgba32f},
     {.name = "data.levels_one_by_one", .run = levels_one_by_one},
     {.name = "data.beside_a_buffer", .run = beside_a_buffer},
+    {.name = "data.from_a_file_descriptor", .run = from_a_file_descriptor},
     {.name = "data.outlives_vulkans_image", .run = outlives_vulkans_image},
     {.name = "data.outlives_its_parents", .run = outlives_its_parents},
     {.name = "levels.arrays_and_surfaces_are_kept", .run = arrays_and_surfaces_are_kept},

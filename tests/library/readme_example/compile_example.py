@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles the C example of README.md: the first ```c block after the line <!-- example -->.
+"""Compiles the C example of README.md, or of another page: the first ```c block after the line <!-- example -->.
 
     compile_example.py README.md OUTPUT_DIR LIBRARY COMPILER [FLAGS...]
 
