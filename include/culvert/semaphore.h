@@ -112,7 +112,9 @@ typedef struct culv_semaphore_point {
 #define CULV_SEMAPHORE_BATCH_MAX 32
 
 /** Signals several semaphores of one device by one driver call; see culv_semaphore_signal(). All or nothing:
- *  after an error none is signalled. count may be 0. Allocates nothing and takes no lock.
+ *  after an error none is signalled. count may be 0. Allocates nothing and takes no lock. On the PEER and HOST
+ *  paths (culvert/fallback.h) each point takes calls of its own: a refusal of Culvert's still leaves all as it
+ *  was, but after DRIVER or ASYNC the first points may be signalled.
  *  Errors: as culv_semaphore_signal(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX, or one semaphore
  *  twice; DEVICE_MISMATCH: semaphores of different devices).  Ownership: none; `points` is read during the
  *  call.  Threads: any, one at a time for one semaphore.  Since: 0.1 */
@@ -120,7 +122,9 @@ CULV_API culv_result culv_semaphore_signal_batch(const culv_semaphore_point *poi
                                                  CUstream stream);
 
 /** Waits for several semaphores of one device by one driver call; see culv_semaphore_wait(). All or nothing:
- *  after an error none is waited for. count may be 0. Allocates nothing and takes no lock.
+ *  after an error none is waited for. count may be 0. Allocates nothing and takes no lock. On the PEER and HOST
+ *  paths (culvert/fallback.h) each point takes calls of its own: a refusal of Culvert's still leaves all as it
+ *  was, but after DRIVER or ASYNC the first points may be waited for.
  *  Errors: as culv_semaphore_wait(); INVALID (VALUE: more than CULV_SEMAPHORE_BATCH_MAX, or one semaphore
  *  twice; DEVICE_MISMATCH: semaphores of different devices).  Ownership: none; `points` is read during the
  *  call.  Threads: any, one at a time for one semaphore.  Since: 0.1 */

@@ -111,7 +111,8 @@ static CUresult signal_by_peer(culv_semaphore *semaphore, CUstream stream, uint6
     return r;
 }
 
-static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value, const char **call)
+static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value, unsigned steps,
+                             const char **call)
 {
     culvi_relay *relay = semaphore->relay;
     culv_device *peer = relay->there;
@@ -122,6 +123,10 @@ static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_
     CUresult r = culvi_enter_frame(peer, &pushed, call);
     if (r != CUDA_SUCCESS) return r;
     r = choose_lane(relay, value, &lane, call);
+    if (!(steps & CULVI_RELAY_SUBMIT)) {
+        culvi_leave_frame(peer, pushed);
+        return r;
+    }
     if (r == CUDA_SUCCESS) {
         *call = "cuWaitExternalSemaphoresAsync";
         r = peer->cuda->cuWaitExternalSemaphoresAsync(&relay->peer->external, &params, 1, lane->stream);
@@ -205,17 +210,18 @@ static culv_result refuse_failed(const culv_semaphore *semaphore, int code)
         wait ? "wait" : "signal", wait ? relay->host.wait_call : relay->host.signal_call, code);
 }
 
-static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal)
+static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
+                                  unsigned steps)
 {
     culvi_relay *relay = semaphore->relay;
     culv_device *device = semaphore->device;
     culvi_request *request = NULL;
     int code = atomic_load(&relay->failed);
-    if (code != 0) return refuse_failed(semaphore, code);
+    if (code != 0 && (steps & CULVI_RELAY_PREPARE)) return refuse_failed(semaphore, code);
     /* Then there is nothing to hold up the stream for. */
     if (!signal && relay->host.reached(relay->host.context, value)) return CULV_OK;
     culv_result result = find_request(semaphore, &request);
-    if (result != CULV_OK) return result;
+    if (result != CULV_OK || !(steps & CULVI_RELAY_SUBMIT)) return result;
     request->value = value;
     request->wait = !signal;
     atomic_store(&request->begun, false);
@@ -296,7 +302,15 @@ static culv_result check_capture(const culv_semaphore *semaphore, CUstream strea
                       (void *)stream, culv_path_name(semaphore->relay->path));
 }
 
-culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal)
+static CUresult submit_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
+                               unsigned steps, const char **call)
+{
+    if (!signal) return wait_by_peer(semaphore, stream, value, steps, call);
+    return (steps & CULVI_RELAY_SUBMIT) ? signal_by_peer(semaphore, stream, value, call) : CUDA_SUCCESS;
+}
+
+culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
+                               unsigned steps)
 {
     culv_device *device = semaphore->device;
     culvi_relay *relay = semaphore->relay;
@@ -305,12 +319,11 @@ culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint6
     culv_result result = culvi_enter_stream(device, semaphore->label, stream, &pushed);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&relay->lock);
-    result = check_capture(semaphore, stream, signal, value);
+    if (steps & CULVI_RELAY_PREPARE) result = check_capture(semaphore, stream, signal, value);
     if (result == CULV_OK && relay->path == CULV_PATH_HOST) {
-        result = submit_by_host(semaphore, stream, value, signal);
+        result = submit_by_host(semaphore, stream, value, signal, steps);
     } else if (result == CULV_OK) {
-        CUresult r = signal ? signal_by_peer(semaphore, stream, value, &call)
-                            : wait_by_peer(semaphore, stream, value, &call);
+        CUresult r = submit_by_peer(semaphore, stream, value, signal, steps, &call);
         if (r != CUDA_SUCCESS) result = fail_on(semaphore, stream, r, call, signal, value);
     }
     culvi_mutex_unlock(&relay->lock);

@@ -63,7 +63,10 @@ struct culvi_relay {
 culv_result culvi_relay_semaphore(culv_device *device, culv_semaphore_type type, uint64_t value,
                                   bool untracked, const char *label, culv_semaphore *peer,
                                   const culvi_host_semaphore *host, culv_semaphore **out);
-culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal);
+/* PREPARE finds out all that is refused, and makes what the submission needs; SUBMIT alone is for what was prepared. */
+enum { CULVI_RELAY_PREPARE = 1, CULVI_RELAY_SUBMIT = 2 };
+culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
+                               unsigned steps);
 /* HOST: waits until no host function is on its way any more; other paths do not wait. Takes no lock of the device's. */
 void culvi_relay_quiesce(culv_semaphore *semaphore);
 /* False: the driver refused for now. In the device's context; the caller holds the lock. */

@@ -161,11 +161,48 @@ static culv_result relay(const culv_semaphore_point *point, direction way, CUstr
     culv_semaphore *semaphore = point->semaphore;
     culv_result result = reserve(point, way);
     if (result != CULV_OK) return result;
-    result = culvi_relay_submit(semaphore, stream, point->value, way == SIGNAL);
+    result = culvi_relay_submit(semaphore, stream, point->value, way == SIGNAL,
+                                CULVI_RELAY_PREPARE | CULVI_RELAY_SUBMIT);
     if (result != CULV_OK)
         take_back(point, 1, way);
     else if (way == SIGNAL)
         atomic_store_explicit(&semaphore->signalled, point->value, memory_order_relaxed);
+    return result;
+}
+
+/* Of a batch in which at least one is not shared. Each takes driver calls of its own, so all that can be refused is found
+ * out before the first. */
+static culv_result relay_batch(const culv_semaphore_point *points, uint32_t count, direction way,
+                               CUstream stream)
+{
+    uint32_t reserved = 0, done = 0;
+    culv_result result = CULV_OK;
+    for (; reserved < count; reserved++) {
+        result = reserve(&points[reserved], way);
+        if (result != CULV_OK) goto take_back;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (points[i].semaphore->relay == NULL) continue;
+        result = culvi_relay_submit(points[i].semaphore, stream, points[i].value, way == SIGNAL,
+                                    CULVI_RELAY_PREPARE);
+        if (result != CULV_OK) goto take_back;
+    }
+    for (; done < count; done++) {
+        culv_semaphore *semaphore = points[done].semaphore;
+        params one = {0};
+        set_value(&one, way, points[done].value);
+        result = semaphore->relay != NULL
+                     ? culvi_relay_submit(semaphore, stream, points[done].value, way == SIGNAL,
+                                          CULVI_RELAY_SUBMIT)
+                     : call(&points[done], 1, way, stream, &semaphore->external, &one);
+        if (result != CULV_OK) goto take_back;
+        if (way == SIGNAL)
+            atomic_store_explicit(&semaphore->signalled, points[done].value, memory_order_relaxed);
+    }
+    return CULV_OK;
+
+take_back:
+    take_back(points + done, reserved - done, way);
     return result;
 }
 
@@ -257,9 +294,8 @@ static culv_result submit_batch(const culv_semaphore_point *points, uint32_t cou
     bool relayed;
     culv_result result = culvi_semaphore_check_batch(
         points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch", &relayed);
-    for (uint32_t i = 0; relayed && result == CULV_OK && i < count; i++)
-        result = submit_one(points[i].semaphore, stream, points[i].value, way);
-    if (result != CULV_OK || relayed) return result;
+    if (result != CULV_OK) return result;
+    if (relayed) return relay_batch(points, count, way, stream);
     return submit(points, count, 0, way, stream, externals, array);
 }
 

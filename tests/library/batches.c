@@ -216,6 +216,42 @@ static void one_is_wrong(void)
     fleet_close();
 }
 
+/* The same in batches of timelines alone, which are checked by a way of their own: at each place, the last one's included. */
+static void timelines_that_are_wrong(void)
+{
+    static const uint32_t sizes[] = {2, 3, MAX};
+    static const struct {
+        bool again; /* the semaphore of the point before, or of the one behind it */
+        uint64_t value;
+        culv_reason reason;
+    } rows[] = {{false, 9, CULV_REASON_TIMELINE_BACKWARDS},
+                {false, 8, CULV_REASON_TIMELINE_BACKWARDS},
+                {false, 0, CULV_REASON_TIMELINE_BACKWARDS},
+                {true, 10, CULV_REASON_VALUE},
+                {true, 11, CULV_REASON_VALUE}};
+    culv_semaphore_point points[MAX + 1];
+    fleet_open(false);
+    all_timelines(points, 9);
+    LIB_OK(culv_semaphore_signal_batch(points, MAX, f.stream));
+    LIB_OK(culv_semaphore_signal(f.semaphores[MAX], f.stream, 9));
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++)
+        for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+            for (uint32_t at = 0; at < sizes[k]; at++) {
+                all_timelines(points, 10);
+                points[at].value = rows[r].value;
+                if (rows[r].again) points[at].semaphore = f.semaphores[at > 0 ? at - 1 : 1];
+                LIB_ERROR(culv_semaphore_signal_batch(points, sizes[k], f.stream), CULV_ERROR_INVALID,
+                          rows[r].reason);
+                if (rows[r].again)
+                    LIB_ERROR(culv_semaphore_wait_batch(points, sizes[k], f.stream), CULV_ERROR_INVALID,
+                              rows[r].reason);
+            }
+    require_values(9);
+    all_timelines(points, 9); /* waits may repeat a value */
+    LIB_OK(culv_semaphore_wait_batch(points, MAX, f.stream));
+    fleet_close();
+}
+
 /* Each driver call of a batch fails in turn (on the twin); a stream that is refused (everywhere). */
 static void failures_are_taken_back(void)
 {
@@ -340,6 +376,7 @@ static const test_case cases[] = {
     {.name = "waits_for_all", .run = waits_for_all},
     {.name = "mixed_types", .run = mixed_types},
     {.name = "nothing.one_is_wrong", .run = one_is_wrong},
+    {.name = "nothing.timelines_that_are_wrong", .run = timelines_that_are_wrong},
     {.name = "nothing.failures_are_taken_back", .run = failures_are_taken_back},
     {.name = "nothing.of_two_devices", .run = of_two_devices},
     {.name = "one_driver_call", .run = one_driver_call},

@@ -115,6 +115,142 @@ static void semaphores_peer(void)
     semaphores(SCENE_PEER);
 }
 
+enum { PAIR = 2 };
+
+/* Vulkan's counters are what Culvert says was signalled last. */
+static void require_signalled(scene *s, culv_vk_semaphore *const pair[PAIR], uint64_t first,
+                              uint64_t second)
+{
+    const uint64_t expected[PAIR] = {first, second};
+    lib_finish(&s->w, s->stream);
+    for (int i = 0; i < PAIR; i++) {
+        REQUIRE_EQ(culv_semaphore_last_value(culv_vk_semaphore_cuda(pair[i])), expected[i]);
+        /* By another GPU's stream. */
+        REQUIRE(raw_vk_timeline_wait(&s->w.vk, culv_vk_semaphore_handle(pair[i]), expected[i], 10000));
+        lib_sleep_ms(1);
+        REQUIRE_EQ(raw_vk_timeline_value(&s->w.vk, culv_vk_semaphore_handle(pair[i])), expected[i]);
+    }
+}
+
+/* A captured stream takes no point that is relayed, and so none of the batch. */
+static void refused_in_capture(scene *s, const culv_semaphore_point *points, uint32_t count)
+{
+    const raw_cuda *cu = s->w.cu;
+    CUgraph graph = NULL;
+    size_t nodes = 0;
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->StreamBeginCapture(s->stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    LIB_ERROR(culv_semaphore_signal_batch(points, count, s->stream), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_semaphore_wait_batch(points, count, s->stream), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_CAPTURE);
+    CU_OK(cu->StreamEndCapture(s->stream, &graph));
+    CU_OK(cu->GraphGetNodes(graph, NULL, &nodes));
+    REQUIRE_EQ(nodes, 0);
+    CU_OK(cu->GraphDestroy(graph));
+    lib_leave(&s->w, before);
+}
+
+static bool submits(const char *call)
+{
+    static const char *const names[] = {"cuLaunchHostFunc", "cuEventRecord", "cuStreamWaitEvent",
+                                        "cuSignalExternal", "cuWaitExternal"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(call, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
+/* Each driver call of a batch fails once, up to the first that signals or waits: none was signalled or waited for then. */
+static void refused_by_driver(scene *s, culv_vk_semaphore *const pair[PAIR], bool signal)
+{
+    const raw_cuda *cu = s->w.cu;
+    const uint64_t ahead = signal ? 1 : 1000000; /* values that nobody has signalled yet */
+    const culv_semaphore_point points[] = {{culv_vk_semaphore_cuda(pair[0]), ahead},
+                                           {culv_vk_semaphore_cuda(pair[1]), ahead}};
+    unsigned refused = 0;
+    for (uint64_t n = 1;; n++) {
+        cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
+        const culv_result r = signal ? culv_semaphore_signal_batch(points, PAIR, s->stream)
+                                     : culv_semaphore_wait_batch(points, PAIR, s->stream);
+        const char *call = cu->SoftFailedCall();
+        cu->SoftFailAt(0, 0);
+        if (call == NULL || submits(call) || r == CULV_OK) break;
+        refused++;
+        REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_SUCCESS); /* no wait holds it up */
+        require_signalled(s, pair, 0, 0);
+    }
+    REQUIRE(refused >= 3); /* two are asked whether the stream is captured, and something is made */
+    for (int i = 0; !signal && i < PAIR; i++) {
+        culv_semaphore *semaphore = culv_vk_semaphore_cuda(pair[i]);
+        raw_vk_timeline_signal(&s->w.vk, culv_vk_semaphore_handle(pair[i]), ahead);
+        culv_semaphore_note_value(semaphore, ahead);
+    }
+    lib_finish(&s->w, s->stream);
+}
+
+/* A batch that is refused has done nothing, whatever its first points are. */
+static void batches(scene_kind kind)
+{
+    static scene s;
+    culv_vk_semaphore *pair[PAIR] = {NULL};
+    if (kind != SCENE_PEER) lib_with_option("--validation=off");
+    scene_open(&s, kind);
+    for (int i = 0; i < PAIR; i++)
+        LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &pair[i]));
+    culv_semaphore *one = culv_vk_semaphore_cuda(pair[0]), *two = culv_vk_semaphore_cuda(pair[1]);
+    LIB_OK(culv_semaphore_signal(two, s.stream, 9));
+    static const uint64_t wrong[] = {9, 1, 0};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const culv_semaphore_point points[] = {{one, 5}, {two, wrong[i]}};
+        LIB_ERROR(culv_semaphore_signal_batch(points, PAIR, s.stream), CULV_ERROR_INVALID,
+                  CULV_REASON_TIMELINE_BACKWARDS);
+        require_signalled(&s, pair, 0, 9);
+    }
+    const culv_semaphore_point twice[] = {{one, 5}, {one, 6}};
+    LIB_ERROR(culv_semaphore_signal_batch(twice, PAIR, s.stream), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    /* One that is shared before one that is not. */
+    VkSemaphore timeline = VK_NULL_HANDLE;
+    culv_semaphore *shared = NULL;
+    if (kind != SCENE_PEER) {
+        timeline = raw_vk_timeline(&s.w.vk, 0, true);
+        culv_semaphore_desc d = culv_semaphore_desc_init();
+        d.type = CULV_SEMAPHORE_TIMELINE;
+        d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&s.w.vk, timeline));
+        LIB_OK(culv_semaphore_import_take(s.w.device, &d, &shared));
+    }
+    const culv_semaphore_point mixed[] = {{shared != NULL ? shared : two, 11}, {one, 5}};
+    refused_in_capture(&s, mixed, PAIR);
+    require_signalled(&s, pair, 0, 9);
+    LIB_OK(culv_semaphore_signal_batch(mixed, PAIR, s.stream));
+    require_signalled(&s, pair, 5, shared != NULL ? 9 : 11);
+    if (shared != NULL) REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, timeline), 11);
+    for (int signal = 0; s.w.cu->SoftFailAt != NULL && signal < 2; signal++) {
+        /* Ones that no call has prepared anything for. */
+        for (int i = 0; i < PAIR; i++) {
+            culv_vk_semaphore_destroy_after(&pair[i], s.stream);
+            LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &pair[i]));
+        }
+        lib_finish(&s.w, s.stream);
+        refused_by_driver(&s, pair, signal);
+    }
+    culv_semaphore_destroy_after(&shared, s.stream);
+    for (int i = 0; i < PAIR; i++)
+        culv_vk_semaphore_destroy_after(&pair[i], s.stream);
+    lib_finish(&s.w, s.stream);
+    lib_settle(&s.w);
+    if (timeline != VK_NULL_HANDLE) raw_vk_timeline_destroy(&s.w.vk, timeline);
+    scene_close(&s);
+}
+
+static void batches_host(void)
+{
+    batches(SCENE_PAGES);
+}
+static void batches_peer(void)
+{
+    batches(SCENE_PEER);
+}
+
 /* A host function has nobody to tell that Vulkan refused: the next call does. */
 static void host_function_fails(void)
 {
@@ -144,6 +280,8 @@ const test_case order_cases[] = {
     {.name = "frames.peer", .run = frames_peer},
     {.name = "semaphores.host", .run = semaphores_host},
     {.name = "semaphores.peer", .run = semaphores_peer},
+    {.name = "batches.host", .run = batches_host},
+    {.name = "batches.peer", .run = batches_peer},
     {.name = "host_function_fails", .run = host_function_fails},
     {.name = NULL},
 };
