@@ -24,16 +24,6 @@ static culv_result check_timelines(const culv_vk *vk, const char *label)
     return culvi_vk_reads_timelines(vk) ? CULV_OK : culvi_vk_refuse_timelines(vk, label, CULV_ERROR_INVALID);
 }
 
-static culv_result read_counter(const culv_vk *vk, const char *label, VkSemaphore semaphore, uint64_t *out)
-{
-    culv_result result = check_timelines(vk, label);
-    if (result != CULV_OK) return result;
-    VkResult r = culvi_vk_timeline_read(vk, semaphore, out);
-    if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->device->voice, label, r, "vkGetSemaphoreCounterValue",
-                         CULV_REASON_DRIVER_REFUSED, "the timeline's counter could not be read");
-}
-
 /* Exports the semaphore and imports it. */
 static culv_result share(culv_vk *vk, VkSemaphore semaphore, culv_semaphore_desc *import,
                          culv_semaphore **out)
@@ -44,6 +34,22 @@ static culv_result share(culv_vk *vk, VkSemaphore semaphore, culv_semaphore_desc
     import->exporter = vk->uuid;
     result = culv_semaphore_import_take(vk->device, import, out);
     if (result != CULV_OK) culvi_handle_close(&import->handle);
+    return result;
+}
+
+/* Only of what was imported as a timeline: drivers crash when they are asked for the counter of a binary semaphore. */
+static culv_result note_counter(const culv_vk *vk, VkSemaphore semaphore, culv_semaphore *cuda)
+{
+    uint64_t value = 0;
+    VkResult r = culvi_vk_timeline_read(vk, semaphore, &value);
+    if (r == VK_SUCCESS) {
+        culv_semaphore_note_value(cuda, value);
+        return CULV_OK;
+    }
+    culv_result result =
+        culvi_fail_vk(&vk->device->voice, cuda->label, r, "vkGetSemaphoreCounterValue",
+                      CULV_REASON_DRIVER_REFUSED, "the timeline's counter could not be read");
+    culvi_semaphore_give_up(cuda, false, NULL);
     return result;
 }
 
@@ -73,10 +79,13 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
     import.signal_pending = d.signal_pending;
     import.untracked = d.untracked;
     import.label = d.label;
-    if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE)
-        result = read_counter(vk, d.label, d.semaphore, &import.value);
+    if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE) result = check_timelines(vk, d.label);
+    culv_semaphore *semaphore = NULL;
+    if (result == CULV_OK) result = share(vk, d.semaphore, &import, &semaphore);
+    if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE) result = note_counter(vk, d.semaphore, semaphore);
     if (result != CULV_OK) return result;
-    return share(vk, d.semaphore, &import, out);
+    *out = semaphore;
+    return CULV_OK;
 }
 
 static culv_result check_exportable(const culv_vk *vk, const char *label, VkSemaphoreType type)

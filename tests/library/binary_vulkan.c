@@ -174,10 +174,41 @@ static void not_made_for_export(void)
     lib_close(&w);
 }
 
+/* Nobody may ask a binary semaphore for its counter: lavapipe crashes. */
+static void told_as_timeline(void)
+{
+    lib_with_option("--validation=off");
+    road r;
+    road_open(&r);
+    VkSemaphore plain = r.played ? raw_vk_binary(&r.w.vk, false) : r.other.vk;
+    culv_semaphore *semaphore = POISON(culv_semaphore);
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    d.semaphore = plain;
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    d.label = "present";
+    /* By a handle that is none, or that is a binary semaphore's. */
+    culv_vk *const roads[] = {r.w.attachment, r.vk};
+    for (int i = 0; i < 2; i++) {
+        lib_forget_error();
+        culv_result result = culv_vk_semaphore_import(roads[i], &d, &semaphore);
+        culv_error e = culv_error_init();
+        culv_last_error(&e);
+        printf("%s\n", e.message);
+        REQUIRE(result != CULV_OK && semaphore == POISON(culv_semaphore));
+        REQUIRE(e.reason == CULV_REASON_NOT_EXPORTABLE || e.reason == CULV_REASON_HANDLE_REFUSED);
+        LIB_SAYS("'present'");
+        REQUIRE_EQ(lib_counts(&r.w).semaphores, 0);
+    }
+    if (r.played) LIB_SAYS("TIMELINE"); /* what the handle is to be of */
+    if (r.played) raw_vk_semaphore_destroy(&r.w.vk, plain);
+    road_close(&r);
+}
+
 const test_case binary_vulkan_cases[] = {
     {.name = "vulkan.imported", .run = imported},
     {.name = "vulkan.made", .run = made},
     {.name = "vulkan.not_exportable", .run = not_exportable},
     {.name = "vulkan.not_made_for_export", .run = not_made_for_export},
+    {.name = "vulkan.told_as_timeline", .run = told_as_timeline},
     {.name = NULL},
 };
