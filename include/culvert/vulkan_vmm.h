@@ -92,7 +92,8 @@ typedef struct culv_vk_vector_part {
  *  Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage, a sparse size that is too small or too large;
  *  NOT_EXPORTABLE), UNSUPPORTED (NOT_EXPORTABLE: no buffers of such a usage; USAGE: the device has no sparse binding, or
  *  takes no memory from elsewhere for sparse buffers).  Ownership: *out is yours, for
- *  culv_vk_vector_destroy(), before the vector goes.  Threads: any, not beside a call that changes the vector.  Since: 0.1 */
+ *  culv_vk_vector_destroy(), before or after the vector goes.  Threads: any, not beside a call that changes the vector.
+ *  Since: 0.1 */
 CULV_API culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector, const culv_vk_vector_desc *desc,
                                            culv_vk_vector **out);
 
@@ -104,8 +105,9 @@ CULV_API void culv_vk_vector_destroy(culv_vk_vector **view);
 /** Imports chunks that are new, and drops the buffers of those that are gone, which no work of Vulkan's may use any more; the
  *  others stay as they are, their handles included. Nothing is done when the vector's generation is the one that the view has,
  *  and nothing is imported when the vector only moved. A sparse view binds in one batch on its queue and waits on the host
- *  until that is done; what is gone is bound to nothing. After an error the view has what it had.
- *  Errors: as culv_vk_vector_create(); OUT_OF_MEMORY, DRIVER, ASYNC.  Ownership: none.  Threads: one at a time, not beside a call
+ *  until that is done; what is gone is bound to nothing. After an error the view has what it had. After culv_vector_destroy() it
+ *  keeps what it has, whose memory goes with the view.
+ *  Errors: as culv_vk_vector_create(); INVALID (VALUE: the vector was destroyed), OUT_OF_MEMORY, DRIVER, ASYNC.  Ownership: none.  Threads: one at a time, not beside a call
  *  that changes the vector; with a sparse queue, ordered with other uses of that queue.  Since: 0.1 */
 CULV_API culv_result culv_vk_vector_update(culv_vk_vector *view);
 

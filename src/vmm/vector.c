@@ -108,9 +108,22 @@ static culv_result begin(culv_vector *v, const culv_vector_desc *d)
                                       &before);
 }
 
+void culvi_vector_ref(culv_vector *v)
+{
+    atomic_fetch_add(&v->refs, 1);
+}
+
+void culvi_vector_unref(culv_vector *v)
+{
+    if (atomic_fetch_sub(&v->refs, 1) != 1) return;
+    culv_device *device = v->device;
+    culvi_free(v);
+    culvi_device_unref(device);
+}
+
 static void free_all(culv_vector *v, bool unmap)
 {
-    culv_device *device = v->device;
+    atomic_store(&v->gone, true);
     while (v->retiring != NULL) {
         culvi_vector_space *space = v->retiring;
         v->retiring = space->next;
@@ -123,8 +136,7 @@ static void free_all(culv_vector *v, bool unmap)
     culvi_free(v->access);
     culvi_condition_destroy(&v->changed);
     culvi_mutex_destroy(&v->lock);
-    culvi_free(v);
-    culvi_device_unref(device);
+    culvi_vector_unref(v);
 }
 
 culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc, culv_vector **out)
@@ -142,6 +154,7 @@ culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc
     if (!culvi_mutex_init(&v->lock)) goto free_vector;
     if (!culvi_condition_init(&v->changed)) goto destroy_lock;
     v->device = device;
+    culvi_vector_ref(v);
     culvi_device_ref(device);
     result = read_desc(v, &d);
     if (result == CULV_OK) result = begin(v, &d);

@@ -29,6 +29,8 @@ typedef struct culvi_vector_space {
 /* What changes the chunks or the present space is `busy`: the one caller, or the thread that commits ahead. It alone
  * writes them, with the lock, and so reads them without it; driver calls are made without the lock. */
 struct culv_vector {
+    atomic_uint refs; /* the caller's handle, and views of other APIs, which may outlive it */
+    atomic_bool gone; /* destroyed: a view finds nothing in it but the device and the label */
     culv_device *device;
     char label[64];
     uint64_t granularity;
@@ -72,6 +74,10 @@ static inline uint64_t culvi_vector_round(const culv_vector *v, uint64_t bytes)
 {
     return (bytes + v->granularity - 1) / v->granularity * v->granularity;
 }
+
+/* vector.c: what a view holds. */
+void culvi_vector_ref(culv_vector *v);
+void culvi_vector_unref(culv_vector *v);
 
 /* Waits for the other one's driver calls and becomes busy; false: so many bytes are committed, and it did not. */
 bool culvi_vector_take(culv_vector *v, uint64_t unless_committed);

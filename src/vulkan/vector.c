@@ -16,7 +16,7 @@ typedef struct view_part {
 
 struct culv_vk_vector {
     culv_vk *vk; /* a reference */
-    culv_vector *vector;
+    culv_vector *vector; /* a reference */
     VkBufferUsageFlags usage;
     VkQueue queue; /* NULL: a buffer a chunk */
     VkBuffer sparse;
@@ -273,6 +273,10 @@ free_chunks:
 culv_result culv_vk_vector_update(culv_vk_vector *view)
 {
     if (view == NULL) return null_argument(NULL, "culv_vk_vector_update", "view");
+    if (atomic_load(&view->vector->gone))
+        return culvi_fail(&view->vk->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_vk_vector_update: the vector was destroyed; the view keeps the buffers that it "
+                          "has until culv_vk_vector_destroy()");
     if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
     return update(view);
 }
@@ -366,6 +370,7 @@ static void release(culv_vk_vector *view)
     vk->table.vkDestroyBuffer(vk->vk_device, view->sparse, NULL);
     drop_others(view, view->parts, view->num_parts, NULL, 0);
     culvi_free(view->parts);
+    culvi_vector_unref(view->vector);
     culvi_free(view);
 }
 
@@ -390,6 +395,7 @@ culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector, const culv_v
     if (view == NULL) return culvi_fail_host_memory(voice, d.label);
     view->vk = vk;
     view->vector = vector;
+    culvi_vector_ref(vector);
     view->usage = d.usage;
     view->queue = d.sparse_queue;
     view->sparse_size = d.sparse_size;

@@ -282,7 +282,7 @@ static void begins_empty(void)
 }
 
 /* Vulkan's half may outlive CUDA's. */
-static void outlives(void)
+static void outlives_by(bool after)
 {
     vmm_stage s;
     vmm_stage_open(&s);
@@ -294,8 +294,17 @@ static void outlives(void)
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
     vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 4 * VMM_MIB, 95);
-    culv_vector_destroy(&vector);
-    REQUIRE_EQ(parts_of(view, parts), 2);
+    if (after)
+        culv_vector_destroy_after(&vector, s.stream);
+    else
+        culv_vector_destroy(&vector);
+    for (int i = 0; i < 2; i++) {
+        LIB_ERROR(culv_vk_vector_update(view), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_SAYS("'particles'");
+        LIB_SAYS("destroyed");
+        REQUIRE_EQ(parts_of(view, parts), 2);
+        culv_device_collect(s.w.device);
+    }
     uint32_t *words = malloc(2 * VMM_MIB);
     REQUIRE(words != NULL);
     vmm_stage_vulkan_read(&s, parts[1].buffer, parts[1].size, words);
@@ -303,6 +312,15 @@ static void outlives(void)
     free(words);
     culv_vk_vector_destroy(&view);
     vmm_stage_close(&s);
+}
+
+static void outlives(void)
+{
+    outlives_by(false);
+}
+static void outlives_after(void)
+{
+    outlives_by(true);
 }
 
 static void wrong_calls(void)
@@ -430,6 +448,7 @@ const test_case vk_vector_cases[] = {
     {.name = "vk_vector.ahead", .run = ahead},
     {.name = "vk_vector.begins_empty", .run = begins_empty},
     {.name = "vk_vector.outlives", .run = outlives},
+    {.name = "vk_vector.outlives_after", .run = outlives_after},
     {.name = "vk_vector.wrong_calls", .run = wrong_calls},
     {.name = "vk_vector.not_exportable", .run = not_exportable},
     {.name = "vk_vector.compressible", .run = compressible},
