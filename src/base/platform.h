@@ -30,6 +30,7 @@ typedef struct culvi_condition {
 } culvi_condition;
 typedef struct culvi_worker {
     pthread_t thread;
+    long process; /* that started it */
     void (*body)(void *user);
     void *user;
 } culvi_worker;
@@ -48,6 +49,9 @@ void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64
  * it was waited for. */
 bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *user);
 void culvi_worker_join(culvi_worker *worker);
+/* False in a child process, which fork() gives one thread alone: nobody ends that could be waited for, and what the thread
+ * held stays held. */
+bool culvi_worker_exists(const culvi_worker *worker);
 /* Monotonic nanoseconds. */
 uint64_t culvi_now(void);
 void culvi_sleep_ms(unsigned ms);

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 bool culvi_mutex_init(culvi_mutex *mutex)
 {
@@ -65,6 +66,7 @@ bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *us
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
     sigset_t all, before;
+    worker->process = (long)getpid();
     worker->body = body;
     worker->user = user;
     sigfillset(&all);
@@ -79,6 +81,11 @@ bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *us
 void culvi_worker_join(culvi_worker *worker)
 {
     (void)pthread_join(worker->thread, NULL);
+}
+
+bool culvi_worker_exists(const culvi_worker *worker)
+{
+    return worker->process == (long)getpid();
 }
 
 uint64_t culvi_now(void)

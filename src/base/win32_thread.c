@@ -77,6 +77,11 @@ void culvi_worker_join(culvi_worker *worker)
     (void)CloseHandle(worker->handle);
 }
 
+bool culvi_worker_exists(const culvi_worker *worker)
+{
+    return worker->handle != NULL;
+}
+
 uint64_t culvi_now(void)
 {
     LARGE_INTEGER count, frequency;

@@ -177,7 +177,7 @@ void culv_vector_destroy(culv_vector **vector)
     if (vector == NULL || *vector == NULL) return;
     culv_vector *v = *vector;
     *vector = NULL;
-    culvi_vector_ahead_stop(v);
+    if (!culvi_vector_ahead_stop(v)) return;
     free_all(v, true);
 }
 
@@ -186,7 +186,7 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
     if (vector == NULL || *vector == NULL) return;
     culv_vector *v = *vector;
     *vector = NULL;
-    culvi_vector_ahead_stop(v);
+    if (!culvi_vector_ahead_stop(v)) return;
     const culv_error error = culvi_thread_state()->error;
     culvi_attempt_begin();
     culv_result result = culvi_vector_unmap_after(v->space, 0, last_use);

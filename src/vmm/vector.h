@@ -117,7 +117,8 @@ uint64_t culvi_vector_policy(const culv_vector *v, uint64_t need);
 
 /* vector_ahead.c. */
 culv_result culvi_vector_ahead_start(culv_vector *v);
-void culvi_vector_ahead_stop(culv_vector *v);
+/* False in a child process: the vector is to stay as it is. */
+bool culvi_vector_ahead_stop(culv_vector *v);
 /* After a change of the size: wakes the thread if it has something to do. */
 void culvi_vector_ahead_wake(culv_vector *v);
 

@@ -87,13 +87,15 @@ culv_result culvi_vector_ahead_start(culv_vector *v)
                       "the system starts no thread that commits ahead");
 }
 
-void culvi_vector_ahead_stop(culv_vector *v)
+bool culvi_vector_ahead_stop(culv_vector *v)
 {
-    if (!v->has_worker) return;
+    if (!v->has_worker) return true;
+    if (!culvi_worker_exists(&v->worker)) return false;
     culvi_mutex_lock(&v->lock);
     v->stop = true;
     culvi_condition_wake_all(&v->changed);
     culvi_mutex_unlock(&v->lock);
     culvi_worker_join(&v->worker);
     v->has_worker = false;
+    return true;
 }

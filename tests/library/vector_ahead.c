@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void wait_committed(const culv_vector *v, uint64_t bytes)
 {
@@ -305,6 +307,39 @@ static void readers_beside_the_thread(void)
     read_while_it_grows(3);
 }
 
+/* The thread does not exist there. Nothing is called in the child but the destruction, which is to come back. */
+static void destroyed_in_a_child(void)
+{
+    vector_stage s;
+    vector_stage_open(&s);
+    culv_vector_desc d = culv_vector_desc_init();
+    d.ahead = 4 * s.chunk;
+    culv_vector *v = vector_make(&s, &d);
+    wait_committed(v, 4 * s.chunk);
+    for (int after = 0; after < 2; after++) {
+        int status = 0;
+        wait_quiet(v);
+        const pid_t child = fork();
+        REQUIRE(child >= 0);
+        if (child == 0) {
+            alarm(10);
+            if (after)
+                culv_vector_destroy_after(&v, s.stream);
+            else
+                culv_vector_destroy(&v);
+            _exit(v == NULL ? 7 : 1);
+        }
+        REQUIRE(waitpid(child, &status, 0) == child);
+        REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+        LIB_OK(culv_vector_grow(v, (uint64_t)(after + 1) * 4 * s.chunk)); /* here it is as it was */
+        wait_committed(v, (uint64_t)(after + 2) * 4 * s.chunk);
+    }
+    vector_write(&s, culv_vector_pointer(v), 0, 8 * s.chunk, 5);
+    vector_require(&s, culv_vector_pointer(v), 8 * s.chunk, 5, 0);
+    culv_vector_destroy(&v);
+    vector_stage_close(&s);
+}
+
 const test_case vector_ahead_cases[] = {
     {.name = "ahead.publishes", .run = publishes},
     {.name = "ahead.is_quick", .run = is_quick},
@@ -313,5 +348,6 @@ const test_case vector_ahead_cases[] = {
     {.name = "ahead.never_waits", .run = never_waits},
     {.name = "readers_beside_a_grower", .run = readers_beside_a_grower},
     {.name = "readers_beside_the_thread", .run = readers_beside_the_thread},
+    {.name = "ahead.destroyed_in_a_child", .run = destroyed_in_a_child},
     {.name = NULL},
 };
