@@ -43,7 +43,8 @@ void culvi_mutex_unlock(culvi_mutex *mutex);
 bool culvi_condition_init(culvi_condition *condition);
 void culvi_condition_destroy(culvi_condition *condition);
 void culvi_condition_wake_all(culvi_condition *condition);
-/* With the mutex held, until it is woken (or for no cause) or culvi_now() is `until`; UINT64_MAX: without end. */
+/* With the mutex held, until it is woken (or for no cause) or culvi_now() is `until`; UINT64_MAX: without end. No cancellation
+ * point. */
 void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until);
 /* A thread of Culvert's own, to which no signal is delivered; false: the system starts none. It stays where it is until
  * it was waited for. */
@@ -52,6 +53,9 @@ void culvi_worker_join(culvi_worker *worker);
 /* False in a child process, which fork() gives one thread alone: nobody ends that could be waited for, and what the thread
  * held stays held. */
 bool culvi_worker_exists(const culvi_worker *worker);
+/* Between the two the calling thread is not cancelled (pthread_cancel), since what it holds would stay held. */
+int culvi_cancel_disable(void);
+void culvi_cancel_restore(int before);
 /* Monotonic nanoseconds. */
 uint64_t culvi_now(void);
 void culvi_sleep_ms(unsigned ms);

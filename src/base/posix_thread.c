@@ -49,10 +49,24 @@ void culvi_condition_wake_all(culvi_condition *condition)
 void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until)
 {
     struct timespec at = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+    const int before = culvi_cancel_disable();
     if (until == UINT64_MAX)
         pthread_cond_wait(&condition->c, &mutex->m);
     else
         pthread_cond_timedwait(&condition->c, &mutex->m, &at);
+    culvi_cancel_restore(before);
+}
+
+int culvi_cancel_disable(void)
+{
+    int before = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+void culvi_cancel_restore(int before)
+{
+    (void)pthread_setcancelstate(before, NULL);
 }
 
 static void *run_worker(void *user)

@@ -82,6 +82,16 @@ bool culvi_worker_exists(const culvi_worker *worker)
     return worker->handle != NULL;
 }
 
+int culvi_cancel_disable(void)
+{
+    return 0;
+}
+
+void culvi_cancel_restore(int before)
+{
+    (void)before;
+}
+
 uint64_t culvi_now(void)
 {
     LARGE_INTEGER count, frequency;

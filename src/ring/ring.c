@@ -40,6 +40,7 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
         return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
                           "%s: another thread is in a call of %s; a side is one thread's at a time", call,
                           side_names[side]);
+    me->cancel = culvi_cancel_disable();
     culvi_mutex_lock(&ring->lock);
     if (ring->stopped[0] == '\0') return CULV_OK;
     culv_result result = culvi_ring_fail_stopped(ring);
@@ -49,9 +50,11 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
 
 void culvi_ring_leave(culv_ring *ring, culv_ring_side side)
 {
+    const int cancel = ring->side[side].cancel;
     culvi_mutex_unlock(&ring->lock);
     atomic_store_explicit(&ring->side[side].in_call, false,
                           memory_order_release); /* the last that is touched */
+    culvi_cancel_restore(cancel);
 }
 
 void culvi_ring_wake(culv_ring *ring)
