@@ -18,8 +18,11 @@ typedef enum culv_log_level {
     CULV_LOG_FORCE32 = 0x7fffffff
 } culv_log_level;
 
-/** Called on whichever thread has something to say, several at a time. It must not call Culvert or CUDA.
- * `message` is one line without a newline and lives only for the call. */
+/** Called on whichever thread has something to say, several at a time, and often while Culvert holds the device's
+ * lock. So it must not call Culvert or CUDA, nor wait for a thread that does, which may wait for that lock for ever;
+ * and it must return (no exception, no longjmp(), no end of the thread). Other calls for the device wait meanwhile:
+ * be quick. `message` is one line without control characters ('?' stands for those of a label) and lives only for the
+ * call. */
 typedef void (*culv_log_fn)(void *user, culv_log_level level, const char *message);
 
 /** Where messages go. A zero-filled one keeps silent (but for CULVERT_LOG). */

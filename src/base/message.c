@@ -91,9 +91,22 @@ const char *culv_last_error_message(void)
 void culvi_label_set(char label[64], const char *text)
 {
     size_t length = text != NULL ? strlen(text) : 0;
-    if (length > 63) length = 63;
+    if (length > 63) {
+        length = 63;
+        /* No part of a character of UTF-8, which has four bytes at the most. */
+        while (length > 60 && ((unsigned char)text[length] & 0xc0) == 0x80)
+            length--;
+        if (((unsigned char)text[length] & 0xc0) == 0x80) length = 63;
+    }
     if (length != 0) memcpy(label, text, length);
     label[length] = '\0';
+}
+
+/* Labels, paths and the driver's texts in a message forge no lines. */
+static void make_one_line(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f) *text = '?';
 }
 
 static void log_to_stderr(void *user, culv_log_level level, const char *message)
@@ -135,6 +148,7 @@ void culvi_log(const culvi_voice *voice, culv_log_level level, const char *forma
     va_start(args, format);
     vsnprintf(line + used, sizeof line - (size_t)used, format, args);
     va_end(args);
+    make_one_line(line);
     voice->log.fn(voice->log.user, level, line);
 }
 
@@ -155,6 +169,7 @@ static culv_result record(const culvi_voice *voice, const char *object, culv_res
     if (object != NULL && object[0] != '\0') culvi_text_add(&text, "'%s': ", object);
     int n = vsnprintf(text.data + text.length, text.size - text.length, format, args);
     if (n < 0) culvi_text_add(&text, "%s", culv_reason_text(reason));
+    make_one_line(e->message);
     culv_log_level level = culvi_thread_state()->attempts > 0 ? CULV_LOG_INFO : CULV_LOG_ERROR;
     if (culvi_log_wants(voice, level)) voice->log.fn(voice->log.user, level, e->message);
     return result;

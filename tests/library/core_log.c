@@ -87,6 +87,55 @@ static void failed_open_is_heard(void)
     REQUIRE_EQ_STR(h.last[CULV_LOG_ERROR], culv_last_error_message());
 }
 
+/* What a label has in it makes no second line, in the log or in the error, whether the object was made or not. Letters beyond
+ * ASCII stay. */
+static void labels_forge_no_lines(void)
+{
+    heard h;
+    culv_device *device = NULL;
+    culv_memory *memory = NULL;
+    (void)lib_driver();
+    culv_device_desc d = logging(&h, CULV_LOG_DEBUG);
+    d.label = "gpu\nculvert error: forged\r\t\033[2J\177";
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
+    culv_memory_desc m = culv_memory_desc_init();
+    m.label = "gr\303\266\303\237e\n[gpu] second";
+    REQUIRE_EQ(culv_memory_import_borrow(device, &m, &memory), CULV_ERROR_INVALID);
+    REQUIRE(strstr(h.last[CULV_LOG_ERROR], "[gpu?culvert error: forged???[2J?] '") == h.last[CULV_LOG_ERROR]);
+    REQUIRE(strstr(h.last[CULV_LOG_ERROR], "'gr\303\266\303\237e?[gpu] second': ") != NULL);
+    REQUIRE_EQ_STR(h.last[CULV_LOG_ERROR], culv_last_error_message());
+    culv_device_close(&device);
+    REQUIRE(strstr(h.last[CULV_LOG_INFO], "[gpu?culvert error") == h.last[CULV_LOG_INFO]);
+}
+
+/* Nor is a letter cut: of those of UTF-8 the last one that fits whole stays. What is no UTF-8 is cut anywhere. */
+static void letters_are_not_cut(void)
+{
+    static const struct {
+        const char *letter;
+        size_t before, kept; /* bytes of ASCII, then how many of the label stay */
+    } rows[] = {
+        {"\303\266", 61, 63},         {"\303\266", 62, 62},
+        {"\342\202\254", 60, 63},     {"\342\202\254", 61, 61},
+        {"\342\202\254", 62, 62},     {"\360\237\230\200", 59, 63},
+        {"\360\237\230\200", 60, 60}, {"\360\237\230\200", 61, 61},
+        {"\360\237\230\200", 62, 62}, {"\200\200\200\200\200\200\200\200", 58, 63},
+    };
+    (void)lib_driver();
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        heard h;
+        char label[100];
+        culv_device_desc d = logging(&h, CULV_LOG_ERROR);
+        memset(label, 'x', sizeof label);
+        snprintf(label + rows[i].before, sizeof label - rows[i].before, "%szzzz", rows[i].letter);
+        d.label = label;
+        session(&d);
+        label[rows[i].kept] = '\0';
+        REQUIRE(strncmp(h.last[CULV_LOG_ERROR] + 1, label, rows[i].kept) == 0);
+        REQUIRE(strncmp(h.last[CULV_LOG_ERROR] + 1 + rows[i].kept, "] ", 2) == 0);
+    }
+}
+
 /* A label that is too long is cut, not overrun. */
 static void long_labels_are_cut(void)
 {
@@ -154,6 +203,8 @@ const test_case log_cases[] = {
     {.name = "log.levels", .run = levels},
     {.name = "log.failed_open_is_heard", .run = failed_open_is_heard},
     {.name = "log.long_labels_are_cut", .run = long_labels_are_cut},
+    {.name = "log.labels_forge_no_lines", .run = labels_forge_no_lines},
+    {.name = "log.letters_are_not_cut", .run = letters_are_not_cut},
     {.name = "log.environment", .run = environment},
     {.name = NULL},
 };
