@@ -158,6 +158,37 @@ static void forced_both(void)
     stage_close(&s);
 }
 
+/* Each frame was consumed or is counted as skipped: those that are ready, those of the producer's open burst, those that the
+ * consumer took and did not release. */
+static void forced_frames_are_counted(void)
+{
+    enum { BURST = 3, DEPTH = 6 };
+    for (uint32_t produced = 1; produced <= DEPTH; produced++)
+        for (uint32_t consumed = 0; consumed <= produced / BURST * BURST; consumed++)
+            for (int holds = 0; holds < 2; holds++) {
+                ring_stage s;
+                if (holds && consumed == produced / BURST * BURST) continue; /* there is none to hold */
+                stage_open(&s, DEPTH);
+                culv_ring_settings t = culv_ring_settings_init();
+                t.burst = BURST;
+                stage_make(&s, &t);
+                for (uint32_t i = 0; i < produced; i++)
+                    promise(&s, P);
+                for (uint32_t i = 0; i < consumed; i++)
+                    promise(&s, C);
+                if (holds) (void)stage_acquire(&s, C);
+                LIB_OK(culv_ring_drain(s.ring, 0, 1));
+                const culv_ring_stats stats = stage_stats(&s);
+                REQUIRE_EQ(stats.produced, produced);
+                REQUIRE_EQ(stats.consumed, consumed);
+                REQUIRE_EQ(stats.skipped, produced - consumed);
+                for (uint32_t i = 0; i < BURST; i++)
+                    (void)stage_turn(&s, P);
+                REQUIRE_EQ(stage_turn(&s, C).number, produced);
+                stage_close(&s);
+            }
+}
+
 /* Where the host cannot signal, that is said; NEWEST is forced like the other. */
 static void no_force(void)
 {
@@ -254,6 +285,7 @@ const test_case ring_stop_cases[] = {
     {.name = "stop.who_is_late", .run = who_is_late},
     {.name = "stop.forced_consumer", .run = forced_consumer},
     {.name = "stop.forced_both", .run = forced_both},
+    {.name = "stop.forced_frames_are_counted", .run = forced_frames_are_counted},
     {.name = "stop.no_force", .run = no_force},
     {.name = "stop.device_lost", .run = device_lost},
     {.name = "stop.lost_elsewhere", .run = lost_elsewhere},

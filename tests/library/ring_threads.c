@@ -96,6 +96,34 @@ static void wakes(void)
     stage_close(&s);
 }
 
+/* Timeouts that no clock gets to: of a side that waits for the other one, and of one that waits for GPU work. */
+static void huge_timeouts(void)
+{
+    static const uint64_t rows[] = {UINT64_MAX - 1, UINT64_MAX - 2, UINT64_MAX - 1000000000,
+                                    (uint64_t)INT64_MAX + 1, INT64_MAX};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ring_stage s;
+        waiter w;
+        stage_open(&s, 3);
+        culv_ring_settings t = culv_ring_settings_init();
+        t.lead = 1;
+        stage_make(&s, &t);
+        waiter_start(&w, &s, C, rows[i]);
+        lib_sleep_ms(5);
+        (void)stage_turn(&s, P);
+        waiter_end(&w, CULV_OK, CULV_REASON_NONE);
+        LIB_OK(culv_ring_release(s.ring, C, &w.frame));
+        (void)stage_turn(&s, P);
+        culv_ring_frame f = stage_acquire(&s, C);
+        LIB_OK(culv_ring_release(s.ring, C, &f));
+        waiter_start(&w, &s, P, rows[i]);
+        lib_sleep_ms(5);
+        fake_signal(&s.line[C], 1);
+        waiter_end(&w, CULV_OK, CULV_REASON_NONE);
+        stage_close(&s);
+    }
+}
+
 static void *wait_and_end(void *user)
 {
     wait_in_acquire(user);
@@ -387,5 +415,6 @@ const test_case ring_thread_cases[] = {
     {.name = "load.newest", .run = load_newest, .time_limit = 1200},
     {.name = "load.mixed", .run = load_mixed, .time_limit = 1200},
     {.name = "threads.cancelled", .run = cancelled},
+    {.name = "threads.huge_timeouts", .run = huge_timeouts},
     {.name = NULL},
 };

@@ -2,6 +2,7 @@
 #include "vulkan_ring_stage.h"
 
 #include <stdio.h>
+#include <string.h>
 
 extern const test_case ring_refusal_cases[];
 
@@ -213,6 +214,36 @@ static void calls(void)
     ring_world_close(&s);
 }
 
+/* Where in the buffer an image may be copied to: multiples of 4 and of a texel. */
+static void copy_offsets(ring_stage *s)
+{
+    static const struct {
+        VkFormat format;
+        VkDeviceSize texel;
+    } rows[] = {{VK_FORMAT_R8_UNORM, 1},
+                {VK_FORMAT_R8G8_UNORM, 2},
+                {VK_FORMAT_R8G8B8A8_UNORM, 4},
+                {VK_FORMAT_R16G16B16A16_SFLOAT, 8}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        described d;
+        culv_vk_ring *ring = NULL;
+        describe(s, &d);
+        d.image.format = rows[i].format;
+        LIB_OK(culv_vk_ring_create(s->w.attachment, s->w.vk.queues[0].queue, &d.ring, &ring));
+        VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
+        for (VkDeviceSize offset = 0; offset <= 16; offset++) {
+            const VkDeviceSize bytes = RING_SIDE * RING_SIDE * rows[i].texel;
+            if (offset == 8) /* once, so that no copy writes over another */
+                LIB_OK(culv_vk_ring_record_copy(ring, commands, 0, 1, s->host.buffer, offset, bytes));
+            if (offset % 4 != 0 || offset % rows[i].texel != 0)
+                LIB_ERROR(culv_vk_ring_record_copy(ring, commands, 0, 1, s->host.buffer, offset, bytes),
+                          CULV_ERROR_INVALID, CULV_REASON_RANGE);
+        }
+        raw_vk_submit(&s->w.vk, commands, NULL);
+        culv_vk_ring_destroy(&ring);
+    }
+}
+
 static void copies(void)
 {
     ring_stage s;
@@ -239,9 +270,8 @@ static void copies(void)
                   CULV_REASON_RANGE);
         LIB_SAYS("4096");
     }
-    LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 1, to, 2, RING_BYTES), CULV_ERROR_INVALID,
-              CULV_REASON_RANGE);
     culv_vk_ring_destroy(&ring);
+    copy_offsets(&s);
     d.buffer.usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     d.image.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
     d.resources[0].use = d.resources[1].use = CULV_VK_USE_ANY;
@@ -251,6 +281,109 @@ static void copies(void)
                   CULV_REASON_USAGE);
     raw_vk_submit(&s.w.vk, commands, NULL);
     culv_vk_ring_destroy(&ring);
+    ring_world_close(&s);
+}
+
+/* What Vulkan was told, where it would mostly go well without. */
+static struct {
+    unsigned submits;
+    VkSemaphoreSubmitInfo wait, signal; /* of the last vkQueueSubmit2; all zero: none */
+    VkMemoryBarrier barrier;            /* of the last vkCmdPipelineBarrier since a copy */
+    VkPipelineStageFlags from, to;
+} seen;
+
+static VKAPI_ATTR VkResult VKAPI_CALL see_submit(VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos,
+                                                 VkFence fence)
+{
+    REQUIRE_EQ(count, 1);
+    seen.submits++;
+    seen.wait = seen.signal = (VkSemaphoreSubmitInfo){.value = 0};
+    if (infos->waitSemaphoreInfoCount > 0) seen.wait = infos->pWaitSemaphoreInfos[0];
+    if (infos->signalSemaphoreInfoCount > 0) seen.signal = infos->pSignalSemaphoreInfos[0];
+    return vkQueueSubmit2(queue, count, infos, fence);
+}
+
+static VKAPI_ATTR void VKAPI_CALL see_barrier(VkCommandBuffer commands, VkPipelineStageFlags from,
+                                              VkPipelineStageFlags to, VkDependencyFlags flags,
+                                              uint32_t count, const VkMemoryBarrier *barriers,
+                                              uint32_t buffer_count, const VkBufferMemoryBarrier *buffers,
+                                              uint32_t image_count, const VkImageMemoryBarrier *images)
+{
+    seen.barrier = count > 0 ? barriers[0] : (VkMemoryBarrier){.srcAccessMask = 0};
+    seen.from = from;
+    seen.to = to;
+    vkCmdPipelineBarrier(commands, from, to, flags, count, barriers, buffer_count, buffers, image_count,
+                         images);
+}
+
+static PFN_vkVoidFunction VKAPI_CALL see_device_proc(VkDevice device, const char *name)
+{
+    if (strncmp(name, "vkQueueSubmit2", 14) == 0) return (PFN_vkVoidFunction)see_submit;
+    if (strcmp(name, "vkCmdPipelineBarrier") == 0) return (PFN_vkVoidFunction)see_barrier;
+    return vkGetDeviceProcAddr(device, name);
+}
+
+static PFN_vkVoidFunction VKAPI_CALL see_loader(VkInstance instance, const char *name)
+{
+    if (strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction)see_device_proc;
+    return vkGetInstanceProcAddr(instance, name);
+}
+
+/* The signal comes after all of the work, whatever the caller recorded; the wait comes before the stage that the caller
+ * told, and what was copied is shown to the host. */
+static void told(void)
+{
+    const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+    ring_stage s;
+    ring_world_open(&s);
+    culv_vk_detach(&s.w.attachment);
+    culv_vk_desc vd = lib_vk_desc(&s.w);
+    vd.get_instance_proc_addr = see_loader;
+    LIB_OK(culv_vk_attach(s.w.device, &vd, &s.w.attachment));
+    for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
+        ring_options o = ring_options_init((culv_ring_side)side, 4);
+        o.settings.burst = 2;
+        o.image = true;
+        ring_open(&s, &o);
+        CUcontext before = lib_enter(&s.w);
+        const culv_vk_ring *ring = s.ring;
+        const unsigned submits = seen.submits;
+        for (int i = 0; i < 8; i++) { /* bursts of both, the last ones ended by a flush */
+            const bool flushes = i == 7;
+            if (side == CULV_RING_CONSUMER)
+                for (int k = 0; k < 2; k++)
+                    LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
+            for (int k = 0; k < (flushes ? 1 : 2); k++)
+                LIB_OK(ring_vulkan_turn(&s, RING_LIMIT));
+            if (flushes) LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
+            REQUIRE_EQ(seen.submits - submits, i + 1);
+            REQUIRE(seen.signal.semaphore == culv_vk_ring_semaphore(ring, (culv_ring_side)side));
+            REQUIRE_EQ(seen.signal.value, i + 1);
+            REQUIRE_EQ(seen.signal.stageMask, all);
+            if (side == CULV_RING_CONSUMER || i >= 2) REQUIRE_EQ(seen.wait.stageMask, all);
+            if (flushes) ring_flushed(&s.vulkan, (uint64_t)i + 1);
+            for (int k = 0; side == CULV_RING_PRODUCER && k < (flushes ? 1 : 2); k++)
+                LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
+        }
+        culv_vk_ring_frame frame;
+        for (uint32_t i = 0; i < 2; i++) {
+            VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
+            memset(&seen.barrier, 0, sizeof seen.barrier);
+            LIB_OK(culv_vk_ring_record_copy(ring, commands, 0, i, s.host.buffer, 0, RING_BYTES));
+            REQUIRE_EQ(seen.from, VK_PIPELINE_STAGE_TRANSFER_BIT);
+            REQUIRE_EQ(seen.to, VK_PIPELINE_STAGE_HOST_BIT);
+            REQUIRE_EQ(seen.barrier.srcAccessMask, VK_ACCESS_TRANSFER_WRITE_BIT);
+            REQUIRE_EQ(seen.barrier.dstAccessMask, VK_ACCESS_HOST_READ_BIT);
+            VK_OK(vkEndCommandBuffer(commands)); /* not submitted: the slots are in use */
+        }
+        if (culv_vk_ring_acquire(s.ring, 0, &frame) == CULV_OK) {
+            REQUIRE_EQ(frame.signal.stageMask, all);
+            REQUIRE_EQ(frame.wait.stageMask, all);
+            LIB_OK(culv_ring_cancel(s.core, (culv_ring_side)side, &frame.frame));
+        }
+        lib_leave(&s.w, before);
+        ring_close(&s);
+    }
     ring_world_close(&s);
 }
 
@@ -296,6 +429,7 @@ const test_case ring_refusal_cases[] = {
     {.name = "strangers", .run = strangers},
     {.name = "calls", .run = calls},
     {.name = "copies", .run = copies},
+    {.name = "told", .run = told},
     {.name = "missing", .run = missing},
     {.name = NULL},
 };

@@ -2,11 +2,17 @@
  * SPDX-License-Identifier: MIT */
 #include "vulkan_ring_stage.h"
 
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 extern const test_case ring_stop_cases[];
 
 enum { MS = 1000000 };
 
-static void open(ring_stage *s, culv_ring_side side, uint32_t depth, uint32_t burst)
+static void open_ring(ring_stage *s, culv_ring_side side, uint32_t depth, uint32_t burst)
 {
     ring_options o = ring_options_init(side, depth);
     o.settings.burst = burst;
@@ -15,7 +21,7 @@ static void open(ring_stage *s, culv_ring_side side, uint32_t depth, uint32_t bu
     ring_open(s, &o);
 }
 
-static void close(ring_stage *s)
+static void close_ring(ring_stage *s)
 {
     ring_close(s);
     ring_world_close(s);
@@ -24,7 +30,7 @@ static void close(ring_stage *s)
 static void drained(void)
 {
     ring_stage s;
-    open(&s, CULV_RING_CONSUMER, 4, 2);
+    open_ring(&s, CULV_RING_CONSUMER, 4, 2);
     LIB_OK(culv_ring_drain(s.core, 0, 0)); /* nothing was released */
     ring_run(&s, 20);
     LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
@@ -42,14 +48,14 @@ static void drained(void)
     LIB_OK(ring_vulkan_turn(&s, 0));
     LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
     lib_leave(&s.w, before);
-    close(&s);
+    close_ring(&s);
 }
 
 /* Vulkan released a frame and never submitted it: CUDA, which waits for its slot, is let go, and all goes on. */
 static void forced_in_place_of_vulkan(void)
 {
     ring_stage s;
-    open(&s, CULV_RING_CONSUMER, 2, 1);
+    open_ring(&s, CULV_RING_CONSUMER, 2, 1);
     ring_run(&s, 6);
     ring_settle(&s);
     CUcontext before = lib_enter(&s.w);
@@ -73,7 +79,7 @@ static void forced_in_place_of_vulkan(void)
     REQUIRE_EQ(s.vulkan.skipped, 1); /* that nobody took */
     LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
     lib_leave(&s.w, before);
-    close(&s);
+    close_ring(&s);
 }
 
 /* CUDA handed frames over and its stream never signals: Vulkan's queue is let go. Its side had kept half a burst, which
@@ -81,7 +87,7 @@ static void forced_in_place_of_vulkan(void)
 static void forced_in_place_of_cuda(void)
 {
     ring_stage s;
-    open(&s, CULV_RING_CONSUMER, 4, 2);
+    open_ring(&s, CULV_RING_CONSUMER, 4, 2);
     culv_ring_frame frame;
     for (int i = 0; i < 4; i++) {
         LIB_OK(culv_ring_acquire(s.core, CULV_RING_PRODUCER, 0, &frame));
@@ -97,14 +103,14 @@ static void forced_in_place_of_cuda(void)
     s.cuda.next = ring_stats(&s).produced;
     ring_run(&s, 12); /* whose submissions have no command buffer of the burst that was taken */
     REQUIRE_EQ(s.vulkan.skipped, 1);
-    close(&s);
+    close_ring(&s);
 }
 
 /* Nobody is there: each side says which one it waits for. */
 static void late_sides(void)
 {
     ring_stage s;
-    open(&s, CULV_RING_CONSUMER, 2, 1);
+    open_ring(&s, CULV_RING_CONSUMER, 2, 1);
     culv_vk_ring_frame frame;
     LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     double start = test_now_us();
@@ -121,7 +127,68 @@ static void late_sides(void)
     LIB_OK(ring_vulkan_turn(&s, 0));
     LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
     lib_leave(&s.w, before);
-    close(&s);
+    close_ring(&s);
+}
+
+static void *signal_later(void *user)
+{
+    ring_stage *s = user;
+    lib_sleep_ms(600);
+    raw_vk_timeline_signal(&s->w.vk, culv_vk_ring_semaphore(s->ring, CULV_RING_CONSUMER), 1);
+    return NULL;
+}
+
+/* Lines that Culvert wrote to stderr since it was redirected to the file. */
+static unsigned lines_in(FILE *file)
+{
+    unsigned lines = 0;
+    char line[2048];
+    rewind(file);
+    while (fgets(line, sizeof line, file) != NULL)
+        lines += strncmp(line, "culvert ", 8) == 0;
+    return lines;
+}
+
+/* The library waits for a timeline in slices of a quarter of a second. The end of one is no error; that of the last, once. */
+static void long_waits(void)
+{
+    for (int in_time = 0; in_time < 2; in_time++) {
+        ring_stage s;
+        pthread_t later;
+        ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
+        o.settings.lead = 1;
+        REQUIRE(setenv("CULVERT_LOG", "error", 1) == 0);
+        ring_world_open(&s);
+        ring_open(&s, &o);
+        CUcontext before = lib_enter(&s.w);
+        culv_vk_ring_frame mine;
+        culv_ring_frame frame;
+        for (int i = 0; i < 2; i++) {
+            LIB_OK(ring_cuda_turn(&s, 0));
+            LIB_OK(culv_vk_ring_acquire(s.ring, 0, &mine));
+            LIB_OK(culv_vk_ring_release(s.ring, &mine)); /* and no more */
+        }
+        FILE *log = tmpfile();
+        const int screen = dup(STDERR_FILENO);
+        REQUIRE(log != NULL && screen >= 0 && fflush(stderr) == 0);
+        if (in_time) REQUIRE(pthread_create(&later, NULL, signal_later, &s) == 0);
+        REQUIRE(dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
+        const culv_result result =
+            culv_ring_acquire(s.core, CULV_RING_PRODUCER, in_time ? RING_LIMIT : 600 * MS, &frame);
+        REQUIRE(fflush(stderr) == 0 && dup2(screen, STDERR_FILENO) == STDERR_FILENO);
+        REQUIRE_EQ(result, in_time ? CULV_OK : CULV_ERROR_TIMEOUT);
+        REQUIRE_EQ(lines_in(log), in_time ? 0 : 1);
+        REQUIRE(fclose(log) == 0);
+        (void)close(screen);
+        if (in_time) {
+            REQUIRE(pthread_join(later, NULL) == 0);
+            LIB_OK(culv_ring_cancel(s.core, CULV_RING_PRODUCER, &frame));
+        }
+        LIB_OK(culv_ring_drain(s.core, 0, 1));
+        lib_leave(&s.w, before);
+        ring_close(&s);
+        ring_world_close(&s);
+    }
 }
 
 /* Submissions that fail ------------------------------------------------------------------------------------- */
@@ -138,7 +205,7 @@ static void failing_submit(void)
 {
     ring_stage s;
     lib_with_option("--validation=off"); /* the layer above takes what fails for submitted */
-    open(&s, CULV_RING_CONSUMER, 4, 4);
+    open_ring(&s, CULV_RING_CONSUMER, 4, 4);
     lib_layer layer = the_layer(&s);
     CUcontext before = lib_enter(&s.w);
     for (int i = 0; i < 4; i++)
@@ -171,14 +238,14 @@ static void failing_submit(void)
     REQUIRE_EQ(ring_stats(&s).done_signalled, 2);
     ring_flushed(&s.vulkan, 2);
     lib_leave(&s.w, before);
-    close(&s);
+    close_ring(&s);
 }
 
 /* Then the ring is stopped for both sides, and can be destroyed. */
 static void lost_device(void)
 {
     ring_stage s;
-    open(&s, CULV_RING_CONSUMER, 2, 1);
+    open_ring(&s, CULV_RING_CONSUMER, 2, 1);
     lib_layer layer = the_layer(&s);
     CUcontext before = lib_enter(&s.w);
     LIB_OK(ring_cuda_turn(&s, 0));
@@ -196,7 +263,7 @@ static void lost_device(void)
     LIB_ERROR(culv_ring_drain(s.core, 0, 1), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     lib_leave(&s.w, before);
     ring_forget(&s);
-    close(&s);
+    close_ring(&s);
 }
 
 /* Counters that somebody else signalled. */
@@ -223,6 +290,7 @@ const test_case ring_stop_cases[] = {
     {.name = "forced_in_place_of_vulkan", .run = forced_in_place_of_vulkan},
     {.name = "forced_in_place_of_cuda", .run = forced_in_place_of_cuda},
     {.name = "late_sides", .run = late_sides},
+    {.name = "long_waits", .run = long_waits},
     {.name = "failing_submit", .run = failing_submit},
     {.name = "lost_device", .run = lost_device},
     {.name = "changed_counter", .run = changed_counter},
