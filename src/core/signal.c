@@ -191,10 +191,9 @@ static culv_result relay_batch(const culv_semaphore_point *points, uint32_t coun
         culv_semaphore *semaphore = points[done].semaphore;
         params one = {0};
         set_value(&one, way, points[done].value);
-        result = semaphore->relay != NULL
-                     ? culvi_relay_submit(semaphore, stream, points[done].value, way == SIGNAL,
-                                          CULVI_RELAY_SUBMIT)
-                     : call(&points[done], 1, way, stream, &semaphore->external, &one);
+        result = semaphore->relay != NULL ? culvi_relay_submit(semaphore, stream, points[done].value,
+                                                               way == SIGNAL, CULVI_RELAY_SUBMIT)
+                                          : call(&points[done], 1, way, stream, &semaphore->external, &one);
         if (result != CULV_OK) goto take_back;
         if (way == SIGNAL)
             atomic_store_explicit(&semaphore->signalled, points[done].value, memory_order_relaxed);

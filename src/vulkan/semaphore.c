@@ -82,7 +82,8 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
     if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE) result = check_timelines(vk, d.label);
     culv_semaphore *semaphore = NULL;
     if (result == CULV_OK) result = share(vk, d.semaphore, &import, &semaphore);
-    if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE) result = note_counter(vk, d.semaphore, semaphore);
+    if (result == CULV_OK && d.type == CULV_SEMAPHORE_TIMELINE)
+        result = note_counter(vk, d.semaphore, semaphore);
     if (result != CULV_OK) return result;
     *out = semaphore;
     return CULV_OK;

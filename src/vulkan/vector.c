@@ -15,7 +15,7 @@ typedef struct view_part {
 } view_part;
 
 struct culv_vk_vector {
-    culv_vk *vk; /* a reference */
+    culv_vk *vk;         /* a reference */
     culv_vector *vector; /* a reference */
     VkBufferUsageFlags usage;
     VkQueue queue; /* NULL: a buffer a chunk */
@@ -274,9 +274,10 @@ culv_result culv_vk_vector_update(culv_vk_vector *view)
 {
     if (view == NULL) return null_argument(NULL, "culv_vk_vector_update", "view");
     if (atomic_load(&view->vector->gone))
-        return culvi_fail(&view->vk->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_vector_update: the vector was destroyed; the view keeps the buffers that it "
-                          "has until culv_vk_vector_destroy()");
+        return culvi_fail(
+            &view->vk->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_vector_update: the vector was destroyed; the view keeps the buffers that it "
+            "has until culv_vk_vector_destroy()");
     if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
     return update(view);
 }

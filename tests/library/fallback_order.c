@@ -118,8 +118,7 @@ static void semaphores_peer(void)
 enum { PAIR = 2 };
 
 /* Vulkan's counters are what Culvert says was signalled last. */
-static void require_signalled(scene *s, culv_vk_semaphore *const pair[PAIR], uint64_t first,
-                              uint64_t second)
+static void require_signalled(scene *s, culv_vk_semaphore *const pair[PAIR], uint64_t first, uint64_t second)
 {
     const uint64_t expected[PAIR] = {first, second};
     lib_finish(&s->w, s->stream);
