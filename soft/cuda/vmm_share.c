@@ -5,6 +5,7 @@
  * header and the memory is a label for other processes with the twin: whose memory it is, and its properties.
  *
  * SPDX-License-Identifier: MIT */
+#include "../shared/vmm_label.h"
 #include "vmm.h"
 
 #include <limits.h>
@@ -16,11 +17,10 @@ struct mesa_header {
     uint8_t uuid[16];
 };
 
-#define LABEL_AT    64u
-#define LABEL_MAGIC "culvVMM1"
+#define LABEL_AT    CULV_SOFT_VMM_LABEL_AT
+#define LABEL_MAGIC CULV_SOFT_VMM_LABEL_MAGIC
 struct label {
-    char magic[8];
-    uint64_t payload, size;
+    culv_soft_vmm_label memory;
     uint8_t device_uuid[16]; /* zeros: the host's */
     CUmemAllocationProp prop;
 };
@@ -43,8 +43,9 @@ static bool write_label(struct soft_physical *physical)
     if (physical->labelled) return true;
     const CUmemLocation *location = &physical->prop.location;
     const struct soft_device *device = soft_on_host(location) ? NULL : &soft.devices[location->id];
-    struct label label = {.payload = physical->payload, .size = physical->size, .prop = physical->prop};
-    memcpy(label.magic, LABEL_MAGIC, sizeof(label.magic));
+    struct label label = {.memory = {.payload = physical->payload, .size = physical->size},
+                          .prop = physical->prop};
+    memcpy(label.memory.magic, LABEL_MAGIC, sizeof(label.memory.magic));
     if (device != NULL) memcpy(label.device_uuid, device->uuid, sizeof(label.device_uuid));
     struct mesa_header header = {.offset = physical->payload};
     /* See make_pages(). */
@@ -64,12 +65,15 @@ bool soft_shared_memory_read(int fd, struct soft_shared_memory *out)
     uint64_t file_size;
     if (!soft_file_size(fd, &file_size) || file_size < LABEL_AT + sizeof(label) ||
         !soft_read_at(fd, &label, sizeof(label), LABEL_AT) ||
-        memcmp(label.magic, LABEL_MAGIC, sizeof(label.magic)) != 0 || label.payload > file_size ||
-        label.size > file_size - label.payload)
+        memcmp(label.memory.magic, LABEL_MAGIC, sizeof(label.memory.magic)) != 0 ||
+        label.memory.payload > file_size || label.memory.size > file_size - label.memory.payload)
         return false;
     static const uint8_t host[16];
     *out = (struct soft_shared_memory){
-        .device = SOFT_NOT_HERE, .payload = label.payload, .size = label.size, .prop = label.prop};
+        .device = SOFT_NOT_HERE,
+                                       .payload = label.memory.payload,
+                                       .size = label.memory.size,
+                                       .prop = label.prop};
     if (memcmp(label.device_uuid, host, sizeof(host)) == 0) out->device = CU_DEVICE_CPU;
     for (int i = 0; i < soft.device_count; i++)
         if (memcmp(label.device_uuid, soft.devices[i].uuid, sizeof(label.device_uuid)) == 0) out->device = i;

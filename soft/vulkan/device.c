@@ -1,8 +1,10 @@
-/* Devices, and their memory, buffers and images, which are only counted. SPDX-License-Identifier: MIT */
+/* Devices, and their memory, buffers and images, which are counted; one import is refused. SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "soft_vk.h"
+#include "vmm_label.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static soft_vk_device *devices;
@@ -157,7 +159,34 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
         device->next.name(handle, object, callbacks);                                                        \
         if (device->soft && object != VK_NULL_HANDLE) atomic_fetch_sub(&(count), 1);                         \
     }
-CREATE(AllocateMemory, VkMemoryAllocateInfo, VkDeviceMemory, soft_vk_memories)
+
+/* A dedicated import of an allocation of cuMemCreate for a buffer has all of its bytes: NVIDIA's driver answers
+ * VK_ERROR_OUT_OF_DEVICE_MEMORY to less (measured on an H200), but takes the beginning for an image. */
+static bool is_refused(const VkMemoryAllocateInfo *info)
+{
+    culv_soft_vmm_label label;
+    bool for_a_buffer = false;
+    int fd = -1;
+    for (const VkBaseInStructure *item = info->pNext; item; item = item->pNext) {
+        if (item->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO)
+            for_a_buffer = ((const VkMemoryDedicatedAllocateInfo *)(const void *)item)->buffer != VK_NULL_HANDLE;
+        if (item->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR)
+            fd = ((const VkImportMemoryFdInfoKHR *)(const void *)item)->fd;
+    }
+    if (!for_a_buffer || fd < 0) return false;
+    return pread(fd, &label, sizeof(label), CULV_SOFT_VMM_LABEL_AT) == (ssize_t)sizeof(label) &&
+           memcmp(label.magic, CULV_SOFT_VMM_LABEL_MAGIC, sizeof(label.magic)) == 0 &&
+           label.size != info->allocationSize;
+}
+
+VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle, const VkMemoryAllocateInfo *info,
+                                const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
+{
+    if (is_refused(info)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    VkResult result = device->next.AllocateMemory(handle, info, callbacks, out);
+    if (result == VK_SUCCESS) atomic_fetch_add(&soft_vk_memories, 1);
+    return result;
+}
 DESTROY(soft_vk_free_memory, FreeMemory, VkDeviceMemory, soft_vk_memories)
 CREATE(CreateBuffer, VkBufferCreateInfo, VkBuffer, soft_vk_buffers)
 DESTROY(soft_vk_destroy_buffer, DestroyBuffer, VkBuffer, soft_vk_buffers)
