@@ -299,8 +299,10 @@ culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_
     if (r != VK_SUCCESS)
         return culvi_fail_vk(voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
                              "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
-                             " bytes, memory type %" PRIu32 "); it must be memory of this very GPU",
-                             culvi_handle_type_name(d->handle.type), d->size, info.memoryTypeIndex);
+                             " bytes, memory type %" PRIu32 "%s); it must be memory of this very GPU, of "
+                             "an allocation of that size",
+                             culvi_handle_type_name(d->handle.type), d->size, info.memoryTypeIndex,
+                             d->dedicated ? ", dedicated" : "");
     *out = memory;
     return CULV_OK;
 }

@@ -78,6 +78,213 @@ static void two_at_offsets(void)
     vmm_stage_close(&s);
 }
 
+/* Bytes of any number: what CUDA wrote into all of the allocation Vulkan reads in the buffer, and what Vulkan writes into the
+ * buffer CUDA reads there, and nowhere else. */
+static unsigned char byte_of(uint64_t i, uint32_t seed)
+{
+    return (unsigned char)(lib_word((uint32_t)i, seed) >> 13);
+}
+
+static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t all, uint64_t offset,
+                          uint64_t size, uint32_t seed)
+{
+    const raw_cuda *cu = s->w.cu;
+    const raw_vk_buffer b = {.buffer = buffer, .size = size, .flags = RAW_VK_IMPORT};
+    unsigned char *bytes = malloc((size_t)all);
+    uint64_t wrong = 0;
+    REQUIRE(bytes != NULL);
+    for (uint64_t i = 0; i < all; i++)
+        bytes[i] = byte_of(i, seed);
+    CUcontext before = lib_enter(&s->w);
+    CU_OK(cu->MemcpyHtoDAsync(at, bytes, (size_t)all, s->stream));
+    CU_OK(cu->StreamSynchronize(s->stream));
+    memset(bytes, 0, (size_t)all);
+    raw_vk_read(&s->w.vk, &b, 0, bytes, size);
+    for (uint64_t i = 0; i < size; i++)
+        wrong += bytes[i] != byte_of(offset + i, seed);
+    REQUIRE_EQ(wrong, 0);
+    for (uint64_t i = 0; i < size; i++)
+        bytes[i] = byte_of(i, seed + 1);
+    raw_vk_write(&s->w.vk, &b, 0, bytes, size);
+    memset(bytes, 0, (size_t)all);
+    CU_OK(cu->MemcpyDtoHAsync(bytes, at, (size_t)all, s->stream));
+    CU_OK(cu->StreamSynchronize(s->stream));
+    lib_leave(&s->w, before);
+    for (uint64_t i = 0; i < all; i++)
+        wrong += bytes[i] !=
+                 (i < offset || i - offset >= size ? byte_of(i, seed) : byte_of(i - offset, seed + 1));
+    REQUIRE_EQ(wrong, 0);
+    free(bytes);
+}
+
+/* An attachment by which it is seen what is imported as dedicated. */
+static culv_vk *attach_seeing(const vmm_stage *s)
+{
+    culv_vk *seeing = NULL;
+    culv_vk_desc d = lib_vk_desc(&s->w);
+    lib_lying = (lib_lies){0};
+    d.get_instance_proc_addr = lib_lying_loader;
+    LIB_OK(culv_vk_attach(s->w.device, &d, &seeing));
+    return seeing;
+}
+
+static const uint64_t odd_sizes[] = {1, 4097, 819200, 2097151, 2097153};
+enum { ODD_SIZES = sizeof odd_sizes / sizeof odd_sizes[0] };
+
+/* Buffers of sizes that no allocation has. Dedicated is what has all of the allocation. */
+static void of_odd_sizes(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vk *seeing = attach_seeing(&s);
+    for (uint32_t i = 0; i < ODD_SIZES; i++) {
+        culv_vmm_allocation *allocation = vmm_stage_allocate(&s, odd_sizes[i]);
+        culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+        culv_vmm_range *range = NULL;
+        VkMemoryRequirements needs;
+        VkDeviceMemory memory = VK_NULL_HANDLE;
+        CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+        LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
+        VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
+        vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+        lib_saw_dedicated = needs.size != info.size;
+        LIB_OK(culv_vk_buffer_bind_vmm(seeing, buffer, allocation, 0, &memory));
+        printf("%llu bytes, which need %llu of %llu: %s\n", (unsigned long long)odd_sizes[i],
+               (unsigned long long)needs.size, (unsigned long long)info.size,
+               lib_saw_dedicated ? "dedicated" : "not dedicated");
+        REQUIRE_EQ(lib_saw_dedicated, needs.size == info.size);
+        require_bytes(&s, buffer, at, info.size, 0, odd_sizes[i], 7 * i);
+        vmm_stage_drop(&s, &buffer, &memory);
+        culv_vmm_free(&allocation);
+        vmm_stage_unmap(&range);
+    }
+    culv_vk_detach(&seeing);
+    vmm_stage_close(&s);
+}
+
+static void at_odd_offsets(void)
+{
+    enum { ALL = 4 * VMM_MIB };
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, ALL);
+    culv_vmm_range *range = NULL;
+    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+    for (uint32_t i = 0; i < ODD_SIZES; i++) {
+        VkBuffer sample = vmm_stage_buffer(&s, odd_sizes[i], 0);
+        VkMemoryRequirements needs;
+        vkGetBufferMemoryRequirements(s.w.vk.device, sample, &needs);
+        vkDestroyBuffer(s.w.vk.device, sample, NULL);
+        /* Multiples of the alignment, and of nothing else; the last one that there is. */
+        const VkDeviceSize offsets[] = {needs.alignment, 3 * needs.alignment,
+                                        VMM_MIB / needs.alignment * needs.alignment + needs.alignment,
+                                        (ALL - needs.size) / needs.alignment * needs.alignment};
+        for (uint32_t k = 0; k < sizeof offsets / sizeof offsets[0]; k++) {
+            VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
+            VkDeviceMemory memory = VK_NULL_HANDLE;
+            vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+            LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, buffer, allocation, offsets[k], &memory));
+            require_bytes(&s, buffer, at, ALL, offsets[k], odd_sizes[i], 100 + 5 * i + k);
+            vmm_stage_drop(&s, &buffer, &memory);
+        }
+    }
+    culv_vmm_free(&allocation);
+    vmm_stage_unmap(&range);
+    vmm_stage_close(&s);
+}
+
+/* Memory for a buffer that is smaller than the allocation: all of it, not dedicated. */
+static void memory_of_odd_sizes(void)
+{
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vk *vk = s.w.attachment;
+    for (uint32_t i = 0; i < ODD_SIZES; i++) {
+        culv_vmm_allocation *allocation = vmm_stage_allocate(&s, odd_sizes[i]);
+        culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
+        culv_vmm_range *range = NULL;
+        VkMemoryRequirements needs;
+        VkDeviceMemory memory = VK_NULL_HANDLE;
+        CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+        LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
+        VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
+        vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+        culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+        d.buffer = buffer;
+        d.dedicated = VK_TRUE;
+        if (needs.size != info.size) {
+            const vmm_stage_objects before = vmm_stage_count();
+            VMM_REFUSES(memory, culv_vk_memory_from_vmm(vk, allocation, &d, &memory), CULV_ERROR_INVALID,
+                        CULV_REASON_DEDICATED);
+            LIB_SAYS("leave dedicated 0");
+            REQUIRE(vmm_stage_same(&before));
+            d.dedicated = VK_FALSE;
+        }
+        LIB_OK(culv_vk_memory_from_vmm(vk, allocation, &d, &memory));
+        const VkDeviceSize offset = (info.size - needs.size) / needs.alignment * needs.alignment;
+        VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, offset));
+        require_bytes(&s, buffer, at, info.size, offset, odd_sizes[i], 200 + i);
+        vmm_stage_drop(&s, &buffer, &memory);
+        culv_vmm_free(&allocation);
+        vmm_stage_unmap(&range);
+    }
+    vmm_stage_close(&s);
+}
+
+/* A handle with the size of the allocation, with more and with less. */
+static void handle_sizes(void)
+{
+    enum { BYTES = 819200, ALL = 2 * VMM_MIB };
+    vmm_stage s;
+    vmm_stage_open(&s);
+    culv_vk *vk = s.w.attachment;
+    culv_vmm_allocation *allocation = vmm_stage_allocate(&s, ALL);
+    culv_vmm_range *range = NULL;
+    CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
+    VkBuffer buffer = vmm_stage_buffer(&s, BYTES, 0);
+    VkMemoryRequirements needs;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
+    culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
+    LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &d.handle));
+    lib_fd fd = lib_fd_watch(d.handle.value.fd);
+    const vmm_stage_objects before = vmm_stage_count();
+    d.buffer = buffer;
+    /* Less, and dedicated: NVIDIA's driver refuses it, and so does the twin. */
+    d.size = needs.size;
+    d.dedicated = VK_TRUE;
+    VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_OUT_OF_MEMORY,
+                CULV_REASON_DEVICE_MEMORY);
+    LIB_SAYS("an allocation of that size");
+    d.size = ALL;
+    VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEDICATED);
+    LIB_SAYS("leave dedicated 0");
+    REQUIRE(vmm_stage_same(&before));
+    d.dedicated = VK_FALSE;
+    const uint64_t sizes[] = {needs.size, 2 * ALL};
+    for (int i = 0; i < 2; i++) {
+        d.size = sizes[i];
+        const culv_result result = culv_vk_memory_from_handle(vk, &d, &memory);
+        MEASURED("library.vmm_handle_size", "%llu of %d bytes, not dedicated: %s", (unsigned long long)sizes[i],
+                 (int)ALL, culv_result_name(result));
+        if (result != CULV_OK) REQUIRE(memory == VK_NULL_HANDLE);
+        vkFreeMemory(s.w.vk.device, memory, NULL);
+        memory = VK_NULL_HANDLE;
+    }
+    lib_fd_require_untouched(&fd);
+    d.size = ALL;
+    LIB_OK(culv_vk_memory_from_handle(vk, &d, &memory));
+    VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, needs.alignment));
+    require_bytes(&s, buffer, at, ALL, needs.alignment, BYTES, 300);
+    lib_fd_done(&fd, false);
+    culv_handle_close(&d.handle);
+    vmm_stage_drop(&s, &buffer, &memory);
+    culv_vmm_free(&allocation);
+    vmm_stage_unmap(&range);
+    vmm_stage_close(&s);
+}
+
 /* The memory type that Culvert takes where nothing is said of what will be bound. */
 static uint32_t first_local(const vmm_stage *s)
 {
@@ -206,6 +413,10 @@ static void host_memory(void)
 const test_case vk_vmm_cases[] = {
     {.name = "vk_vmm.whole", .run = whole},
     {.name = "vk_vmm.two_at_offsets", .run = two_at_offsets},
+    {.name = "vk_vmm.of_odd_sizes", .run = of_odd_sizes},
+    {.name = "vk_vmm.at_odd_offsets", .run = at_odd_offsets},
+    {.name = "vk_vmm.memory_of_odd_sizes", .run = memory_of_odd_sizes},
+    {.name = "vk_vmm.handle_sizes", .run = handle_sizes},
     {.name = "vk_vmm.memory_alone", .run = memory_alone},
     {.name = "vk_vmm.each_type", .run = each_type},
     {.name = "vk_vmm.compressible", .run = compressible},

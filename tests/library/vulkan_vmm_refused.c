@@ -264,7 +264,7 @@ static void another_gpu(void)
     scene_close(&s);
 }
 
-/* What needs an allocation of its own has it at offset 0, of its very size, and is refused elsewhere. */
+/* What needs an allocation of its own has it at offset 0, of its very size, and is refused in another one. */
 static void dedicated(void)
 {
     vmm_stage s;
@@ -282,6 +282,11 @@ static void dedicated(void)
     VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 2 * VMM_MIB, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     LIB_SAYS("at offset 0");
+    VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEDICATED);
+    LIB_SAYS("but the VMM allocation has 4194304");
+    vkDestroyBuffer(s.w.vk.device, buffer, NULL);
+    buffer = vmm_stage_buffer(&s, 4 * VMM_MIB, 0);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.buffer = buffer;
     VMM_REFUSES(memory, culv_vk_memory_from_vmm(lying, allocation, &d, &memory), CULV_ERROR_INVALID,
@@ -294,7 +299,7 @@ static void dedicated(void)
     lib_saw_dedicated = false;
     LIB_OK(culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory));
     REQUIRE(lib_saw_dedicated);
-    vmm_stage_require_same(&s, buffer, at, 65536, 20);
+    vmm_stage_require_same(&s, buffer, at, 4 * VMM_MIB, 20);
     vmm_stage_drop(&s, &buffer, &memory);
     culv_vmm_free(&allocation);
     vmm_stage_unmap(&range);
