@@ -1,7 +1,7 @@
 /* The twin's CUDA driver: contexts, and each thread's stack of current ones.
  *
  * A primary context's object lives as long as the process, so its handle stays the same from one retain to
- * the next. Ending a context lets the work that was submitted finish, but gives up waits for other APIs and
+ * the next; its id does not. One that a kernel's fault has broken cannot be retained anew until it is reset. Ending a context lets the work that was submitted finish, but gives up waits for other APIs and
  * what follows them.
  *
  * SPDX-License-Identifier: MIT */
@@ -71,7 +71,6 @@ static void close_context(struct soft_context *context)
     while ((object = soft_object_any(SOFT_MODULE, context)) != NULL)
         soft_module_free(object);
     context->dying = false;
-    context->error = 0;
 }
 
 static bool valid_flags(unsigned flags)
@@ -91,6 +90,8 @@ CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev)
     /* Another thread may be ending the last life of this context. */
     while (context->dying)
         pthread_cond_wait(&soft.progress, &soft.lock);
+    if (context->error != 0) return soft_end((CUresult)context->error); /* measured on an H200 */
+    if (!context->active) context->id = ++soft.next_id;
     context->retained++;
     context->active = true;
     *pctx = (CUcontext)(void *)context;
@@ -121,6 +122,7 @@ CUresult CUDAAPI cuDevicePrimaryCtxReset_v2(CUdevice dev)
         close_context(context);
         pthread_cond_broadcast(&soft.progress);
     }
+    context->error = 0;
     return soft_end(CUDA_SUCCESS);
 }
 

@@ -189,6 +189,36 @@ static void fabric_needs_imex(void)
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
 
+/* A reset and the next retain leave the handle as it was, and the id tells the two contexts apart. */
+static void context_id(void)
+{
+    const raw_cuda *cu = raw_cuda_open();
+    if (cu->DevicePrimaryCtxReset == NULL || cu->CtxGetId == NULL) SKIP("no context ids, or no reset");
+    CUcontext context = raw_cuda_context(cu, 0), again = NULL;
+    unsigned long long id = 0, other = 0;
+    CU_OK(cu->CtxGetId(context, &id));
+    CU_OK(cu->DevicePrimaryCtxRetain(&again, 0));
+    REQUIRE(again == context);
+    CU_OK(cu->CtxGetId(again, &other));
+    REQUIRE_EQ(other, id);
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    CU_OK(cu->DevicePrimaryCtxReset(0));
+    CU_IS(cu->CtxGetId(context, &other), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    REQUIRE_EQ(other, id);
+    CU_OK(cu->DevicePrimaryCtxRetain(&again, 0));
+    CU_OK(cu->CtxGetId(again, &other));
+    MEASURED("context_id", "%llu, after a reset %llu, at %s handle", id, other,
+             again == context ? "the same" : "another");
+    REQUIRE(other != id);
+    /* The retain of the context that was reset is given back, and the new one stays. */
+    int active = 0;
+    unsigned flags = 0;
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    CU_OK(cu->DevicePrimaryCtxGetState(0, &flags, &active));
+    REQUIRE_EQ(active, 1);
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+}
+
 const test_case devices_cases[] = {
     {.name = "devices.uuid_matches_one_vulkan_device",
      .run = uuid_matches_one_vulkan_device,
@@ -206,6 +236,7 @@ const test_case devices_cases[] = {
      .mark = TEST_NVIDIA_ONLY,
      .reason = "the twin claims what it has entry points for, no more"},
     {.name = "devices.vmm_granularity", .run = vmm_granularity, .mark = TEST_BOTH},
+    {.name = "devices.context_id", .run = context_id, .mark = TEST_BOTH},
     {.name = "devices.fabric_needs_imex",
      .run = fabric_needs_imex,
      .mark = TEST_NVIDIA_ONLY,

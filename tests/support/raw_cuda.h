@@ -103,6 +103,9 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
     X(DeviceGetP2PAttribute, 8000)                                                                           \
     X(DeviceCanAccessPeer, 4000)                                                                             \
     X(CtxCreate, 3020)                                                                                       \
+    X(CtxGetId, 12000)                                                                                       \
+    X(DevicePrimaryCtxReset, 11000)                                                                          \
+    X(DevicePrimaryCtxGetState, 7000)                                                                        \
     X(CtxDestroy, 4000)                                                                                      \
     X(CtxRecordEvent, 12050)                                                                                 \
     X(PointerGetAttribute, 4000)                                                                             \
