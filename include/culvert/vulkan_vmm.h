@@ -14,26 +14,28 @@ CULV_EXTERN_C_BEGIN
 
 /** Makes a VkDeviceMemory of a VMM allocation, of device or host memory: exports it, and has Vulkan import the handle.
  *  `desc` is as with culv_vk_memory_from_handle(), whose fields handle, size and exporter are left out (zero): the allocation
- *  tells them; with `dedicated` it is imported as far as the buffer or image needs it. NULL: any memory type, a device-local
- *  one where there is one. What Vulkan binds must have been created for external memory of the opaque type, and lie where
+ *  tells them. With `dedicated` an image may be smaller than the allocation; a buffer needs all of it, since NVIDIA's driver
+ *  refuses less (measured), and a smaller one takes memory that is not dedicated. NULL: any memory type, a device-local one
+ *  where there is one. What Vulkan binds must have been created for external memory of the opaque type, and lie where
  *  its VkMemoryRequirements let it; an image must be dedicated or the allocation compressible.
  *  Errors: as culv_vmm_export_dup() and culv_vk_memory_from_handle(); INVALID (VALUE: desc names a handle, a size or an
  *  exporter; DEVICE_MISMATCH: the allocation lies on another GPU; NOT_EXPORTABLE: not made for it, or imported: then give
  *  a handle of its exporter's to culv_vk_memory_from_handle(); USAGE: a tile pool; DEDICATED: an image that is not, in memory
- *  that is not compressible).  Ownership: *out is yours, for vkFreeMemory(); it keeps the memory whatever becomes of the
- *  allocation.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMemExportToShareableHandle; VkImportMemoryFdInfoKHR. */
+ *  that is not compressible, or a buffer that is and does not need all of the allocation).  Ownership: *out is yours, for
+ *  vkFreeMemory(); it keeps the memory whatever becomes of the allocation.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMemExportToShareableHandle; VkImportMemoryFdInfoKHR. */
 CULV_API culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *allocation,
                                              const culv_vk_memory_from_handle_desc *desc,
                                              VkDeviceMemory *out);
 
 /** Imports a VMM allocation into Vulkan and binds a buffer of yours to it, `offset` bytes into the allocation. Checked:
- *  alignment, size, memory type, and whether the buffer requires a dedicated allocation, which it gets at offset 0. Not for
- *  buffers with SHADER_DEVICE_ADDRESS: bind these yourself to memory of culv_vk_memory_from_vmm() with allocate_flags. Several
- *  buffers in one allocation may each be bound so.
+ *  alignment, size, memory type, and whether the buffer requires a dedicated allocation. A buffer that needs all of the
+ *  allocation gets it dedicated, which was faster in buffers of GiBs (measured). Not for buffers with SHADER_DEVICE_ADDRESS:
+ *  bind these yourself to memory of culv_vk_memory_from_vmm() with allocate_flags. Several buffers in one allocation may each
+ *  be bound so.
  *  Errors: as culv_vk_memory_from_vmm(); INVALID (RANGE: offset and the buffer's size leave the allocation; VALUE: offset is
- *  not aligned as VkMemoryRequirements::alignment says; DEDICATED: required, and offset is not 0).  Ownership: *out is
- *  yours, for vkFreeMemory() after vkDestroyBuffer(); after an error the buffer is unbound.  Threads: any, ordered with other
- *  uses of the buffer.  Since: 0.1 */
+ *  not aligned as VkMemoryRequirements::alignment says; DEDICATED: required, and the buffer does not need all of the
+ *  allocation).  Ownership: *out is yours, for vkFreeMemory() after vkDestroyBuffer(); after an error the buffer is unbound.
+ *  Threads: any, ordered with other uses of the buffer.  Since: 0.1 */
 CULV_API culv_result culv_vk_buffer_bind_vmm(culv_vk *vk, VkBuffer buffer, culv_vmm_allocation *allocation,
                                              VkDeviceSize offset, VkDeviceMemory *out);
 
