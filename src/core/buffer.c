@@ -39,7 +39,7 @@ culv_result culvi_memory_map(culv_memory *memory)
 {
     culv_device *device = memory->device;
     culvi_scope scope;
-    if (memory->base != 0 && !device->lost) return CULV_OK;
+    if (memory->base != 0 && !culvi_lost(device)) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, memory->label);
     if (result != CULV_OK) return result;
     if (memory->host != NULL) {

@@ -58,7 +58,7 @@ static culv_result array_of(culv_image *image, uint32_t slot, CUarray *out)
 {
     culv_result result = CULV_OK;
     CUarray array = atomic_load_explicit(&image->levels[slot].array, memory_order_acquire);
-    if (array == NULL) result = ask(image, slot, &array, NULL);
+    if (array == NULL || image->memory->device->lost) result = ask(image, slot, &array, NULL);
     if (result == CULV_OK) *out = array;
     return result;
 }
@@ -67,7 +67,7 @@ static culv_result surface_of(culv_image *image, uint32_t slot, CUsurfObject *ou
 {
     culv_result result = CULV_OK;
     CUsurfObject surface = atomic_load_explicit(&image->levels[slot].surface, memory_order_acquire);
-    if (surface == 0) result = ask(image, slot, NULL, &surface);
+    if (surface == 0 || image->memory->device->lost) result = ask(image, slot, NULL, &surface);
     if (result == CULV_OK) *out = surface;
     return result;
 }

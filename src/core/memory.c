@@ -97,7 +97,7 @@ culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint6
     culv_memory *memory = *bucket(device, owner, key);
     while (memory != NULL && (memory->shared_owner != owner || memory->shared_key != key))
         memory = memory->shared_next;
-    if (memory == NULL || device->lost) return NULL;
+    if (memory == NULL || culvi_lost(device)) return NULL;
     memory->refs++;
     memory->holders++;
     culvi_device_ref(device);

@@ -110,7 +110,8 @@ static culv_result call(const culv_semaphore_point *points, uint32_t count, dire
     culv_device *device = first->device;
     CUresult r = CUDA_ERROR_INVALID_CONTEXT;
     bool pushed;
-    if (culvi_stream_known(device, stream)) r = call_driver(device, way, externals, array, count, stream);
+    if (culvi_stream_known(device, stream) && !device->lost)
+        r = call_driver(device, way, externals, array, count, stream);
     if (r == CUDA_SUCCESS) return CULV_OK;
     if (r == CUDA_ERROR_INVALID_CONTEXT) {
         culv_result result = culvi_enter_stream(device, first->label, stream, &pushed);
@@ -120,6 +121,7 @@ static culv_result call(const culv_semaphore_point *points, uint32_t count, dire
         culvi_leave_frame(device, pushed);
         return result;
     }
+    (void)culvi_lost(device); /* so that the next call does not hand stale handles over */
     /* Its address may have become another context's stream. */
     culv_result result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, first->label, stream);
     return result == CULV_OK ? fail_call(points, count, way, r, stream) : result;

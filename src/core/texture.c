@@ -310,7 +310,7 @@ static culv_result add(culv_image *image, const culvi_format *row, const culv_te
     culv_device *device = image->memory->device;
     culvi_scope scope;
     *out = find(image, key); /* another thread may have been first */
-    if (*out != 0) return CULV_OK;
+    if (*out != 0 && !device->lost) return CULV_OK;
     culvi_texture *texture = culvi_alloc(sizeof *texture);
     if (texture == NULL) return culvi_fail_host_memory(&device->voice, image->label);
     culv_result result = culvi_enter(device, &scope, image->label);
@@ -347,7 +347,7 @@ culv_result culv_image_texture(culv_image *image, const culv_texture_desc *desc,
     if (wrong != NULL) return refuse(image, CULV_ERROR_INVALID, CULV_REASON_VALUE, wrong);
     culv_texture_desc key = key_of(image, &d);
     CUtexObject object = find(image, &key);
-    if (object == 0) {
+    if (object == 0 || device->lost) {
         culvi_mutex_lock(&device->lock);
         result = add(image, row, &key, &object);
         culvi_mutex_unlock(&device->lock);

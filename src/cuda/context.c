@@ -10,6 +10,7 @@ CUresult culvi_enter_frame(const culv_device *device, bool *pushed, const char *
     CUcontext current = NULL;
     *pushed = false;
     *call = "cuCtxGetCurrent";
+    if (device->lost) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult r = device->cuda->cuCtxGetCurrent(&current);
     if (r != CUDA_SUCCESS || current == device->context) return r;
     *call = "cuCtxPushCurrent";
@@ -45,34 +46,43 @@ static CUresult enter(culv_device *device, culvi_scope *scope, const char **call
     return r;
 }
 
-culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
-{
-    const char *call = "cuCtxGetCurrent";
-    CUresult r = device->lost ? CUDA_ERROR_CONTEXT_IS_DESTROYED : enter(device, scope, &call);
-    if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
-                           "the device's context could not be made current");
-}
-
-/* Whether the context is still the one that the device was opened with (R3). */
+/* Whether the context is no longer the one that the device was opened with (R3). A reset and the next retain leave the
+ * handle as it was; the id is another then (measured, docs/nvidia-measured.md). */
 static bool is_lost(const culv_device *device)
 {
     unsigned long long id = 0;
     unsigned flags = 0;
     int active = 1;
+    if (device->lost) return true;
+    if (device->context_id == 0) return false; /* the device is being opened */
     CUresult r = device->cuda->cuCtxGetId(device->context, &id);
-    if (culvi_cuda_gone(r) || (r == CUDA_SUCCESS && id != device->context_id)) return true;
+    if (r == CUDA_SUCCESS) return id != device->context_id;
+    if (culvi_cuda_gone(r)) return true;
     if (!device->retained) return false;
     r = device->cuda->cuDevicePrimaryCtxGetState(device->ordinal, &flags, &active);
     return culvi_cuda_gone(r) || (r == CUDA_SUCCESS && active == 0);
+}
+
+bool culvi_lost(culv_device *device)
+{
+    if (is_lost(device)) device->lost = true;
+    return device->lost;
+}
+
+culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object)
+{
+    const char *call = "cuCtxGetCurrent";
+    CUresult r = culvi_lost(device) ? CUDA_ERROR_CONTEXT_IS_DESTROYED : enter(device, scope, &call);
+    if (r == CUDA_SUCCESS) return CULV_OK;
+    return culvi_fail_cuda(device, object, r, call, CULV_REASON_DRIVER_REFUSED,
+                           "the device's context could not be made current");
 }
 
 CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope)
 {
     const char *call = NULL;
     scope->pushed = scope->relaxed = false;
-    if (!device->lost) device->lost = is_lost(device);
-    if (device->lost) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (culvi_lost(device)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult r = enter(device, scope, &call);
     if (culvi_cuda_gone(r)) device->lost = true;
     return r;
@@ -144,6 +154,12 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         result = CULV_ERROR_OUT_OF_MEMORY;
         refused = CULV_REASON_DEVICE_MEMORY;
+    } else if (is_lost(device)) {
+        return culvi_fail_native(
+            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, CULV_API_CUDA, code, call,
+            "the CUDA context of '%s' was reset or destroyed, and all that was made in it is gone: destroy it "
+            "and open the device anew. (%s: %s answered %s, %d, %s)",
+            device->caps.name, what, call, name, (int)code, text);
     } else if (culvi_cuda_gone(code)) {
         refused = CULV_REASON_DEVICE_LOST;
     }

@@ -13,7 +13,10 @@ typedef struct culvi_scope {
 } culvi_scope;
 
 culv_result culvi_enter(culv_device *device, culvi_scope *scope, const char *object);
-/* The same for destroys, which have no error to report (R2, R3). */
+/* Whether the device's context was reset or destroyed. Asks the driver until it is so. What hands out something of the
+ * context's without entering it asks this first; the frame path asks no driver, and looks at culv_device::lost. */
+bool culvi_lost(culv_device *device);
+/* culvi_enter() for destroys, which have no error to report (R2, R3). */
 CUresult culvi_enter_quietly(culv_device *device, culvi_scope *scope);
 void culvi_leave(culv_device *device, culvi_scope *scope);
 /* The same for the frame path: nothing but the context, and that only when it is not current already. */

@@ -9,7 +9,8 @@
  * allocates nothing and cannot fail. Guarded by the device's lock. */
 typedef struct culvi_retired {
     struct culvi_retired *next;
-    CUevent event; /* passed once the GPU is done; NULL: nothing to wait for */
+    CUevent event;   /* passed once the GPU is done; NULL: nothing to wait for */
+    CUstream stream; /* the one that the event is recorded in */
     /* Releases at the driver and frees the object. False: the driver refused for now, try again later. */
     bool (*release)(struct culv_device *device, struct culvi_retired *self, bool last_try);
     const void *holder; /* what the release needs, which drains it before it goes; NULL: the device alone */

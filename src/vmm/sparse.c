@@ -325,7 +325,7 @@ culv_result culv_sparse_array_level(const culv_sparse_array *array, uint32_t lev
                           "culv_sparse_array_level: level is %" PRIu32 ", but the array has %" PRIu32
                           " levels",
                           level, array->info.mip_levels);
-    if (array->mipmap == NULL) {
+    if (array->mipmap == NULL && !culvi_lost(array->device)) {
         *out = array->array;
         return CULV_OK;
     }

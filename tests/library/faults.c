@@ -215,32 +215,30 @@ static void primary_context_is_reset(void)
 {
     scene s;
     scene_open(&s);
-    CUresult(CUDAAPI * reset)(CUdevice) = NULL;
-    void (*found)(void) = culv_device_cuda_proc(s.w.device, "cuDevicePrimaryCtxReset", 11000);
-    REQUIRE(found != NULL);
-    memcpy(&reset, &found, sizeof found);
-    REQUIRE_EQ(reset(culv_device_ordinal(s.w.device)), CUDA_SUCCESS);
+    CU_OK(s.w.cu->DevicePrimaryCtxReset(culv_device_ordinal(s.w.device)));
 
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
     culv_memory *memory = NULL;
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(s.w.device, &d, &memory), CULV_ERROR_DRIVER,
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(s.w.device, &d, &memory), CULV_ERROR_ASYNC,
                 CULV_REASON_DEVICE_LOST);
+    LIB_SAYS("was reset or destroyed");
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
     culv_vk_semaphore *made = NULL;
     LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(s.w.attachment, NULL, &made),
-                CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
+                CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
     culv_vk_buffer *made_buffer = NULL;
-    LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(&s, &made_buffer), CULV_ERROR_DRIVER,
+    LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(&s, &made_buffer), CULV_ERROR_ASYNC,
                 CULV_REASON_DEVICE_LOST);
     culv_vk_image *made_image = NULL;
-    LIB_REFUSES(culv_vk_image, made_image, make_image(&s, &made_image), CULV_ERROR_DRIVER,
+    LIB_REFUSES(culv_vk_image, made_image, make_image(&s, &made_image), CULV_ERROR_ASYNC,
                 CULV_REASON_DEVICE_LOST);
     CUarray array = NULL; /* of a level that was not asked for before */
-    LIB_ERROR(culv_image_array(culv_vk_image_cuda(s.made_image), 1, &array), CULV_ERROR_DRIVER,
+    LIB_ERROR(culv_image_array(culv_vk_image_cuda(s.made_image), 1, &array), CULV_ERROR_ASYNC,
               CULV_REASON_DEVICE_LOST);
     REQUIRE(array == NULL);
 
@@ -249,7 +247,7 @@ static void primary_context_is_reset(void)
     lib_forget_error();
     culv_buffer_unmap(&s.buffer);
     culv_buffer *late = NULL; /* a range of the mapping that `second` still has */
-    LIB_REFUSES(culv_buffer, late, culv_buffer_map(s.memory, NULL, &late), CULV_ERROR_DRIVER,
+    LIB_REFUSES(culv_buffer, late, culv_buffer_map(s.memory, NULL, &late), CULV_ERROR_ASYNC,
                 CULV_REASON_DEVICE_LOST);
     s.heard = (heard){0};
     lib_forget_error();
@@ -271,15 +269,189 @@ static void primary_context_is_reset(void)
     raw_cuda_require_empty(s.w.cu);
 }
 
+/* What hands out something that was made before asks whether its context is still there: each call is the first one
+ * after a reset, by which the others would know; also after another library has retained the context anew, which it finds at
+ * the same handle. */
+typedef enum way { MAP, ACQUIRE, IMPORT, IMPORT_TIMELINE, MAKE_BUFFER, MAKE_IMAGE, NEW_LEVEL, WAYS } way;
+
+static void first_call(scene *s, way which)
+{
+    const culv_result lost = CULV_ERROR_ASYNC;
+    const culv_reason why = CULV_REASON_DEVICE_LOST;
+    culv_buffer *buffer;
+    culv_memory *memory;
+    culv_semaphore *semaphore;
+    culv_vk_buffer *made_buffer;
+    culv_vk_image *made_image;
+    CUarray array = NULL;
+    culv_vk_memory_desc md = culv_vk_memory_desc_init();
+    culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
+    md.memory = s->vk2.memory;
+    md.allocation_size = s->vk2.allocation_size;
+    sd.semaphore = s->timeline;
+    sd.type = CULV_SEMAPHORE_TIMELINE;
+    switch (which) {
+    case MAP: /* a range of the mapping that is there */
+        LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(s->memory, NULL, &buffer), lost, why);
+        break;
+    case ACQUIRE: /* the import that is there */
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(s->w.attachment, &md, &memory), lost, why);
+        break;
+    case IMPORT:
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s->w.attachment, &md, &memory), lost, why);
+        break;
+    case IMPORT_TIMELINE:
+        LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore), lost,
+                    why);
+        break;
+    case MAKE_BUFFER: LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(s, &made_buffer), lost, why); break;
+    case MAKE_IMAGE: LIB_REFUSES(culv_vk_image, made_image, make_image(s, &made_image), lost, why); break;
+    default:
+        LIB_ERROR(culv_image_array(culv_vk_image_cuda(s->made_image), 1, &array), lost, why);
+        REQUIRE(array == NULL);
+        break;
+    }
+    LIB_SAYS("was reset or destroyed");
+}
+
+static void nothing_from_before(bool retained_again)
+{
+    for (way which = MAP; which < WAYS; which++) {
+        scene s;
+        scene_open(&s);
+        const raw_cuda *cu = s.w.cu;
+        const CUdevice ordinal = culv_device_ordinal(s.w.device);
+        culv_memory *acquired = NULL;
+        culv_vk_memory_desc md = culv_vk_memory_desc_init();
+        md.memory = s.vk2.memory;
+        md.allocation_size = s.vk2.allocation_size;
+        LIB_OK(culv_vk_memory_acquire(s.w.attachment, &md, &acquired));
+        CU_OK(cu->DevicePrimaryCtxReset(ordinal));
+        CUcontext theirs = NULL;
+        CUdeviceptr memory = 0;
+        if (retained_again) {
+            CU_OK(cu->DevicePrimaryCtxRetain(&theirs, ordinal));
+            REQUIRE(!cu->software || theirs == s.w.context);
+            CU_OK(cu->CtxSetCurrent(theirs));
+            CU_OK(cu->MemAlloc(&memory, 4096));
+        }
+        first_call(&s, which);
+        /* Those that ask no driver know by then. */
+        CUsurfObject surface = 0;
+        CUarray array = NULL;
+        LIB_ERROR(culv_image_surface(culv_vk_image_cuda(s.made_image), 0, &surface), CULV_ERROR_ASYNC,
+                  CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_image_array(culv_vk_image_cuda(s.made_image), 0, &array), CULV_ERROR_ASYNC,
+                  CULV_REASON_DEVICE_LOST);
+        REQUIRE(surface == 0 && array == NULL);
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        s.heard = (heard){0};
+        culv_buffer_unmap(&s.buffer);
+        culv_buffer_unmap_after(&s.second, s.stream);
+        culv_semaphore_destroy_after(&s.semaphore, s.stream);
+        culv_vk_semaphore_destroy(&s.made);
+        culv_vk_buffer_destroy(&s.made_buffer);
+        culv_vk_image_destroy(&s.made_image);
+        culv_memory_destroy(&s.memory);
+        culv_memory_destroy(&acquired);
+        culv_vk_detach(&s.w.attachment);
+        lib_require_no_objects(&s.w);
+        culv_device_close(&s.w.device);
+        REQUIRE_EQ(s.heard.errors + s.heard.warnings, 0);
+        if (retained_again) { /* it is as they left it */
+            uint32_t word = 0x12345678, back = 0;
+            CU_OK(cu->MemcpyHtoD(memory, &word, sizeof word));
+            CU_OK(cu->MemcpyDtoH(&back, memory, sizeof back));
+            REQUIRE_EQ(back, word);
+            CU_OK(cu->MemFree(memory));
+            CU_OK(cu->CtxSetCurrent(NULL));
+            CU_OK(cu->DevicePrimaryCtxRelease(ordinal));
+        }
+        scene_close(&s);
+        raw_cuda_require_empty(cu);
+    }
+}
+
+static void nothing_after_a_reset(void)
+{
+    nothing_from_before(false);
+}
+
+static void nothing_after_the_next_retain(void)
+{
+    nothing_from_before(true);
+}
+
+/* The first to notice is a call of the frame path, which asks no driver: the handle is nobody's by then. What NVIDIA's driver
+ * does with such a handle is undefined. */
+static void signal_is_first(void)
+{
+    for (int again = 0; again < 2; again++) {
+        scene s;
+        scene_open(&s);
+        const raw_cuda *cu = s.w.cu;
+        if (!cu->software) SKIP("stale handles are undefined on NVIDIA's driver");
+        CUcontext theirs = NULL;
+        CU_OK(cu->DevicePrimaryCtxReset(0));
+        if (again) CU_OK(cu->DevicePrimaryCtxRetain(&theirs, 0));
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
+        culv_buffer_unmap(&s.buffer);
+        culv_buffer_unmap(&s.second);
+        culv_semaphore_destroy(&s.semaphore);
+        culv_vk_semaphore_destroy(&s.made);
+        culv_vk_buffer_destroy(&s.made_buffer);
+        culv_vk_image_destroy(&s.made_image);
+        culv_memory_destroy(&s.memory);
+        culv_vk_detach(&s.w.attachment);
+        culv_device_close(&s.w.device);
+        if (again) CU_OK(cu->DevicePrimaryCtxRelease(0));
+        scene_close(&s);
+        raw_cuda_require_empty(cu);
+    }
+}
+
+/* The primary context stays broken for who opens the device anew, until somebody resets it. */
+static void opened_after_a_fault(void)
+{
+    scene s;
+    scene_open(&s);
+    const raw_cuda *cu = s.w.cu;
+    fault(&s);
+    culv_device *device = NULL;
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device), CULV_ERROR_ASYNC,
+                CULV_REASON_EARLIER_FAILURE);
+    LIB_SAYS("cuDevicePrimaryCtxRetain");
+    culv_buffer_unmap(&s.buffer);
+    culv_buffer_unmap(&s.second);
+    culv_semaphore_destroy(&s.semaphore);
+    culv_vk_semaphore_destroy(&s.made);
+    culv_vk_buffer_destroy(&s.made_buffer);
+    culv_vk_image_destroy(&s.made_image);
+    culv_memory_destroy(&s.memory);
+    culv_vk_detach(&s.w.attachment);
+    culv_device_close(&s.w.device);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device), CULV_ERROR_ASYNC,
+                CULV_REASON_EARLIER_FAILURE);
+    const CUresult r = cu->DevicePrimaryCtxReset(0);
+    const culv_result opened = culv_device_open_by_ordinal(0, NULL, &device);
+    MEASURED("library.reset_after_a_fault", "%s, then %s", raw_cuda_result_name(r), culv_result_name(opened));
+    if (!cu->software) test_pass(); /* it is not to be used any further in this process */
+    REQUIRE(r == CUDA_SUCCESS && opened == CULV_OK);
+    culv_device_close(&device);
+    scene_close(&s);
+    raw_cuda_require_empty(cu);
+}
+
 /* The same when the device goes first and the objects are the last to know. */
 static void reset_and_closed_first(void)
 {
     scene s;
     scene_open(&s);
-    CUresult(CUDAAPI * reset)(CUdevice) = NULL;
-    void (*found)(void) = culv_device_cuda_proc(s.w.device, "cuDevicePrimaryCtxReset", 11000);
-    memcpy(&reset, &found, sizeof found);
-    REQUIRE_EQ(reset(culv_device_ordinal(s.w.device)), CUDA_SUCCESS);
+    CU_OK(s.w.cu->DevicePrimaryCtxReset(culv_device_ordinal(s.w.device)));
     s.heard = (heard){0};
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
@@ -339,6 +511,10 @@ static void callers_context_is_destroyed_first(void)
 static const test_case cases[] = {
     {.name = "sticky_fault", .run = sticky_fault},
     {.name = "reset.primary_context", .run = primary_context_is_reset},
+    {.name = "opened_after_a_fault", .run = opened_after_a_fault},
+    {.name = "reset.nothing_from_before", .run = nothing_after_a_reset},
+    {.name = "reset.nothing_after_the_next_retain", .run = nothing_after_the_next_retain},
+    {.name = "reset.signal_is_first", .run = signal_is_first},
     {.name = "reset.device_closed_first", .run = reset_and_closed_first},
     {.name = "reset.callers_context_destroyed_first", .run = callers_context_is_destroyed_first},
     {.name = NULL},

@@ -2,6 +2,7 @@
  * copies them out. What Vulkan does with frames is in vulkan_ring_frames.c. SPDX-License-Identifier: MIT */
 #include "fake_ring.h"
 
+#include <stdio.h>
 #include <string.h>
 
 extern const test_case ring_real_cases[];
@@ -275,11 +276,85 @@ static void broken_context(void)
     real_close(&r);
 }
 
+typedef struct sleeper {
+    culv_ring *ring;
+    culv_ring_side side;
+    culv_result result;
+    culv_error error;
+} sleeper;
+
+static void *sleep_in_acquire(void *user)
+{
+    sleeper *s = user;
+    culv_ring_frame f;
+    s->error = culv_error_init();
+    s->result = culv_ring_acquire(s->ring, s->side, CULV_RING_FOREVER, &f);
+    culv_last_error(&s->error);
+    return NULL;
+}
+
+static uint64_t waits_of(const real *r, culv_ring_side side)
+{
+    culv_ring_stats stats = culv_ring_stats_init();
+    LIB_OK(culv_ring_get_stats(r->ring, &stats));
+    return side == P ? stats.producer_waits : stats.consumer_waits;
+}
+
+/* A stream call of one side finds that its context was reset. That side is told so, and the other one, which sleeps until
+ * that side hands something over, is woken and told as well. */
+static void lost_context(void)
+{
+    enum { RELEASE, FLUSH, ACQUIRE, WAYS };
+    for (int way = RELEASE; way < WAYS; way++) {
+        static real r;
+        const culv_ring_side side = way == ACQUIRE ? C : P;
+        culv_ring_settings t = culv_ring_settings_init();
+        if (way == FLUSH) t.burst = 2;
+        real_open(&r, &t);
+        const raw_cuda *cu = r.w.cu;
+        culv_ring_frame f;
+        if (way == ACQUIRE)
+            for (int i = 0; i < REAL_SLOTS; i++)
+                (void)turn(&r, P);
+        if (way == FLUSH) (void)turn(&r, P);
+        if (way == RELEASE) LIB_OK(culv_ring_acquire(r.ring, P, 0, &f));
+        for (int i = 0; i < 2; i++)
+            lib_finish(&r.w, r.stream[i]);
+        sleeper other = {.ring = r.ring, .side = side == P ? C : P};
+        pthread_t thread;
+        REQUIRE_EQ(pthread_create(&thread, NULL, sleep_in_acquire, &other), 0);
+        while (waits_of(&r, other.side) == 0)
+            lib_sleep_ms(1);
+        CU_OK(cu->DevicePrimaryCtxReset(culv_device_ordinal(r.w.device)));
+        if (!cu->software) { /* which must not be handed stale handles */
+            culv_vk_semaphore *made = NULL;
+            LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(r.w.attachment, NULL, &made),
+                        CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        }
+        culv_result result = way == RELEASE ? culv_ring_release_on(r.ring, P, r.stream[P], &f)
+                             : way == FLUSH ? culv_ring_flush_on(r.ring, P, r.stream[P])
+                                            : culv_ring_acquire_on(r.ring, C, r.stream[C], 0, &f);
+        REQUIRE_EQ(result, CULV_ERROR_ASYNC);
+        LIB_SAYS("was reset or destroyed");
+        REQUIRE_EQ(pthread_join(thread, NULL), 0);
+        REQUIRE_EQ(other.result, CULV_ERROR_ASYNC);
+        REQUIRE_EQ(other.error.reason, CULV_REASON_RING_STOPPED);
+        printf("%s\n", other.error.message);
+        REQUIRE(strstr(other.error.message, "the device is lost") != NULL);
+        LIB_ERROR(culv_ring_acquire(r.ring, side, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+        culv_ring_destroy(&r.ring);
+        for (int i = 0; i < 2; i++)
+            culv_vk_semaphore_destroy(&r.line[i]);
+        lib_close(&r.w);
+    }
+}
+
 const test_case ring_real_cases[] = {
     {.name = "real.streams", .run = streams},
     {.name = "real.refused", .run = refused},
     {.name = "real.forced", .run = forced},
     {.name = "real.refused_timelines", .run = refused_timelines},
     {.name = "real.broken_context", .run = broken_context},
+    {.name = "real.lost_context", .run = lost_context, .time_limit = 30},
     {.name = NULL},
 };
