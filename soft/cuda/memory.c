@@ -43,7 +43,7 @@ CUresult soft_range_add(const struct soft_range *range)
     struct soft_range *copy = malloc(sizeof(*copy));
     if (copy == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     *copy = *range;
-    if (copy->kind != SOFT_RANGE_MAPPED) copy->buffer_id = ++soft.next_id;
+    copy->buffer_id = ++soft.next_id;
     if (copy->context != NULL) copy->device = copy->context->device;
     size_t at = position(range->start);
     memmove(&ranges[at + 1], &ranges[at], (num_ranges - at) * sizeof(*ranges));

@@ -229,7 +229,7 @@ struct soft_range {
     void *map; /* what to unmap: guard pages and all; NULL when it is the program's own memory */
     size_t map_size;
     unsigned flags;
-    uint64_t buffer_id; /* 0 for mapped external memory */
+    uint64_t buffer_id; /* no other range's, ever; never 0 */
     bool sync_memops;
     struct soft_external_memory *external; /* counted there while it lives; NULL after its destruction */
     struct soft_virtual *virtual;          /* SOFT_RANGE_VIRTUAL: vmm.h */

@@ -75,9 +75,8 @@ static culv_result find_kind(culv_device *device, CUdeviceptr pointer, const ans
         *out = CULV_POINTER_POOL;
         return CULV_OK;
     }
-    /* No attribute tells for sure: a driver's buffer ID of such memory was 0 and was not (measured). */
-    if (a->memory_type == CU_MEMORYTYPE_DEVICE &&
-        (a->buffer_id == 0 || culvi_memory_is_import(device, pointer))) {
+    /* No attribute tells it from memory of cuMemAlloc: Culvert knows its own mappings only. */
+    if (a->memory_type == CU_MEMORYTYPE_DEVICE && culvi_memory_is_import(device, pointer)) {
         *out = CULV_POINTER_EXTERNAL;
         return CULV_OK;
     }

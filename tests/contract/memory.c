@@ -135,18 +135,42 @@ static void fd_is_consumed(void)
     pair_close(&p);
 }
 
+static unsigned long long buffer_id(const pair *p, CUdeviceptr pointer)
+{
+    unsigned long long id = 0;
+    CU_OK(p->cu->PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, pointer));
+    return id;
+}
+
+/* Every allocation and every mapping has a number of its own, also one at an address that was used before. */
 static void pointer_attributes(void)
 {
+    enum { PLAIN, MAPPED, AGAIN, ANEW, IDS };
     pair p;
     shared_buffer b;
-    unsigned long long id = 1;
+    CUdeviceptr plain = 0;
+    unsigned long long ids[IDS];
     int on = 1;
     pair_open(&p);
     if (p.cu->PointerGetAttribute == NULL || p.cu->PointerSetAttribute == NULL) SKIP("no pointer attributes");
+    CU_OK(p.cu->MemAlloc(&plain, 65536));
+    ids[PLAIN] = buffer_id(&p, plain);
+    CU_OK(p.cu->MemFree(plain));
     shared_buffer_open(&p, 65536, 0, false, &b);
-    /* 0 by one measurement, not 0 by another, on the same driver: R38 stands, it is never a key. */
-    CU_OK(p.cu->PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, b.pointer));
-    MEASURED("buffer_id_of_a_mapping", "%llu", id);
+    ids[MAPPED] = buffer_id(&p, b.pointer);
+    REQUIRE_EQ(buffer_id(&p, b.pointer + 4096), ids[MAPPED]);
+    CU_OK(p.cu->MemFree(b.pointer));
+    CU_OK(raw_cuda_map_buffer(p.cu, b.memory, 0, 65536, &b.pointer));
+    ids[AGAIN] = buffer_id(&p, b.pointer);
+    CU_OK(p.cu->MemAlloc(&plain, 65536));
+    ids[ANEW] = buffer_id(&p, plain);
+    CU_OK(p.cu->MemFree(plain));
+    for (int i = 0; i < IDS; i++) {
+        MEASURED("buffer_id", "%llu", ids[i]);
+        REQUIRE(ids[i] != 0);
+        for (int k = 0; k < i; k++)
+            REQUIRE(ids[i] != ids[k]);
+    }
     CU_OK(p.cu->PointerSetAttribute(&on, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, b.pointer));
     shared_buffer_close(&p, &b);
     pair_close(&p);

@@ -92,15 +92,17 @@ static void imported(void)
     unsigned char *payload, back[SIZE];
     CUexternalMemory memory;
     CUdeviceptr whole, part;
-    unsigned long long id = 1;
+    unsigned long long id = 0;
     int fd = twin_memory_fd(SIZE, &payload);
     CU_OK(raw_cuda_import_memory(t.cu, fd, SIZE, false, &memory));
     REQUIRE_EQ(twin_counts(t.cu).fds, 1);
     REQUIRE(!twin_fd_open(fd));
     CU_OK(raw_cuda_map_buffer(t.cu, memory, 0, SIZE, &whole));
     CU_OK(raw_cuda_map_buffer(t.cu, memory, 5000, 100, &part));
+    unsigned long long other = 0;
     CU_OK(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, whole));
-    REQUIRE_EQ(id, 0);
+    CU_OK(PointerGetAttribute(&other, CU_POINTER_ATTRIBUTE_BUFFER_ID, part));
+    REQUIRE(id != 0 && other != 0 && id != other);
     for (int i = 0; i < SIZE; i++)
         payload[i] = (unsigned char)i;
     CU_OK(t.cu->MemcpyDtoH(back, whole, SIZE));
