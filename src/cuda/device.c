@@ -209,6 +209,7 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culv
         goto close_probe;
     }
     atomic_init(&device->refs, 1);
+    device->retired_end = &device->retired;
     device->voice = voice;
     device->ordinal = found->ordinal;
     device->counts.struct_size = sizeof device->counts;

@@ -52,6 +52,7 @@ static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
                   (void *)last_use, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
         return;
     }
+    object->stream = last_use;
     r = CULVI_CU(device, cuEventCreate, (&object->event, CU_EVENT_DISABLE_TIMING));
     if (r != CUDA_SUCCESS) {
         object->event = NULL;
@@ -69,6 +70,7 @@ culv_result culvi_defer(culv_device *device, culvi_retired *object, CUstream las
     culv_result result = culvi_enter_stream(device, label, last_use, &pushed);
     if (result != CULV_OK) return result;
     object->event = NULL;
+    object->stream = last_use;
     const char *failed = "cuStreamIsCapturing";
     CUresult r = culvi_stream_capture(device, last_use, &capture);
     if (r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED) {
@@ -121,22 +123,55 @@ static culvi_retired *take(culv_device *device,
                            bool (*choose)(const culvi_retired *object, const void *context),
                            const void *context)
 {
-    culvi_retired *list = NULL;
-    if (choose == NULL) {
-        list = device->retired;
-        device->retired = NULL;
-        return list;
-    }
-    for (culvi_retired **link = &device->retired; *link != NULL;) {
+    culvi_retired *list = NULL, **tail = &list, **link = &device->retired;
+    while (*link != NULL) {
         culvi_retired *object = *link;
-        if (!choose(object, context)) {
+        if (choose != NULL && !choose(object, context)) {
             link = &object->next;
             continue;
         }
         *link = object->next;
-        object->next = list;
-        list = object;
+        object->next = NULL;
+        *tail = object;
+        tail = &object->next;
     }
+    device->retired_end = link;
+    return list;
+}
+
+enum { BUSY_STREAMS = 32 }; /* that a sweep remembers; of more it asks each event */
+
+static bool is_busy(const culvi_retired *object, const CUstream *busy, size_t count)
+{
+    for (size_t i = 0; object->event != NULL && i < count; i++)
+        if (busy[i] == object->stream) return true;
+    return false;
+}
+
+/* Takes what is due of a holder's, or of all (NULL). A stream that has not reached an event does not reach a later one
+ * either, so it is asked no more: a sweep asks about what has passed, and once more for each stream. In the device's
+ * context. */
+static culvi_retired *take_due(culv_device *device, const void *holder)
+{
+    CUstream busy[BUSY_STREAMS];
+    size_t count = 0;
+    culvi_retired *list = NULL, **tail = &list, **link = &device->retired;
+    while (*link != NULL) {
+        culvi_retired *object = *link;
+        bool asked = (holder == NULL || object->holder == holder) && !is_busy(object, busy, count);
+        if (asked && is_due(device, object, false)) {
+            *link = object->next;
+            object->next = NULL;
+            *tail = object;
+            tail = &object->next;
+            continue;
+        }
+        /* The per-thread stream is another one in each thread. */
+        if (asked && object->stream != CU_STREAM_PER_THREAD && count < BUSY_STREAMS)
+            busy[count++] = object->stream;
+        link = &object->next;
+    }
+    device->retired_end = link;
     return list;
 }
 
@@ -145,14 +180,14 @@ static bool has_holder(const culvi_retired *object, const void *holder)
     return object->holder == holder;
 }
 
-/* Releases what is due of what was taken off the device's list; the rest goes back onto it. In the device's context
- * where there is one. */
-static void sweep(culv_device *device, culvi_retired *list, bool entered, bool wait, bool last_try)
+/* Releases what was taken off the device's list, once its event has passed where there is a context to ask in; what the
+ * driver refuses goes back onto the list. In the device's context where there is one. */
+static void sweep(culv_device *device, culvi_retired *list, bool entered, bool last_try)
 {
     while (list != NULL) { /* a release may retire something anew */
         culvi_retired *next = list->next;
         device->counts.deferred--;
-        if ((entered && !is_due(device, list, wait)) || !list->release(device, list, last_try))
+        if ((entered && !is_due(device, list, true)) || !list->release(device, list, last_try))
             culvi_keep(device, list);
         list = next;
     }
@@ -160,19 +195,19 @@ static void sweep(culv_device *device, culvi_retired *list, bool entered, bool w
 
 void culvi_keep(culv_device *device, culvi_retired *object)
 {
-    object->next = device->retired;
-    device->retired = object;
+    object->next = NULL;
+    *device->retired_end = object;
+    device->retired_end = &object->next;
     device->counts.deferred++;
 }
 
 /* What is due now of a holder's, or of all; with the context gone, all is. */
 static void sweep_now(culv_device *device, const void *holder, culvi_scope *scope, CUresult entered)
 {
-    bool (*choose)(const culvi_retired *, const void *) = holder != NULL ? has_holder : NULL;
     if (entered == CUDA_SUCCESS)
-        sweep(device, take(device, choose, holder), true, false, false);
+        sweep(device, take_due(device, holder), true, false);
     else if (culvi_cuda_gone(entered))
-        sweep(device, take(device, choose, holder), false, false, true);
+        sweep(device, take(device, holder != NULL ? has_holder : NULL, holder), false, true);
     if (entered == CUDA_SUCCESS) culvi_leave(device, scope);
 }
 
@@ -214,7 +249,7 @@ void culvi_drain(culv_device *device)
         culvi_scope scope;
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         /* Without a context there is nothing to wait for; the releases then answer for themselves. */
-        if (entered || last) sweep(device, take(device, NULL, NULL), entered, true, last);
+        if (entered || last) sweep(device, take(device, NULL, NULL), entered, last);
         if (entered) culvi_leave(device, &scope);
     }
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "vmm_stage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { WORDS = 1000 };
@@ -61,6 +62,66 @@ static void after_a_stream(void)
     LIB_OK(culv_vmm_release(&range));
     culv_vmm_free(&one);
     vmm_gate_end(&s, &gate);
+    vmm_stage_close(&s);
+}
+
+static void count_queries(void *user, culv_log_level level, const char *message)
+{
+    (void)level;
+    *(uint64_t *)user += strncmp(message, "cuEventQuery", strlen("cuEventQuery")) == 0;
+}
+
+/* Of what waits for a stream each call asks once, not once for each unmapping before it; what another stream has passed
+ * meanwhile is found, and so is all in the end. */
+static void asked_once_a_stream(void)
+{
+    enum { BLOCKS = 300 };
+    vmm_stage s;
+    vmm_gate gate;
+    uint64_t queries = 0;
+    vmm_stage_open(&s);
+    culv_device *quiet = s.w.device;
+    culv_device_desc d = culv_device_desc_init();
+    d.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    d.log = (culv_log){count_queries, &queries, CULV_LOG_DEBUG};
+    LIB_OK(culv_device_open_by_ordinal(0, &d, &s.w.device));
+    culv_vmm_range *range = vmm_range(&s, BLOCKS), *other = vmm_range(&s, 2);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
+    CUstream idle = lib_stream(&s.w);
+    vmm_gate_begin(&s, &gate);
+    for (uint64_t i = 0; i < BLOCKS; i++) {
+        LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
+        LIB_OK(culv_vmm_unmap_after(range, i * VMM_BLOCK, VMM_BLOCK, gate.stream));
+    }
+    printf("%llu queries\n", (unsigned long long)queries);
+    REQUIRE(queries <= 2 * BLOCKS);
+    REQUIRE_EQ(lib_counts(&s.w).deferred, BLOCKS);
+    REQUIRE_EQ(vmm_count_mappings(range), BLOCKS);
+    /* In a range of its own, and behind all of them. */
+    LIB_OK(culv_vmm_map(other, 0, one, NULL, 0));
+    LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
+    LIB_OK(culv_vmm_unmap_after(other, 0, VMM_BLOCK, gate.stream));
+    LIB_OK(culv_vmm_unmap_after(other, VMM_BLOCK, VMM_BLOCK, idle));
+    lib_finish(&s.w, idle);
+    LIB_OK(culv_vmm_map(other, VMM_BLOCK, one, NULL, 0));
+    LIB_ERROR(culv_vmm_map(other, 0, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    REQUIRE_EQ(lib_counts(&s.w).deferred, BLOCKS + 1);
+    vmm_gate_open(&s, &gate);
+    queries = 0;
+    LIB_OK(culv_vmm_map(range, (BLOCKS - 1) * VMM_BLOCK, one, NULL, 0));
+    REQUIRE(queries <= BLOCKS + 1);
+    REQUIRE_EQ(vmm_count_mappings(range), 1);
+    REQUIRE_EQ(culv_device_collect(s.w.device), 0);
+    LIB_OK(culv_vmm_unmap(range, 0, BLOCKS * VMM_BLOCK));
+    LIB_OK(culv_vmm_unmap(other, 0, 2 * VMM_BLOCK));
+    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_release(&other));
+    culv_vmm_free(&one);
+    vmm_gate_end(&s, &gate);
+    lib_stream_destroy(&s.w, idle);
+    vmm_require_counts(&s, 0, 0, 0);
+    culv_device_close(&s.w.device);
+    s.w.device = quiet;
     vmm_stage_close(&s);
 }
 
@@ -276,7 +337,7 @@ static void after_a_reset(void)
     REQUIRE_EQ(c.late_destroys, 0);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
-    LIB_REFUSES(culv_vmm_allocation, one, culv_vmm_allocate(s.w.device, &d, &one), CULV_ERROR_DRIVER,
+    LIB_REFUSES(culv_vmm_allocation, one, culv_vmm_allocate(s.w.device, &d, &one), CULV_ERROR_ASYNC,
                 CULV_REASON_DEVICE_LOST);
     culv_device_close(&s.w.device);
     REQUIRE(raw_cuda_context(cu, 0) != NULL);
@@ -325,6 +386,7 @@ static void reset_measured(void)
 
 const test_case vmm_deferred_cases[] = {
     {.name = "deferred.after_a_stream", .run = after_a_stream},
+    {.name = "deferred.asked_once_a_stream", .run = asked_once_a_stream},
     {.name = "deferred.default_streams", .run = default_streams},
     {.name = "deferred.refused_streams", .run = refused_streams},
     {.name = "deferred.during_a_capture", .run = during_a_capture},
