@@ -69,8 +69,7 @@ bool soft_shared_memory_read(int fd, struct soft_shared_memory *out)
         label.memory.payload > file_size || label.memory.size > file_size - label.memory.payload)
         return false;
     static const uint8_t host[16];
-    *out = (struct soft_shared_memory){
-        .device = SOFT_NOT_HERE,
+    *out = (struct soft_shared_memory){.device = SOFT_NOT_HERE,
                                        .payload = label.memory.payload,
                                        .size = label.memory.size,
                                        .prop = label.prop};

@@ -169,7 +169,8 @@ static bool is_refused(const VkMemoryAllocateInfo *info)
     int fd = -1;
     for (const VkBaseInStructure *item = info->pNext; item; item = item->pNext) {
         if (item->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO)
-            for_a_buffer = ((const VkMemoryDedicatedAllocateInfo *)(const void *)item)->buffer != VK_NULL_HANDLE;
+            for_a_buffer =
+                ((const VkMemoryDedicatedAllocateInfo *)(const void *)item)->buffer != VK_NULL_HANDLE;
         if (item->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR)
             fd = ((const VkImportMemoryFdInfoKHR *)(const void *)item)->fd;
     }

@@ -36,7 +36,7 @@ struct culv_device {
     culv_device_caps caps;
     culvi_mutex
         lock; /* guards what follows, and the graph of memories and buffers; never taken in the frame path */
-    culvi_retired *retired; /* in the order in which they came, so that events of one stream pass in this order */
+    culvi_retired *retired; /* in the order in which they came: events of one stream pass so */
     culvi_retired **retired_end;
     culv_device_counts counts;
     culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */

@@ -133,10 +133,11 @@ static culv_result check_place(const culv_vk *vk, const char *label, const culv_
                           " (VkMemoryRequirements)",
                           offset, what, r->alignment);
     if (dedicated && offset == 0 && whole && r->size != a->size)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "the %s needs a dedicated allocation, which is of the very size that it needs, %" PRIu64
-                          " bytes, but the VMM allocation has %" PRIu64 "; make the %s that large",
-                          what, r->size, a->size, what);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            "the %s needs a dedicated allocation, which is of the very size that it needs, %" PRIu64
+            " bytes, but the VMM allocation has %" PRIu64 "; make the %s that large",
+            what, r->size, a->size, what);
     if (!dedicated || offset == 0) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                       "the %s needs a dedicated allocation, but is to lie at offset %" PRIu64

@@ -301,10 +301,12 @@ static void first_call(scene *s, way which)
         LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s->w.attachment, &md, &memory), lost, why);
         break;
     case IMPORT_TIMELINE:
-        LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore), lost,
-                    why);
+        LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore),
+                    lost, why);
         break;
-    case MAKE_BUFFER: LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(s, &made_buffer), lost, why); break;
+    case MAKE_BUFFER:
+        LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(s, &made_buffer), lost, why);
+        break;
     case MAKE_IMAGE: LIB_REFUSES(culv_vk_image, made_image, make_image(s, &made_image), lost, why); break;
     default:
         LIB_ERROR(culv_image_array(culv_vk_image_cuda(s->made_image), 1, &array), lost, why);

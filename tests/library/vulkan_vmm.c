@@ -111,8 +111,8 @@ static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_
     CU_OK(cu->StreamSynchronize(s->stream));
     lib_leave(&s->w, before);
     for (uint64_t i = 0; i < all; i++)
-        wrong += bytes[i] !=
-                 (i < offset || i - offset >= size ? byte_of(i, seed) : byte_of(i - offset, seed + 1));
+        wrong +=
+            bytes[i] != (i < offset || i - offset >= size ? byte_of(i, seed) : byte_of(i - offset, seed + 1));
     REQUIRE_EQ(wrong, 0);
     free(bytes);
 }
@@ -266,8 +266,8 @@ static void handle_sizes(void)
     for (int i = 0; i < 2; i++) {
         d.size = sizes[i];
         const culv_result result = culv_vk_memory_from_handle(vk, &d, &memory);
-        MEASURED("library.vmm_handle_size", "%llu of %d bytes, not dedicated: %s", (unsigned long long)sizes[i],
-                 (int)ALL, culv_result_name(result));
+        MEASURED("library.vmm_handle_size", "%llu of %d bytes, not dedicated: %s",
+                 (unsigned long long)sizes[i], (int)ALL, culv_result_name(result));
         if (result != CULV_OK) REQUIRE(memory == VK_NULL_HANDLE);
         vkFreeMemory(s.w.vk.device, memory, NULL);
         memory = VK_NULL_HANDLE;
