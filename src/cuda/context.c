@@ -47,7 +47,7 @@ static CUresult enter(culv_device *device, culvi_scope *scope, const char **call
 }
 
 /* Whether the context is no longer the one that the device was opened with (R3). A reset and the next retain leave the
- * handle as it was; the id is another then (measured, docs/nvidia-measured.md). */
+ * handle as it was; the id is another then (measured). */
 static bool is_lost(const culv_device *device)
 {
     unsigned long long id = 0;
