@@ -82,7 +82,11 @@ static void taken_back(void)
         const char *call = s.w.cu->SoftFailedCall();
         s.w.cu->SoftFailAt(0, 0);
         if (call == NULL) break;
-        if (r == CULV_OK) continue; /* on its way out */
+        if (r == CULV_OK) { /* on its way in or out */
+            LIB_OK(culv_vmm_set_access(range, 0, 3 * VMM_BLOCK, NULL, 0));
+            LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, &none, 1));
+            continue;
+        }
         refused++;
         REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_READ_WRITE);
         REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_NO_ACCESS);

@@ -214,9 +214,9 @@ static void calls(void)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocations[i], NULL, 0));
         s.w.cu->SoftCounts(&c[2]);
     }
-    /* cuCtxGetCurrent, cuThreadExchangeStreamCaptureMode twice, and the work. */
-    REQUIRE_EQ(c[1].calls - c[0].calls, 3 + 1);
-    REQUIRE_EQ(c[2].calls - c[1].calls, 3 + 2);
+    /* cuCtxGetId, cuCtxGetCurrent, cuThreadExchangeStreamCaptureMode twice, and the work. */
+    REQUIRE_EQ(c[1].calls - c[0].calls, 4 + 1);
+    REQUIRE_EQ(c[2].calls - c[1].calls, 4 + 2);
     CU_OK(s.w.cu->CtxSetCurrent(NULL));
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
     LIB_OK(culv_vmm_release(&range));
