@@ -258,6 +258,7 @@ static void wrong_kinds(void)
                 FAIL("%s of a %s array: %s", shapes[used].name, shapes[made].name,
                      raw_cuda_result_name(result));
             CU_OK(cu->DevicePrimaryCtxRelease(0));
+            CU_OK(cu->DevicePrimaryCtxReset(0));
             CU_OK(cu->CtxSetCurrent(NULL));
             raw_cuda_require_empty(cu);
         }

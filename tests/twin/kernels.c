@@ -142,6 +142,11 @@ static void check_fault(ptrdiff_t offset)
     CU_OK(cu->DevicePrimaryCtxRelease(0));
     raw_cuda_require_empty(cu);
 
+    /* Broken until it is reset, as an H200's is. */
+    CUcontext again = NULL;
+    CU_IS(cu->DevicePrimaryCtxRetain(&again, 0), CUDA_ERROR_ILLEGAL_ADDRESS);
+    REQUIRE(again == NULL);
+    CU_OK(cu->DevicePrimaryCtxReset(0));
     REQUIRE(raw_cuda_context(cu, 0) == t.context);
     CU_OK(cu->StreamCreate(&t.stream, 0));
     CU_OK(cu->MemAlloc(&more, 16));

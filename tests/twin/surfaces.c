@@ -161,6 +161,7 @@ static void require_fault(const char *kernel, rectangle r, CUsurfObject other, b
     culv_soft_counts counts = twin_counts(c.t.cu);
     REQUIRE_EQ(counts.surfaces + counts.arrays, 0);
     CU_OK(c.t.cu->DevicePrimaryCtxRelease(0));
+    CU_OK(c.t.cu->DevicePrimaryCtxReset(0));
     CU_OK(c.t.cu->CtxSetCurrent(NULL));
     raw_cuda_require_empty(c.t.cu);
 }

@@ -346,6 +346,7 @@ static void require_fault(const char *kernel, CUarray_format format, unsigned ch
           CUDA_ERROR_ILLEGAL_ADDRESS);
     if (destroyed != 1) CU_IS(cu->TexObjectDestroy(texture), CUDA_ERROR_ILLEGAL_ADDRESS);
     CU_OK(cu->DevicePrimaryCtxRelease(0));
+    CU_OK(cu->DevicePrimaryCtxReset(0));
     CU_OK(cu->CtxSetCurrent(NULL));
     raw_cuda_require_empty(cu);
 }
