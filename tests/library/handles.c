@@ -365,6 +365,12 @@ static void exports_refused(void)
     lib_close(&w);
 }
 
+/* A success is no cause. */
+static void require_no_success(void)
+{
+    if (strstr(culv_last_error_message(), "VK_SUCCESS") != NULL) FAIL("%s", culv_last_error_message());
+}
+
 /* A driver that gives nothing: without an error, as Mesa of memory that was not made for export, or with one. */
 static void export_fails(void)
 {
@@ -394,8 +400,10 @@ static void export_fails(void)
         LIB_OK(culv_vk_attach(w.device, &vd, &lying));
         REFUSES_HANDLE(out, culv_vk_memory_export_dup(lying, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out),
                        rows[i].result, rows[i].reason);
+        require_no_success();
         REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(lying, timeline, CULV_HANDLE_OPAQUE_FD, &out),
                        rows[i].result, rows[i].reason);
+        require_no_success();
         culv_vk_detach(&lying);
     }
     raw_vk_timeline_destroy(&w.vk, timeline);
