@@ -133,8 +133,8 @@ static inline culv_error culv_error_init(void)
 
 /** Copies the calling thread's last error into out, as far as out->struct_size reaches. A call that
  *  succeeds does not clear it: never use it to find out whether a call failed.
- *  Errors: none; NULL or a struct_size of zero is ignored.  Ownership: a copy, yours.  Threads: any; each
- *  has its own.  Since: 0.1 */
+ *  Errors: none; NULL is ignored, and so is a struct_size that no version's culv_error_init() sets.  Ownership: a
+ *  copy, yours.  Threads: any; each has its own.  Since: 0.1 */
 CULV_API void culv_last_error(culv_error *out);
 
 /** The message of the calling thread's last error, "" when there was none.

@@ -17,8 +17,7 @@ culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const 
 {
     size_t given = 0;
     memcpy(&given, out, sizeof given);
-    /* Each version's size is a multiple of this, so that no pointer is cut in two. */
-    if (given >= 2 * sizeof(size_t) && given <= 65536 && given % sizeof(size_t) == 0) return CULV_OK;
+    if (struct_size_possible(given)) return CULV_OK;
     return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
                       "%s.struct_size is %zu; start from %s_init(), which sets it", name, given, name);
 }

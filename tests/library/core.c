@@ -170,10 +170,19 @@ static void last_error_copies_as_far_as_it_fits(void)
     for (size_t i = 0; i < sizeof out.beyond; i++)
         REQUIRE_EQ(out.beyond[i], i < 32 ? 0 : 0x77); /* what this library does not know is zero */
 
-    static const size_t tiny[] = {0, 1, sizeof(size_t) - 1, sizeof(size_t)};
-    for (size_t t = 0; t < sizeof tiny / sizeof tiny[0]; t++) {
+    /* What was never set; the last are larger than any version's, or would cut a field in two. */
+    static const size_t wrong[] = {0,
+                                   1,
+                                   sizeof(size_t) - 1,
+                                   sizeof(size_t),
+                                   sizeof(culv_error) + 4,
+                                   sizeof(culv_error) - 1,
+                                   65536 + sizeof(size_t),
+                                   (size_t)0x7777777777777777u,
+                                   SIZE_MAX};
+    for (size_t t = 0; t < sizeof wrong / sizeof wrong[0]; t++) {
         memset(&out, 0x77, sizeof out);
-        out.e.struct_size = tiny[t];
+        out.e.struct_size = wrong[t];
         culv_last_error(&out.e);
         for (size_t i = sizeof(size_t); i < sizeof out; i++)
             REQUIRE_EQ(((unsigned char *)&out)[i], 0x77);
