@@ -23,7 +23,7 @@ static _Thread_local bool calls_forbidden;
 /* CULVERT_SOFT_FAIL_AT=cuda:N[:ERROR], ERROR a number or a CUDA_ERROR_ name. */
 static void read_environment(void)
 {
-    const char *text = getenv("CULVERT_SOFT_FAIL_AT");
+    const char *text = secure_getenv("CULVERT_SOFT_FAIL_AT");
     if (text == NULL || strncmp(text, "cuda:", 5) != 0) return;
     char *end;
     calls_until_failure = strtoull(text + 5, &end, 10);
@@ -153,6 +153,13 @@ void culvSoftPlayAttribute(int attribute, int value)
     pthread_mutex_unlock(&soft.lock);
 }
 
+void culvSoftPlayName(const char *name)
+{
+    pthread_mutex_lock(&soft.lock);
+    snprintf(soft.played_name, sizeof(soft.played_name), "%s", name != NULL ? name : "");
+    pthread_mutex_unlock(&soft.lock);
+}
+
 void culvSoftBarPeers(int bar)
 {
     pthread_mutex_lock(&soft.lock);
@@ -191,7 +198,7 @@ const char *culvSoftAddLayerPath(void)
         snprintf(place, sizeof(place), "%s/%s", own, places[i]);
         snprintf(manifest, sizeof(manifest), "%s/VkLayer_culvert_soft.json", place);
         if (access(manifest, R_OK) != 0 || strlen(place) >= sizeof(directory)) continue;
-        const char *before = getenv("VK_ADD_LAYER_PATH");
+        const char *before = secure_getenv("VK_ADD_LAYER_PATH");
         size_t length = strlen(place) + 2 + (before == NULL ? 0 : strlen(before));
         char *joined = malloc(length);
         if (joined == NULL) goto done;

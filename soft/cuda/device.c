@@ -60,7 +60,7 @@ CUresult CUDAAPI cuInit(unsigned int Flags)
     int count = find_devices(found);
     if (count == 0) return soft_end(CUDA_ERROR_NO_DEVICE);
     int wanted = count;
-    const char *text = getenv("CULVERT_SOFT_DEVICES");
+    const char *text = secure_getenv("CULVERT_SOFT_DEVICES");
     if (text != NULL && atoi(text) > 0)
         wanted = atoi(text) < SOFT_MAX_DEVICES ? atoi(text) : SOFT_MAX_DEVICES;
     for (int i = 0; i < wanted; i++) {
@@ -128,7 +128,7 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int len, CUdevice dev)
     CUresult result = begin_query(__func__, name, dev, &device);
     if (result != CUDA_SUCCESS) return result;
     if (len <= 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    snprintf(name, (size_t)len, "%s", device->name);
+    snprintf(name, (size_t)len, "%s", soft.played_name[0] != '\0' ? soft.played_name : device->name);
     return soft_end(CUDA_SUCCESS);
 }
 

@@ -268,6 +268,7 @@
     X(culvSoftFailedCall, 0, culvSoftFailedCall) \
     X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \
     X(culvSoftBarPeers, 0, culvSoftBarPeers) \
+    X(culvSoftPlayName, 0, culvSoftPlayName) \
     X(culvSoftPlayAttribute, 0, culvSoftPlayAttribute) \
     X(culvSoftSpoilPeers, 0, culvSoftSpoilPeers) \
     X(culvSoftAddLayerPath, 0, culvSoftAddLayerPath) \

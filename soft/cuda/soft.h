@@ -108,6 +108,7 @@ struct soft_driver {
     struct soft_device devices[SOFT_MAX_DEVICES];
     uint64_t next_id;         /* of contexts, streams and buffers */
     int driver_version;       /* what is played: SOFT_DRIVER_VERSION or older */
+    char played_name[256];    /* culvSoftPlayName; "": none */
     bool peers_barred;        /* culvSoftBarPeers */
     bool peers_spoiled;       /* culvSoftSpoilPeers */
     uint64_t memory_at_start; /* free at cuInit: what cuMemGetInfo counts from */

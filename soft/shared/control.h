@@ -56,6 +56,8 @@ void culvSoftPlayVersion(int version);
  * GENERIC_COMPRESSION_SUPPORTED, HANDLE_TYPE_FABRIC_SUPPORTED, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED and those of the
  * host's memory. 16 attributes at most; attribute 0: all its own again. */
 void culvSoftPlayAttribute(int attribute, int value);
+/* Gives every device this name (255 bytes at most); NULL: its own again. */
+void culvSoftPlayName(const char *name);
 /* Nonzero: no device is another one's peer (cuDeviceCanAccessPeer, cuCtxEnablePeerAccess). Copies between
  * devices still work, as where the driver stages them. */
 void culvSoftBarPeers(int bar);

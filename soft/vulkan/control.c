@@ -44,7 +44,7 @@ static bool parse(const char *text, uint64_t *n, int *error)
 static void read_environment(void)
 {
     static const char prefix[] = "vulkan:";
-    const char *text = getenv("CULVERT_SOFT_FAIL_AT");
+    const char *text = secure_getenv("CULVERT_SOFT_FAIL_AT");
     uint64_t n;
     int error;
     if (!text || strncmp(text, prefix, sizeof(prefix) - 1)) return;

@@ -224,7 +224,7 @@ culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char 
         return CULV_OK;
     }
     snprintf(peer->why, sizeof peer->why,
-             "copies between '%.80s' and '%.80s' arrive wrong without an error (%" PRIu32
+             "copies between '%s' and '%s' arrive wrong without an error (%" PRIu32
              " of %d words): an IOMMU or a virtual machine stands between the GPUs (culvert-info tells). "
              "Take HOST, or "
              "turn the IOMMU off",

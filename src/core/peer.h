@@ -12,7 +12,7 @@ struct culvi_peer {
     culv_device *device; /* while it has users */
     uint32_t users;
     enum { CULVI_PEER_UNKNOWN, CULVI_PEER_GOOD, CULVI_PEER_WRONG } verdict;
-    char why[400]; /* it is wrong */
+    char why[800]; /* it is wrong */
 };
 
 /* Opens the GPU with this UUID. The caller holds the lock. */

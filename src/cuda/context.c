@@ -146,10 +146,10 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
     if (culvi_cuda_sticky(code))
         return culvi_fail_native(
             &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, CULV_API_CUDA, code, call,
-            "an earlier asynchronous failure surfaced in %s, which is not its cause: %s (%d, %s). "
+            "an earlier asynchronous failure surfaced in %s of '%s', which is not its cause: %s (%d, %s). "
             "A kernel launched before has faulted; the context is lost, destroy what is in it. "
             "(%s)",
-            call, name, (int)code, text, what);
+            call, device->caps.name, name, (int)code, text, what);
     culv_result result = CULV_ERROR_DRIVER;
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         result = CULV_ERROR_OUT_OF_MEMORY;

@@ -86,11 +86,11 @@ static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const c
                           VK_API_VERSION_MAJOR(d->api_version), VK_API_VERSION_MINOR(d->api_version));
     vk->foreign = !culvi_uuid_equal(&c->uuid, &vk->device->caps.uuid);
     if (vk->foreign && d->fallback == 0) {
-        char buffer[512];
+        char buffer[768];
         culvi_text text = {buffer, sizeof buffer, 0};
-        culvi_text_add(&text, "'%.120s' UUID ", vk->name);
+        culvi_text_add(&text, "'%s' UUID ", vk->name);
         culvi_text_add_uuid(&text, &c->uuid);
-        culvi_text_add(&text, ", but the culv_device is '%.120s' UUID ", vk->device->caps.name);
+        culvi_text_add(&text, ", but the culv_device is '%s' UUID ", vk->device->caps.name);
         culvi_text_add_uuid(&text, &vk->device->caps.uuid);
         return culvi_fail(
             voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,

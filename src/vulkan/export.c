@@ -197,10 +197,10 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memo
     culv_result result = check_memory_handles(vk, d->label);
     if (result != CULV_OK || !culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &vk->uuid))
         return result;
-    char buffer[320];
+    char buffer[400];
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_text_add_uuid(&text, &d->exporter);
-    culvi_text_add(&text, "; this VkDevice is '%.120s' UUID ", vk->name);
+    culvi_text_add(&text, "; this VkDevice is '%s' UUID ", vk->name);
     culvi_text_add_uuid(&text, &vk->uuid);
     return culvi_fail(
         &vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,

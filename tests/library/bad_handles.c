@@ -48,6 +48,8 @@ void bad_handles_try(const lib_world *w, size_t size,
 {
     bad_handle handles[BAD_HANDLES];
     open_all(handles, size);
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(w->device, &caps));
     size_t fds = test_open_fds();
     for (int i = 0; i < BAD_HANDLES; i++) {
         for (int take = 0; take < 2; take++) {
@@ -55,6 +57,7 @@ void bad_handles_try(const lib_world *w, size_t size,
             printf("%s\n", handles[i].name);
             if (i >= NOT_OPEN) fd = lib_fd_watch(handles[i].fd);
             refuse(w, &handles[i], take != 0);
+            if (handles[i].result == CULV_ERROR_DRIVER) LIB_SAYS(caps.name); /* whose driver it was */
             if (i < NOT_OPEN) continue;
             lib_fd_require_untouched(&fd);
             lib_fd_done(&fd, false);

@@ -235,6 +235,11 @@ static void wrong_copies(void)
 {
     static scene s;
     culv_vk_buffer *buffer = NULL;
+    char name[256] = "";
+    memset(name, 'n', 255);
+    memcpy(name + 250, "(end)", 5);
+    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0);
+    if (lib_driver()->SoftPlayName != NULL) lib_driver()->SoftPlayName(name);
     scene_open_bare(&s, SCENE_PEER);
     const raw_cuda *cu = s.w.cu;
     if (cu->SoftSpoilPeers == NULL) {
@@ -245,6 +250,8 @@ static void wrong_copies(void)
     LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, CULV_FALLBACK_PEER, &buffer),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     LIB_SAYS("IOMMU");
+    LIB_SAYS("HOST");
+    LIB_SAYS(name);
     cu->SoftSpoilPeers(0); /* the verdict stays: nothing is verified twice */
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     cu->SoftCounts(&before);

@@ -78,6 +78,7 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     (void)symbol(library, "culvSoftFailedCall", &cu->SoftFailedCall);
     (void)symbol(library, "culvSoftPlayVersion", &cu->SoftPlayVersion);
     (void)symbol(library, "culvSoftBarPeers", &cu->SoftBarPeers);
+    (void)symbol(library, "culvSoftPlayName", &cu->SoftPlayName);
     (void)symbol(library, "culvSoftSpoilPeers", &cu->SoftSpoilPeers);
     (void)symbol(library, "culvSoftPlayAttribute", &cu->SoftPlayAttribute);
     (void)symbol(library, "culvSoftBinaryCreate", &cu->SoftBinaryCreate);

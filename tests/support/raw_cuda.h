@@ -187,6 +187,7 @@ typedef struct raw_cuda {
     void (*SoftFailAt)(uint64_t n, int error);
     const char *(*SoftFailedCall)(void);
     void (*SoftPlayVersion)(int version);
+    void (*SoftPlayName)(const char *name);
     void (*SoftBarPeers)(int bar);
     void (*SoftSpoilPeers)(int spoil);
     void (*SoftPlayAttribute)(int attribute, int value);
