@@ -73,8 +73,8 @@ culvi_thread *culvi_thread_state(void);
 void *culvi_module_open(const char *path, char *why, size_t why_size);
 void *culvi_module_symbol(void *module, const char *name);
 void culvi_module_close(void *module);
-/* Directory of the library (or program) that this code is in, without a trailing slash; false when unknown.
- */
+/* The absolute directory of the library (or program) that this code is in, without a trailing slash; false when it is
+ * unknown, or not to be trusted. */
 bool culvi_module_self_dir(char *out, size_t size);
 
 /* Names of the two CUDA drivers' libraries. */
@@ -84,6 +84,10 @@ extern const char *const culvi_soft_library;
 /* Bytes of a page of host memory. */
 uint64_t culvi_page_size(void);
 
+/* Whether the program has rights that its user lacks (setuid, setgid, file capabilities). Whoever starts such a program
+ * chooses its environment, its arguments and its directory. */
+bool culvi_privileged(void);
+/* NULL: unset, empty, or the program is privileged. */
 const char *culvi_environment(const char *name);
 
 #endif

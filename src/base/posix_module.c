@@ -2,8 +2,11 @@
 #include "base/platform.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
 
 /* Never "libcuda.so": that is the development name, and toolkits ship a stub under it. */
 const char *const culvi_cuda_library = "libcuda.so.1";
@@ -30,14 +33,50 @@ void culvi_module_close(void *module)
     dlclose(module);
 }
 
+/* dladdr() names the program by argv[0], which whoever starts it chooses. */
+static bool is_program(const Dl_info *self)
+{
+    Dl_info program;
+    const void *headers = NULL;
+    unsigned long address = getauxval(AT_PHDR);
+    memcpy(&headers, &address, sizeof headers);
+    return dladdr(headers, &program) != 0 && program.dli_fbase == self->dli_fbase;
+}
+
+/* A library that was loaded by a relative path has its directory from then: the working directory may be another now. */
+static bool origin_of(const void *address, char out[2 * PATH_MAX])
+{
+#ifdef __GLIBC__
+    Dl_info info;
+    void *map = NULL;
+    return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 && dlinfo(map, RTLD_DI_ORIGIN, out) == 0 &&
+           out[0] == '/';
+#else
+    (void)address;
+    (void)out;
+    return false;
+#endif
+}
+
 bool culvi_module_self_dir(char *out, size_t size)
 {
+    char path[2 * PATH_MAX];
     Dl_info info;
     if (dladdr((const void *)&culvi_cuda_library, &info) == 0 || info.dli_fname == NULL) return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    size_t length = slash != NULL ? (size_t)(slash - info.dli_fname) : 1;
-    if (length + 1 > size) return false;
-    memcpy(out, slash != NULL ? info.dli_fname : ".", length);
-    out[length] = '\0';
-    return true;
+    if (is_program(&info)) {
+        /* A hard link puts a privileged program into any directory. */
+        ssize_t length = culvi_privileged() ? -1 : readlink("/proc/self/exe", path, sizeof path);
+        if (length <= 0 || (size_t)length >= sizeof path) return false;
+        path[length] = '\0';
+        if (path[0] != '/') return false;
+        *strrchr(path, '/') = '\0';
+    } else if (info.dli_fname[0] != '/') {
+        if (!origin_of((const void *)&culvi_cuda_library, path)) return false;
+    } else {
+        int n = snprintf(path, sizeof path, "%s", info.dli_fname);
+        if (n < 0 || (size_t)n >= sizeof path) return false;
+        *strrchr(path, '/') = '\0';
+    }
+    int n = snprintf(out, size, "%s", path);
+    return n >= 0 && (size_t)n < size;
 }

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,8 +122,13 @@ culvi_thread *culvi_thread_state(void)
     return &state;
 }
 
+bool culvi_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
 const char *culvi_environment(const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = culvi_privileged() ? NULL : getenv(name);
     return value != NULL && value[0] != '\0' ? value : NULL;
 }

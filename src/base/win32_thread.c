@@ -140,6 +140,11 @@ culvi_thread *culvi_thread_state(void)
     return state;
 }
 
+bool culvi_privileged(void)
+{
+    return false;
+}
+
 const char *culvi_environment(const char *name)
 {
     const char *value = getenv(name);

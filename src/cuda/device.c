@@ -132,9 +132,10 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
     culvi_probe_describe(probe, &text);
     if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
     if (side == NULL && !any_driver && asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
-        culvi_text_add(&hint_text,
-                       "Without a GPU, Culvert's software twin can take its place once it is allowed "
-                       "(CULVERT_SOFT=1 or culv_soft_enable())");
+        culvi_text_add(
+            &hint_text,
+            "Without a GPU, Culvert's software twin can take its place once it is installed and allowed "
+            "(CULVERT_SOFT=1 or culv_soft_enable())");
     if (hint[0] != '\0') culvi_text_add(&text, ". %s", hint);
     if (!any_driver)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED,
@@ -362,10 +363,10 @@ culv_result culvi_check_exporter(const culv_device *device, const char *object, 
                                  const char *what)
 {
     if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &device->caps.uuid)) return CULV_OK;
-    char buffer[128];
+    char buffer[400];
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_text_add_uuid(&text, exporter);
-    culvi_text_add(&text, "; this device is '%.24s' UUID ", device->caps.name);
+    culvi_text_add(&text, "; this device is '%s' UUID ", device->caps.name);
     culvi_text_add_uuid(&text, &device->caps.uuid);
     return culvi_fail(
         &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,

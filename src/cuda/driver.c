@@ -12,37 +12,50 @@ const char *culvi_driver_name(culv_driver kind)
     return kind == CULV_DRIVER_SOFT ? "software twin" : "NVIDIA driver";
 }
 
-bool culvi_soft_path(int index, char *out, size_t size)
+void *culvi_soft_open(culvi_text *text)
 {
-    char dir[1024];
-    const char *env = culvi_environment("CULVERT_SOFT_PATH");
+    char dir[1024], path[1536], why[512];
     bool self = culvi_module_self_dir(dir, sizeof dir);
-    int n = -1;
-    if (index == 0)
-        n = self ? snprintf(out, size, "%s/%s", dir, culvi_soft_library) : snprintf(out, size, "-");
-    /* A program in bin/ that holds the static library, and its lib/ beside. */
-    if (index == 1)
-        n = self ? snprintf(out, size, "%s/../lib/%s", dir, culvi_soft_library) : snprintf(out, size, "-");
-    if (index == 2 && env != NULL) n = snprintf(out, size, "%s/%s", env, culvi_soft_library);
-    return n > 0 && (size_t)n < size;
+    const char *env = culvi_environment("CULVERT_SOFT_PATH");
+    const struct {
+        const char *directory, *below;
+    } places[] = {{self ? dir : NULL, ""},
+                  {self ? dir : NULL,
+                   "/../lib"}, /* a program in bin/ that holds the static library, and its lib/ beside */
+                  {env, ""}};
+    const char *before = " (";
+    culvi_text_add(text, "%s could not be loaded", culvi_soft_library);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (places[i].directory == NULL) continue;
+        int n =
+            snprintf(path, sizeof path, "%s%s/%s", places[i].directory, places[i].below, culvi_soft_library);
+        if (n < 0 || (size_t)n >= sizeof path) continue;
+        void *module = culvi_module_open(path, why, sizeof why);
+        if (module != NULL) return module;
+        FILE *there = fopen(path, "rb");
+        if (there == NULL) snprintf(why, sizeof why, "none in '%s%s'", places[i].directory, places[i].below);
+        if (there != NULL) fclose(there);
+        culvi_text_add(text, "%s%s", before, why);
+        before = ", ";
+    }
+    culvi_text_add(text, "%s. ", before[0] == ',' ? ")" : "");
+    if (culvi_privileged())
+        culvi_text_add(text,
+                       "This program has rights that its user lacks (setuid or the like), so "
+                       "CULVERT_SOFT_PATH is not read, and a static libculvert has no directory of its own");
+    else
+        culvi_text_add(text,
+                       "Install the software twin, or set CULVERT_SOFT_PATH to the directory that has it");
+    return NULL;
 }
 
 static void *open_library(culv_driver kind, culvi_text *text)
 {
     char why[512] = "";
-    if (kind == CULV_DRIVER_NVIDIA) {
-        void *module = culvi_module_open(culvi_cuda_library, why, sizeof why);
-        if (module == NULL) culvi_text_add(text, "%s could not be loaded (%s)", culvi_cuda_library, why);
-        return module;
-    }
-    char path[1536];
-    for (int i = 0; culvi_soft_path(i, path, sizeof path); i++) {
-        void *module = culvi_module_open(path, why, sizeof why);
-        if (module != NULL) return module;
-    }
-    culvi_text_add(text, "%s was found neither beside libculvert nor in CULVERT_SOFT_PATH (%s)",
-                   culvi_soft_library, why);
-    return NULL;
+    if (kind == CULV_DRIVER_SOFT) return culvi_soft_open(text);
+    void *module = culvi_module_open(culvi_cuda_library, why, sizeof why);
+    if (module == NULL) culvi_text_add(text, "%s could not be loaded (%s)", culvi_cuda_library, why);
+    return module;
 }
 
 static bool resolve(const culvi_cuda *cuda, const char *name, int version, void *out, size_t size)
@@ -90,24 +103,25 @@ culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *rea
     void *get_proc = culvi_module_symbol(cuda->module, "cuGetProcAddress_v2");
     memcpy(&cuda->get_proc, &get_proc, sizeof cuda->get_proc);
     *reason = CULV_REASON_DRIVER_TOO_OLD;
-    if (cuda->get_proc == NULL) {
-        culvi_text_add(text, "it lacks cuGetProcAddress_v2: older than 525 (CUDA 12.0), please update it");
-        goto close_module;
-    }
-    if (!resolve_all(cuda, text)) {
-        culvi_text_add(text, ": older than 525 (CUDA 12.0), please update it");
+    if (cuda->get_proc == NULL) culvi_text_add(text, "it lacks %s", "cuGetProcAddress_v2");
+    if (cuda->get_proc == NULL || !resolve_all(cuda, text)) {
+        culvi_text_add(text, "%s",
+                       kind == CULV_DRIVER_SOFT ? ": it is not of the same version as Culvert"
+                                                : ": older than 525 (CUDA 12.0), please update it");
         goto close_module;
     }
     CUresult r = cuda->cuInit(0);
     if (r != CUDA_SUCCESS) {
         const char *name = NULL;
         cuda->cuGetErrorName(r, &name);
-        culvi_text_add(text, "cuInit answered %s", name != NULL ? name : "an unknown error");
+        culvi_text_add(text, "cuInit answered %s (%d)", name != NULL ? name : "an unknown error", (int)r);
         const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");
         if (r == CUDA_ERROR_NO_DEVICE && kind == CULV_DRIVER_NVIDIA && visible != NULL)
-            culvi_text_add(text, " (CUDA_VISIBLE_DEVICES=%s hides devices)", visible);
+            culvi_text_add(text, " (CUDA_VISIBLE_DEVICES=%s may hide devices)", visible);
         if (r == CUDA_ERROR_NO_DEVICE && kind == CULV_DRIVER_SOFT)
-            culvi_text_add(text, " (it needs a CPU Vulkan device: install Mesa's lavapipe)");
+            culvi_text_add(text,
+                           " (it found no CPU Vulkan device: install the Vulkan loader and Mesa's lavapipe, "
+                           "and let VK_DRIVER_FILES not exclude it)");
         *reason = CULV_REASON_DRIVER_INIT;
         goto close_module;
     }
@@ -140,6 +154,11 @@ void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(v
     return proc;
 }
 
+static void begin_problem(culvi_text *text)
+{
+    if (text->length > 0) culvi_text_add(text, "; ");
+}
+
 /* Reads one device; a device that cannot be read is left out, and said. */
 static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *out, culvi_text *text)
 {
@@ -149,7 +168,8 @@ static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *ou
     if (r == CUDA_SUCCESS) r = cuda->cuDeviceGetName(out->name, (int)sizeof out->name, out->ordinal);
     if (r == CUDA_SUCCESS) r = cuda->cuDeviceGetUuid(&uuid, out->ordinal);
     if (r != CUDA_SUCCESS) {
-        culvi_text_add(text, "%s: device %d could not be read (error %d); ", culvi_driver_name(cuda->kind),
+        begin_problem(text);
+        culvi_text_add(text, "%s: device %d could not be read (error %d)", culvi_driver_name(cuda->kind),
                        index, (int)r);
         return false;
     }
@@ -163,7 +183,8 @@ static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe, co
 {
     int count = 0;
     if (cuda->cuDeviceGetCount(&count) != CUDA_SUCCESS) {
-        culvi_text_add(text, "%s: cuDeviceGetCount failed; ", culvi_driver_name(cuda->kind));
+        begin_problem(text);
+        culvi_text_add(text, "%s: cuDeviceGetCount failed", culvi_driver_name(cuda->kind));
         return CULV_OK;
     }
     if (count <= 0) return CULV_OK;
@@ -181,6 +202,7 @@ static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe, co
 culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_probe *probe)
 {
     memset(probe, 0, sizeof *probe);
+    probe->asked = kind;
     if (kind != CULV_DRIVER_AUTO && kind != CULV_DRIVER_NVIDIA && kind != CULV_DRIVER_SOFT)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_device_desc.driver is %d; it is one of culv_driver", (int)kind);
@@ -191,13 +213,13 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
         if (kind == CULV_DRIVER_AUTO && driver == CULV_DRIVER_SOFT && !culvi_soft_allowed()) continue;
         culv_reason reason = CULV_REASON_NONE;
         size_t before = text.length;
+        begin_problem(&text);
         probe->drivers[i] = culvi_cuda_open(driver, &text, &reason);
         if (probe->drivers[i] == NULL && reason == CULV_REASON_HOST_MEMORY) {
             culvi_probe_close(probe);
             return culvi_fail_host_memory(voice, NULL);
         }
         if (probe->drivers[i] == NULL) {
-            culvi_text_add(&text, "; ");
             if (probe->reason == CULV_REASON_NONE) probe->reason = reason;
             continue;
         }
@@ -239,8 +261,8 @@ void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
                        (int)d->ordinal, d->name);
         culvi_text_add_uuid(text, &d->uuid);
     }
-    if (probe->problems[0] != '\0')
-        culvi_text_add(text, "; %.*s", (int)strlen(probe->problems) - 2, probe->problems);
+    if (probe->problems[0] != '\0') culvi_text_add(text, "; %s", probe->problems);
     const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");
-    if (visible != NULL) culvi_text_add(text, "; CUDA_VISIBLE_DEVICES=%s may hide others", visible);
+    if (visible != NULL && probe->drivers[0] != NULL)
+        culvi_text_add(text, "; CUDA_VISIBLE_DEVICES=%s may hide others", visible);
 }

@@ -29,8 +29,8 @@ void culvi_cuda_close(culvi_cuda *cuda);
 void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(void);
 const char *culvi_driver_name(culv_driver kind);
 
-/* The path of the twin's library, to be tried in turn: index 0, 1, ...; false after the last. */
-bool culvi_soft_path(int index, char *out, size_t size);
+/* Loads the twin's library; NULL: `text` says where it was looked for, and what to do. */
+void *culvi_soft_open(culvi_text *text);
 bool culvi_soft_allowed(void);
 
 /* One device of one driver. */
@@ -44,11 +44,12 @@ typedef struct culvi_cuda_device {
 
 /* What the drivers that `kind` allows have. */
 typedef struct culvi_probe {
+    culv_driver asked;
     culvi_cuda *drivers[2]; /* NVIDIA's, the twin; NULL when absent */
     culvi_cuda_device *devices;
     uint32_t num_devices;
-    culv_reason reason; /* why a driver is absent, the first one's */
-    char problems[768]; /* the same in words, of each absent driver */
+    culv_reason reason;  /* why a driver is absent, the first one's */
+    char problems[1024]; /* the same in words, of each absent driver */
 } culvi_probe;
 
 culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_probe *probe);

@@ -23,23 +23,18 @@ int culv_soft_enabled(void)
 
 culv_result culv_soft_enable(void)
 {
-    char path[1536];
-    char why[512] = "";
-    for (int i = 0; culvi_soft_path(i, path, sizeof path); i++) {
-        void *module = culvi_module_open(path, why, sizeof why);
-        if (module == NULL) continue;
-        /* The twin, not this library, touches the environment. */
-        const char *(*add_layer_path)(void) = NULL;
-        void *symbol = culvi_module_symbol(module, "culvSoftAddLayerPath");
-        memcpy(&add_layer_path, &symbol, sizeof add_layer_path);
-        if (add_layer_path != NULL && !atomic_load(&allowed)) add_layer_path();
-        culvi_module_close(module);
-        atomic_store(&allowed, true);
-        return CULV_OK;
-    }
-    return culvi_fail(
-        NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING,
-        "the software twin (%s) was found neither beside libculvert nor in CULVERT_SOFT_PATH (%s); "
-        "install it, or set CULVERT_SOFT_PATH to its directory",
-        culvi_soft_library, why);
+    char problem[1536];
+    culvi_text text = {problem, sizeof problem, 0};
+    void *module = culvi_soft_open(&text);
+    if (module == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING, "software twin: %s",
+                          problem);
+    /* The twin, not this library, touches the environment. */
+    const char *(*add_layer_path)(void) = NULL;
+    void *symbol = culvi_module_symbol(module, "culvSoftAddLayerPath");
+    memcpy(&add_layer_path, &symbol, sizeof add_layer_path);
+    if (add_layer_path != NULL && !atomic_load(&allowed)) add_layer_path();
+    culvi_module_close(module);
+    atomic_store(&allowed, true);
+    return CULV_OK;
 }

@@ -171,22 +171,37 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
 enum { VENDOR_NVIDIA = 0x10de };
 
 /* The likely cause for a device without a CUDA match. */
-static const char *likely_cause(const culv_vk_candidate *c)
+static const char *likely_cause(const culvi_probe *probe, const culv_vk_candidate *c)
 {
-    if (c->type == VK_PHYSICAL_DEVICE_TYPE_CPU && !culvi_soft_allowed())
-        return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which has to be "
-               "allowed "
-               "(CULVERT_SOFT=1 or culv_soft_enable())";
-    if (c->type == VK_PHYSICAL_DEVICE_TYPE_CPU)
-        return "It is a software Vulkan device, and the software twin does not have it: "
-               "culv_device_desc.driver may "
-               "exclude the twin, or the twin found another Vulkan driver (VK_DRIVER_FILES)";
+    if (c->type == VK_PHYSICAL_DEVICE_TYPE_CPU) {
+        if (probe->asked == CULV_DRIVER_NVIDIA)
+            return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which "
+                   "culv_device_desc.driver excludes";
+        if (probe->asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
+            return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which has "
+                   "to be "
+                   "installed and allowed (CULVERT_SOFT=1 or culv_soft_enable())";
+        if (probe->drivers[1] == NULL)
+            return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which is "
+                   "not in "
+                   "use for the reason above";
+        return "It is a software Vulkan device that the software twin does not have: the twin found another "
+               "Vulkan "
+               "driver (VK_DRIVER_FILES)";
+    }
     if (c->vendor_id != VENDOR_NVIDIA)
         return "It is not an NVIDIA GPU, so CUDA cannot reach it; rank the devices and draw on another";
     if (c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_NVIDIA_PROPRIETARY)
         return "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share "
                "with; install "
                "NVIDIA's or select it with VK_DRIVER_FILES";
+    if (probe->asked == CULV_DRIVER_SOFT)
+        return "It is an NVIDIA GPU: its CUDA partner is NVIDIA's driver, which culv_device_desc.driver "
+               "excludes";
+    if (probe->drivers[0] == NULL)
+        return "It is an NVIDIA GPU: its CUDA partner is NVIDIA's driver, which is not in use for the reason "
+               "above "
+               "(a container needs the compute capability)";
     return "It is an NVIDIA GPU that CUDA does not show: look at CUDA_VISIBLE_DEVICES, at MIG mode, and "
            "whether the "
            "container was given the compute capability";
@@ -250,7 +265,7 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
         add_device(&why, c);
         culvi_text_add(&why, " has no CUDA partner among: ");
         culvi_probe_describe(probe, &why);
-        culvi_text_add(&why, ". %s", likely_cause(c));
+        culvi_text_add(&why, ". %s", likely_cause(probe, c));
         return;
     }
     c->driver = found->cuda->kind;
@@ -340,12 +355,8 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
     for (uint32_t i = 0; out != NULL && i < n && i < *count; i++) {
         /* Elements of the caller's version of the struct: its size, not ours, is the stride. */
         size_t stride = out->struct_size;
-        if (stride < sizeof(size_t) + sizeof(VkPhysicalDevice) || stride > 65536) {
-            result = culvi_fail(&voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
-                                "out[0].struct_size is %zu; start each element from culv_vk_candidate_init()",
-                                stride);
-            break;
-        }
+        result = culvi_struct_check(&voice, out, "culv_vk_candidate");
+        if (result != CULV_OK) break;
         char *element = (char *)out + i * stride;
         memcpy(element, &stride, sizeof stride);
         culvi_struct_write(element, &list[i], sizeof list[i]);
@@ -370,7 +381,7 @@ static void describe(const culvi_graphics_side *side, const culvi_voice *voice, 
     for (uint32_t i = 0; i < n; i++)
         if (list[i].physical_device == side->device) {
             add_device(description, &list[i]);
-            culvi_text_add(hint, "%s", likely_cause(&list[i]));
+            culvi_text_add(hint, "%s", likely_cause(probe, &list[i]));
         }
     for (uint32_t i = 0, others = 0; i < n; i++) {
         if (list[i].physical_device == side->device) continue;

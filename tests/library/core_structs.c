@@ -351,9 +351,13 @@ static void candidates(void)
     REQUIRE_EQ(newer[sizeof(size_t)], 0x77);
 
     count = total;
-    now[0].struct_size = 0;
-    LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, now),
-              CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    static const size_t wrong[] = {0, sizeof(size_t), sizeof(culv_vk_candidate) + 4, 65537, SIZE_MAX};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        now[0].struct_size = wrong[i];
+        LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, now),
+                  CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        LIB_SAYS("culv_vk_candidate");
+    }
     REQUIRE_EQ(count, total);
     free(newer);
     free(now);

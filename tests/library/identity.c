@@ -3,9 +3,13 @@
  * SPDX-License-Identifier: MIT */
 #include "library.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 extern const test_case identity_cases[];
@@ -162,6 +166,53 @@ static void context_of_another_device(void)
     culv_device_close(&other);
 }
 
+/* Messages have a device's whole name: two GPUs of one kind may differ in its last letters. */
+static void long_names(void)
+{
+    char name[256] = "";
+    lib_world w;
+    lib_open_vulkan(&w);
+    if (w.cu->SoftPlayName == NULL) {
+        raw_vk_close(&w.vk);
+        SKIP("only the twin takes another name");
+    }
+    memset(name, 'n', 255);
+    memcpy(name + 250, "(end)", 5);
+    w.cu->SoftPlayName(name);
+    lib_open_culvert(&w);
+    REQUIRE_EQ_STR(caps_of(w.device).name, name);
+
+    FILE *file = tmpfile();
+    REQUIRE(file != NULL && ftruncate(fileno(file), 65536) == 0);
+    culv_memory *memory = NULL;
+    culv_memory_desc m = culv_memory_desc_init();
+    m.handle = culv_handle_opaque_fd(fileno(file));
+    m.size = 4096;
+    m.exporter = caps_of(w.device).uuid;
+    m.exporter.bytes[5] ^= 0x10;
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS(name);
+    m.exporter = (culv_uuid){{0}};
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory), CULV_ERROR_DRIVER,
+                CULV_REASON_HANDLE_REFUSED);
+    LIB_SAYS(name);
+    fclose(file);
+
+    culv_vk *other = NULL;
+    culv_vk_desc d = lib_vk_desc(&w);
+    lib_lying = (lib_lies){.uuid_xor = 0x40};
+    d.get_instance_proc_addr = lib_lying_loader;
+    LIB_REFUSES(culv_vk, other, culv_vk_attach(w.device, &d, &other), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
+    LIB_SAYS(name);
+    culv_device *none = NULL;
+    LIB_REFUSES(culv_device, none, culv_device_open_by_ordinal(99, NULL, &none), CULV_ERROR_NO_DEVICE,
+                CULV_REASON_DEVICE_UNKNOWN);
+    LIB_SAYS(name);
+    lib_close(&w);
+}
+
 /* No driver ------------------------------------------------------------------------------------------------
  */
 
@@ -208,10 +259,93 @@ static void twin_without_vulkan(void)
     LIB_SAYS("lavapipe");
 }
 
+/* Loading -------------------------------------------------------------------------------------------------
+ */
+
+/* What is expected of the program below, started as another process. */
+static const char expected[] = "CULVERT_TEST_EXPECTED", raw_twin[] = "CULVERT_TEST_RAW_TWIN";
+
+/* Rights that the user lacks: the environment is not believed, by the twin neither. */
+static void as_privileged(void)
+{
+    if (getauxval(AT_SECURE) == 0) SKIP("files here give no rights (nosuid, or no_new_privs)");
+    FILE *log = tmpfile();
+    REQUIRE(log != NULL && dup2(fileno(log), STDERR_FILENO) == STDERR_FILENO);
+    culv_device *device = NULL;
+    culv_device_desc d = culv_device_desc_init();
+    REQUIRE_EQ(culv_soft_enabled(), 0);
+    LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
+    LIB_SAYS("CULVERT_SOFT_PATH is not read");
+    d.driver = CULV_DRIVER_SOFT;
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_SOFT_MISSING);
+    fflush(stderr);
+    REQUIRE_EQ(lseek(fileno(log), 0, SEEK_END), 0); /* CULVERT_LOG */
+
+    void *twin = dlopen(getenv(raw_twin), RTLD_NOW | RTLD_LOCAL);
+    if (twin == NULL) SKIP("the library is right; the twin cannot be read by that user: %s", dlerror());
+    CUresult (*init)(unsigned flags) = NULL;
+    CUresult (*get_count)(int *count) = NULL;
+    void *symbol = dlsym(twin, "cuInit");
+    memcpy(&init, &symbol, sizeof init);
+    symbol = dlsym(twin, "cuDeviceGetCount");
+    memcpy(&get_count, &symbol, sizeof get_count);
+    CUresult r = init(0);
+    REQUIRE(r != CUDA_ERROR_UNKNOWN); /* CULVERT_SOFT_FAIL_AT */
+    int count = 0;
+    if (r != CUDA_SUCCESS) SKIP("the library is right; the twin found no device");
+    REQUIRE_EQ(get_count(&count), CUDA_SUCCESS);
+    REQUIRE(count != 3); /* CULVERT_SOFT_DEVICES */
+}
+
+static void as_told(void)
+{
+    const char *what = getenv(expected);
+    if (what == NULL) SKIP("only as a child");
+    if (strcmp(what, "privileged") == 0) {
+        as_privileged();
+    } else if (strcmp(what, "missing") == 0) {
+        LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
+        LIB_SAYS("libculvert-soft.so.0");
+    } else {
+        REQUIRE(chdir("/") == 0); /* where the library was found has been settled */
+        LIB_OK(culv_soft_enable());
+    }
+}
+
+typedef struct start {
+    const char *program; /* without a slash: searched for in `path` */
+    const char *argv0, *directory, *expected;
+    const char *path, *library_path; /* variables */
+} start;
+
+/* Runs this suite's as_told() in a process of its own; its exit status. */
+static int run(const start *s)
+{
+    fflush(NULL);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        char name[] = "loading.as_told", argv0[TEST_PATH_MAX];
+        snprintf(argv0, sizeof argv0, "%s", s->argv0);
+        char *const words[] = {argv0, name, NULL};
+        if (chdir(s->directory) != 0 || setenv(expected, s->expected, 1) != 0) _exit(126);
+        if (s->path != NULL) setenv("PATH", s->path, 1);
+        if (s->library_path != NULL) setenv("LD_LIBRARY_PATH", s->library_path, 1);
+        execvp(s->program, words);
+        _exit(127);
+    }
+    int status = 0;
+    REQUIRE_EQ(waitpid(child, &status, 0), child);
+    REQUIRE(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
 #ifdef CULV_STATIC /* the shared library has the twin beside it */
 static void twin_is_missing(void)
 {
     lib_with_environment("LD_LIBRARY_PATH", NULL);
+    lib_with_environment("CUDA_VISIBLE_DEVICES", "0");
     REQUIRE(setenv("CULVERT_SOFT_PATH", "/nonexistent", 1) == 0);
     culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
@@ -220,9 +354,140 @@ static void twin_is_missing(void)
                 CULV_REASON_SOFT_MISSING);
     LIB_SAYS("libculvert-soft.so.0");
     LIB_SAYS("CULVERT_SOFT_PATH");
+    LIB_SAYS("'/nonexistent'");
+    REQUIRE(strstr(culv_last_error_message(), "CUDA_VISIBLE_DEVICES") == NULL); /* which hides no twin */
     unsetenv("CULVERT_SOFT");
     LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
+    LIB_SAYS("set CULVERT_SOFT_PATH");
     REQUIRE_EQ(culv_soft_enabled(), 0);
+}
+
+/* A directory that every user reaches, with this program in a/ and the twin in b/. */
+typedef struct place {
+    char root[64], a[80], b[80], program[96], twin[TEST_PATH_MAX];
+} place;
+
+static void link_twin(const place *p, const char *directory)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/libculvert-soft.so.0", directory);
+    REQUIRE(symlink(p->twin, path) == 0);
+}
+
+static void make_place(place *p)
+{
+    static char bytes[65536];
+    test_path(p->twin, "lib/libculvert-soft.so.0");
+    if (access(p->twin, R_OK) != 0) SKIP("no %s", p->twin);
+    strcpy(p->root, "/tmp/culvert-XXXXXX");
+    REQUIRE(mkdtemp(p->root) != NULL);
+    snprintf(p->a, sizeof p->a, "%s/a", p->root);
+    snprintf(p->b, sizeof p->b, "%s/b", p->root);
+    snprintf(p->program, sizeof p->program, "%s/culvert-test", p->a);
+    REQUIRE(chmod(p->root, 0755) == 0 && mkdir(p->a, 0755) == 0 && mkdir(p->b, 0755) == 0);
+    FILE *from = fopen("/proc/self/exe", "rb"), *to = fopen(p->program, "wb");
+    REQUIRE(from != NULL && to != NULL);
+    for (size_t n = fread(bytes, 1, sizeof bytes, from); n > 0; n = fread(bytes, 1, sizeof bytes, from))
+        REQUIRE_EQ(fwrite(bytes, 1, n, to), n);
+    REQUIRE(fclose(from) == 0 && fclose(to) == 0 && chmod(p->program, 0755) == 0);
+    unsetenv("CULVERT_SOFT_PATH");
+    unsetenv("CULVERT_SOFT");
+}
+
+static void remove_place(const place *p)
+{
+    const char *const directories[] = {p->a, p->b};
+    char path[128];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/libculvert-soft.so.0", directories[i]);
+        (void)unlink(path);
+        snprintf(path, sizeof path, "%s/culvert-test", directories[i]);
+        (void)unlink(path);
+        REQUIRE(rmdir(directories[i]) == 0);
+    }
+    REQUIRE(rmdir(p->root) == 0);
+}
+
+/* The twin is beside the program, wherever it was started, and whatever it was told its name is. */
+static void program_in_path(void)
+{
+    place p;
+    char lie[128];
+    make_place(&p);
+    snprintf(lie, sizeof lie, "%s/culvert-test", p.b);
+    link_twin(&p, p.b);
+    int in_directory = run(&(start){.program = "culvert-test",
+                                    .argv0 = "culvert-test",
+                                    .directory = p.b,
+                                    .expected = "missing",
+                                    .path = p.a});
+    int by_name = run(&(start){.program = p.program, .argv0 = lie, .directory = "/", .expected = "missing"});
+    link_twin(&p, p.a);
+    int beside = run(&(start){.program = "culvert-test",
+                              .argv0 = "culvert-test",
+                              .directory = "/",
+                              .expected = "found",
+                              .path = p.a});
+    int lied_to = run(&(start){
+        .program = p.program, .argv0 = "/nonexistent/culvert-test", .directory = "/", .expected = "found"});
+    remove_place(&p);
+    REQUIRE_EQ(in_directory, 0);
+    REQUIRE_EQ(by_name, 0);
+    REQUIRE_EQ(beside, 0);
+    REQUIRE_EQ(lied_to, 0);
+}
+
+/* Another user's or group's rights, by the file's mode. */
+static bool give_rights(const char *program)
+{
+    gid_t groups[64];
+    if (geteuid() == 0) return chown(program, 65534, (gid_t)-1) == 0 && chmod(program, 04755) == 0;
+    int count = getgroups(64, groups);
+    for (int i = 0; i < count; i++)
+        if (groups[i] != getegid())
+            return chown(program, (uid_t)-1, groups[i]) == 0 && chmod(program, 02755) == 0;
+    return false;
+}
+
+static void privileged_program(void)
+{
+    place p;
+    make_place(&p);
+    if (!give_rights(p.program)) {
+        remove_place(&p);
+        SKIP("a user who is not root and in one group gives no file rights");
+    }
+    link_twin(&p, p.a); /* as a hard link elsewhere would have it */
+    char directory[TEST_PATH_MAX];
+    REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
+    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(directory, "lib"), 1) == 0);
+    REQUIRE(setenv("CULVERT_LOG", "debug", 1) == 0);
+    REQUIRE(setenv("CULVERT_SOFT_FAIL_AT", "cuda:1", 1) == 0);
+    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "3", 1) == 0);
+    REQUIRE(setenv(raw_twin, p.twin, 1) == 0);
+    int status =
+        run(&(start){.program = p.program, .argv0 = p.program, .directory = "/", .expected = "privileged"});
+    remove_place(&p);
+    if (status == TEST_SKIPPED) SKIP("see the line above");
+    REQUIRE_EQ(status, 0);
+}
+#else
+/* A library that was found by a relative path, in a process that has gone elsewhere since. */
+static void relative_library(void)
+{
+    char root[TEST_PATH_MAX], program[TEST_PATH_MAX];
+    need("lib/libculvert.so.0");
+    need("lib/libculvert-soft.so.0");
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    REQUIRE(length > 0);
+    program[length] = '\0';
+    unsetenv("CULVERT_SOFT_PATH");
+    REQUIRE_EQ(run(&(start){.program = program,
+                            .argv0 = program,
+                            .directory = test_path(root, "."),
+                            .expected = "found",
+                            .library_path = "lib"}),
+               0);
 }
 #endif
 
@@ -263,12 +528,18 @@ const test_case identity_cases[] = {
     {.name = "identity.exporter_is_another_device", .run = exporter_is_another_device},
     {.name = "identity.attach_to_another_device", .run = attach_to_another_device},
     {.name = "identity.context_of_another_device", .run = context_of_another_device},
+    {.name = "identity.long_names", .run = long_names},
     {.name = "identity.two_drivers", .run = two_drivers},
     {.name = "no_driver.nvidias_is_missing", .run = no_nvidia_driver},
     {.name = "no_driver.too_old", .run = driver_is_too_old},
     {.name = "no_driver.twin_without_vulkan", .run = twin_without_vulkan},
+    {.name = "loading.as_told", .run = as_told},
 #ifdef CULV_STATIC
     {.name = "no_driver.twin_is_missing", .run = twin_is_missing},
+    {.name = "loading.program_in_path", .run = program_in_path},
+    {.name = "loading.privileged_program", .run = privileged_program},
+#else
+    {.name = "loading.relative_library", .run = relative_library},
 #endif
     {.name = "no_driver.twin_is_not_allowed", .run = twin_is_not_allowed},
     {.name = NULL},
