@@ -2,6 +2,10 @@
 #include <culvert/culvert.h>
 #include <stdio.h>
 
+#if defined(CONSUMER_C99) && __STDC_VERSION__ != 199901L
+#    error "culvert's targets raise the C standard of what uses them"
+#endif
+
 int main(void)
 {
     printf("culvert %s\n", culv_version_string());
