@@ -3,7 +3,7 @@
 
   check_headers.py compile COMPILER STANDARD CUDA_INCLUDE_DIR [FLAG ...]
                                                           each header compiles alone, cudart.h with that directory
-  check_headers.py text                                   comments, descriptors, names, versions
+  check_headers.py text                                   comments, descriptors, names, versions, decisions
   check_headers.py exports LIBRARY                        headers = cmake/culvert.map = what LIBRARY exports
   check_headers.py needed LIBRARY                         LIBRARY links nothing but the C library's own
   check_headers.py installed PREFIX                       an installation has these headers and no others
@@ -136,8 +136,31 @@ def check_versions(root):
     return [] if header == cmake else [f"base.h says version {header}, CMakeLists.txt {cmake}"]
 
 
+def check_decisions(root):
+    """docs/decisions.md has each rule that a comment cites, and each public struct that cannot grow."""
+    decisions = (root / "docs" / "decisions.md").read_text()
+    rules = re.findall(r"^\*\*R(\d+)\. ", decisions, re.M)
+    bad = [f"decisions.md: the rules must be R1, R2, ... in order, not R{n}"
+           for i, n in enumerate(rules, 1) if int(n) != i]
+    for folder in ["bench", "include", "samples", "soft", "src", "tests", "tools"]:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in [".c", ".h", ".cpp", ".cu"]:
+                continue
+            text = path.read_text()
+            for comment in re.finditer(r"/\*.*?\*/|//[^\n]*", text, re.S):
+                for m in re.finditer(r"\bR(\d{1,2})\b", comment.group()):  # some are formats, which does no harm
+                    if m.group(1) not in rules:
+                        line = text.count("\n", 0, comment.start() + m.start()) + 1
+                        bad.append(f"{path.name}:{line}: docs/decisions.md has no R{m.group(1)}")
+    for header in headers(root):
+        for m in re.finditer(r"\btypedef struct (\w+)\s*\{([^;]*);", header.code):
+            if "struct_size" not in m.group(2) and f"`{m.group(1)}`" not in decisions:
+                bad.append(f"{header.where(m.start())}: {m.group(1)} has no struct_size, and docs/decisions.md no reason")
+    return bad
+
+
 def check_text(root):
-    bad = check_versions(root)
+    bad = check_versions(root) + check_decisions(root)
     for header in headers(root):
         bad += check_comments(header) + check_structs(header) + check_names(header)
     return bad

@@ -35,6 +35,7 @@ typedef struct culv_a_desc {{
 #endif
 """
 MAP = "/* culv_in_a_comment; */\nCULVERT_0 {\nglobal:\n    culv_a;\nlocal:\n    *;\n};\n"
+DECISIONS = "**R1. A rule.** Of `culv_c`.\n"
 CMAKE = "project(culvert VERSION 0.1.0 LANGUAGES C)\n"
 FUNCTION = f"{COMMENT}CULV_API int culv_a("
 
@@ -59,6 +60,9 @@ TEXT_FAULTS = [
     ("CULV_API int culv_a(const culv_a_desc *desc)", "CULV_API int (*culv_b(void))(int)", "culv_b is declared"),
     ("#include <stddef.h>", "#include <stddef.h>\n#define OTHER 1", "macro OTHER"),
     ("#include <stddef.h>", "#include <stddef.h>\n#include <cuda.h>", "a core header includes cuda"),
+    ("#include <stddef.h>", "#include <stddef.h> /* R1, but also (R2) */", "base.h:3: docs/decisions.md has no R2"),
+    ("typedef struct culv_a_desc {", "typedef struct culv_b { int a; } culv_b;\ntypedef struct culv_a_desc {",
+     "culv_b has no struct_size"),
     ("#define CULV_VERSION_MINOR 1", "#define CULV_VERSION_MINOR 2", "base.h says version 0.2.0"),
 ]
 MAP_FAULTS = [
@@ -82,6 +86,8 @@ def tree(directory, header=GOOD, version_script=MAP):
     (root / "include" / "culvert" / "base.h").write_text(header)
     (root / "cmake" / "culvert.map").write_text(version_script)
     (root / "CMakeLists.txt").write_text(CMAKE)
+    (root / "docs").mkdir(exist_ok=True)
+    (root / "docs" / "decisions.md").write_text(DECISIONS)
     return root
 
 
@@ -112,6 +118,9 @@ def run():
         root = tree(work)
         expect("good text", check.check_text(root), None)
         expect("good map", check.check_exports(root, {"culv_a"}), None)
+        (root / "docs" / "decisions.md").write_text("**R2. A rule.** Text.\n")
+        expect("rules in disorder", check.check_text(root), "in order, not R2")
+        (root / "docs" / "decisions.md").write_text(DECISIONS)
         expect("good C", check.check_compile(root, "gcc", "c11", work, []), None)
         expect("good C++", check.check_compile(root, "g++", "c++11", work, []), None)
         expect("not exported", check.check_exports(root, set()), "the library does not export it")
