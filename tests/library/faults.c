@@ -111,20 +111,23 @@ static void fault(scene *s)
     (void)cu->CtxSetCurrent(before);
 }
 
-static void require_earlier_failure(void)
+static void require_earlier_failure(const lib_world *w)
 {
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(w->device, &caps));
     culv_error e = culv_error_init();
     culv_last_error(&e);
     REQUIRE_EQ(e.native_api, CULV_API_CUDA);
     REQUIRE_EQ(e.native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE(e.native_call[0] != '\0');
     LIB_SAYS("not its cause");
+    LIB_SAYS(caps.name);
 }
 
 #define BROKEN(call)                                                                                         \
     do {                                                                                                     \
         LIB_ERROR(call, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);                                      \
-        require_earlier_failure();                                                                           \
+        require_earlier_failure(&s.w);                                                                       \
     } while (0)
 
 static void sticky_fault(void)
