@@ -65,6 +65,7 @@ static void ranking(void)
     REQUIRE(c->reason == CULV_REASON_DEVICE_UNKNOWN || c->reason == CULV_REASON_DRIVER_MISSING ||
             c->reason == CULV_REASON_DRIVER_INIT || c->reason == CULV_REASON_SOFT_MISSING);
     REQUIRE(strstr(c->why, c->name) != NULL);
+    REQUIRE(strstr(c->why, "culv_device_desc.driver excludes") != NULL); /* no other cause */
     lib_close(&w);
 }
 

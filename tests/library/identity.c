@@ -362,6 +362,34 @@ static void twin_is_missing(void)
     REQUIRE_EQ(culv_soft_enabled(), 0);
 }
 
+/* The same as seen from a software Vulkan device: its cause is that the twin is missing, and no other one. */
+static void twin_is_missing_for_vulkan(void)
+{
+    need("lib/broken/libcuda.so.1");
+    lib_with_libcuda_of("lib/broken");
+    REQUIRE(setenv("CULVERT_SOFT_PATH", "/nonexistent", 1) == 0);
+    REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
+    lib_world w = {0};
+    static culv_vk_candidate list[16];
+    uint32_t count = 16;
+    raw_vk_open_instance(&w.vk, &(raw_vk_options){.software = false});
+    for (uint32_t i = 0; i < 16; i++)
+        list[i] = culv_vk_candidate_init();
+    LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, list));
+    bool found = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *end = strstr(list[i].why, ". It is a software Vulkan device");
+        if (list[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
+        found = true;
+        printf("%s\n", list[i].why);
+        REQUIRE(end != NULL && strstr(end, "for the reason above") != NULL);
+        REQUIRE(strstr(list[i].why, "VK_DRIVER_FILES") == NULL);
+        REQUIRE(strstr(list[i].why, "/nonexistent") != NULL);
+    }
+    raw_vk_close(&w.vk);
+    if (!found) SKIP("no software Vulkan device");
+}
+
 /* A directory that every user reaches, with this program in a/ and the twin in b/. */
 typedef struct place {
     char root[64], a[80], b[80], program[96], twin[TEST_PATH_MAX];
@@ -536,6 +564,7 @@ const test_case identity_cases[] = {
     {.name = "loading.as_told", .run = as_told},
 #ifdef CULV_STATIC
     {.name = "no_driver.twin_is_missing", .run = twin_is_missing},
+    {.name = "no_driver.twin_is_missing_for_vulkan", .run = twin_is_missing_for_vulkan},
     {.name = "loading.program_in_path", .run = program_in_path},
     {.name = "loading.privileged_program", .run = privileged_program},
 #else
