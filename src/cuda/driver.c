@@ -24,6 +24,7 @@ void *culvi_soft_open(culvi_text *text)
                    "/../lib"}, /* a program in bin/ that holds the static library, and its lib/ beside */
                   {env, ""}};
     const char *before = " (";
+    size_t begin = text->length;
     culvi_text_add(text, "%s could not be loaded", culvi_soft_library);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i].directory == NULL) continue;
@@ -31,7 +32,11 @@ void *culvi_soft_open(culvi_text *text)
             snprintf(path, sizeof path, "%s%s/%s", places[i].directory, places[i].below, culvi_soft_library);
         if (n < 0 || (size_t)n >= sizeof path) continue;
         void *module = culvi_module_open(path, why, sizeof why);
-        if (module != NULL) return module;
+        if (module != NULL) {
+            text->length = begin;
+            text->data[begin] = '\0';
+            return module;
+        }
         FILE *there = fopen(path, "rb");
         if (there == NULL) snprintf(why, sizeof why, "none in '%s%s'", places[i].directory, places[i].below);
         if (there != NULL) fclose(there);
