@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+/* Each version's size is a multiple of a size_t, so that no pointer is cut in two. */
+bool culvi_struct_size_possible(size_t size)
+{
+    return size >= 2 * sizeof(size_t) && size <= 65536 && size % sizeof(size_t) == 0;
+}
+
 void culvi_struct_write(void *out, const void *local, size_t size)
 {
     size_t known = 0;
@@ -17,7 +23,7 @@ culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const 
 {
     size_t given = 0;
     memcpy(&given, out, sizeof given);
-    if (struct_size_possible(given)) return CULV_OK;
+    if (culvi_struct_size_possible(given)) return CULV_OK;
     return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
                       "%s.struct_size is %zu; start from %s_init(), which sets it", name, given, name);
 }

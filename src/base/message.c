@@ -60,15 +60,9 @@ const char *culv_reason_text(culv_reason reason)
     return (unsigned)reason < CULV_REASON_COUNT_ ? reasons[reason].text : "unknown";
 }
 
-/* Each version's size is a multiple of a size_t, so that no pointer is cut in two. */
-static bool struct_size_possible(size_t size)
-{
-    return size >= 2 * sizeof(size_t) && size <= 65536 && size % sizeof(size_t) == 0;
-}
-
 void culv_last_error(culv_error *out)
 {
-    if (out == NULL || !struct_size_possible(out->struct_size)) return;
+    if (out == NULL || !culvi_struct_size_possible(out->struct_size)) return;
     culvi_struct_write(out, &culvi_thread_state()->error, sizeof *out);
 }
 

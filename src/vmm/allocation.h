@@ -1,11 +1,11 @@
 /* Physical allocations.
  * SPDX-License-Identifier: MIT */
 #ifndef CULVI_VMM_ALLOCATION_H_
-#define CULVI_VMM_ALLOCATION_H_
+#    define CULVI_VMM_ALLOCATION_H_
 
-#include "cuda/context.h"
-#include "cuda/retire.h"
-#include "culvert/vmm.h"
+#    include "cuda/context.h"
+#    include "cuda/retire.h"
+#    include "culvert/vmm.h"
 
 /* cuda.h has these from 12.2, 12.8 and 12.9 on. */
 enum {
@@ -56,8 +56,3 @@ void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle 
 
 #endif
 /* --- share.c */
-
-/* The GPU that VMM memory behind a handle lies on. *out stays as it is for other memory, and for the host's. */
-culv_result culvi_vmm_find_exporter(culv_device *device, const char *label, const culv_handle *handle,
-                                    culv_uuid *out);
-

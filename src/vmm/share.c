@@ -1,4 +1,6 @@
 /* VMM memory out of this process, into it, and by its address. SPDX-License-Identifier: MIT */
+#include "vmm/share.h"
+
 #include "base/desc.h"
 #include "core/import.h"
 #include "vmm/allocation.h"

@@ -2,6 +2,7 @@
  * is in posix_export.c and win32_export.c. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "vmm/share.h"
 #include "vulkan/vk_export.h"
 
 #include <inttypes.h>
