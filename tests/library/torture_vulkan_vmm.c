@@ -33,7 +33,9 @@ static void bindings(culv_vmm_allocation *allocation)
     lib_world *w = &torture.w;
     VkBuffer buffer;
     VkImage image;
-    VkDeviceMemory memory[3] = {VK_NULL_HANDLE, VK_NULL_HANDLE, VK_NULL_HANDLE};
+    VkDeviceMemory memory[4] = {VK_NULL_HANDLE, VK_NULL_HANDLE, VK_NULL_HANDLE, VK_NULL_HANDLE};
+    culv_vk_memory_from_handle_desc d =
+        culv_vk_memory_from_handle_desc_init(); /* whose it is CUDA is asked */
     VK_OK(vkCreateBuffer(w->vk.device, &buffer_info, NULL, &buffer));
     VK_OK(vkCreateImage(w->vk.device, &image_info, NULL, &image));
     VkMemoryRequirements needs; /* asked for because validation wants it asked */
@@ -45,9 +47,14 @@ static void bindings(culv_vmm_allocation *allocation)
               memory[1] == VK_NULL_HANDLE);
     TRY_AGAIN(culv_vk_image_bind_vmm(w->attachment, image, &image_info, allocation, 0, &memory[2]),
               memory[2] == VK_NULL_HANDLE);
+    TRY_AGAIN(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &d.handle),
+              d.handle.type == CULV_HANDLE_NONE);
+    d.size = CHUNK;
+    TRY_AGAIN(culv_vk_memory_from_handle(w->attachment, &d, &memory[3]), memory[3] == VK_NULL_HANDLE);
+    culv_handle_close(&d.handle);
     vkDestroyBuffer(w->vk.device, buffer, NULL);
     vkDestroyImage(w->vk.device, image, NULL);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         vkFreeMemory(w->vk.device, memory[i], NULL);
 }
 
