@@ -331,6 +331,9 @@ static void nothing_from_before(bool retained_again)
         md.memory = s.vk2.memory;
         md.allocation_size = s.vk2.allocation_size;
         LIB_OK(culv_vk_memory_acquire(s.w.attachment, &md, &acquired));
+        CUtexObject texture = 0;
+        LIB_OK(culv_image_texture(culv_vk_image_cuda(s.made_image), NULL, &texture));
+        texture = 0;
         CU_OK(cu->DevicePrimaryCtxReset(ordinal));
         CUcontext theirs = NULL;
         CUdeviceptr memory = 0;
@@ -348,7 +351,9 @@ static void nothing_from_before(bool retained_again)
                   CULV_REASON_DEVICE_LOST);
         LIB_ERROR(culv_image_array(culv_vk_image_cuda(s.made_image), 0, &array), CULV_ERROR_ASYNC,
                   CULV_REASON_DEVICE_LOST);
-        REQUIRE(surface == 0 && array == NULL);
+        LIB_ERROR(culv_image_texture(culv_vk_image_cuda(s.made_image), NULL, &texture), CULV_ERROR_ASYNC,
+                  CULV_REASON_DEVICE_LOST);
+        REQUIRE(surface == 0 && array == NULL && texture == 0);
         LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
         LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
         s.heard = (heard){0};
