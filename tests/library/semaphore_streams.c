@@ -117,8 +117,37 @@ static void streams_of_other_contexts(void)
     lib_close(&w);
 }
 
+/* One that was used before and then destroyed: the refusal says so. Others than the twin may crash on it. */
+static void destroyed(void)
+{
+    lib_world w;
+    lib_open(&w);
+    if (!w.cu->software) {
+        lib_close(&w);
+        SKIP("no stream that is gone is handed to a real driver");
+    }
+    VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
+    culv_semaphore *semaphore = lib_import_timeline(&w, timeline);
+    const stream_call rows[] = {signals[0], signals[1], waits[0], waits[1]};
+    for (uint64_t i = 0; i < 4; i++) {
+        CUstream stream = lib_stream(&w);
+        LIB_OK(culv_semaphore_signal(semaphore, stream, i + 1));
+        lib_finish(&w, stream);
+        lib_stream_destroy(&w, stream);
+        for (int twice = 0; twice < 2; twice++) {
+            LIB_ERROR(rows[i](semaphore, stream, i + 2), CULV_ERROR_DRIVER, CULV_REASON_STREAM_DEVICE);
+            LIB_SAYS("was it destroyed?");
+        }
+        REQUIRE_EQ(culv_semaphore_last_value(semaphore), i + 1);
+    }
+    culv_semaphore_destroy(&semaphore);
+    raw_vk_timeline_destroy(&w.vk, timeline);
+    lib_close(&w);
+}
+
 const test_case semaphore_stream_cases[] = {
     {.name = "streams.default", .run = default_streams},
     {.name = "streams.of_other_contexts", .run = streams_of_other_contexts},
+    {.name = "streams.destroyed", .run = destroyed},
     {.name = NULL},
 };
