@@ -16,7 +16,8 @@
 CULV_EXTERN_C_BEGIN
 
 /** Opaque. One thread at a time for each side; the two sides may be two threads, or one. A thread that is cancelled
- *  (pthread_cancel) in a call ends behind it, not in it: give waits a timeout, or wake them by culv_ring_destroy(). */
+ *  (pthread_cancel) while it waits in a call ends behind the call, not in it: give waits a timeout, or wake them by
+ *  culv_ring_destroy(). */
 typedef struct culv_ring culv_ring;
 
 /** The most slots that a ring has. */

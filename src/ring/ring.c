@@ -21,7 +21,9 @@ culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason rea
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     culvi_mutex_unlock(&ring->lock);
+    const int cancel = culvi_cancel_disable(); /* a log may write to a file */
     (void)culvi_fail(&ring->device->voice, ring->label, result, reason, "%s", text);
+    culvi_cancel_restore(cancel);
     culvi_mutex_lock(&ring->lock);
     return result;
 }
@@ -40,7 +42,6 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
         return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
                           "%s: another thread is in a call of %s; a side is one thread's at a time", call,
                           side_names[side]);
-    me->cancel = culvi_cancel_disable();
     culvi_mutex_lock(&ring->lock);
     if (ring->stopped[0] == '\0') return CULV_OK;
     culv_result result = culvi_ring_fail_stopped(ring);
@@ -50,11 +51,9 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
 
 void culvi_ring_leave(culv_ring *ring, culv_ring_side side)
 {
-    const int cancel = ring->side[side].cancel;
     culvi_mutex_unlock(&ring->lock);
     atomic_store_explicit(&ring->side[side].in_call, false,
                           memory_order_release); /* the last that is touched */
-    culvi_cancel_restore(cancel);
 }
 
 void culvi_ring_wake(culv_ring *ring)

@@ -51,7 +51,6 @@ typedef struct culvi_ring_party {
     bool flushed; /* the burst before ended early, by a flush or because it began short after one */
     bool brief;   /* the last burst began with fewer frames than are aimed at */
     atomic_bool in_call;
-    int cancel; /* whether the thread in the call may be cancelled otherwise: culvi_ring_enter() */
     /* The side's own. */
     _Atomic uint64_t
         next; /* number of the frame: to be released by the producer, to be expected by the consumer */

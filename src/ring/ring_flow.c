@@ -403,12 +403,7 @@ culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_rin
         culvi_ring_leave(ring, side); /* it was so for a moment */
     }
     uint64_t value = me->at + 1 == me->length ? next_value(ring, side) : 0;
-    culv_result result = CULV_OK;
-    if (submit != NULL) {
-        const int cancel = culvi_cancel_disable();
-        result = submit(context, value);
-        culvi_cancel_restore(cancel);
-    }
+    culv_result result = submit != NULL ? submit(context, value) : CULV_OK;
     if (result == CULV_OK) {
         frame->signal_value = value;
         finish_frame(ring, side);

@@ -72,9 +72,11 @@ culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value
         uint64_t left = culvi_ring_left(limit);
         last = left <= WAIT_SLICE;
         culvi_mutex_unlock(&ring->lock);
+        const int cancel = culvi_cancel_disable();
         culvi_thread_state()->attempts++; /* the end of a slice is no error */
         result = party->api.wait(party->api.context, value, last ? left : WAIT_SLICE);
         culvi_thread_state()->attempts--;
+        culvi_cancel_restore(cancel);
         culvi_mutex_lock(&ring->lock);
     }
     if (result == CULV_OK) reached(party, value);

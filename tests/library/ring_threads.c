@@ -131,41 +131,41 @@ static void *wait_and_end(void *user)
     return NULL;
 }
 
-/* A thread that is cancelled while it waits, for the other side (0) or for GPU work (1), leaves the ring to others: with what it
- * got, and to be destroyed. */
+/* A thread that is cancelled while it waits leaves the ring to others: with what it got, and to be destroyed. It waits for the
+ * other side, for GPU work, or until its time is up, which the log tells. */
 static void cancelled(void)
 {
-    for (int work = 0; work < 2; work++) {
+    enum { SIDE, WORK, TIME };
+    REQUIRE(setenv("CULVERT_LOG", "error", 1) == 0); /* writing to a file is a cancellation point */
+    for (int way = SIDE; way <= TIME; way++) {
         ring_stage s;
         void *end = NULL;
         stage_open(&s, 3);
         culv_ring_settings t = culv_ring_settings_init();
         t.lead = 1;
         stage_make(&s, &t);
-        const culv_ring_side side = work ? P : C;
-        for (int i = 0; work && i < 2; i++) {
+        const culv_ring_side side = way == WORK ? P : C;
+        for (int i = 0; way == WORK && i < 2; i++) {
             (void)stage_turn(&s, P);
             culv_ring_frame f = stage_acquire(&s, C);
             LIB_OK(culv_ring_release(s.ring, C, &f));
         }
-        waiter w = {.ring = s.ring, .side = side, .timeout = 60000 * (uint64_t)MS};
+        waiter w = {.ring = s.ring, .side = side, .timeout = (way == TIME ? 200 : 60000) * (uint64_t)MS};
         const uint64_t before = waits(&s, side);
         REQUIRE_EQ(pthread_create(&w.thread, NULL, wait_and_end, &w), 0);
         while (waits(&s, side) == before)
             lib_sleep_ms(1);
         REQUIRE_EQ(pthread_cancel(w.thread), 0);
         lib_sleep_ms(20);
-        if (work)
-            fake_signal(&s.line[C], 1);
-        else
-            (void)stage_turn(&s, P);
+        if (way == WORK) fake_signal(&s.line[C], 1);
+        if (way == SIDE) (void)stage_turn(&s, P);
         REQUIRE_EQ(pthread_join(w.thread, &end), 0);
         REQUIRE(end == PTHREAD_CANCELED);
-        REQUIRE_EQ(w.result, CULV_OK);
-        stage_release(&s, side, &w.frame);
-        if (work) fake_signal(&s.line[C], 2);
+        REQUIRE_EQ(w.result, way == TIME ? CULV_ERROR_TIMEOUT : CULV_OK);
+        if (way != TIME) stage_release(&s, side, &w.frame);
+        if (way == WORK) fake_signal(&s.line[C], 2);
         for (int i = 0; i < 5; i++) { /* both sides go on */
-            if (!work || i > 0) (void)stage_turn(&s, P);
+            if (way != WORK || i > 0) (void)stage_turn(&s, P);
             culv_ring_frame f = stage_acquire(&s, C);
             stage_release(&s, C, &f);
         }
