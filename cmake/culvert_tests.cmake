@@ -1,12 +1,13 @@
-# Test suites: one ctest entry a case, and the list from which a bundle runs the same suites without CMake.
+# Test suites: their ctest entries, and the list from which a bundle runs the same suites without CMake.
 #
-#   culvert_add_suite(NAME SOURCES ... [LIBS ...] [ENV VAR=VALUE ...] [LABELS ...] [ARGS ...])
-#   culvert_add_suite(NAME PROGRAM_OF SUITE [ENV VAR=VALUE ...] [LABELS ...] [ARGS ...])
+#   culvert_add_suite(NAME SOURCES ... [LIBS ...] [ENV VAR=VALUE ...] [LABELS ...] [ARGS ...] [PARTS N])
+#   culvert_add_suite(NAME PROGRAM_OF SUITE [ENV VAR=VALUE ...] [LABELS ...] [ARGS ...] [PARTS N])
 #
-# builds <build>/bin/tests/NAME from SOURCES and the harness (tests/support), asks it for its cases after the
-# build and gives each an entry NAME.CASE: exit 77 is a skip, the time limit is the case's own.
-# suite.NAME.not_all_skipped runs after them and fails unless one of them passed. ARGS are given to every run. The
-# second form runs another suite's program (of the same directory) with other arguments.
+# builds <build>/bin/tests/NAME from SOURCES and the harness (tests/support), which runs many cases in one process.
+# `ctest` has an entry NAME, or NAME.1 to NAME.N for a suite so long that several should share it; it fails unless a
+# case passed. `ctest -C cases` has an entry NAME.CASE for each case, in a process of its own: exit 77 is a skip, the
+# time limit is the case's. `ctest -C smoke -L smoke` has smoke.NAME: the few cases that its tables mark. ARGS are
+# given to every run. The second form runs another suite's program (of the same directory) with other arguments.
 include_guard(GLOBAL)
 
 set(CULVERT_TEST_DRIVER auto CACHE STRING "CUDA driver that the tests use: auto, nvidia or soft")
@@ -18,7 +19,7 @@ option(CULVERT_LONG_TESTS "Build the suites of the long tier that have programs 
 set(CULVERT_TESTS_CMAKE_DIR ${CMAKE_CURRENT_LIST_DIR})
 
 function(culvert_add_suite name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROGRAM_OF" "SOURCES;LIBS;ENV;LABELS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PROGRAM_OF;PARTS" "SOURCES;LIBS;ENV;LABELS;ARGS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "culvert_add_suite(${name}): what is ${arg_UNPARSED_ARGUMENTS}?")
   endif()
@@ -48,6 +49,7 @@ function(culvert_add_suite name)
     BYPRODUCTS ${script}
     COMMAND ${CMAKE_COMMAND} -DSUITE=${name} -DPROGRAM=$<TARGET_FILE:${program}> -DSCRIPT=${script}
       -DRESULTS=${results} "-DARGS=${args}" "-DENV=${env}" "-DLABELS=${arg_LABELS}"
+      -DPARTS=${arg_PARTS}
       -P ${CULVERT_TESTS_CMAKE_DIR}/culvert_discover_tests.cmake
     VERBATIM)
   # Before the first build there is nothing to list; the entry says so.

@@ -11,9 +11,9 @@ usage() {
 usage: run info [ARGUMENTS]             what this machine can do (culvert-info)
        run test [--driver=auto|nvidia|soft] [--jobs=N] [--long] [SUITE...]
                                         the test suites; default: all that concern the driver, those called
-                                        ...-long (and on a GPU most ...-shared) only with --long. Cases share the
-                                        device, N at a time (default: half the cores, at most 8), but for those that
-                                        want it for themselves
+                                        ...-long (and on a GPU most ...-shared) only with --long. Most cases of a
+                                        suite share a process; N processes share the device (default: half the
+                                        cores, at most 8), but for cases that want it for themselves
        run suites                       names of the suites
        run ripple [ARGUMENTS]           the sample; run swarm [ARGUMENTS]: the one that grows
        run bench [ARGUMENTS]            culvert-bench-calls with these arguments, then culvert-bench, then
@@ -121,41 +121,42 @@ has_nvidia_device() { # by the driver's own files, since nothing else is sure to
     [ -n "$cuda" ] && ls /dev/nvidia[0-9]* >/dev/null 2>&1
 }
 
-# One case, in a process of its own: what `xargs` calls. Prints a line when the case is done.
-run_case() { # SCRATCH DRIVER SUITE CASE LIMIT
-    scratch=$1 with=$2 suite=$3 name=$4 limit=$(($5 + 15))
+# Some cases of a suite, one after another: what `xargs` calls. The program decides which of them share a process, ends
+# those that hang, and says how each one went; here that becomes a file a case.
+run_batch() { # SCRATCH DRIVER SUITE FILE: of names
+    scratch=$1 with=$2 suite=$3 file=$4
     line=$(grep "^$suite$tab" "$list")
     program=$here/$(printf '%s\n' "$line" | cut -f2)
     arguments=$(printf '%s\n' "$line" | cut -f3 | sed 's/^-$//')
     environment=$(printf '%s\n' "$line" | cut -f4 | sed 's/^-$//')
     [ "$with" != nvidia ] || environment=$(printf '%s\n' "$environment" | sed 's/CULVERT_SOFT=1//')
-    output=$scratch/running/$suite.$name
-    begun=$(date +%s)
-    # A suite's own arguments come last, and win. Arguments and environment are lists of words.
-    # shellcheck disable=SC2086
-    timeout -k 10 $limit env $environment "$program" "--driver=$with" "--results=$scratch/results/$suite" \
-        $arguments "$name" >"$output" 2>&1 </dev/null
-    status=$?
-    seconds=$(($(date +%s) - begun))
-    {
-        case $status in
-        0) echo "PASS $suite.$name ($seconds s)" ;;
-        77) echo "SKIP $suite.$name: $(sed -n 's/^SKIP[^:]*: *//p' "$output" | tail -n 1)" ;;
-        *)
-            [ $status -ne 124 ] || echo "(stopped after $limit s)" >>"$output"
-            echo "FAIL $suite.$name: exit status $status"
-            tail -n 40 "$output" | sed 's/^/    /'
-            ;;
-        esac
-        grep '^MEASURED ' "$output" | sed "s/^MEASURED /MEASURED $suite./"
-    } >"$output.text"
-    # What is in that directory is complete: cases are counted there.
-    mv "$output.text" "$scratch/finished/$suite/$name"
+    output=$scratch/running/$(basename "$file")
+    # A suite's own arguments come last, and win. Arguments, environment and cases are lists of words.
+    # shellcheck disable=SC2046,SC2086
+    env $environment "$program" "--driver=$with" "--results=$scratch/results/$suite" --batch --quiet \
+        $arguments $(cat "$file") >"$output" 2>&1 </dev/null
+    awk -v suite="$suite" -v to="$scratch/finished/$suite/" '
+        /^(PASS|SKIP|FAIL) [A-Za-z0-9_.]+(: | \()/ {
+            name = $2
+            sub(/:$/, "", name)
+            line = $0
+            sub(/^[A-Z]+ /, "&" suite ".", line)
+            # Of a case that fails after all, the second word counts.
+            print line >(to name)
+            if ($1 == "FAIL")
+                for (i = count > 40 ? count - 39 : 1; i <= count; i++) print "    " lines[i] >(to name)
+            for (i = 1; i <= count; i++)
+                if (sub(/^MEASURED /, "&" suite ".", lines[i])) print lines[i] >(to name)
+            close(to name)
+            count = 0
+            next
+        }
+        { lines[++count] = $0 }' "$output"
     rm -f "$output"
     echo "$suite"
 }
 
-# Lists a suite's cases: its names in $scratch/names/SUITE, and `SUITE CASE LIMIT` lines to standard output.
+# Lists a suite's cases: its names in $scratch/names/SUITE, and `SUITE CASE LIMIT own|shared` lines to standard output.
 list_cases() { # SUITE
     mkdir -p "$scratch/finished/$1" "$scratch/results/$1"
     program=$here/$(grep "^$1$tab" "$list" | cut -f2)
@@ -187,7 +188,7 @@ report_suite() { # SUITE: prints, counts into $scratch/counts/SUITE, names failu
     echo "$passed $(wc -l <"$failures") $(grep -c '^SKIP ' "$scratch/report")" >"$scratch/counts/$1"
 }
 
-# Reads a line for each case that is done, and reports the suites that are complete, in an order that is always the
+# Reads a line for each batch that is done, and reports the suites that are complete, in an order that is always the
 # same: a suite that is done too early waits.
 report_complete() {
     while read -r suite; do
@@ -201,9 +202,9 @@ report_complete() {
 }
 
 # `-P` is not in POSIX, which has no way to wait for whichever child ends first; GNU, busybox and BSD have it.
-run_cases() { # DRIVER JOBS FILE: lines `SUITE CASE LIMIT`
-    [ -s "$3" ] || return 0
-    xargs -n 3 -P "$2" "$here/$(basename "$0")" case "$scratch" "$1" <"$3" | report_complete
+run_cases() { # DRIVER JOBS PART: of $scratch/batches
+    [ -s "$scratch/batches/$3" ] || return 0
+    xargs -n 2 -P "$2" "$here/$(basename "$0")" batch "$scratch" "$1" <"$scratch/batches/$3" | report_complete
 }
 
 default_jobs() {
@@ -250,27 +251,37 @@ run_tests() {
         set -- $(suites | grep -v -E "$left_out")
     fi
     started=$(date +%s)
-    for part in counts failures results names finished running; do
+    for part in counts failures results names finished running batches; do
         rm -rf "${scratch:?}/$part"
         mkdir "$scratch/$part"
     done
     # Those that may take long go first, so that nobody waits for one of them in the end.
     for suite in "$@"; do list_cases "$suite"; done | sort -k 3,3nr -k 1,2 >"$scratch/cases"
-    for part in first pool times faults last; do : >"$scratch/cases.$part"; done
-    awk -v to="$scratch/cases." -v times="$times" -v faults="$faults" -v last="$last" '{
+    # Batches: `SUITE FILE` lines in $scratch/batches/PART. Processes that open a GPU wait for one another, so as few as
+    # can be; but where several batches run at a time, none should be so long that the others wait for it.
+    awk -v to="$scratch/batches/" -v times="$times" -v faults="$faults" -v last="$last" '{
         name = $1 "." $2
         part = "pool"
-        if (name ~ /^samples/) part = "first"
-        else if (name ~ last) part = "last"
+        if (name ~ last) part = "last"
         else if (name ~ faults) part = "faults"
         else if (name ~ times) part = "times"
-        print >(to part)
+        else if (name ~ /^samples/) part = "first"
+        kind = part "-" $1 "-" $4
+        room = part == "times" || part == "faults" || part == "last" ? 1000 : $4 == "own" || part == "first" ? 5 : 50
+        if (!(kind in used) || used[kind] == room) {
+            used[kind] = 0
+            file[kind] = to kind "-" ++batches
+            print $1, file[kind] >(to part)
+        }
+        used[kind]++
+        print $2 >file[kind]
     }' "$scratch/cases"
-    order=$(cd "$scratch" && cat cases.first cases.pool cases.times cases.faults cases.last |
+    order=$(cd "$scratch/batches" && cat first pool times faults last 2>/dev/null |
         awk '{ last[$1] = NR } END { for (suite in last) print last[suite], suite }' | sort -n | cut -d ' ' -f 2)
-    run_cases "$driver" 1 "$scratch/cases.first"
-    run_cases "$driver" "$jobs" "$scratch/cases.pool"
-    for part in times faults last; do run_cases "$driver" 1 "$scratch/cases.$part"; done
+    # The samples begin, since their cases are the longest.
+    cat "$scratch/batches/first" "$scratch/batches/pool" >"$scratch/batches/both" 2>/dev/null
+    run_cases "$driver" "$jobs" both
+    for part in times faults last; do run_cases "$driver" 1 "$part"; done
     # What did not start, has no cases, or lost one.
     for suite in "$@"; do [ -e "$scratch/counts/$suite" ] || report_suite "$suite"; done
     echo "$(wc -l <"$scratch/cases") cases in $(($(date +%s) - started)) s, $jobs at a time"
@@ -403,8 +414,8 @@ run_all() {
 verb=${1:-help}
 [ $# -eq 0 ] || shift
 # Called by this script itself: its environment is set up, and its directory is not this one's to remove.
-if [ "$verb" = case ]; then
-    run_case "$@"
+if [ "$verb" = batch ]; then
+    run_batch "$@"
     exit 0
 fi
 scratch=$(mktemp -d) || exit 1

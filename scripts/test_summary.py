@@ -15,6 +15,25 @@ def reason(output):
     return re.sub(r"^SKIP(PED)?:?\s*", "", line)
 
 
+def cases(output):
+    """What a run of many cases says of each: {name: (verdict, what it says)}, and whether the totals agree."""
+    found, lines = {}, []
+    totals = None
+    for line in output.splitlines():
+        match = re.match(r"(PASS|SKIP|FAIL) ([\w.]+)(?:: | \()(.*)", line)
+        last = re.match(r"(\d+) passed, (\d+) skipped, (\d+) failed$", line)
+        if match:
+            verdict, name, text = match.groups()
+            found[name] = (verdict, text if verdict == "SKIP" else "\n".join(lines + [line]))
+            lines = []
+        elif last:
+            totals = [int(number) for number in last.groups()]
+        else:
+            lines.append(line)
+    counts = collections.Counter(verdict for verdict, _ in found.values())
+    return found, totals == [counts["PASS"], counts["SKIP"], counts["FAIL"]]
+
+
 def main(arguments):
     total = collections.Counter()
     skipped = collections.defaultdict(list)
@@ -27,7 +46,22 @@ def main(arguments):
             name, status = case.get("name"), case.get("status")
             output = case.findtext("system-out") or ""
             failure = case.find("failure")
-            if failure is not None or status == "fail":
+            many, complete = cases(output)
+            if many:
+                suite = re.sub(r"^smoke\.|\.\d+$", "", name)
+                for inner, (verdict, text) in many.items():
+                    counts[{"PASS": "passed", "SKIP": "skipped", "FAIL": "failed"}[verdict]] += 1
+                    if verdict == "SKIP":
+                        skipped[text].append(f"{build}: {suite}.{inner}")
+                    elif verdict == "FAIL":
+                        failed.append((build, f"{suite}.{inner}", text))
+                told = any(verdict == "FAIL" for verdict, _ in many.values())
+                if complete and (told or (failure is None and status == "run")):
+                    continue
+                # It ended before its last case, or badly after it.
+                counts["failed"] += 1
+                failed.append((build, name, output + (f"\n({failure.get('message')})" if failure is not None else "")))
+            elif failure is not None or status == "fail":
                 counts["failed"] += 1
                 if failure is not None and failure.get("message"):
                     output += f"\n({failure.get('message')})"

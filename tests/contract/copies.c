@@ -19,7 +19,7 @@ typedef struct two {
 static void two_open(two *w)
 {
     memset(w, 0, sizeof *w);
-    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     w->cu = raw_cuda_open();
     if (w->cu->device_count < 2) SKIP("one CUDA device only");
     if (w->cu->DeviceCanAccessPeer != NULL) CU_OK(w->cu->DeviceCanAccessPeer(&w->peers, 0, 1));
@@ -269,6 +269,6 @@ const test_case copy_cases[] = {
     {.name = "gpus.copies_in_wrong_contexts",
      .run = wrong_contexts,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin's answers are required, NVIDIA's reported"},
+     .reason = "the twin's answers are required, NVIDIA's reported", .own = true},
     {.name = NULL},
 };

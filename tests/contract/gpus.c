@@ -13,7 +13,7 @@
 /* Vulkan on device 0, the current context on device 1. */
 static void open_crossed(pair *p)
 {
-    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     memset(p, 0, sizeof *p);
     p->cu = raw_cuda_open();
     if (p->cu->device_count < 2) SKIP("one CUDA device only");
@@ -213,7 +213,7 @@ const test_case gpu_cases[] = {
     {.name = "gpus.binary_of_another_gpu",
      .run = binary_of_another_gpu,
      .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver presumed and reported, as its timelines behave"},
+     .reason = "of NVIDIA's driver presumed and reported, as its timelines behave", .own = true},
     {.name = "gpus.vmm_memory_of_another_gpu",
      .run = vmm_memory_of_another_gpu,
      .mark = TEST_BOTH,

@@ -417,11 +417,11 @@ const test_case image_measured_cases[] = {
      .reason = "NVIDIA's driver maps LINEAR images and shows something else; llvmpipe lays out both tilings "
                "alike. The library refuses them"},
     {.name = "images.several_mappings", .run = several_mappings, .mark = TEST_BOTH},
-    {.name = "images.memory_destroyed_first", .run = memory_destroyed_first},
-    {.name = "images.surface_destroyed_last", .run = surface_destroyed_last},
+    {.name = "images.memory_destroyed_first", .run = memory_destroyed_first, .own = true},
+    {.name = "images.surface_destroyed_last", .run = surface_destroyed_last, .own = true},
     {.name = "images.calls_with_pending_work", .run = calls_with_pending_work},
-    {.name = "images.after_a_sticky_error", .run = after_a_sticky_error},
+    {.name = "images.after_a_sticky_error", .run = after_a_sticky_error, .own = true},
     {.name = "images.reset_child", .run = reset_child},
-    {.name = "images.after_reset", .run = after_reset},
+    {.name = "images.after_reset", .run = after_reset, .own = true},
     {.name = "images.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},
     {.name = NULL}};

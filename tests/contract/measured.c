@@ -200,8 +200,8 @@ static void memory_destroyed_before_its_mapping(void)
 
 const test_case measured_cases[] = {
     {.name = "measured.procs_of_extensions_not_enabled", .run = procs_of_extensions_not_enabled},
-    {.name = "measured.signal_without_the_context", .run = signal_without_the_context},
-    {.name = "measured.driver_logs", .run = driver_logs},
-    {.name = "measured.cuda_outlives_vulkan", .run = cuda_outlives_vulkan},
-    {.name = "measured.memory_destroyed_before_its_mapping", .run = memory_destroyed_before_its_mapping},
+    {.name = "measured.signal_without_the_context", .run = signal_without_the_context, .own = true},
+    {.name = "measured.driver_logs", .run = driver_logs, .own = true},
+    {.name = "measured.cuda_outlives_vulkan", .run = cuda_outlives_vulkan, .own = true},
+    {.name = "measured.memory_destroyed_before_its_mapping", .run = memory_destroyed_before_its_mapping, .own = true},
     {.name = NULL}};

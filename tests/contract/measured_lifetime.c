@@ -323,14 +323,14 @@ static void after_a_sticky_error(void)
 }
 
 const test_case measured_lifetime_cases[] = {
-    {.name = "measured.free_of_a_mapping_with_pending_work", .run = free_of_a_mapping_with_pending_work},
-    {.name = "measured.destroy_memory_with_pending_work", .run = destroy_memory_with_pending_work},
-    {.name = "measured.destroy_semaphore_with_a_pending_wait", .run = destroy_semaphore_with_a_pending_wait},
+    {.name = "measured.free_of_a_mapping_with_pending_work", .run = free_of_a_mapping_with_pending_work, .own = true},
+    {.name = "measured.destroy_memory_with_pending_work", .run = destroy_memory_with_pending_work, .own = true},
+    {.name = "measured.destroy_semaphore_with_a_pending_wait", .run = destroy_semaphore_with_a_pending_wait, .own = true},
     {.name = "measured.destroy_idle_semaphore_beside_pending_work",
-     .run = destroy_idle_semaphore_beside_pending_work},
-    {.name = "measured.free_while_another_thread_signals", .run = free_while_another_thread_signals},
+     .run = destroy_idle_semaphore_beside_pending_work, .own = true},
+    {.name = "measured.free_while_another_thread_signals", .run = free_while_another_thread_signals, .own = true},
     {.name = "measured.destroy_event_and_stream_with_a_pending_wait",
-     .run = destroy_event_and_stream_with_a_pending_wait},
+     .run = destroy_event_and_stream_with_a_pending_wait, .own = true},
     {.name = "measured.ctx_record_event", .run = ctx_record_event},
-    {.name = "measured.after_a_sticky_error", .run = after_a_sticky_error},
+    {.name = "measured.after_a_sticky_error", .run = after_a_sticky_error, .own = true},
     {.name = NULL}};

@@ -301,20 +301,20 @@ static void pointer_attributes(void)
 }
 
 const test_case vmm_access_cases[] = {
-    {.name = "vmm_access.starts_without", .run = starts_without, .mark = TEST_BOTH},
-    {.name = "vmm_access.refusals", .run = refusals, .mark = TEST_BOTH},
-    {.name = "vmm_access.kernel_without_access", .run = kernel_without_access, .mark = TEST_BOTH},
+    {.name = "vmm_access.starts_without", .run = starts_without, .mark = TEST_BOTH, .own = true},
+    {.name = "vmm_access.refusals", .run = refusals, .mark = TEST_BOTH, .own = true},
+    {.name = "vmm_access.kernel_without_access", .run = kernel_without_access, .mark = TEST_BOTH, .own = true},
     {.name = "vmm_access.kernel_where_nothing_is_mapped",
      .run = kernel_where_nothing_is_mapped,
-     .mark = TEST_BOTH},
-    {.name = "vmm_access.copy_without_access", .run = copy_without_access, .mark = TEST_BOTH},
+     .mark = TEST_BOTH, .own = true},
+    {.name = "vmm_access.copy_without_access", .run = copy_without_access, .mark = TEST_BOTH, .own = true},
     {.name = "vmm_access.read_only",
      .run = read_only,
      .mark = TEST_BOTH,
-     .reason = "whether a device's memory can be read-only is reported"},
-    {.name = "vmm_access.host_memory", .run = host_memory, .mark = TEST_BOTH},
+     .reason = "whether a device's memory can be read-only is reported", .own = true},
+    {.name = "vmm_access.host_memory", .run = host_memory, .mark = TEST_BOTH, .own = true},
     {.name = "vmm_access.pointer_attributes",
      .run = pointer_attributes,
      .mark = TEST_BOTH,
-     .reason = "of NVIDIA's driver reported"},
+     .reason = "of NVIDIA's driver reported", .own = true},
     {.name = NULL}};

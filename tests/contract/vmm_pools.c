@@ -210,7 +210,7 @@ static void striped(void)
     CUmemAccessDesc access[2];
     CUcontext contexts[2];
     int can = 0;
-    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     vmm_pair_open(&p);
     if (p.cu->device_count < 2) SKIP("one CUDA device only");
     CU_OK(p.cu->DeviceCanAccessPeer(&can, 0, 1));
@@ -299,7 +299,7 @@ static void during_a_capture(void)
 
 const test_case vmm_pool_cases[] = {
     {.name = "vmm_pools.memory", .run = pool_memory, .mark = TEST_BOTH},
-    {.name = "vmm_pools.of_another_process", .run = pool_of_another_process, .mark = TEST_BOTH},
+    {.name = "vmm_pools.of_another_process", .run = pool_of_another_process, .mark = TEST_BOTH, .own = true},
     {.name = "vmm_pools.of_another_process_child", .run = pool_of_another_process_child},
     {.name = "vmm_pools.striped_range", .run = striped, .mark = TEST_BOTH},
     {.name = "vmm_pools.during_a_capture", .run = during_a_capture, .mark = TEST_BOTH},

@@ -350,7 +350,7 @@ const test_case vmm_shared_cases[] = {
     {.name = "vmm_shared.external_memory", .run = external_memory, .mark = TEST_BOTH},
     {.name = "vmm_shared.imported_back", .run = imported_back, .mark = TEST_BOTH},
     {.name = "vmm_shared.fds_return", .run = fds_return, .mark = TEST_BOTH},
-    {.name = "vmm_shared.other_process", .run = other_process, .mark = TEST_BOTH},
+    {.name = "vmm_shared.other_process", .run = other_process, .mark = TEST_BOTH, .own = true},
     {.name = "vmm_shared.other_process_child", .run = other_process_child},
     {.name = "vmm_shared.vulkans_memory",
      .run = vulkans_memory,

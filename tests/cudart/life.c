@@ -313,13 +313,13 @@ static void device_reset_and_used_again(void)
 }
 
 const test_case life_cases[] = {
-    {.name = "life.same_device", .run = same_device},
-    {.name = "life.make_current", .run = make_current},
-    {.name = "life.borrowed_context", .run = borrowed_context},
-    {.name = "life.another_gpu", .run = another_gpu},
-    {.name = "life.runtime_last_error", .run = runtime_last_error},
-    {.name = "life.close_before_runtime", .run = close_before_runtime},
-    {.name = "life.device_reset", .run = device_reset},
-    {.name = "life.device_reset_and_used_again", .run = device_reset_and_used_again},
+    {.name = "life.same_device", .run = same_device, .own = true},
+    {.name = "life.make_current", .run = make_current, .own = true},
+    {.name = "life.borrowed_context", .run = borrowed_context, .own = true},
+    {.name = "life.another_gpu", .run = another_gpu, .own = true},
+    {.name = "life.runtime_last_error", .run = runtime_last_error, .own = true},
+    {.name = "life.close_before_runtime", .run = close_before_runtime, .own = true},
+    {.name = "life.device_reset", .run = device_reset, .own = true},
+    {.name = "life.device_reset_and_used_again", .run = device_reset_and_used_again, .own = true},
     {.name = NULL},
 };

@@ -326,7 +326,7 @@ const test_case attach_cases[] = {
     {.name = "attach.with_the_lists", .run = attaching_with_the_lists},
     {.name = "attach.null_fields", .run = null_fields},
     {.name = "attach.missing_extension", .run = missing_extension},
-    {.name = "attach.missing_layer", .run = missing_layer},
+    {.name = "attach.missing_layer", .run = missing_layer, .own = true},
     {.name = "attach.device_groups", .run = device_groups},
     {.name = "attach.old_vulkan", .run = old_vulkan},
     {.name = "attach.instance_of_vulkan_1_1", .run = instance_of_vulkan_1_1},

@@ -309,7 +309,7 @@ static void failures_are_taken_back(void)
 /* Of two devices, and of two culv_device of one GPU. */
 static void of_two_devices(void)
 {
-    lib_with_environment("CULVERT_SOFT_DEVICES", "2");
+    raw_cuda_two_devices();
     fleet_open(false);
     culv_device *second = NULL;
     culv_semaphore *stranger = NULL;

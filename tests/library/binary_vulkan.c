@@ -208,7 +208,7 @@ const test_case binary_vulkan_cases[] = {
     {.name = "vulkan.imported", .run = imported},
     {.name = "vulkan.made", .run = made},
     {.name = "vulkan.not_exportable", .run = not_exportable},
-    {.name = "vulkan.not_made_for_export", .run = not_made_for_export},
+    {.name = "vulkan.not_made_for_export", .run = not_made_for_export, .own = true},
     {.name = "vulkan.told_as_timeline", .run = told_as_timeline},
     {.name = NULL},
 };

@@ -447,7 +447,7 @@ static void threads(void)
 
 static const test_case cases[] = {
     {.name = "answers.asked_once", .run = asked_once},
-    {.name = "answers.shared_with_making", .run = shared_with_making},
+    {.name = "answers.shared_with_making", .run = shared_with_making, .own = true},
     {.name = "answers.more_than_fit", .run = more_than_fit},
     {.name = "answers.chains", .run = chains},
     {.name = "answers.needs_unknown", .run = needs_unknown},

@@ -195,7 +195,7 @@ static void only_the_driver_knew(void)
 extern const test_case check_chain_cases[];
 const test_case check_chain_cases[] = {
     {.name = "refusals.chains", .run = chains},
-    {.name = "refusals.video", .run = video},
+    {.name = "refusals.video", .run = video, .own = true},
     {.name = "refusals.slices_fall_back", .run = slices_fall_back},
     {.name = "refusals.only_the_driver_knew", .run = only_the_driver_knew},
     {.name = NULL},

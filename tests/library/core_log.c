@@ -200,11 +200,11 @@ static void environment(void)
 }
 
 const test_case log_cases[] = {
-    {.name = "log.levels", .run = levels},
+    {.name = "log.levels", .run = levels, .own = true},
     {.name = "log.failed_open_is_heard", .run = failed_open_is_heard},
     {.name = "log.long_labels_are_cut", .run = long_labels_are_cut},
     {.name = "log.labels_forge_no_lines", .run = labels_forge_no_lines},
     {.name = "log.letters_are_not_cut", .run = letters_are_not_cut},
-    {.name = "log.environment", .run = environment},
+    {.name = "log.environment", .run = environment, .own = true},
     {.name = NULL},
 };

@@ -386,7 +386,7 @@ static const test_case cases[] = {
     {.name = "open.unknown_uuid", .run = unknown_uuid},
     {.name = "open.unknown_ordinal", .run = unknown_ordinal},
     {.name = "open.vulkan_device_without_a_match", .run = vulkan_device_without_a_match},
-    {.name = "open.driver_kinds", .run = driver_kinds},
+    {.name = "open.driver_kinds", .run = driver_kinds, .own = true},
     {.name = "caps.are_the_drivers", .run = caps_are_the_drivers},
     {.name = "cuda_proc", .run = cuda_proc},
     {.name = "context.callers", .run = callers_context},

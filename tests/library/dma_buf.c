@@ -399,9 +399,9 @@ static void played_pitched(void)
 
 const test_case dma_buf_cases[] = {
     {.name = "dma_buf.on_this_driver", .run = on_this_driver},
-    {.name = "dma_buf.played_export", .run = played_export},
-    {.name = "dma_buf.played_import", .run = played_import},
-    {.name = "dma_buf.played_bystanders", .run = played_bystanders},
-    {.name = "dma_buf.played_pitched", .run = played_pitched},
+    {.name = "dma_buf.played_export", .run = played_export, .own = true},
+    {.name = "dma_buf.played_import", .run = played_import, .own = true},
+    {.name = "dma_buf.played_bystanders", .run = played_bystanders, .own = true},
+    {.name = "dma_buf.played_pitched", .run = played_pitched, .own = true},
     {.name = NULL},
 };

@@ -117,8 +117,8 @@ static void devices(void)
 }
 
 static const test_case cases[] = {
-    {.name = "turns", .run = turns, .time_limit = 900},
-    {.name = "devices", .run = devices, .time_limit = 900},
+    {.name = "turns", .run = turns, .time_limit = 900, .own = true},
+    {.name = "devices", .run = devices, .time_limit = 900, .own = true},
     {.name = NULL},
 };
 const test_case *const test_suite_tables[] = {cases, semaphore_endurance_cases, image_endurance_cases, NULL};

@@ -135,6 +135,6 @@ static void resources(void)
 }
 
 const test_case image_endurance_cases[] = {
-    {.name = "resources", .run = resources, .time_limit = 900},
+    {.name = "resources", .run = resources, .time_limit = 900, .own = true},
     {.name = NULL},
 };

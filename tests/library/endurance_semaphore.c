@@ -118,6 +118,6 @@ static void semaphores(void)
 }
 
 const test_case semaphore_endurance_cases[] = {
-    {.name = "semaphores", .run = semaphores, .time_limit = 900},
+    {.name = "semaphores", .run = semaphores, .time_limit = 900, .own = true},
     {.name = NULL},
 };

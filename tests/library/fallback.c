@@ -274,7 +274,7 @@ static void without_extensions(bool foreign)
     culv_vk_buffer *buffer = NULL;
     culv_vk *vk = NULL;
     memset(&s, 0, sizeof s);
-    if (foreign) REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0);
+    if (foreign) raw_cuda_two_devices();
     w->cu = lib_driver();
     const raw_cuda *cu = w->cu;
     if (foreign && cu->device_count < 2) SKIP("one CUDA device only");

@@ -117,7 +117,7 @@ static void stream_gone_peer(void)
 const test_case kinds_cases[] = {
     {.name = "peer_refused", .run = peer_refused},
     {.name = "normalized", .run = normalized},
-    {.name = "stream_gone.host", .run = stream_gone_host},
-    {.name = "stream_gone.peer", .run = stream_gone_peer},
+    {.name = "stream_gone.host", .run = stream_gone_host, .own = true},
+    {.name = "stream_gone.peer", .run = stream_gone_peer, .own = true},
     {.name = NULL},
 };

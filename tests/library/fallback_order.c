@@ -273,14 +273,14 @@ static void host_function_fails(void)
 }
 
 const test_case order_cases[] = {
-    {.name = "frames.shared", .run = frames_shared},
-    {.name = "frames.pages", .run = frames_pages},
-    {.name = "frames.mapped", .run = frames_mapped},
-    {.name = "frames.peer", .run = frames_peer},
-    {.name = "semaphores.host", .run = semaphores_host},
-    {.name = "semaphores.peer", .run = semaphores_peer},
-    {.name = "batches.host", .run = batches_host},
-    {.name = "batches.peer", .run = batches_peer},
-    {.name = "host_function_fails", .run = host_function_fails},
+    {.name = "frames.shared", .run = frames_shared, .own = true},
+    {.name = "frames.pages", .run = frames_pages, .own = true},
+    {.name = "frames.mapped", .run = frames_mapped, .own = true},
+    {.name = "frames.peer", .run = frames_peer, .own = true},
+    {.name = "semaphores.host", .run = semaphores_host, .own = true},
+    {.name = "semaphores.peer", .run = semaphores_peer, .own = true},
+    {.name = "batches.host", .run = batches_host, .own = true},
+    {.name = "batches.peer", .run = batches_peer, .own = true},
+    {.name = "host_function_fails", .run = host_function_fails, .own = true},
     {.name = NULL},
 };

@@ -13,7 +13,7 @@ void scene_open_bare(scene *s, scene_kind kind)
     s->kind = kind;
     s->path = lies ? CULV_PATH_HOST : kind == SCENE_PEER ? CULV_PATH_PEER : CULV_PATH_SHARED;
     if (kind == SCENE_PEER)
-        REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+        raw_cuda_two_devices();
     w->cu = lib_driver();
     const raw_cuda *cu = w->cu;
     if (kind == SCENE_PEER && cu->device_count < 2) SKIP("one CUDA device only");

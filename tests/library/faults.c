@@ -519,14 +519,14 @@ static void callers_context_is_destroyed_first(void)
 }
 
 static const test_case cases[] = {
-    {.name = "sticky_fault", .run = sticky_fault},
-    {.name = "reset.primary_context", .run = primary_context_is_reset},
-    {.name = "opened_after_a_fault", .run = opened_after_a_fault},
-    {.name = "reset.nothing_from_before", .run = nothing_after_a_reset},
-    {.name = "reset.nothing_after_the_next_retain", .run = nothing_after_the_next_retain},
-    {.name = "reset.signal_is_first", .run = signal_is_first},
-    {.name = "reset.device_closed_first", .run = reset_and_closed_first},
-    {.name = "reset.callers_context_destroyed_first", .run = callers_context_is_destroyed_first},
+    {.name = "sticky_fault", .run = sticky_fault, .own = true},
+    {.name = "reset.primary_context", .run = primary_context_is_reset, .own = true},
+    {.name = "opened_after_a_fault", .run = opened_after_a_fault, .own = true},
+    {.name = "reset.nothing_from_before", .run = nothing_after_a_reset, .own = true},
+    {.name = "reset.nothing_after_the_next_retain", .run = nothing_after_the_next_retain, .own = true},
+    {.name = "reset.signal_is_first", .run = signal_is_first, .own = true},
+    {.name = "reset.device_closed_first", .run = reset_and_closed_first, .own = true},
+    {.name = "reset.callers_context_destroyed_first", .run = callers_context_is_destroyed_first, .own = true},
     {.name = NULL},
 };
 TEST_SUITE(cases);

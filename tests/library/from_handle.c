@@ -432,7 +432,7 @@ const test_case from_handle_cases[] = {
     {.name = "from_handle.opaque", .run = opaque},
     {.name = "from_handle.opaque_dedicated", .run = opaque_dedicated},
     {.name = "from_handle.wrong_descriptors", .run = wrong_descriptors},
-    {.name = "from_handle.driver_refuses", .run = driver_refuses},
+    {.name = "from_handle.driver_refuses", .run = driver_refuses, .own = true},
     {.name = "from_handle.played_dma_bufs", .run = played_dma_bufs},
     {.name = "from_handle.not_enabled", .run = not_enabled},
     {.name = "from_handle.another_gpu", .run = another_gpu},

@@ -263,7 +263,7 @@ static void on_another_gpu(void)
     lib_world w = {.cu = NULL};
     CUuuid uuid;
     static uint32_t words[WORDS];
-    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     w.cu = lib_driver();
     const raw_cuda *cu = w.cu;
     if (cu->device_count < 2) SKIP("one CUDA device only");

@@ -293,7 +293,7 @@ const test_case host_life_cases[] = {
     {.name = "host.destroyed_with_work_pending", .run = destroyed_with_work_pending},
     {.name = "host.order_of_the_end", .run = order_of_the_end},
     {.name = "host.any_order", .run = any_order},
-    {.name = "host.nothing_piles_up", .run = nothing_piles_up},
+    {.name = "host.nothing_piles_up", .run = nothing_piles_up, .own = true},
     {.name = "host.during_a_capture", .run = during_a_capture},
     {.name = "host.does_unregistering_wait", .run = does_unregistering_wait},
     {.name = NULL},

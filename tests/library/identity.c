@@ -556,24 +556,24 @@ static void twin_is_not_allowed(void)
 }
 
 const test_case identity_cases[] = {
-    {.name = "identity.posing_driver", .run = posing_driver},
-    {.name = "identity.exporter_is_another_device", .run = exporter_is_another_device},
-    {.name = "identity.attach_to_another_device", .run = attach_to_another_device},
-    {.name = "identity.context_of_another_device", .run = context_of_another_device},
-    {.name = "identity.long_names", .run = long_names},
-    {.name = "identity.two_drivers", .run = two_drivers},
-    {.name = "no_driver.nvidias_is_missing", .run = no_nvidia_driver},
-    {.name = "no_driver.too_old", .run = driver_is_too_old},
-    {.name = "no_driver.twin_without_vulkan", .run = twin_without_vulkan},
-    {.name = "loading.as_told", .run = as_told},
+    {.name = "identity.posing_driver", .run = posing_driver, .own = true},
+    {.name = "identity.exporter_is_another_device", .run = exporter_is_another_device, .own = true},
+    {.name = "identity.attach_to_another_device", .run = attach_to_another_device, .own = true},
+    {.name = "identity.context_of_another_device", .run = context_of_another_device, .own = true},
+    {.name = "identity.long_names", .run = long_names, .own = true},
+    {.name = "identity.two_drivers", .run = two_drivers, .own = true},
+    {.name = "no_driver.nvidias_is_missing", .run = no_nvidia_driver, .own = true},
+    {.name = "no_driver.too_old", .run = driver_is_too_old, .own = true},
+    {.name = "no_driver.twin_without_vulkan", .run = twin_without_vulkan, .own = true},
+    {.name = "loading.as_told", .run = as_told, .own = true},
 #ifdef CULV_STATIC
-    {.name = "no_driver.twin_is_missing", .run = twin_is_missing},
-    {.name = "no_driver.twin_is_missing_for_vulkan", .run = twin_is_missing_for_vulkan},
-    {.name = "loading.program_in_path", .run = program_in_path},
-    {.name = "loading.privileged_program", .run = privileged_program},
+    {.name = "no_driver.twin_is_missing", .run = twin_is_missing, .own = true},
+    {.name = "no_driver.twin_is_missing_for_vulkan", .run = twin_is_missing_for_vulkan, .own = true},
+    {.name = "loading.program_in_path", .run = program_in_path, .own = true},
+    {.name = "loading.privileged_program", .run = privileged_program, .own = true},
 #else
-    {.name = "loading.relative_library", .run = relative_library},
+    {.name = "loading.relative_library", .run = relative_library, .own = true},
 #endif
-    {.name = "no_driver.twin_is_not_allowed", .run = twin_is_not_allowed},
+    {.name = "no_driver.twin_is_not_allowed", .run = twin_is_not_allowed, .own = true},
     {.name = NULL},
 };

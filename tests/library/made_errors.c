@@ -148,7 +148,7 @@ static void export_fails(void)
 const test_case made_error_cases[] = {
     {.name = "made.buffers", .run = buffers},
     {.name = "made.memory_properties", .run = memory_properties},
-    {.name = "made.too_big", .run = too_big},
+    {.name = "made.too_big", .run = too_big, .own = true},
     {.name = "made.export_fails", .run = export_fails},
     {.name = NULL},
 };

@@ -415,7 +415,7 @@ static void pointers(void)
 }
 
 static const test_case cases[] = {{.name = "mem_pool.life", .run = life},
-                                  {.name = "mem_pool.other_process", .run = other_process},
+                                  {.name = "mem_pool.other_process", .run = other_process, .own = true},
                                   {.name = "mem_pool.other_process_child", .run = other_process_child},
                                   {.name = "mem_pool.vulkan_takes_none", .run = vulkan_takes_none},
                                   {.name = "mem_pool.no_fds_left", .run = no_fds_left},

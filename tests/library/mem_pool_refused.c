@@ -67,7 +67,7 @@ static void allocations(void)
     CUdeviceptr memory = 0, of_open = 0, none = 77;
     culv_mem_pool_pointer sent;
     culv_handle handle, poison;
-    lib_with_environment("CULVERT_SOFT_DEVICES", "2"); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     sparse_stage_open(&s);
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     LIB_OK(culv_mem_pool_create(s.w.device, &d, &pool));

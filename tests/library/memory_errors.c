@@ -366,7 +366,7 @@ const test_case memory_error_cases[] = {
     {.name = "errors.ranges", .run = ranges},
     {.name = "errors.vulkan_contradicts", .run = vulkan_contradicts},
     {.name = "errors.export_fails", .run = export_fails},
-    {.name = "errors.memory_was_not_made_for_export", .run = memory_was_not_made_for_export},
-    {.name = "errors.out_of_file_descriptors", .run = out_of_file_descriptors},
+    {.name = "errors.memory_was_not_made_for_export", .run = memory_was_not_made_for_export, .own = true},
+    {.name = "errors.out_of_file_descriptors", .run = out_of_file_descriptors, .own = true},
     {.name = NULL},
 };

@@ -168,7 +168,7 @@ static void striped(void)
     culv_vmm_allocation *chunks[CHUNKS] = {NULL};
     culv_vmm_range *range = NULL;
     int can = 0;
-    lib_with_environment("CULVERT_SOFT_DEVICES", "2"); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     sparse_stage_open(&s);
     const raw_cuda *cu = s.w.cu;
     culv_device *devices[2] = {s.w.device, sparse_stage_second(&s)};

@@ -16,7 +16,7 @@ culv_multicast_desc multicast_describe(uint64_t size)
 void multicast_stage_open(multicast_stage *m)
 {
     memset(m, 0, sizeof *m);
-    lib_with_environment("CULVERT_SOFT_DEVICES", "2");
+    raw_cuda_two_devices();
     const raw_cuda *cu = lib_driver();
     if (cu->SoftPlayAttribute == NULL)
         SKIP("a multicast object sets up NVSwitches, which may disturb others on a shared machine: none is "

@@ -65,6 +65,7 @@ static char **command_line(size_t *count)
 
 static _Noreturn void start_anew(char **words)
 {
+    test_wants_own_process();
     fflush(NULL);
     execv("/proc/self/exe", words);
     FAIL("execv: %s", strerror(errno));
@@ -134,11 +135,13 @@ size_t lib_map_lines(void)
 /* Not by listing /proc/self/task: that misses some while others end. */
 size_t lib_threads(void)
 {
+    test_wants_own_process();
     return (size_t)lib_status_kib("Threads:"); /* a plain number */
 }
 
 lib_level lib_level_now(void)
 {
+    test_wants_own_process();
     return (lib_level){test_open_fds(), lib_map_lines(), lib_threads(), lib_status_kib("VmRSS:")};
 }
 

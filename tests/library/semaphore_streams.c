@@ -74,7 +74,7 @@ static void refuse(const lib_world *w, culv_semaphore *semaphore, CUstream strea
 /* A stream of another context is refused, of the same device (whose driver would refuse it: measured) or another. */
 static void streams_of_other_contexts(void)
 {
-    lib_with_environment("CULVERT_SOFT_DEVICES", "2");
+    raw_cuda_two_devices();
     lib_world w;
     lib_open(&w);
     const raw_cuda *cu = w.cu;

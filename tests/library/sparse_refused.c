@@ -290,7 +290,7 @@ static void streams(void)
 {
     sparse_stage s;
     CUgraph graph = NULL;
-    lib_with_environment("CULVERT_SOFT_DEVICES", "2"); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     sparse_stage_open(&s);
     if (!s.w.device->caps.sparse_arrays) SKIP("no sparse arrays");
     const raw_cuda *cu = s.w.cu;

@@ -112,7 +112,7 @@ void torture_all(const torture_path *path, torture_victim victim, int code);
 /* Rows of a table of cases, PREFIX.cuda_out_of_memory and so on; the prefix is a string. */
 #define TORTURE_ROW_(path, prefix, kind)                                                                     \
     {                                                                                                        \
-        .name = prefix "." #kind, .run = path##_##kind, .time_limit = 300                                    \
+        .name = prefix "." #kind, .run = path##_##kind, .time_limit = 300, .own = true                       \
     }
 #define TORTURE_ROWS(prefix, path)                                                                           \
     TORTURE_ROW_(path, prefix, cuda_out_of_memory), TORTURE_ROW_(path, prefix, cuda_invalid_value),          \

@@ -246,7 +246,7 @@ static void exports(void)
 static void two_devices(void)
 {
     vector_stage s;
-    lib_with_environment("CULVERT_SOFT_DEVICES", "2"); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     const raw_cuda *cu = lib_driver();
     culv_device *other = NULL;
     int reach = 0;

@@ -230,7 +230,7 @@ static void retained_elsewhere(void)
 
 const test_case vmm_access_cases[] = {
     {.name = "access.changed", .run = changed},
-    {.name = "access.read_only", .run = read_only},
+    {.name = "access.read_only", .run = read_only, .own = true},
     {.name = "access.taken_back", .run = taken_back},
     {.name = "access.peers", .run = peers},
     {.name = "access.striped", .run = striped},

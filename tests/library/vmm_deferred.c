@@ -391,8 +391,8 @@ const test_case vmm_deferred_cases[] = {
     {.name = "deferred.refused_streams", .run = refused_streams},
     {.name = "deferred.during_a_capture", .run = during_a_capture},
     {.name = "deferred.legacy_during_a_capture", .run = legacy_during_a_capture},
-    {.name = "deferred.after_a_fault", .run = after_a_fault},
-    {.name = "deferred.after_a_reset", .run = after_a_reset},
-    {.name = "deferred.reset_measured", .run = reset_measured},
+    {.name = "deferred.after_a_fault", .run = after_a_fault, .own = true},
+    {.name = "deferred.after_a_reset", .run = after_a_reset, .own = true},
+    {.name = "deferred.reset_measured", .run = reset_measured, .own = true},
     {.name = NULL},
 };

@@ -338,6 +338,6 @@ const test_case vmm_refused_cases[] = {
     {.name = "refused.ranges", .run = ranges},
     {.name = "refused.maps", .run = maps},
     {.name = "refused.long_list", .run = long_list},
-    {.name = "refused.of_another_driver", .run = of_another_driver},
+    {.name = "refused.of_another_driver", .run = of_another_driver, .own = true},
     {.name = NULL},
 };

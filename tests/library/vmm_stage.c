@@ -29,7 +29,7 @@ void vmm_stage_open(vmm_stage *s)
 
 void vmm_stage_open_two(vmm_stage *s)
 {
-    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    raw_cuda_two_devices();
     vmm_stage_open(s);
     if (s->w.cu->device_count < 2) {
         culv_device_close(&s->w.device);

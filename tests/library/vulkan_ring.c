@@ -287,7 +287,7 @@ const test_case ring_make_cases[] = {
     {.name = "made", .run = made},
     {.name = "no_resources", .run = no_resources},
     {.name = "outlives_its_parents", .run = outlives_its_parents},
-    {.name = "fallback", .run = fallback},
+    {.name = "fallback", .run = fallback, .own = true},
     {.name = "destroyed_in_mid_burst", .run = destroyed_in_mid_burst},
     {.name = "queue_families", .run = queue_families},
     {.name = "picked_families", .run = picked_families},

@@ -291,7 +291,7 @@ const test_case ring_stop_cases[] = {
     {.name = "forced_in_place_of_cuda", .run = forced_in_place_of_cuda},
     {.name = "late_sides", .run = late_sides},
     {.name = "long_waits", .run = long_waits},
-    {.name = "failing_submit", .run = failing_submit},
+    {.name = "failing_submit", .run = failing_submit, .own = true},
     {.name = "lost_device", .run = lost_device},
     {.name = "changed_counter", .run = changed_counter},
     {.name = NULL},

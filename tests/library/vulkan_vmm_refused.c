@@ -195,7 +195,7 @@ static void tile_pool(void)
 static void another_gpu(void)
 {
     static scene s;
-    REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* before vmm_stage_play() opens the driver */
+    raw_cuda_two_devices(); /* before vmm_stage_play() opens the driver */
     vmm_stage_play(VMM_HOST_NUMA);
     scene_open_bare(&s, SCENE_PEER);
     lib_world *w = &s.w;

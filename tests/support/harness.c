@@ -1,16 +1,22 @@
-/* The test harness: command line, one process a case, time limit, results. See harness.h.
+/* The test harness: command line, processes, time limits, results. See harness.h.
  * SPDX-License-Identifier: MIT */
 #include "harness.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +39,16 @@
 #    define SANITIZED 1
 #endif
 
+#if defined(__SANITIZE_ADDRESS__)
+#    define LEAKS 1
+#    include <sanitizer/lsan_interface.h>
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define LEAKS 1
+#        include <sanitizer/lsan_interface.h>
+#    endif
+#endif
+
 #ifdef SANITIZED
 #    include <dlfcn.h>
 /* Leak reports name frames of modules that are gone by then (lavapipe leaves 128 bytes in one), so in
@@ -48,6 +64,17 @@ static int option_count;
 static char **option_list; /* argv entries that begin with -- */
 static const test_case *current;
 static char timeout_message[256];
+
+/* Of a process that runs several cases. */
+enum { MAX_FIXTURES = 4 };
+static struct {
+    int events; /* where it tells its parent how cases end, -1 when it runs one alone */
+    pid_t process;
+    jmp_buf skip;
+    double begun;
+    const test_fixture *fixtures[MAX_FIXTURES];
+    unsigned fixture_count;
+} shared = {.events = -1};
 
 const char *test_option(const char *name, const char *fallback)
 {
@@ -147,6 +174,64 @@ static void leave_result(const char *text)
     fclose(file);
 }
 
+/* A case has begun ('b'), passed ('p'), was skipped ('s') or wants a process of its own ('o'); `output` is how much stood in the output by then. */
+typedef struct event {
+    char kind;
+    double seconds;
+    off_t output;
+} event;
+
+static void tell(char kind)
+{
+    event e = {.kind = kind, .seconds = (test_now_us() - shared.begun) * 1e-6};
+    fflush(NULL);
+    e.output = lseek(STDOUT_FILENO, 0, SEEK_CUR);
+    if (write(shared.events, &e, sizeof e) != (ssize_t)sizeof e) _Exit(1);
+}
+
+bool test_shared(void)
+{
+    return shared.events >= 0;
+}
+
+void test_keep(const test_fixture *fixture)
+{
+    REQUIRE(shared.fixture_count < MAX_FIXTURES);
+    shared.fixtures[shared.fixture_count++] = fixture;
+}
+
+static bool all_clean(void)
+{
+    for (unsigned i = 0; i < shared.fixture_count; i++)
+        if (shared.fixtures[i]->clean != NULL && !shared.fixtures[i]->clean()) return false;
+    return true;
+}
+
+static bool all_usable(void)
+{
+    for (unsigned i = 0; i < shared.fixture_count; i++)
+        if (shared.fixtures[i]->usable != NULL && !shared.fixtures[i]->usable()) return false;
+    return true;
+}
+
+/* Leaves the case in the middle, and the process with it where that cannot be as it was before the case. */
+static _Noreturn void leave(char kind)
+{
+    fflush(NULL);
+    if (getpid() == shared.process) {
+        /* What the case took from the heap is lost, which sanitized builds would tell of. */
+        bool goes_on = !test_sanitized() && syscall(SYS_gettid) == shared.process && all_clean();
+        tell(kind);
+        if (goes_on) longjmp(shared.skip, 1);
+    }
+    _Exit(TEST_SKIPPED);
+}
+
+void test_wants_own_process(void)
+{
+    if (test_shared()) leave('o');
+}
+
 void test_fail(const char *file, int line, const char *format, ...)
 {
     va_list args;
@@ -168,12 +253,12 @@ void test_skip(const char *format, ...)
     printf("\n");
     va_end(args);
     leave_result("skip");
-    fflush(NULL);
-    _Exit(TEST_SKIPPED);
+    leave('s');
 }
 
 void test_pass(void)
 {
+    test_wants_own_process();
     leave_result("pass");
     fflush(NULL);
     _Exit(0);
@@ -251,7 +336,7 @@ static void on_alarm(int signal_number)
     _exit(1);
 }
 
-static int run_case(const test_case *c)
+static void begin(const test_case *c)
 {
     current = c;
     leave_result("fail"); /* until it is known better: a crash or a hang leaves this */
@@ -262,14 +347,57 @@ static int run_case(const test_case *c)
     action.sa_handler = on_alarm;
     sigaction(SIGALRM, &action, NULL);
     alarm(time_limit(c));
+}
+
+static int run_case(const test_case *c)
+{
+    begin(c);
     c->run();
     leave_result("pass");
     fflush(NULL);
     return 0;
 }
 
+static const test_case *find_case(const char *name)
+{
+    const test_case *c = next_case(NULL);
+    while (c != NULL && strcmp(c->name, name) != 0)
+        c = next_case(c);
+    if (c == NULL) fprintf(stderr, "no case is called %s; --list shows them\n", name);
+    return c;
+}
+
+/* The child's half of a process that several cases share. */
+static int run_shared(char **names, int count)
+{
+    shared.process = getpid();
+    fcntl(shared.events, F_SETFD, FD_CLOEXEC);
+    for (int i = 0; i < count; i++) {
+        const test_case *c = find_case(names[i]);
+        if (c == NULL) return 2;
+        begin(c);
+        shared.begun = test_now_us();
+        tell('b');
+        if (setjmp(shared.skip) != 0) continue;
+        c->run();
+        if (!all_clean()) FAIL("%s leaves open what it opened", c->name);
+#ifdef LEAKS
+        if (__lsan_do_recoverable_leak_check() != 0) FAIL("%s leaks", c->name);
+#endif
+        leave_result("pass");
+        tell('p');
+        if (!all_usable()) _Exit(TEST_SKIPPED);
+    }
+    /* The last case answers for what comes now. */
+    for (unsigned i = shared.fixture_count; i-- > 0;)
+        if (shared.fixtures[i]->end != NULL) shared.fixtures[i]->end();
+    fflush(NULL);
+    return 0;
+}
+
 int test_run_child(const char *case_name)
 {
+    test_wants_own_process();
     char program[] = "/proc/self/exe";
     char *name = strdup(case_name);
     char **args = calloc((size_t)option_count + 3, sizeof *args);
@@ -312,32 +440,312 @@ static int verdict(unsigned passed, unsigned skipped, unsigned failed)
 {
     printf("%u passed, %u skipped, %u failed\n", passed, skipped, failed);
     if (failed == 0 && passed > 0) return 0;
-    if (failed == 0) printf("FAILED: every case was skipped; that is not a pass\n");
+    if (failed == 0 && test_option("part", NULL) == NULL) printf("FAILED: every case was skipped; that is not a pass\n");
     return 1;
 }
 
-static int run_matching(const char *pattern)
+/* Many cases: the parent -------------------------------------------------------------------------------- */
+
+typedef enum outcome { PENDING, PASSED, SKIPPED, FAILED } outcome;
+
+static struct {
+    const test_case **cases;
+    outcome *outcomes;
+    bool *alone; /* in processes of their own */
+    size_t count;
+    int output; /* of the child, anew for each */
+    off_t shown;
+    bool quiet;
+} run;
+
+static void print_output(off_t end, bool only_measured)
 {
-    unsigned passed = 0, skipped = 0, failed = 0;
-    for (const test_case *c = next_case(NULL); c != NULL; c = next_case(c)) {
-        if (fnmatch(pattern, c->name, 0) != 0) continue;
-        printf("== %s\n", c->name);
-        int status = test_run_child(c->name);
-        if (status == 0)
-            passed++;
-        else if (status == TEST_SKIPPED)
-            skipped++;
-        else {
-            failed++;
-            printf("FAILED: %s, exit status %d\n", c->name, status);
-        }
+    size_t size = end > run.shown ? (size_t)(end - run.shown) : 0;
+    char *text = malloc(size + 1);
+    if (text == NULL) return;
+    ssize_t got = pread(run.output, text, size, run.shown);
+    run.shown = end;
+    text[got > 0 ? got : 0] = '\0';
+    if (!only_measured) {
+        fputs(text, stdout);
+        if (got > 0 && text[got - 1] != '\n') putchar('\n');
     }
-    if (strcmp(pattern, "*") == 0) print_marks(false);
-    if (passed + skipped + failed == 0) {
-        fprintf(stderr, "no case matches %s\n", pattern);
+    for (char *line = only_measured ? strtok(text, "\n") : NULL; line != NULL; line = strtok(NULL, "\n"))
+        if (strncmp(line, "MEASURED ", 9) == 0) puts(line);
+    free(text);
+}
+
+/* What the last line with SKIP says, in the output from run.shown to `end`. */
+static void skip_reason(off_t end, char *out, size_t room)
+{
+    size_t size = end > run.shown ? (size_t)(end - run.shown) : 0;
+    char *text = malloc(size + 1);
+    snprintf(out, room, "no reason was printed");
+    if (text == NULL) return;
+    ssize_t got = pread(run.output, text, size, run.shown);
+    text[got > 0 ? got : 0] = '\0';
+    for (const char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        if (strncmp(line, "SKIP: ", 6) == 0) snprintf(out, room, "%s", line + 6);
+    free(text);
+}
+
+/* The verdict of case i, whose output reaches to `end`. */
+static void conclude(size_t i, outcome how, double seconds, off_t end, const char *why)
+{
+    const char *name = run.cases[i]->name;
+    char reason[1024];
+    run.outcomes[i] = how;
+    if (how == SKIPPED) skip_reason(end, reason, sizeof reason);
+    bool brief = run.quiet && how != FAILED;
+    if (!brief) printf("== %s\n", name);
+    print_output(end, brief);
+    if (how == PASSED)
+        printf("PASS %s (%.3f s)\n", name, seconds);
+    else if (how == SKIPPED)
+        printf("SKIP %s: %s\n", name, reason);
+    else
+        printf("FAIL %s: %s\n", name, why);
+    fflush(stdout);
+}
+
+/* Waits for the child's end; false when it did not come. SIGCHLD is blocked. */
+static bool reap(pid_t child, int *status, unsigned seconds)
+{
+    double until = test_now_us() + seconds * 1e6;
+    for (;;) {
+        pid_t ended = waitpid(child, status, WNOHANG);
+        if (ended == child) return true;
+        if (ended < 0 && errno != EINTR) return false;
+        double left = until - test_now_us();
+        if (left <= 0) return false;
+        sigset_t set;
+        sigemptyset(&set);
+        sigaddset(&set, SIGCHLD);
+        const struct timespec limit = {.tv_sec = (time_t)(left * 1e-6), .tv_nsec = (long)left % 1000000 * 1000};
+        sigtimedwait(&set, NULL, &limit);
+    }
+}
+
+/* How a child ended, in words; killed: it was this process that did. */
+static const char *in_words(bool ended, int status, bool killed)
+{
+    static char text[128];
+    if (!ended)
+        snprintf(text, sizeof text, "it hangs and cannot be killed");
+    else if (killed)
+        snprintf(text, sizeof text, "it hangs, and was killed");
+    else if (WIFSIGNALED(status))
+        snprintf(text, sizeof text, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, sizeof text, "exit status %d", WEXITSTATUS(status));
+    return text;
+}
+
+/* Starts `prog OPTIONS [--events=FD] NAME...` with its output in a new file. */
+static pid_t start(const size_t *chosen, size_t count, int events)
+{
+    char program[] = "/proc/self/exe", option[32];
+    char **args = calloc((size_t)option_count + count + 3, sizeof *args);
+    int used = 0;
+    if (args == NULL) return -1;
+    args[used++] = program;
+    for (int i = 0; i < option_count; i++)
+        args[used++] = option_list[i];
+    if (events >= 0) {
+        snprintf(option, sizeof option, "--events=%d", events);
+        args[used++] = option;
+    }
+    for (size_t i = 0; i < count; i++)
+        args[used++] = strdup(run.cases[chosen[i]]->name);
+    if (run.output >= 0) close(run.output);
+    run.output = memfd_create("output", MFD_CLOEXEC);
+    run.shown = 0;
+    fflush(NULL);
+    pid_t child = run.output >= 0 ? fork() : -1;
+    if (child == 0) {
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        dup2(run.output, STDOUT_FILENO);
+        dup2(run.output, STDERR_FILENO);
+        execv(program, args);
+        _exit(127);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(args[(size_t)used - count + i]);
+    free(args);
+    return child;
+}
+
+static off_t output_size(void)
+{
+    off_t size = lseek(run.output, 0, SEEK_END);
+    return size > 0 ? size : 0;
+}
+
+enum { GRACE = 15 }; /* seconds between a case's own limit, which says more, and this process's */
+
+static void run_alone(size_t i)
+{
+    int status = 0;
+    double begun = test_now_us();
+    pid_t child = start(&i, 1, -1);
+    bool ended = child > 0 && reap(child, &status, time_limit(run.cases[i]) + GRACE), killed = false;
+    if (child > 0 && !ended) {
+        kill(child, SIGKILL);
+        killed = true;
+        ended = reap(child, &status, GRACE);
+    }
+    outcome how = FAILED;
+    if (ended && !killed && WIFEXITED(status) && WEXITSTATUS(status) == 0) how = PASSED;
+    if (ended && !killed && WIFEXITED(status) && WEXITSTATUS(status) == TEST_SKIPPED) how = SKIPPED;
+    conclude(i, how, (test_now_us() - begun) * 1e-6, output_size(), in_words(ended, status, killed));
+}
+
+static void blame(size_t i, const char *why)
+{
+    const test_case *before = current;
+    current = run.cases[i];
+    leave_result("fail");
+    current = before;
+    conclude(i, FAILED, 0, output_size(), why);
+}
+
+/* Runs these cases in one process, as far as that comes; false when it did not come to the first. */
+static bool run_together(const size_t *chosen, size_t count)
+{
+    int ends[2], status = 0;
+    if (pipe(ends) != 0) return false;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    pid_t child = start(chosen, count, ends[1]);
+    close(ends[1]);
+    size_t done = 0; /* cases that have ended */
+    bool running = false, killed = false, exited = false;
+    for (;;) {
+        /* Between two cases, and after the last, nothing takes longer. */
+        unsigned limit = (running ? time_limit(run.cases[chosen[done]]) : TEST_TIME_LIMIT) + GRACE;
+        struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+        int ready = child > 0 ? poll(&wait, 1, (int)limit * 1000) : 0;
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) {
+            if (child > 0) kill(child, SIGKILL);
+            killed = true;
+            break;
+        }
+        event e;
+        if (read(ends[0], &e, sizeof e) != (ssize_t)sizeof e) break;
+        running = e.kind == 'b';
+        if (running) continue;
+        if (e.kind == 'o') {
+            run.alone[chosen[done]] = true;
+            run.shown = e.output;
+        } else {
+            conclude(chosen[done], e.kind == 'p' ? PASSED : SKIPPED, e.seconds, e.output, NULL);
+        }
+        done++;
+    }
+    close(ends[0]);
+    if (child > 0) exited = reap(child, &status, TEST_TIME_LIMIT);
+    if (child > 0 && !exited) {
+        kill(child, SIGKILL);
+        killed = true;
+        exited = reap(child, &status, GRACE);
+    }
+    bool good = exited && !killed && WIFEXITED(status) &&
+                (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == TEST_SKIPPED);
+    if (running) {
+        blame(chosen[done++], in_words(exited, status, killed));
+    } else if (!good || done == 0) {
+        char why[512];
+        if (done == 0) done = 1; /* the process does not start */
+        snprintf(why, sizeof why,
+                 "after this case, the last of its process, this ended badly: %s. It may be the doing of any case "
+                 "before; --alone tells which",
+                 in_words(exited, status, killed));
+        blame(chosen[done - 1], why);
+    }
+    return done > 0;
+}
+
+static bool chosen_by(const test_case *c, char **patterns, int count)
+{
+    bool found = count == 0;
+    for (int i = 0; i < count && !found; i++)
+        found = fnmatch(patterns[i], c->name, 0) == 0;
+    return found;
+}
+
+/* Leaves out of the cases what --smoke and --part do not want, and puts them in another order. */
+static void select_cases(void)
+{
+    unsigned part = 0, parts = 1, seed = 0;
+    size_t kept = 0;
+    if (test_option("smoke", NULL) != NULL) {
+        for (size_t i = 0; i < run.count; i++)
+            if (run.cases[i]->smoke) run.cases[kept++] = run.cases[i];
+        run.count = kept == 0 && run.count > 0 ? 1 : kept;
+    }
+    if (sscanf(test_option("part", "1/1"), "%u/%u", &part, &parts) == 2 && part >= 1 && part <= parts) {
+        /* Cases of one file lie side by side and want the same things, so a part is cut out in one piece. */
+        size_t from = run.count * (part - 1) / parts, to = run.count * part / parts;
+        memmove(run.cases, run.cases + from, (to - from) * sizeof *run.cases);
+        run.count = to - from;
+    }
+    bool shuffle = sscanf(test_option("shuffle", ""), "%u", &seed) == 1;
+    if (!shuffle && test_option("reverse", NULL) == NULL) return;
+    for (size_t i = run.count; i-- > 1;) {
+        seed = seed * 1103515245u + 12345u;
+        size_t other = shuffle ? (seed >> 8) % (i + 1) : run.count - 1 - i;
+        if (!shuffle && other >= i) break;
+        const test_case *swapped = run.cases[i];
+        run.cases[i] = run.cases[other];
+        run.cases[other] = swapped;
+    }
+}
+
+static int run_many(char **patterns, int pattern_count)
+{
+    unsigned counts[FAILED + 1] = {0};
+    size_t total = 0, together = 0;
+    bool alone = test_option("alone", NULL) != NULL;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    for (const test_case *c = next_case(NULL); c != NULL; c = next_case(c))
+        total++;
+    size_t *chosen = calloc(total + 1, sizeof *chosen);
+    run.cases = calloc(total + 1, sizeof(test_case *));
+    run.outcomes = calloc(total + 1, sizeof *run.outcomes);
+    run.alone = calloc(total + 1, sizeof *run.alone);
+    run.output = -1;
+    run.quiet = test_option("quiet", NULL) != NULL;
+    if (chosen == NULL || run.cases == NULL || run.outcomes == NULL || run.alone == NULL) return 2;
+    for (const test_case *c = next_case(NULL); c != NULL; c = next_case(c))
+        if (chosen_by(c, patterns, pattern_count)) run.cases[run.count++] = c;
+    if (run.count == 0) {
+        fprintf(stderr, "no case matches\n");
         return 2;
     }
-    return verdict(passed, skipped, failed);
+    select_cases();
+    for (size_t i = 0; i < run.count; i++)
+        run.alone[i] = alone || run.cases[i]->own;
+
+    do {
+        together = 0;
+        for (size_t i = 0; i < run.count; i++)
+            if (run.outcomes[i] == PENDING && !run.alone[i]) chosen[together++] = i;
+    } while (together > 0 && run_together(chosen, together));
+    for (size_t i = 0; i < run.count; i++)
+        if (run.outcomes[i] == PENDING) run_alone(i);
+
+    for (size_t i = 0; i < run.count; i++)
+        counts[run.outcomes[i]]++;
+    if (pattern_count == 0 && !run.quiet) print_marks(false);
+    int status = verdict(counts[PASSED], counts[SKIPPED], counts[FAILED]);
+    /* Of a part, every case may be skipped. */
+    return test_option("part", NULL) != NULL && counts[FAILED] == 0 ? 0 : status;
 }
 
 static int check_results(void)
@@ -363,43 +771,40 @@ static int check_results(void)
 
 int main(int argc, char **argv)
 {
-    const char *pattern = NULL;
+    char **patterns = calloc((size_t)argc + 1, sizeof *patterns);
+    int pattern_count = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     option_list = calloc((size_t)argc + 1, sizeof *option_list);
-    if (option_list == NULL) return 2;
+    if (option_list == NULL || patterns == NULL) return 2;
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "--", 2) == 0)
             option_list[option_count++] = argv[i];
-        else if (pattern == NULL)
-            pattern = argv[i];
-        else {
-            fprintf(stderr, "usage: %s [--OPTION[=VALUE]...] [CASE | 'GLOB']\n", argv[0]);
-            return 2;
-        }
+        else
+            patterns[pattern_count++] = argv[i];
     }
+    const char *events = test_option("events", NULL);
     bool times = test_option("list-times", NULL) != NULL;
+    int status = 0;
     if (times || test_option("list", NULL) != NULL) {
         for (const test_case *c = next_case(NULL); c != NULL; c = next_case(c)) {
             if (times)
-                printf("%s %u\n", c->name, time_limit(c));
+                printf("%s %u %s\n", c->name, time_limit(c), c->own ? "own" : "shared");
             else
                 printf("%s\n", c->name);
         }
     } else if (test_option("marks", NULL) != NULL) {
         print_marks(true);
     } else if (test_option("check-not-all-skipped", NULL) != NULL) {
-        return check_results();
-    } else if (pattern == NULL || strpbrk(pattern, "*?[") != NULL) {
-        return run_matching(pattern != NULL ? pattern : "*");
+        status = check_results();
+    } else if (events != NULL) {
+        shared.events = atoi(events);
+        status = run_shared(patterns, pattern_count);
+    } else if (pattern_count == 1 && strpbrk(patterns[0], "*?[") == NULL && test_option("batch", NULL) == NULL) {
+        const test_case *c = find_case(patterns[0]);
+        status = c != NULL ? run_case(c) : 2;
     } else {
-        const test_case *c = next_case(NULL);
-        while (c != NULL && strcmp(c->name, pattern) != 0)
-            c = next_case(c);
-        if (c == NULL) {
-            fprintf(stderr, "no case is called %s; --list shows them\n", pattern);
-            return 2;
-        }
-        return run_case(c);
+        status = run_many(patterns, pattern_count);
     }
-    return 0;
+    free(patterns);
+    return status;
 }

@@ -1,9 +1,18 @@
-/* A small test harness with its own main: tables of cases, one process a case.
+/* A small test harness with its own main: tables of cases, run alone or many in one process.
  *
- *   prog CASE            runs one case: exit 0 passed, 77 skipped, anything else failed
- *   prog 'GLOB'          runs the matching cases, each in a process of its own
+ *   prog CASE            runs one case in this process: exit 0 passed, 77 skipped, anything else failed
+ *   prog CASE|GLOB...    runs those cases in children: "own" cases one a process, the others together in one. A
+ *                        line for each: PASS CASE (1.234 s), SKIP CASE: why, FAIL CASE: how it ended. A process
+ *                        that fails, hangs or crashes ends there, and the cases that are left get a new one
  *   prog                 runs all of them, then prints the totals and the marks
- *   prog --list          the cases, one a line; --list-times adds each one's time limit in seconds
+ *   --batch              the same for a single CASE
+ *   --alone              a process for each case, "own" or not
+ *   --quiet              no output of cases that passed, but for what they measured
+ *   --smoke              of the cases, those marked "smoke", or the first where none is
+ *   --part=K/N           of the cases, the K-th of N parts
+ *   --reverse, --shuffle=SEED   in another order: a case must not need the one before it
+ *   prog --list          the cases, one a line; --list-times adds each one's time limit in seconds, and "own" or
+ *                        "shared"
  *   prog --marks         what each marked case says about driver and twin, and the counts
  *   --results=DIR        leaves "pass", "skip" or "fail" in DIR/CASE
  *   --check-not-all-skipped   reads those: exit 0 when at least one case passed
@@ -37,6 +46,10 @@ typedef struct test_case {
     test_mark mark;
     const char *reason;  /* why the mark is what it is */
     unsigned time_limit; /* seconds, 0 = TEST_TIME_LIMIT */
+    /* Wants a process for itself: it faults a kernel, resets a context, changes the environment or a limit, starts
+     * processes, counts what its process has, leaves work behind, or measures what a first call costs. */
+    bool own;
+    bool smoke; /* one of those that --smoke runs */
 } test_case;
 
 /* A program defines this: its tables, the list ended by NULL, each table by a case without a name. */
@@ -53,8 +66,23 @@ const char *test_option(const char *name, const char *fallback);
 const char *test_path(char out[TEST_PATH_MAX], const char *relative);
 /* The running case's name. */
 const char *test_case_name(void);
+/* Whether other cases ran in this process before this one, or may run after it. */
+bool test_shared(void);
+/* What the case does next would be felt by others, or would show what others did: where test_shared() it is left
+ * here, and run again in a process of its own. Best called before the case opens anything; ".own" says it before it
+ * begins. */
+void test_wants_own_process(void);
+
+/* What is kept open from one case to the next because it is slow to open. Set once; members may be NULL. */
+typedef struct test_fixture {
+    bool (*clean)(void);  /* after each case: whether the case has closed all that it opened */
+    bool (*usable)(void); /* after each case: whether another one can go on with it; if not, the process ends */
+    void (*end)(void);    /* after the last one; nothing may be left */
+} test_fixture;
+void test_keep(const test_fixture *fixture);
+
 /* Runs `prog CASE` with the same options in a new process and returns its exit status, 128 + signal if
- * killed. */
+ * killed. The running case gets a process of its own. */
 int test_run_child(const char *case_name);
 /* Whether this program was built with AddressSanitizer or ThreadSanitizer. */
 bool test_sanitized(void);
@@ -71,12 +99,12 @@ double test_now_us(void);
 #    define TEST_PRINTF(f, a)
 #endif
 
-/* The ways out of a case besides returning; any thread may take them. Nothing is unwound: the process ends.
- */
+/* The ways out of a case besides returning; any thread may take them. Nothing is unwound: the process ends, but
+ * for a skip before the case has opened anything. */
 _Noreturn void test_fail(const char *file, int line, const char *format, ...) TEST_PRINTF(3, 4);
 _Noreturn void test_skip(const char *format, ...) TEST_PRINTF(1, 2);
-/* Passes at once, without the drivers' exit handlers: for a case that leaves work behind which may never end.
- */
+/* Passes at once, without the drivers' exit handlers: for an "own" case that leaves work behind which may never
+ * end. */
 _Noreturn void test_pass(void);
 void test_measured(const char *name, const char *format, ...) TEST_PRINTF(2, 3);
 

@@ -14,6 +14,7 @@
 #define WHY_SIZE (TEST_PATH_MAX + 128)
 
 static raw_cuda driver;
+static CUcontext kept_context; /* device 0's primary one, while cases share this process */
 
 const char *raw_cuda_result_name(CUresult result)
 {
@@ -118,6 +119,51 @@ static void *open_soft(char why[WHY_SIZE])
     return library;
 }
 
+/* A context takes NVIDIA's driver long to make: with a reference held here, the cases' own do not make it. */
+static bool clean(void)
+{
+    CUcontext context = NULL;
+    if (driver.SoftFailAt != NULL) driver.SoftFailAt(0, 0);
+    if (driver.SoftPlayVersion != NULL) driver.SoftPlayVersion(0);
+    if (driver.SoftPlayAttribute != NULL) driver.SoftPlayAttribute(0, 0);
+    if (driver.SoftBarPeers != NULL) driver.SoftBarPeers(0);
+    if (driver.SoftSpoilPeers != NULL) driver.SoftSpoilPeers(0);
+    do {
+        if (driver.CtxPopCurrent(&context) != CUDA_SUCCESS) context = NULL;
+    } while (context != NULL);
+    if (driver.SoftCounts == NULL) return true;
+    culv_soft_counts c = {.struct_size = sizeof c};
+    driver.SoftCounts(&c);
+    return c.contexts == (kept_context != NULL) &&
+           c.streams + c.events + c.device_allocations + c.host_allocations + c.external_memories +
+                   c.external_mappings + c.external_semaphores + c.modules + c.arrays + c.mipmapped_arrays +
+                   c.surfaces + c.textures + c.peers + c.graphs + c.graph_execs + c.user_objects +
+                   c.physical_allocations + c.reservations + c.virtual_mappings + c.memory_pools +
+                   c.pool_allocations + c.fds ==
+               0;
+}
+
+/* Neither reset nor lost by a fault. */
+static bool usable(void)
+{
+    CUcontext none = NULL;
+    return driver.CtxPushCurrent(kept_context) == CUDA_SUCCESS && driver.CtxSynchronize() == CUDA_SUCCESS &&
+           driver.CtxPopCurrent(&none) == CUDA_SUCCESS;
+}
+
+static void end(void)
+{
+    CU_OK(driver.DevicePrimaryCtxRelease(0));
+    kept_context = NULL;
+}
+
+static void keep_context(void)
+{
+    static const test_fixture fixture = {clean, usable, end};
+    if (!test_shared()) return;
+    if (driver.DevicePrimaryCtxRetain(&kept_context, 0) == CUDA_SUCCESS) test_keep(&fixture);
+}
+
 const raw_cuda *raw_cuda_open(void)
 {
     if (driver.library != NULL) return &driver;
@@ -127,20 +173,33 @@ const raw_cuda *raw_cuda_open(void)
         void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
         if (library == NULL)
             snprintf(why_nvidia, sizeof why_nvidia, "%s", dlerror());
-        else if (use(&driver, library, why_nvidia))
+        else if (use(&driver, library, why_nvidia)) {
+            keep_context();
             return &driver;
+        }
         else
             dlclose(library);
     }
     if (choice != TEST_DRIVER_NVIDIA) {
         void *library = open_soft(why_soft);
-        if (library != NULL && use(&driver, library, why_soft)) return &driver;
+        if (library != NULL && use(&driver, library, why_soft)) {
+            keep_context();
+            return &driver;
+        }
     }
     driver.library = NULL;
     if (choice != TEST_DRIVER_AUTO)
         FAIL("--driver=%s: %s", test_option("driver", ""),
              choice == TEST_DRIVER_SOFT ? why_soft : why_nvidia);
     SKIP("no CUDA driver with a device. libcuda.so.1: %s. The twin: %s", why_nvidia, why_soft);
+}
+
+void raw_cuda_two_devices(void)
+{
+    if (!test_shared())
+        REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    else if (raw_cuda_open()->software)
+        test_wants_own_process();
 }
 
 CUcontext raw_cuda_context(const raw_cuda *cu, CUdevice device)
@@ -239,7 +298,7 @@ void raw_cuda_require_empty(const raw_cuda *cu)
     if (cu->SoftCounts == NULL) return;
     culv_soft_counts counts = {.struct_size = sizeof counts};
     cu->SoftCounts(&counts);
-    REQUIRE_EQ(counts.contexts, 0);
+    REQUIRE_EQ(counts.contexts, kept_context != NULL);
     REQUIRE_EQ(counts.streams, 0);
     REQUIRE_EQ(counts.events, 0);
     REQUIRE_EQ(counts.device_allocations, 0);

@@ -196,6 +196,9 @@ typedef struct raw_cuda {
     int (*SoftBinaryWait)(int fd, unsigned timeout_ms);
 } raw_cuda;
 
+/* Before raw_cuda_open(): the twin is to have two devices. How many NVIDIA's driver has, it has. */
+void raw_cuda_two_devices(void);
+
 /* The driver that --driver asks for, initialized, with at least one device. One a process. */
 const raw_cuda *raw_cuda_open(void);
 /* The device's primary context, retained and made current. Release it with DevicePrimaryCtxRelease. */

@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: MIT */
 #include "raw_vulkan.h"
 
+#include "control.h"
+
 #include <ctype.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +21,16 @@ void raw_vk_require(const char *file, int line, const char *text, VkResult actua
     if (actual == expected) return;
     test_fail(file, line, "%s is VkResult %d, not %d", text, (int)actual, (int)expected);
 }
+
+/* Devices that cases of one process use one after another, each with its instance; what a case gets is a copy. */
+static struct kept_device {
+    raw_vk vk;
+    raw_vk_options options;
+    uint8_t uuid[VK_UUID_SIZE];
+    raw_vk *user;
+} kept[4];
+static unsigned kept_count, not_kept; /* the latter: other ones that are open */
+static void watch(void);
 
 /* Validation -------------------------------------------------------------------------------------------- */
 
@@ -46,6 +59,8 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
     (void)severity;
     (void)types;
     if (allowed(vuid)) return VK_FALSE;
+    for (unsigned i = 0; i < kept_count; i++)
+        if (vk == &kept[i].vk && kept[i].user != NULL) vk = kept[i].user;
     vk->validation_messages++;
     printf("VALIDATION %s: %s\n", vuid, data->pMessage);
     return VK_FALSE;
@@ -83,7 +98,7 @@ static void add_layer_path(void)
 
 /* Instance and device ----------------------------------------------------------------------------------- */
 
-void raw_vk_open_instance(raw_vk *vk, const raw_vk_options *options)
+static void open_instance(raw_vk *vk, const raw_vk_options *options)
 {
     memset(vk, 0, sizeof *vk);
     if (options->software) add_layer_path();
@@ -170,9 +185,16 @@ static void open_queues(raw_vk *vk)
     }
 }
 
-void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
+void raw_vk_open_instance(raw_vk *vk, const raw_vk_options *options)
 {
-    raw_vk_open_instance(vk, options);
+    watch();
+    open_instance(vk, options);
+    not_kept++;
+}
+
+static void open_device(raw_vk *vk, const raw_vk_options *options)
+{
+    open_instance(vk, options);
     if (raw_vk_find(vk, options->uuid, &vk->physical) == 0)
         SKIP(options->uuid != NULL ? "no Vulkan device has the CUDA device's UUID" : "no Vulkan device");
 
@@ -241,14 +263,19 @@ void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
     open_queues(vk);
 }
 
-void raw_vk_close(raw_vk *vk)
+static void require_nothing_left(raw_vk *vk)
+{
+    raw_vk_idle(vk);
+    REQUIRE_EQ(vk->buffers, 0);
+    REQUIRE_EQ(vk->images, 0);
+    REQUIRE_EQ(vk->memories, 0);
+    REQUIRE_EQ(vk->semaphores, 0);
+}
+
+static void close_device(raw_vk *vk)
 {
     if (vk->device != VK_NULL_HANDLE) {
-        raw_vk_idle(vk);
-        REQUIRE_EQ(vk->buffers, 0);
-        REQUIRE_EQ(vk->images, 0);
-        REQUIRE_EQ(vk->memories, 0);
-        REQUIRE_EQ(vk->semaphores, 0);
+        require_nothing_left(vk);
         for (uint32_t i = 0; i < vk->queue_count; i++)
             vkDestroyCommandPool(vk->device, vk->queues[i].pool, NULL);
         vkDestroyDevice(vk->device, NULL);
@@ -258,6 +285,99 @@ void raw_vk_close(raw_vk *vk)
     if (vk->instance != VK_NULL_HANDLE) vkDestroyInstance(vk->instance, NULL);
     vk->instance = VK_NULL_HANDLE;
     REQUIRE_EQ(vk->validation_messages, 0);
+}
+
+/* One device for many cases ----------------------------------------------------------------------------- */
+
+/* Of what the twin's layer has seen made, of any device; and its failures are called off. */
+static bool layer_is_empty(void)
+{
+    char path[TEST_PATH_MAX];
+    void (*read)(culv_soft_vk_counts *) = NULL;
+    void (*fail_at)(uint64_t, int) = NULL;
+    void *layer = dlopen(test_path(path, "lib/libVkLayer_culvert_soft.so"), RTLD_NOW | RTLD_NOLOAD);
+    if (layer == NULL) return true;
+    void *symbols[] = {dlsym(layer, "culvSoftVkCounts"), dlsym(layer, "culvSoftVkFailAt")};
+    memcpy(&read, &symbols[0], sizeof symbols[0]);
+    memcpy(&fail_at, &symbols[1], sizeof symbols[1]);
+    fail_at(0, 0);
+    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
+    read(&counts);
+    dlclose(layer);
+    return counts.buffers + counts.images + counts.memories + counts.semaphores + counts.all_semaphores == 0;
+}
+
+static bool clean(void)
+{
+    for (unsigned i = 0; i < kept_count; i++)
+        if (kept[i].user != NULL) return false;
+    return not_kept == 0 && layer_is_empty();
+}
+
+static void end(void)
+{
+    for (unsigned i = 0; i < kept_count; i++)
+        close_device(&kept[i].vk); /* validation tells of what is left */
+}
+
+static void watch(void)
+{
+    static const test_fixture fixture = {clean, NULL, end};
+    static bool watching;
+    if (!watching) test_keep(&fixture);
+    watching = true;
+}
+
+static bool same_options(const struct kept_device *device, const raw_vk_options *o)
+{
+    const raw_vk_options *k = &device->options;
+    if ((k->uuid == NULL) != (o->uuid == NULL)) return false;
+    if (o->uuid != NULL && memcmp(device->uuid, o->uuid, VK_UUID_SIZE) != 0) return false;
+    return k->software == o->software && k->without_memory_fd == o->without_memory_fd &&
+           k->without_semaphore_fd == o->without_semaphore_fd && k->host_memory == o->host_memory &&
+           k->with_formats == o->with_formats && k->sparse_buffers == o->sparse_buffers;
+}
+
+void raw_vk_open(raw_vk *vk, const raw_vk_options *options)
+{
+    watch();
+    struct kept_device *device = NULL;
+    for (unsigned i = 0; i < kept_count && device == NULL; i++)
+        if (kept[i].user == NULL && same_options(&kept[i], options)) device = &kept[i];
+    if (device == NULL && test_shared() && kept_count < sizeof kept / sizeof kept[0]) {
+        device = &kept[kept_count];
+        open_device(&device->vk, options);
+        kept_count++;
+        device->options = *options;
+        if (options->uuid != NULL) memcpy(device->uuid, options->uuid, VK_UUID_SIZE);
+    }
+    if (device == NULL) {
+        open_device(vk, options);
+        not_kept++;
+        return;
+    }
+    *vk = device->vk;
+    device->user = vk;
+}
+
+void raw_vk_close(raw_vk *vk)
+{
+    for (unsigned i = 0; i < kept_count; i++) {
+        if (kept[i].user != vk) continue;
+        require_nothing_left(vk);
+        kept[i].user = NULL;
+        vk->device = VK_NULL_HANDLE;
+        vk->instance = VK_NULL_HANDLE;
+        REQUIRE_EQ(vk->validation_messages, 0);
+        return;
+    }
+    if (vk->instance != VK_NULL_HANDLE) not_kept--;
+    close_device(vk);
+}
+
+unsigned raw_vk_kept(void)
+{
+    return kept_count;
 }
 
 /* Semaphores -------------------------------------------------------------------------------------------- */

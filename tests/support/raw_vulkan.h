@@ -66,10 +66,13 @@ typedef struct raw_vk {
     unsigned buffers, images, memories, semaphores;
 } raw_vk;
 
+/* Cases that share a process get the same device again, if they ask for the same one. */
 void raw_vk_open(raw_vk *vk, const raw_vk_options *options);
 /* As raw_vk_open, but stops after the instance: `physical` and `device` stay null. */
 void raw_vk_open_instance(raw_vk *vk, const raw_vk_options *options);
 void raw_vk_close(raw_vk *vk);
+/* Devices, each with its instance, that stay open for the cases to come. */
+unsigned raw_vk_kept(void);
 /* Vulkan physical devices with this deviceUUID in the instance; the last one goes to *out (unless NULL). */
 unsigned raw_vk_find(const raw_vk *vk, const uint8_t uuid[VK_UUID_SIZE], VkPhysicalDevice *out);
 bool raw_vk_has_device_extension(VkPhysicalDevice physical, const char *name);

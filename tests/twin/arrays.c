@@ -415,7 +415,7 @@ const test_case twin_array_cases[] = {
     {.name = "arrays.copies_3d", .run = copies_3d},
     {.name = "arrays.mapped", .run = mapped},
     {.name = "arrays.dedicated", .run = dedicated},
-    {.name = "arrays.context_ends", .run = context_ends},
+    {.name = "arrays.context_ends", .run = context_ends, .own = true},
     {.name = "arrays.destroy_waits", .run = destroy_waits},
     {.name = NULL},
 };

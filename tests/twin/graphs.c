@@ -438,9 +438,9 @@ static void crowded(void)
 const test_case twin_graph_cases[] = {
     {.name = "graphs.stale_handles", .run = stale_handles},
     {.name = "graphs.used_after_destruction", .run = used_after_destruction},
-    {.name = "graphs.context_ends", .run = context_ends},
+    {.name = "graphs.context_ends", .run = context_ends, .own = true},
     {.name = "graphs.many_forks", .run = many_forks},
-    {.name = "graphs.faults", .run = faults},
+    {.name = "graphs.faults", .run = faults, .own = true},
     {.name = "graphs.each_call_fails", .run = each_call_fails},
     {.name = "graphs.crowded", .run = crowded},
     {.name = NULL},

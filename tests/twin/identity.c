@@ -189,9 +189,9 @@ static void layer_path(void)
 const test_case twin_identity_cases[] = {
     {.name = "identity.proc_versions", .run = proc_versions},
     {.name = "identity.attributes", .run = attributes},
-    {.name = "identity.contexts", .run = contexts},
-    {.name = "identity.repeated_devices", .run = repeated_devices},
-    {.name = "identity.posing", .run = posing},
-    {.name = "identity.layer_path", .run = layer_path},
+    {.name = "identity.contexts", .run = contexts, .own = true},
+    {.name = "identity.repeated_devices", .run = repeated_devices, .own = true},
+    {.name = "identity.posing", .run = posing, .own = true},
+    {.name = "identity.layer_path", .run = layer_path, .own = true},
     {.name = NULL},
 };

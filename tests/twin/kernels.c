@@ -195,9 +195,9 @@ const test_case twin_kernel_cases[] = {
     {.name = "kernels.indices", .run = indices},
     {.name = "kernels.atomics", .run = atomics},
     {.name = "kernels.launch_errors", .run = launch_errors},
-    {.name = "kernels.fault_far_away", .run = fault_far_away},
-    {.name = "kernels.fault_past_the_end", .run = fault_past_the_end},
-    {.name = "kernels.fault_before_the_start", .run = fault_before_the_start},
-    {.name = "kernels.fault_of_the_program", .run = fault_of_the_program},
+    {.name = "kernels.fault_far_away", .run = fault_far_away, .own = true},
+    {.name = "kernels.fault_past_the_end", .run = fault_past_the_end, .own = true},
+    {.name = "kernels.fault_before_the_start", .run = fault_before_the_start, .own = true},
+    {.name = "kernels.fault_of_the_program", .run = fault_of_the_program, .own = true},
     {.name = NULL},
 };

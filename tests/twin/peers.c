@@ -325,10 +325,10 @@ static void dma_bufs(void)
 }
 
 const test_case twin_peer_cases[] = {
-    {.name = "peers.access", .run = access_between},
-    {.name = "peers.copies", .run = copies},
-    {.name = "peers.boxes", .run = boxes},
-    {.name = "peers.events", .run = events},
+    {.name = "peers.access", .run = access_between, .own = true},
+    {.name = "peers.copies", .run = copies, .own = true},
+    {.name = "peers.boxes", .run = boxes, .own = true},
+    {.name = "peers.events", .run = events, .own = true},
     {.name = "peers.host_memory", .run = host_memory},
     {.name = "peers.dma_bufs", .run = dma_bufs},
     {.name = NULL},

@@ -236,7 +236,7 @@ static void older_driver(void)
 const test_case twin_plane_cases[] = {
     {.name = "planes.every_format", .run = every_format},
     {.name = "planes.rules", .run = planar_rules},
-    {.name = "planes.go_with_the_image", .run = planes_go_with_the_image},
+    {.name = "planes.go_with_the_image", .run = planes_go_with_the_image, .own = true},
     {.name = "planes.older_driver", .run = older_driver},
     {.name = NULL},
 };

@@ -154,6 +154,6 @@ const test_case twin_timeline_cases[] = {
     {.name = "timelines.errors", .run = errors},
     {.name = "timelines.foreign", .run = foreign},
     {.name = "timelines.destroyed_while_waiting", .run = destroyed_while_waiting},
-    {.name = "timelines.context_ends_while_waiting", .run = context_ends_while_waiting},
+    {.name = "timelines.context_ends_while_waiting", .run = context_ends_while_waiting, .own = true},
     {.name = NULL},
 };

@@ -137,7 +137,7 @@ static void environment(void)
 const test_case twin_torture_cases[] = {
     {.name = "torture.every_call_fails_once", .run = every_call_fails_once},
     {.name = "torture.calls_are_counted", .run = calls_are_counted},
-    {.name = "torture.environment", .run = environment},
+    {.name = "torture.environment", .run = environment, .own = true},
     {.name = "torture.environment_child", .run = environment_child},
     {.name = NULL},
 };

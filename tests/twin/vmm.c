@@ -391,9 +391,9 @@ static void threads(void)
 const test_case twin_vmm_cases[] = {
     {.name = "vmm.counted", .run = counted},
     {.name = "vmm.outlives_contexts", .run = outlives_contexts},
-    {.name = "vmm.unmapped_under_work", .run = unmapped_under_work},
+    {.name = "vmm.unmapped_under_work", .run = unmapped_under_work, .own = true},
     {.name = "vmm.limits", .run = limits},
-    {.name = "vmm.two_devices", .run = two_devices},
+    {.name = "vmm.two_devices", .run = two_devices, .own = true},
     {.name = "vmm.played", .run = played},
     {.name = "vmm.every_call_fails_once", .run = every_call_fails_once},
     {.name = "vmm.sparse_counted", .run = sparse_counted},

@@ -209,9 +209,9 @@ static void waits_for_the_team(void)
 }
 
 const test_case twin_multicast_cases[] = {
-    {.name = "multicast.refused_without", .run = refused_without},
-    {.name = "multicast.bound", .run = bound},
-    {.name = "multicast.exportable", .run = exportable},
-    {.name = "multicast.waits_for_the_team", .run = waits_for_the_team},
+    {.name = "multicast.refused_without", .run = refused_without, .own = true},
+    {.name = "multicast.bound", .run = bound, .own = true},
+    {.name = "multicast.exportable", .run = exportable, .own = true},
+    {.name = "multicast.waits_for_the_team", .run = waits_for_the_team, .own = true},
     {.name = NULL},
 };
