@@ -550,7 +550,7 @@ static pid_t start(const size_t *chosen, size_t count, int events)
     if (args == NULL) return -1;
     args[used++] = program;
     for (int i = 0; i < option_count; i++)
-        args[used++] = option_list[i];
+        if (strcmp(option_list[i], "--batch") != 0) args[used++] = option_list[i];
     if (events >= 0) {
         snprintf(option, sizeof option, "--events=%d", events);
         args[used++] = option;
@@ -584,18 +584,22 @@ static off_t output_size(void)
     return size > 0 ? size : 0;
 }
 
-enum { GRACE = 15 }; /* seconds between a case's own limit, which says more, and this process's */
+/* Seconds between a case's own limit, which says more, and this process's. */
+static unsigned grace(void)
+{
+    return (unsigned)atoi(test_option("grace", "15"));
+}
 
 static void run_alone(size_t i)
 {
     int status = 0;
     double begun = test_now_us();
     pid_t child = start(&i, 1, -1);
-    bool ended = child > 0 && reap(child, &status, time_limit(run.cases[i]) + GRACE), killed = false;
+    bool ended = child > 0 && reap(child, &status, time_limit(run.cases[i]) + grace()), killed = false;
     if (child > 0 && !ended) {
         kill(child, SIGKILL);
         killed = true;
-        ended = reap(child, &status, GRACE);
+        ended = reap(child, &status, grace());
     }
     outcome how = FAILED;
     if (ended && !killed && WIFEXITED(status) && WEXITSTATUS(status) == 0) how = PASSED;
@@ -624,7 +628,7 @@ static bool run_together(const size_t *chosen, size_t count)
     bool running = false, killed = false, exited = false;
     for (;;) {
         /* Between two cases, and after the last, nothing takes longer. */
-        unsigned limit = (running ? time_limit(run.cases[chosen[done]]) : TEST_TIME_LIMIT) + GRACE;
+        unsigned limit = (running ? time_limit(run.cases[chosen[done]]) : TEST_TIME_LIMIT) + grace();
         struct pollfd wait = {.fd = ends[0], .events = POLLIN};
         int ready = child > 0 ? poll(&wait, 1, (int)limit * 1000) : 0;
         if (ready < 0 && errno == EINTR) continue;
@@ -650,7 +654,7 @@ static bool run_together(const size_t *chosen, size_t count)
     if (child > 0 && !exited) {
         kill(child, SIGKILL);
         killed = true;
-        exited = reap(child, &status, GRACE);
+        exited = reap(child, &status, grace());
     }
     bool good = exited && !killed && WIFEXITED(status) &&
                 (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == TEST_SKIPPED);

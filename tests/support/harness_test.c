@@ -123,8 +123,73 @@ static void paths(void)
     REQUIRE_EQ(test_open_fds(), before);
 }
 
-static const test_case cases[] = {{.name = "harness.outcomes", .run = outcomes},
-                                  {.name = "harness.children", .run = children},
+/* Many cases ------------------------------------------------------------------------------------------- */
+
+static const char *many_output;
+
+static void require_line(const char *line)
+{
+    const char *at = many_output;
+    for (; at != NULL; at = strchr(at, '\n'), at = at != NULL ? at + 1 : NULL)
+        if (strncmp(at, line, strlen(line)) == 0) return;
+    FAIL("no line begins with \"%s\" in:\n%s", line, many_output);
+}
+
+/* The number that the n-th line "MEASURED name:" has. */
+static long measured(const char *name, unsigned n)
+{
+    char text[64];
+    snprintf(text, sizeof text, "MEASURED %s: ", name);
+    const char *at = many_output;
+    while ((at = strstr(at, text)) != NULL) {
+        at += strlen(text);
+        if (n-- == 0) return strtol(at, NULL, 10);
+    }
+    FAIL("too few lines \"%s\" in:\n%s", text, many_output);
+}
+
+/* Each case of planted.c is blamed, or praised, for its own doing, and the rest still runs. */
+static void many(void)
+{
+    static char text[65536];
+    char command[TEST_PATH_MAX];
+    size_t used = 0;
+    snprintf(command, sizeof command, "exec %s --quiet --grace=1 2>&1",
+             test_path((char[TEST_PATH_MAX]){0}, "bin/tests/harness-planted"));
+    FILE *run = popen(command, "r");
+    REQUIRE(run != NULL);
+    for (size_t got; used < sizeof text - 1; used += got)
+        if ((got = fread(text + used, 1, sizeof text - 1 - used, run)) == 0) break;
+    int status = pclose(run);
+    many_output = text;
+    printf("%s", text);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+    require_line("PASS planted.first (");
+    require_line("FAIL planted.fails: exit status 1");
+    require_line("PASS planted.second (");
+    require_line("FAIL planted.crashes: signal 11");
+    require_line("FAILED: planted.hangs hangs: not done after");
+    require_line("FAIL planted.hangs: exit status 1");
+    require_line("FAIL planted.is_deaf: it hangs, and was killed");
+    require_line("SKIP planted.skips: planted, before anything");
+    require_line("PASS planted.third (");
+    require_line("SKIP planted.skips_late: planted, in the middle");
+    require_line("FAIL planted.litters: exit status 1");
+    require_line("PASS planted.alone (");
+    require_line("PASS planted.asks_for_it (");
+    require_line("PASS planted.last (");
+    require_line("7 passed, 2 skipped, 5 failed");
+    /* In the order in which they ran: a process ends with what goes wrong in it. */
+    REQUIRE(measured("planted", 0) != measured("planted", 1));
+    REQUIRE(measured("planted", 1) != measured("planted", 2));
+    REQUIRE_EQ(measured("planted", 3), measured("planted", 4));
+    REQUIRE(measured("planted_own", 0) != measured("planted", 3));
+    REQUIRE(strstr(text, "planted.first\n") == NULL); /* the output of what passed is left out */
+}
+
+static const test_case cases[] = {{.name = "harness.outcomes", .run = outcomes, .own = true},
+                                  {.name = "harness.children", .run = children, .own = true},
+                                  {.name = "harness.many", .run = many, .own = true, .smoke = true},
                                   {.name = "harness.paths", .run = paths},
                                   {.name = NULL}};
 TEST_SUITE(cases);
