@@ -357,7 +357,7 @@ const test_case binary_cases[] = {
      .run = vulkan_can_export,
      .mark = TEST_NVIDIA_ONLY,
      .reason = "lavapipe exports none; the twin's CUDA half serves them with a partner that tests play"},
-    {.name = "binary.vulkan_waits_for_cuda", .run = vulkan_waits_for_cuda, .mark = TEST_BOTH},
+    {.name = "binary.vulkan_waits_for_cuda", .run = vulkan_waits_for_cuda, .mark = TEST_BOTH, .smoke = true},
     {.name = "binary.cuda_waits_for_vulkan", .run = cuda_waits_for_vulkan, .mark = TEST_BOTH},
     {.name = "binary.alternations", .run = alternations, .mark = TEST_BOTH},
     {.name = "binary.alternations_on_another_queue", .run = alternations_on_another_queue, .mark = TEST_BOTH},

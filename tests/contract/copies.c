@@ -269,6 +269,7 @@ const test_case copy_cases[] = {
     {.name = "gpus.copies_in_wrong_contexts",
      .run = wrong_contexts,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin's answers are required, NVIDIA's reported", .own = true},
+     .reason = "the twin's answers are required, NVIDIA's reported",
+     .own = true},
     {.name = NULL},
 };

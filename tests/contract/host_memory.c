@@ -161,7 +161,11 @@ const test_case host_memory_cases[] = {
      .run = wrong_registrations,
      .mark = TEST_TWIN_STRICTER,
      .reason = REPORTED},
-    {.name = "host.dma_buf", .run = import_dma_buf, .mark = TEST_TWIN_STRICTER, .reason = REPORTED, .own = true},
+    {.name = "host.dma_buf",
+     .run = import_dma_buf,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED,
+     .own = true},
     {.name = "host.dma_buf_child", .run = import_dma_buf_child},
     {.name = NULL},
 };

@@ -222,7 +222,7 @@ static void as_another_kind_child(void)
 
 const test_case image_dimension_cases[] = {
     {.name = "images.of_1d", .run = of_1d, .mark = TEST_BOTH},
-    {.name = "images.of_2d", .run = of_2d, .mark = TEST_BOTH},
+    {.name = "images.of_2d", .run = of_2d, .mark = TEST_BOTH, .smoke = true},
     {.name = "images.of_3d", .run = of_3d, .mark = TEST_BOTH},
     {.name = "images.of_1d_layered", .run = of_1d_layered, .mark = TEST_BOTH},
     {.name = "images.of_2d_layered", .run = of_2d_layered, .mark = TEST_BOTH},

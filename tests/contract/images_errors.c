@@ -321,5 +321,9 @@ const test_case image_error_cases[] = {
      .reason = REPORTED},
     {.name = "images.level_out_of_range", .run = level_out_of_range, .mark = TEST_BOTH},
     {.name = "images.wrong_copies", .run = wrong_copies, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
-    {.name = "images.store_out_of_range", .run = store_out_of_range, .mark = TEST_BOTH, .reason = REPORTED, .own = true},
+    {.name = "images.store_out_of_range",
+     .run = store_out_of_range,
+     .mark = TEST_BOTH,
+     .reason = REPORTED,
+     .own = true},
     {.name = NULL}};

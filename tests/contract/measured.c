@@ -203,5 +203,7 @@ const test_case measured_cases[] = {
     {.name = "measured.signal_without_the_context", .run = signal_without_the_context, .own = true},
     {.name = "measured.driver_logs", .run = driver_logs, .own = true},
     {.name = "measured.cuda_outlives_vulkan", .run = cuda_outlives_vulkan, .own = true},
-    {.name = "measured.memory_destroyed_before_its_mapping", .run = memory_destroyed_before_its_mapping, .own = true},
+    {.name = "measured.memory_destroyed_before_its_mapping",
+     .run = memory_destroyed_before_its_mapping,
+     .own = true},
     {.name = NULL}};

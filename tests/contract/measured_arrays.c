@@ -285,7 +285,11 @@ static void clamps_child(void)
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 const test_case measured_array_cases[] = {
-    {.name = "measured.destroyed_last", .run = orders, .mark = TEST_TWIN_STRICTER, .reason = REPORTED, .own = true},
+    {.name = "measured.destroyed_last",
+     .run = orders,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED,
+     .own = true},
     {.name = "measured.destroyed_last_child", .run = orders_child},
     {.name = "measured.surfaces_of_planes", .run = planes, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
     {.name = "measured.surfaces_of_planes_child", .run = planes_child},

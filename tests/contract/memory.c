@@ -311,7 +311,7 @@ static void costs(void)
 }
 
 const test_case memory_cases[] = {
-    {.name = "memory.plain", .run = plain, .mark = TEST_BOTH},
+    {.name = "memory.plain", .run = plain, .mark = TEST_BOTH, .smoke = true},
     {.name = "memory.dedicated", .run = dedicated, .mark = TEST_BOTH},
     {.name = "memory.dedicated_without_flag",
      .run = dedicated_without_flag,
@@ -331,7 +331,7 @@ const test_case memory_cases[] = {
      .run = no_dma_buf_of_a_mapping,
      .mark = TEST_NVIDIA_ONLY,
      .reason = "the twin has no dma-bufs and says so"},
-    {.name = "memory.kernel_writes", .run = kernel_writes, .mark = TEST_BOTH},
+    {.name = "memory.kernel_writes", .run = kernel_writes, .mark = TEST_BOTH, .smoke = true},
     {.name = "memory.every_queue_family", .run = every_queue_family, .mark = TEST_BOTH},
     {.name = "memory.second_vulkan_buffer", .run = second_vulkan_buffer, .mark = TEST_BOTH},
     {.name = "memory.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},

@@ -339,7 +339,7 @@ static void vulkans_memory(void)
 }
 
 const test_case vmm_shared_cases[] = {
-    {.name = "vmm_shared.whole_buffer", .run = whole_buffer, .mark = TEST_BOTH},
+    {.name = "vmm_shared.whole_buffer", .run = whole_buffer, .mark = TEST_BOTH, .smoke = true},
     {.name = "vmm_shared.dedicated_buffer", .run = dedicated_buffer, .mark = TEST_BOTH},
     {.name = "vmm_shared.dedicated_buffer_of_less",
      .run = dedicated_buffer_of_less,

@@ -319,7 +319,7 @@ static void arrays(void)
 const test_case kernel_cases[] = {
     {.name = "kernels.frames", .run = frames},
     {.name = "kernels.rows_and_streams", .run = rows_and_streams},
-    {.name = "kernels.order", .run = order},
+    {.name = "kernels.order", .run = order, .smoke = true},
     {.name = "kernels.surface_rgba8", .run = surface_rgba8},
     {.name = "kernels.surface_r32f", .run = surface_r32f},
     {.name = "kernels.arrays", .run = arrays},

@@ -223,7 +223,7 @@ const test_case stream_cases[] = {
     {.name = "stream_0.handles", .run = handles},
     {.name = "stream_0.signal", .run = rows_signal_one},
     {.name = "stream_0.wait", .run = rows_wait_for_one},
-    {.name = "stream_0.signal_batch", .run = rows_signal_batch},
+    {.name = "stream_0.signal_batch", .run = rows_signal_batch, .smoke = true},
     {.name = "stream_0.wait_batch", .run = rows_wait_for_batch},
     {.name = "stream_0.wait_then_signal", .run = rows_wait_then_signal},
     {.name = "stream_0.two_threads", .run = rows_two_threads},

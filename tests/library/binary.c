@@ -441,7 +441,7 @@ static const test_case cases[] = {
     {.name = "import.take_and_borrow", .run = take_and_borrow},
     {.name = "import.signal_is_pending", .run = signal_is_pending_at_import},
     {.name = "import.types_are_mixed_up", .run = types_are_mixed_up},
-    {.name = "stream_waits", .run = stream_waits},
+    {.name = "stream_waits", .run = stream_waits, .smoke = true},
     {.name = "alternations", .run = alternations},
     {.name = NULL},
 };

@@ -270,7 +270,7 @@ static void named_in_the_chain(void)
 
 extern const test_case check_kind_cases[];
 const test_case check_kind_cases[] = {
-    {.name = "kinds.all", .run = all_kinds},
+    {.name = "kinds.all", .run = all_kinds, .smoke = true},
     {.name = "kinds.usages", .run = all_usages},
     {.name = "kinds.formats", .run = formats_of_every_sort},
     {.name = "kinds.pitched", .run = pitched},

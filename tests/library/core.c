@@ -335,7 +335,7 @@ static const test_case cases[] = {
     {.name = "versions", .run = versions},
     {.name = "names.results", .run = result_names},
     {.name = "names.reasons", .run = reason_names},
-    {.name = "last_error.is_the_threads_own", .run = last_error_is_the_threads_own},
+    {.name = "last_error.is_the_threads_own", .run = last_error_is_the_threads_own, .smoke = true},
     {.name = "last_error.stays_after_success", .run = last_error_stays_after_success},
     {.name = "last_error.copies_as_far_as_it_fits", .run = last_error_copies_as_far_as_it_fits},
     {.name = "nulls.arguments", .run = nulls},

@@ -365,7 +365,7 @@ static void candidates(void)
 }
 
 const test_case struct_cases[] = {
-    {.name = "structs.descriptors", .run = descriptors},
+    {.name = "structs.descriptors", .run = descriptors, .smoke = true},
     {.name = "structs.short_transfer_with_an_error", .run = short_transfer_with_an_error},
     {.name = "structs.outputs", .run = outputs},
     {.name = "structs.candidates", .run = candidates},

@@ -299,7 +299,7 @@ static void last_use_on_a_destroyed_stream(void)
 }
 
 const test_case deferred_cases[] = {
-    {.name = "deferred.after_a_stream", .run = after_a_stream},
+    {.name = "deferred.after_a_stream", .run = after_a_stream, .smoke = true},
     {.name = "deferred.nobody_collects", .run = nobody_collects},
     {.name = "deferred.idle_stream_does_not_wait", .run = idle_stream_does_not_wait},
     {.name = "deferred.range_keeps_the_mapping", .run = deferred_range_keeps_the_mapping},

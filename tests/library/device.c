@@ -382,14 +382,14 @@ static void current_context_is_left_alone(void)
 }
 
 static const test_case cases[] = {
-    {.name = "open.three_ways", .run = ways_to_open},
+    {.name = "open.three_ways", .run = ways_to_open, .smoke = true},
     {.name = "open.unknown_uuid", .run = unknown_uuid},
     {.name = "open.unknown_ordinal", .run = unknown_ordinal},
     {.name = "open.vulkan_device_without_a_match", .run = vulkan_device_without_a_match},
     {.name = "open.driver_kinds", .run = driver_kinds, .own = true},
     {.name = "caps.are_the_drivers", .run = caps_are_the_drivers},
     {.name = "cuda_proc", .run = cuda_proc},
-    {.name = "context.callers", .run = callers_context},
+    {.name = "context.callers", .run = callers_context, .smoke = true},
     {.name = "context.current_is_left_alone", .run = current_context_is_left_alone},
     {.name = NULL},
 };

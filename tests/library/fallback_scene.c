@@ -12,8 +12,7 @@ void scene_open_bare(scene *s, scene_kind kind)
     memset(s, 0, sizeof *s);
     s->kind = kind;
     s->path = lies ? CULV_PATH_HOST : kind == SCENE_PEER ? CULV_PATH_PEER : CULV_PATH_SHARED;
-    if (kind == SCENE_PEER)
-        raw_cuda_two_devices();
+    if (kind == SCENE_PEER) raw_cuda_two_devices();
     w->cu = lib_driver();
     const raw_cuda *cu = w->cu;
     if (kind == SCENE_PEER && cu->device_count < 2) SKIP("one CUDA device only");

@@ -354,7 +354,7 @@ static void refused_to_wait(void)
 }
 
 const test_case waits_cases[] = {
-    {.name = "waits.verified_beside_work", .run = verified_beside_work},
+    {.name = "waits.verified_beside_work", .run = verified_beside_work, .smoke = true},
     {.name = "waits.wrong_copies_beside_work", .run = wrong_copies_beside_work},
     {.name = "waits.after.pages", .run = after_pages, .own = true},
     {.name = "waits.after.mapped", .run = after_mapped, .own = true},

@@ -520,7 +520,7 @@ static void callers_context_is_destroyed_first(void)
 
 static const test_case cases[] = {
     {.name = "sticky_fault", .run = sticky_fault, .own = true},
-    {.name = "reset.primary_context", .run = primary_context_is_reset, .own = true},
+    {.name = "reset.primary_context", .run = primary_context_is_reset, .own = true, .smoke = true},
     {.name = "opened_after_a_fault", .run = opened_after_a_fault, .own = true},
     {.name = "reset.nothing_from_before", .run = nothing_after_a_reset, .own = true},
     {.name = "reset.nothing_after_the_next_retain", .run = nothing_after_the_next_retain, .own = true},

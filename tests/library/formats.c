@@ -289,7 +289,7 @@ static void dump(void)
 }
 
 static const test_case cases[] = {
-    {.name = "table.complete", .run = complete},
+    {.name = "table.complete", .run = complete, .smoke = true},
     {.name = "table.names", .run = names},
     {.name = "table.sizes", .run = sizes},
     {.name = "table.array_formats", .run = array_formats},

@@ -261,7 +261,7 @@ static void bad_arguments(void)
 }
 
 const test_case support_cases[] = {
-    {.name = "support.every_format", .run = every_format},
+    {.name = "support.every_format", .run = every_format, .smoke = true},
     {.name = "support.asked_once", .run = asked_once},
     {.name = "support.asked_beside_waiting_work", .run = asked_beside_waiting_work},
     {.name = "support.older_driver", .run = older_driver},

@@ -429,7 +429,7 @@ static void mesa_dma_buf(void)
 }
 
 const test_case from_handle_cases[] = {
-    {.name = "from_handle.opaque", .run = opaque},
+    {.name = "from_handle.opaque", .run = opaque, .smoke = true},
     {.name = "from_handle.opaque_dedicated", .run = opaque_dedicated},
     {.name = "from_handle.wrong_descriptors", .run = wrong_descriptors},
     {.name = "from_handle.driver_refuses", .run = driver_refuses, .own = true},

@@ -458,7 +458,7 @@ static void ring_consumed(void)
 }
 
 static const test_case cases[] = {
-    {.name = "launches", .run = launches},
+    {.name = "launches", .run = launches, .smoke = true},
     {.name = "several_semaphores", .run = several_semaphores},
     {.name = "captured", .run = captured},
     {.name = "found", .run = found},

@@ -299,7 +299,7 @@ static void on_another_gpu(void)
 }
 
 static const test_case cases[] = {
-    {.name = "host.both_ways", .run = both_ways},
+    {.name = "host.both_ways", .run = both_ways, .smoke = true},
     {.name = "host.in_the_middle_of_a_block", .run = in_the_middle},
     {.name = "host.is_a_plain_buffer", .run = is_a_plain_buffer},
     {.name = "host.on_another_gpu", .run = on_another_gpu},

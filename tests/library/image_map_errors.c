@@ -240,7 +240,7 @@ static void handles_stay_untouched(void)
 }
 
 const test_case map_error_cases[] = {
-    {.name = "maps.wrong_descriptors", .run = maps},
+    {.name = "maps.wrong_descriptors", .run = maps, .smoke = true},
     {.name = "maps.wrong_kinds", .run = kinds},
     {.name = "maps.told", .run = told},
     {.name = "maps.levels", .run = levels},

@@ -453,7 +453,7 @@ static const test_case cases[] = {
     {.name = "data.rgba16f", .run = data_rgba16f},
     {.name = "data.r32f", .run = data_r32f},
     {.name = "data.rgba32f", .run = data_rgba32f},
-    {.name = "data.levels_one_by_one", .run = levels_one_by_one},
+    {.name = "data.levels_one_by_one", .run = levels_one_by_one, .smoke = true},
     {.name = "data.beside_a_buffer", .run = beside_a_buffer},
     {.name = "data.from_a_file_descriptor", .run = from_a_file_descriptor},
     {.name = "data.outlives_vulkans_image", .run = outlives_vulkans_image},

@@ -212,7 +212,7 @@ static void capture_is_left_alone(void)
 }
 
 static const test_case cases[] = {
-    {.name = "order.every_one", .run = every_order, .time_limit = 240},
+    {.name = "order.every_one", .run = every_order, .time_limit = 240, .smoke = true},
     {.name = "order.mapping_goes_before_import", .run = mapping_goes_before_import},
     {.name = "capture.is_left_alone", .run = capture_is_left_alone},
     {.name = "threads.share_a_device", .run = threads_share_a_device},

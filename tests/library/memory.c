@@ -389,7 +389,7 @@ static void validation_listens(void)
 static const test_case cases[] = {
     {.name = "data.at_zero", .run = data_at_zero},
     {.name = "data.dedicated", .run = data_dedicated},
-    {.name = "data.at_an_offset", .run = data_at_an_offset},
+    {.name = "data.at_an_offset", .run = data_at_an_offset, .smoke = true},
     {.name = "data.outlives_vulkans_memory", .run = data_outlives_vulkans_memory},
     {.name = "ranges.share_one_mapping", .run = ranges_share_one_mapping},
     {.name = "handle.take_and_borrow", .run = take_and_borrow},

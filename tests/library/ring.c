@@ -435,7 +435,7 @@ static void bare(void)
 }
 
 static const test_case cases[] = {
-    {.name = "ordered", .run = ordered},
+    {.name = "ordered", .run = ordered, .smoke = true},
     {.name = "first_values", .run = first_values},
     {.name = "bursts", .run = bursts},
     {.name = "flushes", .run = flushes},

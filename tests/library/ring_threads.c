@@ -410,7 +410,7 @@ const test_case ring_thread_cases[] = {
     {.name = "threads.waits_for_work", .run = waits_for_work},
     {.name = "threads.lost_wakes", .run = lost_wakes},
     {.name = "threads.no_polling", .run = no_polling},
-    {.name = "load.ordered", .run = load_ordered, .time_limit = 1200},
+    {.name = "load.ordered", .run = load_ordered, .time_limit = 1200, .smoke = true},
     {.name = "load.bursts", .run = load_bursts, .time_limit = 1200},
     {.name = "load.newest", .run = load_newest, .time_limit = 1200},
     {.name = "load.mixed", .run = load_mixed, .time_limit = 1200},

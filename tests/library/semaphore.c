@@ -341,7 +341,7 @@ static void threads_beside_creation(void)
 static const test_case cases[] = {
     {.name = "signal.cuda_to_vulkan", .run = cuda_to_vulkan},
     {.name = "wait.vulkan_to_cuda", .run = vulkan_to_cuda},
-    {.name = "round_trips", .run = round_trips},
+    {.name = "round_trips", .run = round_trips, .smoke = true},
     {.name = "values.go_up", .run = values_go_up},
     {.name = "threads", .run = threads},
     {.name = "threads.beside_creation", .run = threads_beside_creation},

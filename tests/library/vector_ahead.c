@@ -341,7 +341,7 @@ static void destroyed_in_a_child(void)
 }
 
 const test_case vector_ahead_cases[] = {
-    {.name = "ahead.publishes", .run = publishes},
+    {.name = "ahead.publishes", .run = publishes, .smoke = true},
     {.name = "ahead.is_quick", .run = is_quick},
     {.name = "ahead.survives_failures", .run = survives_failures},
     {.name = "ahead.stops_at_the_wall", .run = stops_at_the_wall},

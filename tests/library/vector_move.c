@@ -327,7 +327,7 @@ static void reserve_moves(void)
 
 const test_case vector_move_cases[] = {
     {.name = "extends_in_place", .run = extends_in_place},
-    {.name = "moves_without_a_copy", .run = moves_without_a_copy},
+    {.name = "moves_without_a_copy", .run = moves_without_a_copy, .smoke = true},
     {.name = "moves_often", .run = moves_often},
     {.name = "shrinks_everywhere", .run = shrinks_everywhere},
     {.name = "fixed", .run = fixed},

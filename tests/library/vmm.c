@@ -344,7 +344,7 @@ static void many(void)
 
 static const test_case cases[] = {
     {.name = "vmm.sizes", .run = sizes},
-    {.name = "vmm.mapped", .run = mapped},
+    {.name = "vmm.mapped", .run = mapped, .smoke = true},
     {.name = "vmm.aliases", .run = aliases},
     {.name = "vmm.retained", .run = retained},
     {.name = "vmm.places", .run = places},

@@ -362,7 +362,7 @@ static void host_numa(void)
 }
 
 const test_case vmm_share_cases[] = {
-    {.name = "share.in_one_process", .run = in_one_process},
+    {.name = "share.in_one_process", .run = in_one_process, .smoke = true},
     {.name = "share.kept_by_the_handle", .run = kept_by_the_handle},
     {.name = "share.refused", .run = refused},
     {.name = "share.wrong_files", .run = wrong_files},

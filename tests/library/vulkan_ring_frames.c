@@ -316,7 +316,7 @@ static const test_case cases[] = {
     {.name = "by_hand", .run = by_hand},
     {.name = "bursts", .run = bursts},
     {.name = "threads", .run = threads},
-    {.name = "many", .run = many, .time_limit = 2400},
+    {.name = "many", .run = many, .time_limit = 2400, .smoke = true},
     {.name = "several_in_one", .run = several_in_one},
     {.name = "fences", .run = fences},
     {.name = "flushed", .run = flushed},

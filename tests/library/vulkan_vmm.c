@@ -411,7 +411,7 @@ static void host_memory(void)
 }
 
 const test_case vk_vmm_cases[] = {
-    {.name = "vk_vmm.whole", .run = whole},
+    {.name = "vk_vmm.whole", .run = whole, .smoke = true},
     {.name = "vk_vmm.two_at_offsets", .run = two_at_offsets},
     {.name = "vk_vmm.of_odd_sizes", .run = of_odd_sizes},
     {.name = "vk_vmm.at_odd_offsets", .run = at_odd_offsets},

@@ -478,7 +478,7 @@ static void dedication(void)
 const test_case vk_vmm_image_cases[] = {
     {.name = "vk_vmm.image_256x128", .run = even},
     {.name = "vk_vmm.image_256x128_levels", .run = even_levels},
-    {.name = "vk_vmm.image_253x127", .run = odd},
+    {.name = "vk_vmm.image_253x127", .run = odd, .smoke = true},
     {.name = "vk_vmm.image_small", .run = small},
     {.name = "vk_vmm.image_253x127_levels", .run = odd_levels},
     {.name = "vk_vmm.image_1024x512", .run = large},

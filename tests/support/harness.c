@@ -4,8 +4,8 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fnmatch.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <setjmp.h>
@@ -440,7 +440,8 @@ static int verdict(unsigned passed, unsigned skipped, unsigned failed)
 {
     printf("%u passed, %u skipped, %u failed\n", passed, skipped, failed);
     if (failed == 0 && passed > 0) return 0;
-    if (failed == 0 && test_option("part", NULL) == NULL) printf("FAILED: every case was skipped; that is not a pass\n");
+    if (failed == 0 && test_option("part", NULL) == NULL)
+        printf("FAILED: every case was skipped; that is not a pass\n");
     return 1;
 }
 
@@ -521,7 +522,8 @@ static bool reap(pid_t child, int *status, unsigned seconds)
         sigset_t set;
         sigemptyset(&set);
         sigaddset(&set, SIGCHLD);
-        const struct timespec limit = {.tv_sec = (time_t)(left * 1e-6), .tv_nsec = (long)left % 1000000 * 1000};
+        const struct timespec limit = {.tv_sec = (time_t)(left * 1e-6),
+                                       .tv_nsec = (long)left % 1000000 * 1000};
         sigtimedwait(&set, NULL, &limit);
     }
 }
@@ -663,10 +665,11 @@ static bool run_together(const size_t *chosen, size_t count)
     } else if (!good || done == 0) {
         char why[512];
         if (done == 0) done = 1; /* the process does not start */
-        snprintf(why, sizeof why,
-                 "after this case, the last of its process, this ended badly: %s. It may be the doing of any case "
-                 "before; --alone tells which",
-                 in_words(exited, status, killed));
+        snprintf(
+            why, sizeof why,
+            "after this case, the last of its process, this ended badly: %s. It may be the doing of any case "
+            "before; --alone tells which",
+            in_words(exited, status, killed));
         blame(chosen[done - 1], why);
     }
     return done > 0;
@@ -803,7 +806,8 @@ int main(int argc, char **argv)
     } else if (events != NULL) {
         shared.events = atoi(events);
         status = run_shared(patterns, pattern_count);
-    } else if (pattern_count == 1 && strpbrk(patterns[0], "*?[") == NULL && test_option("batch", NULL) == NULL) {
+    } else if (pattern_count == 1 && strpbrk(patterns[0], "*?[") == NULL &&
+               test_option("batch", NULL) == NULL) {
         const test_case *c = find_case(patterns[0]);
         status = c != NULL ? run_case(c) : 2;
     } else {

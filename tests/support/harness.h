@@ -75,9 +75,10 @@ void test_wants_own_process(void);
 
 /* What is kept open from one case to the next because it is slow to open. Set once; members may be NULL. */
 typedef struct test_fixture {
-    bool (*clean)(void);  /* after each case: whether the case has closed all that it opened */
-    bool (*usable)(void); /* after each case: whether another one can go on with it; if not, the process ends */
-    void (*end)(void);    /* after the last one; nothing may be left */
+    bool (*clean)(void); /* after each case: whether the case has closed all that it opened */
+    bool (*usable)(
+        void);         /* after each case: whether another one can go on with it; if not, the process ends */
+    void (*end)(void); /* after the last one; nothing may be left */
 } test_fixture;
 void test_keep(const test_fixture *fixture);
 

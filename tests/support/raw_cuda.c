@@ -176,8 +176,7 @@ const raw_cuda *raw_cuda_open(void)
         else if (use(&driver, library, why_nvidia)) {
             keep_context();
             return &driver;
-        }
-        else
+        } else
             dlclose(library);
     }
     if (choice != TEST_DRIVER_NVIDIA) {

@@ -367,7 +367,10 @@ static void faults(void)
 }
 
 const test_case twin_texture_format_cases[] = {
-    {.name = "textures.floats", .run = floats}, {.name = "textures.integers", .run = integers},
-    {.name = "textures.views", .run = views},   {.name = "textures.settings", .run = settings},
-    {.name = "textures.faults", .run = faults, .own = true}, {.name = NULL},
+    {.name = "textures.floats", .run = floats},
+    {.name = "textures.integers", .run = integers},
+    {.name = "textures.views", .run = views},
+    {.name = "textures.settings", .run = settings},
+    {.name = "textures.faults", .run = faults, .own = true},
+    {.name = NULL},
 };
