@@ -100,9 +100,9 @@ static culv_result limits_of(culv_vk *vk, const char *label, array_kind kind, bo
     culvi_mutex_unlock(&known->lock);
     if (out->known) return CULV_OK;
     const int *attributes = surfaces ? kinds[kind].surface : kinds[kind].texture;
-    culv_result result = ask_extent(vk->device, label, attributes, UINT32_MAX, &out->most);
+    culv_result result = ask_extent(vk->base.device, label, attributes, UINT32_MAX, &out->most);
     if (result == CULV_OK && kind == ARRAY_3D && !surfaces)
-        result = ask_extent(vk->device, label, alternate_3d, 0, &out->other);
+        result = ask_extent(vk->base.device, label, alternate_3d, 0, &out->other);
     if (result != CULV_OK) return result;
     out->known = true;
     culvi_mutex_lock(&known->lock);
@@ -147,11 +147,12 @@ static culv_result too_big(const culv_vk *vk, const char *label, const culv_imag
     char buffer[96] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     describe_most(kind, most, &text);
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT,
                       "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
                       " and arrayLayers %" PRIu32 "; CUDA on '%s' maps %s images of %s%s",
-                      d->width, d->height, d->depth, d->array_layers, vk->device->caps.name, kinds[kind].name,
-                      buffer, surfaces ? " with surfaces; no_surfaces goes without them" : "");
+                      d->width, d->height, d->depth, d->array_layers, vk->base.device->caps.name,
+                      kinds[kind].name, buffer,
+                      surfaces ? " with surfaces; no_surfaces goes without them" : "");
 }
 
 culv_result culvi_vk_check_limits(culv_vk *vk, const char *label, const culv_image_desc *d, bool surfaces,

@@ -8,7 +8,7 @@
 
 static culv_result null_argument(const culv_vk *vk, const char *call, const void *desc)
 {
-    return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                       CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
                       vk == NULL     ? "vk"
                       : desc == NULL ? "desc"
@@ -97,7 +97,7 @@ culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc 
 {
     culv_vk_buffer_create_desc d;
     if (vk == NULL || desc == NULL || out == NULL) return null_argument(vk, "culv_vk_buffer_create", desc);
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc");
     if (result != CULV_OK) return result;
     if (d.create_info == NULL) return no_create_info(voice, d.label, "culv_vk_buffer_create_desc");
@@ -113,8 +113,8 @@ culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc 
         culvi_free(buffer);
         return result;
     }
-    culvi_vk_ref(vk);
-    culvi_vk_count_created(vk, true);
+    culvi_graphics_ref(&vk->base);
+    culvi_graphics_count_created(&vk->base, true);
     *out = buffer;
     return CULV_OK;
 }
@@ -129,8 +129,8 @@ static void destroy_buffer(culv_vk_buffer **buffer, bool has_last_use, CUstream 
     culvi_buffer_give_up(mine->cuda, has_last_use, last_use);
     unmake(vk, &mine->resource, &mine->import);
     culvi_free(mine);
-    culvi_vk_count_created(vk, false);
-    culvi_vk_unref(vk);
+    culvi_graphics_count_created(&vk->base, false);
+    culvi_graphics_unref(&vk->base);
 }
 
 void culv_vk_buffer_destroy(culv_vk_buffer **buffer)
@@ -192,7 +192,7 @@ culv_result culv_vk_image_create(culv_vk *vk, const culv_vk_image_create_desc *d
 {
     culv_vk_image_create_desc d;
     if (vk == NULL || desc == NULL || out == NULL) return null_argument(vk, "culv_vk_image_create", desc);
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_image_create_desc");
     if (result != CULV_OK) return result;
     if (d.create_info == NULL) return no_create_info(voice, d.label, "culv_vk_image_create_desc");
@@ -204,8 +204,8 @@ culv_result culv_vk_image_create(culv_vk *vk, const culv_vk_image_create_desc *d
         culvi_free(image);
         return result;
     }
-    culvi_vk_ref(vk);
-    culvi_vk_count_created(vk, true);
+    culvi_graphics_ref(&vk->base);
+    culvi_graphics_count_created(&vk->base, true);
     *out = image;
     return CULV_OK;
 }
@@ -220,8 +220,8 @@ static void destroy_image(culv_vk_image **image, bool has_last_use, CUstream las
     culvi_image_give_up(mine->cuda, has_last_use, last_use);
     unmake(vk, &mine->resource, &mine->import);
     culvi_free(mine);
-    culvi_vk_count_created(vk, false);
-    culvi_vk_unref(vk);
+    culvi_graphics_count_created(&vk->base, false);
+    culvi_graphics_unref(&vk->base);
 }
 
 void culv_vk_image_destroy(culv_vk_image **image)

@@ -15,21 +15,21 @@ culv_result culvi_vk_check_fallback(const culvi_voice *voice, const char *label,
 
 culv_result culvi_vk_check_shares(const culv_vk *vk, const char *label, bool semaphores)
 {
-    const culvi_voice *voice = &vk->device->voice;
-    if (vk->foreign)
+    const culvi_voice *voice = &vk->base.device->voice;
+    if (vk->base.foreign)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "the Vulkan device '%s' is another GPU than the culv_device '%s'; no driver carries memory or "
             "semaphores from one to the other. What Culvert makes can be copied: set `fallback`",
-            vk->name, vk->device->caps.name);
+            vk->base.name, vk->base.device->caps.name);
     const char *extension = semaphores && !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
                             : !semaphores && !culvi_vk_exports_memory(vk)  ? culvi_vk_memory_extension
                                                                            : NULL;
     if (extension == NULL) return CULV_OK;
     return culvi_fail(
         voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-        "the VkDevice of '%s' was created without the extension %s, so nothing of it can be shared", vk->name,
-        extension);
+        "the VkDevice of '%s' was created without the extension %s, so nothing of it can be shared",
+        vk->base.name, extension);
 }
 
 /* Whether the last error says that a path is impossible here; a call that is wrong stays wrong on every path. What a
@@ -39,13 +39,13 @@ static bool impossible(const culv_vk *vk, culv_path path, culv_result result)
     culv_reason reason = culvi_thread_state()->error.reason;
     return result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_NO_DEVICE ||
            (result == CULV_ERROR_DRIVER && path == CULV_PATH_PEER) ||
-           (result == CULV_ERROR_INVALID && reason == CULV_REASON_DEVICE_MISMATCH && vk->foreign);
+           (result == CULV_ERROR_INVALID && reason == CULV_REASON_DEVICE_MISMATCH && vk->base.foreign);
 }
 
 culv_result culvi_vk_try_paths(const culv_vk *vk, const char *label, uint32_t fallback,
                                const culvi_vk_paths *paths, void *object, const void *desc)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     char why[2][512] = {"", ""};
     culv_path path = CULV_PATH_SHARED;
     culvi_attempt_begin();
@@ -68,19 +68,8 @@ culv_result culvi_vk_try_paths(const culv_vk *vk, const char *label, uint32_t fa
 
 culv_result culvi_vk_peer(culv_vk *vk, const char *label, culv_vk **out)
 {
-    culv_device *device = vk->device;
-    if (!vk->foreign)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
-                          "'%s' is the culv_device's own GPU, so there is no other one to copy to", vk->name);
-    culv_result result = CULV_OK;
-    culvi_mutex_lock(&device->lock);
-    if (vk->peer == NULL) result = culvi_peer_acquire(device, &vk->uuid, label, &vk->peer);
-    if (result == CULV_OK) result = culvi_peer_verify(device, vk->peer, label);
-    if (result == CULV_OK && vk->peer_vk == NULL) {
-        /* As the caller did: an extension that lacks is a reason for the next path, not an error. */
-        result = culv_vk_attach(vk->peer->device, &vk->how, &vk->peer_vk);
-    }
-    culvi_mutex_unlock(&device->lock);
-    if (result == CULV_OK) *out = vk->peer_vk;
+    culvi_graphics *there = NULL;
+    culv_result result = culvi_graphics_peer(&vk->base, label, &there);
+    if (result == CULV_OK) *out = (culv_vk *)there;
     return result;
 }

@@ -77,7 +77,7 @@ static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *sta
     if (r != VK_SUCCESS) {
         staging->host = NULL;
         culvi_vk_resource_destroy(vk, made);
-        return culvi_fail_vk(&vk->device->voice, label, r, "vkMapMemory", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_vk(&vk->base.device->voice, label, r, "vkMapMemory", CULV_REASON_DRIVER_REFUSED,
                              "the staging memory could not be mapped");
     }
     staging->vulkans = (culvi_mapping){.release = free_vulkans,
@@ -102,7 +102,7 @@ culv_result culvi_vk_stage_create(culv_vk *vk, const char *label, culvi_staging 
         result = map_memory(vk, label, staging, &made);
     if (result != CULV_OK) return result;
     *out = (culvi_vk_stage){made.buffer, made.memory};
-    result = culvi_staging_register(vk->device, staging, label);
+    result = culvi_staging_register(vk->base.device, staging, label);
     if (result != CULV_OK) culvi_vk_stage_destroy(vk, out);
     return result; /* the rest is the staging's */
 }

@@ -15,7 +15,7 @@ static culv_result buffer_shared(void *object, const void *desc)
 /* CUDA's own memory, with the staging, which is its own from here on. */
 static culv_result own_buffer(culv_vk_buffer *b, const culv_vk_buffer_create_desc *d, culvi_staging *staging)
 {
-    b->import = culvi_memory_own(b->vk->device, d->create_info->size, d->label);
+    b->import = culvi_memory_own(b->vk->base.device, d->create_info->size, d->label);
     if (b->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     culv_result result = culv_buffer_map(b->import, NULL, &b->cuda);
     if (result != CULV_OK) {
@@ -32,7 +32,7 @@ static culv_result buffer_peer(void *object, const void *desc)
 {
     culv_vk_buffer *b = object;
     const culv_vk_buffer_create_desc *d = desc;
-    culv_device *device = b->vk->device;
+    culv_device *device = b->vk->base.device;
     culv_vk_buffer far = {.vk = NULL};
     uint64_t size = d->create_info->size;
     culv_result result = culvi_vk_peer(b->vk, d->label, &far.vk);
@@ -68,7 +68,7 @@ static culv_result buffer_host(void *object, const void *desc)
     info.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
     culvi_vk_plan plan = {.label = d->label, .buffer = &info, .memory_properties = d->memory_properties};
     uint64_t size = info.size;
-    culvi_staging *staging = culvi_staging_new(vk->device, CULV_PATH_HOST, d->label, NULL, NULL, &size);
+    culvi_staging *staging = culvi_staging_new(vk->base.device, CULV_PATH_HOST, d->label, NULL, NULL, &size);
     if (staging == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     result = culvi_vk_resource_create(vk, &plan, &b->resource);
     if (result != CULV_OK) goto discard_staging;
@@ -80,7 +80,7 @@ static culv_result buffer_host(void *object, const void *desc)
 destroy_resource:
     culvi_vk_resource_destroy(vk, &b->resource);
 discard_staging:
-    culvi_staging_discard(vk->device, staging);
+    culvi_staging_discard(vk->base.device, staging);
     return result;
 }
 
@@ -88,7 +88,7 @@ culv_result culvi_vk_buffer_fall_back(culv_vk_buffer *buffer, const culv_vk_buff
 {
     static const culvi_vk_paths paths = {buffer_shared, buffer_peer, buffer_host};
     const culv_vk *vk = buffer->vk;
-    culv_result result = culvi_vk_check_fallback(&vk->device->voice, desc->label,
+    culv_result result = culvi_vk_check_fallback(&vk->base.device->voice, desc->label,
                                                  "culv_vk_buffer_create_desc", desc->fallback);
     return result == CULV_OK ? culvi_vk_try_paths(vk, desc->label, desc->fallback, &paths, buffer, desc)
                              : result;
@@ -107,7 +107,7 @@ static culv_result own_image(culv_vk_image *i, const char *label, const culvi_fo
 {
     culv_image_desc d = *map;
     d.label = label;
-    i->import = culvi_memory_own(i->vk->device, size, label);
+    i->import = culvi_memory_own(i->vk->base.device, size, label);
     if (i->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     culv_result result = arrays ? culv_image_map(i->import, &d, &i->cuda)
                                 : culvi_image_make_linear(i->import, row, &d, staging, &i->cuda);
@@ -128,7 +128,7 @@ static culv_result image_peer(void *object, const void *desc)
 {
     culv_vk_image *i = object;
     const culv_vk_image_create_desc *d = desc;
-    culv_device *device = i->vk->device;
+    culv_device *device = i->vk->base.device;
     culv_vk_image far = {.vk = NULL};
     uint64_t size = 0;
     culv_result result = culvi_vk_peer(i->vk, d->label, &far.vk);
@@ -160,14 +160,14 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
     culvi_vk_answer a;
     if (culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) != NULL)
         return culvi_fail(
-            &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; leave it out: "
             "the image is not shared");
     const VkImageStencilUsageCreateInfo *stencil =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
     const VkImageUsageFlags copied = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     if (stencil != NULL && (stencil->stencilUsage & copied) != copied)
-        return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "VkImageStencilUsageCreateInfo::stencilUsage is %#" PRIx32
                           "; copies through the host need TRANSFER_SRC and TRANSFER_DST in it",
                           stencil->stencilUsage);
@@ -177,12 +177,12 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
     if (result != CULV_OK) return result;
     if (a.result != VK_SUCCESS)
         return culvi_fail_native(
-            &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_API_VULKAN, a.result,
-            "vkGetPhysicalDeviceImageFormatProperties2",
+            &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_API_VULKAN,
+            a.result, "vkGetPhysicalDeviceImageFormatProperties2",
             "'%s' makes no %s images with flags %#" PRIx32 " (DISJOINT takes a format that has "
             "VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32
             ", TRANSFER_SRC and TRANSFER_DST among it, which copies through the host need",
-            vk->name, row->name, info->flags, info->usage);
+            vk->base.name, row->name, info->flags, info->usage);
     uint32_t levels = culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
     verdict.most = a.most;
     if (verdict.most.maxMipLevels > levels) verdict.most.maxMipLevels = levels;
@@ -196,12 +196,12 @@ static culv_result has_arrays(culv_vk *vk, const culv_vk_image_create_desc *d, c
     bool stored = d->texels == CULV_TEXELS_STORED;
     if (!stored && !row->mapped)
         return culvi_fail(
-            &vk->device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            &vk->base.device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
             "no CUDA array has the format %s, and the linear memory that the HOST path has instead holds "
             "texels as they are stored: leave culv_vk_image_create_desc.texels at CULV_TEXELS_STORED",
             row->name);
     if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
-    culv_result result = culvi_format_supported(vk->device, row, d->texels, d->label);
+    culv_result result = culvi_format_supported(vk->base.device, row, d->texels, d->label);
     if (stored) (void)culvi_attempt_end(NULL, result);
     *out = result == CULV_OK;
     return stored && result == CULV_ERROR_UNSUPPORTED ? CULV_OK : result;
@@ -228,7 +228,7 @@ static culv_result image_host(void *object, const void *desc)
     culv_image_desc map = culvi_vk_describe_image(&info, &ask, row);
     culvi_vk_plan plan = {.label = d->label, .image = &info, .memory_properties = d->memory_properties};
     uint64_t size = 0;
-    culvi_staging *staging = culvi_staging_new(vk->device, CULV_PATH_HOST, d->label, row, &map, &size);
+    culvi_staging *staging = culvi_staging_new(vk->base.device, CULV_PATH_HOST, d->label, row, &map, &size);
     if (staging == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     result = culvi_vk_resource_create(vk, &plan, &i->resource);
     if (result != CULV_OK) goto discard_staging;
@@ -241,7 +241,7 @@ static culv_result image_host(void *object, const void *desc)
 destroy_resource:
     culvi_vk_resource_destroy(vk, &i->resource);
 discard_staging:
-    culvi_staging_discard(vk->device, staging);
+    culvi_staging_discard(vk->base.device, staging);
     return result;
 }
 
@@ -249,8 +249,8 @@ culv_result culvi_vk_image_fall_back(culv_vk_image *image, const culv_vk_image_c
 {
     static const culvi_vk_paths paths = {image_shared, image_peer, image_host};
     const culv_vk *vk = image->vk;
-    culv_result result =
-        culvi_vk_check_fallback(&vk->device->voice, desc->label, "culv_vk_image_create_desc", desc->fallback);
+    culv_result result = culvi_vk_check_fallback(&vk->base.device->voice, desc->label,
+                                                 "culv_vk_image_create_desc", desc->fallback);
     return result == CULV_OK ? culvi_vk_try_paths(vk, desc->label, desc->fallback, &paths, image, desc)
                              : result;
 }

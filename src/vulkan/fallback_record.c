@@ -14,7 +14,7 @@ static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRA
 static culv_result check_call(const culv_vk *vk, const char *call, const char *what, VkCommandBuffer commands)
 {
     if (vk != NULL && commands != NULL) return CULV_OK;
-    return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                       CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, vk == NULL ? what : "commands");
 }
 
@@ -84,7 +84,7 @@ static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands
     if (result != CULV_OK) return result;
     const culv_vk *vk = i->vk;
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
-        return culvi_fail(&vk->device->voice, i->cuda->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(&vk->base.device->voice, i->cuda->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: layout is %d, which no image can be left in; pass the one that it is used in",
                           call, (int)layout);
     if (culv_image_path(i->cuda) != CULV_PATH_HOST) return CULV_OK;

@@ -15,7 +15,7 @@ static culv_result semaphore_peer(void *object, const void *desc)
     culv_result result = culvi_vk_peer(s->vk, d->label, &far.vk);
     if (result == CULV_OK) result = culvi_vk_semaphore_share(&far, d);
     if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(s->vk->device, d->type, d->initial_value, d->untracked != 0, d->label,
+    result = culvi_relay_semaphore(s->vk->base.device, d->type, d->initial_value, d->untracked != 0, d->label,
                                    far.cuda, NULL, &s->cuda);
     if (result != CULV_OK) {
         culvi_semaphore_give_up(far.cuda, false, NULL);
@@ -70,13 +70,13 @@ static culv_result semaphore_host(void *object, const void *desc)
                                  .holder = vk};
     if (d->type != CULV_SEMAPHORE_TIMELINE)
         return culvi_fail(
-            &vk->device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+            &vk->base.device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
             "the binary semaphore cannot be shared, and the host signals timelines alone; use a timeline");
     culv_result result = culvi_vk_check_host_timelines(vk, d->label);
     if (result == CULV_OK) result = culvi_vk_semaphore_make(vk, d, false, &s->semaphore);
     if (result != CULV_OK) return result;
-    result =
-        culvi_relay_semaphore(vk->device, d->type, d->initial_value, false, d->label, NULL, &host, &s->cuda);
+    result = culvi_relay_semaphore(vk->base.device, d->type, d->initial_value, false, d->label, NULL, &host,
+                                   &s->cuda);
     if (result != CULV_OK) {
         vk->table.vkDestroySemaphore(vk->vk_device, s->semaphore, NULL);
         s->semaphore = VK_NULL_HANDLE;
@@ -91,7 +91,7 @@ culv_result culvi_vk_semaphore_fall_back(culv_vk_semaphore *semaphore,
 {
     static const culvi_vk_paths paths = {semaphore_shared, semaphore_peer, semaphore_host};
     const culv_vk *vk = semaphore->vk;
-    culv_result result = culvi_vk_check_fallback(&vk->device->voice, desc->label,
+    culv_result result = culvi_vk_check_fallback(&vk->base.device->voice, desc->label,
                                                  "culv_vk_semaphore_create_desc", desc->fallback);
     return result == CULV_OK ? culvi_vk_try_paths(vk, desc->label, desc->fallback, &paths, semaphore, desc)
                              : result;

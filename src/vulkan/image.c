@@ -16,7 +16,7 @@ culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkIm
         told.memory.memoryTypeBits == has->memoryTypeBits)
         return CULV_OK;
     return culvi_fail(
-        &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
         "create_info is not what this image was created with: such an image needs %" PRIu64
         " bytes aligned to %" PRIu64 " in memory types %#" PRIx32 ", and this one %" PRIu64
         " aligned to %" PRIu64 " in %#" PRIx32
@@ -30,7 +30,7 @@ static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d, 
                                 const culv_memory *memory)
 {
     static const char *const names[CULVI_PLANES] = {"first plane", "second plane", "third plane"};
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (memory->dedicated)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
@@ -57,7 +57,7 @@ static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d, 
 static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_needs *needs,
                                const culv_memory *memory)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_image_check_unused(voice, d->label, needs->planes, d->plane_offsets);
     if (result != CULV_OK) return result;
     if (needs->planes == 0)
@@ -78,13 +78,13 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
 {
     culvi_vk_needs needs;
     if (vk == NULL || memory == NULL || desc == NULL || !has_outputs)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
                           vk == NULL       ? "vk"
                           : memory == NULL ? "memory"
                           : desc == NULL   ? "desc"
                                            : "an output");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_image_desc");
     if (result != CULV_OK) return result;
     if (d->label == NULL) d->label = memory->label;
@@ -92,11 +92,11 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_image_desc.%s is NULL",
                           d->image == VK_NULL_HANDLE ? "image" : "create_info");
-    if (memory->device != vk->device)
+    if (memory->device != vk->base.device)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                           "the memory was imported into another culv_device ('%s') than the one attached "
                           "('%s')",
-                          memory->device->caps.name, vk->device->caps.name);
+                          memory->device->caps.name, vk->base.device->caps.name);
     result = culvi_vk_check_shares(vk, d->label, false);
     if (result != CULV_OK) return result;
     culvi_vk_ask ask = {.label = d->label,
@@ -139,7 +139,7 @@ static culv_result describe(const culv_vk *vk, const culv_vk_image_desc *d, uint
     culv_format format = CULV_FORMAT_NONE;
     uint32_t across = 1, down = 1;
     if (row == NULL || level >= info->mipLevels || plane >= row->planes)
-        return culvi_fail(&vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+        return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                           "culv_vk_image_map_pitched: level %" PRIu32 " and plane %" PRIu32
                           " of an image that has %" PRIu32 " and %u",
                           level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
@@ -186,7 +186,7 @@ culv_result culv_vk_image_map_pitched(culv_vk *vk, culv_memory *memory, const cu
     VkDeviceSize offset = 0;
     culv_result result = check(vk, memory, desc, out != NULL && layout != NULL, "culv_vk_image_map_pitched",
                                true, &d, &verdict);
-    if (result == CULV_OK) result = culvi_struct_check(&vk->device->voice, layout, "culv_vk_pitched");
+    if (result == CULV_OK) result = culvi_struct_check(&vk->base.device->voice, layout, "culv_vk_pitched");
     if (result == CULV_OK) result = describe(vk, &d, level, plane, &p, &offset);
     if (result != CULV_OK) return result;
     culv_buffer_desc map = culv_buffer_desc_init();

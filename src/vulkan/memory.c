@@ -8,12 +8,12 @@ static culv_result read_desc(culv_vk *vk, const culv_vk_memory_desc *desc, const
                              culv_vk_memory_desc *d)
 {
     if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
                           vk == NULL     ? "vk"
                           : desc == NULL ? "desc"
                                          : "out");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_memory_desc");
     if (result != CULV_OK) return result;
     if (d->memory == VK_NULL_HANDLE)
@@ -49,9 +49,9 @@ static culv_result import_memory(culv_vk *vk, const culv_vk_memory_desc *d, culv
     if (result != CULV_OK) return result;
     import.size = d->allocation_size;
     import.dedicated = d->dedicated != VK_FALSE;
-    import.exporter = vk->uuid;
+    import.exporter = vk->base.uuid;
     import.label = d->label;
-    result = culv_memory_import_take(vk->device, &import, out);
+    result = culv_memory_import_take(vk->base.device, &import, out);
     if (result != CULV_OK) culvi_handle_close(&import.handle);
     return result;
 }
@@ -66,7 +66,7 @@ culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_desc *desc, 
 /* An import that is found again must be what the caller says of it now. */
 static culv_result check_again(const culv_vk *vk, const culv_vk_memory_desc *d, const culv_memory *found)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (found->size != d->allocation_size)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_memory_desc.allocation_size is %" PRIu64
@@ -83,10 +83,10 @@ static culv_result check_again(const culv_vk *vk, const culv_vk_memory_desc *d, 
 /* The import of this VkDeviceMemory that is held already; else `made`, if any, becomes it. */
 static culv_memory *find_or_share(culv_vk *vk, VkDeviceMemory memory, culv_memory *made)
 {
-    culvi_mutex_lock(&vk->device->lock);
-    culv_memory *found = culvi_memory_find_shared(vk->device, vk->id, (uint64_t)memory);
-    if (found == NULL && made != NULL) culvi_memory_share(made, vk->id, (uint64_t)memory);
-    culvi_mutex_unlock(&vk->device->lock);
+    culvi_mutex_lock(&vk->base.device->lock);
+    culv_memory *found = culvi_memory_find_shared(vk->base.device, vk->base.id, (uint64_t)memory);
+    if (found == NULL && made != NULL) culvi_memory_share(made, vk->base.id, (uint64_t)memory);
+    culvi_mutex_unlock(&vk->base.device->lock);
     return found;
 }
 

@@ -14,8 +14,9 @@ static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_v
     if (plan->handle_types != 0) info.pNext = &external;
     VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &made->buffer);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->device->voice, plan->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
-                             "a buffer of %" PRIu64 " bytes could not be made", info.size);
+        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateBuffer",
+                             CULV_REASON_DRIVER_REFUSED, "a buffer of %" PRIu64 " bytes could not be made",
+                             info.size);
     culvi_vk_buffer_needs(vk, made->buffer, needs);
     return CULV_OK;
 }
@@ -32,7 +33,7 @@ static culv_result create_image(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk
     VkResult r = vk->table.vkCreateImage(vk->vk_device, &info, NULL, &made->image);
     if (r != VK_SUCCESS)
         return culvi_fail_vk(
-            &vk->device->voice, plan->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
+            &vk->base.device->voice, plan->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
             "the %s image of imageType %d, %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels, %" PRIu32
             " layers, %" PRIu32 " levels, flags %#" PRIx32 " and usage %#" PRIx32 " could not be made",
             format != NULL ? format->name : "unlisted", (int)info.imageType, info.extent.width,
@@ -74,7 +75,7 @@ static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_
     }
     VkResult r = vk->table.vkAllocateMemory(vk->vk_device, &info, NULL, &made->memory);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->device->voice, plan->label, r, "vkAllocateMemory",
+        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkAllocateMemory",
                              CULV_REASON_DRIVER_REFUSED,
                              "%" PRIu64 " bytes of %smemory (type %" PRIu32 ", %s) could not be had",
                              info.allocationSize, plan->handle_types != 0 ? "exportable " : "", type,
@@ -106,15 +107,16 @@ static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_needs *ne
         VkResult all = bind_planes(vk, needs, made);
         return all == VK_SUCCESS
                    ? CULV_OK
-                   : culvi_fail_vk(&vk->device->voice, label, all, "vkBindImageMemory2",
+                   : culvi_fail_vk(&vk->base.device->voice, label, all, "vkBindImageMemory2",
                                    CULV_REASON_DRIVER_REFUSED, "the memory could not be bound to the planes");
     }
     bool is_image = made->image != VK_NULL_HANDLE;
     VkResult r = is_image ? vk->table.vkBindImageMemory(vk->vk_device, made->image, made->memory, 0)
                           : vk->table.vkBindBufferMemory(vk->vk_device, made->buffer, made->memory, 0);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->device->voice, label, r, is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
-                         CULV_REASON_DRIVER_REFUSED, "the memory could not be bound");
+    return culvi_fail_vk(&vk->base.device->voice, label, r,
+                         is_image ? "vkBindImageMemory" : "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
+                         "the memory could not be bound");
 }
 
 culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *out)

@@ -12,7 +12,7 @@ static culv_result timeline_value(void *context, uint64_t *out)
     const culv_vk_semaphore *s = context;
     VkResult r = culvi_vk_timeline_read(s->vk, s->semaphore, out);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&s->vk->device->voice, NULL, r, "vkGetSemaphoreCounterValue",
+    return culvi_fail_vk(&s->vk->base.device->voice, NULL, r, "vkGetSemaphoreCounterValue",
                          CULV_REASON_DRIVER_REFUSED, "a ring's timeline could not be read");
 }
 
@@ -22,9 +22,9 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
     VkResult r = culvi_vk_timeline_wait(s->vk, s->semaphore, value, timeout);
     if (r == VK_SUCCESS) return CULV_OK;
     if (r == VK_TIMEOUT)
-        return culvi_fail(&s->vk->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
+        return culvi_fail(&s->vk->base.device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
                           "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value, timeout);
-    return culvi_fail_vk(&s->vk->device->voice, NULL, r, "vkWaitSemaphores", CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&s->vk->base.device->voice, NULL, r, "vkWaitSemaphores", CULV_REASON_DRIVER_REFUSED,
                          "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
 }
 
@@ -33,7 +33,7 @@ static culv_result timeline_signal(void *context, uint64_t value)
     const culv_vk_semaphore *s = context;
     VkResult r = culvi_vk_timeline_signal(s->vk, s->semaphore, value);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&s->vk->device->voice, NULL, r, "vkSignalSemaphore", CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&s->vk->base.device->voice, NULL, r, "vkSignalSemaphore", CULV_REASON_DRIVER_REFUSED,
                          "a ring's timeline could not be signalled (value %" PRIu64 ")", value);
 }
 
@@ -96,7 +96,7 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
     ring->image_barriers = images > 0 ? culvi_alloc(2 * images * sizeof *ring->image_barriers) : NULL;
     ring->buffer_barriers = buffers > 0 ? culvi_alloc(2 * buffers * sizeof *ring->buffer_barriers) : NULL;
     if ((images > 0 && ring->image_barriers == NULL) || (buffers > 0 && ring->buffer_barriers == NULL))
-        return culvi_fail_host_memory(&ring->vk->device->voice, ring->label);
+        return culvi_fail_host_memory(&ring->vk->base.device->voice, ring->label);
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
         VkImageMemoryBarrier2 *image = images > 0 ? ring->image_barriers + slot * ring->num_images : NULL;
         VkBufferMemoryBarrier2 *buffer = buffers > 0 ? ring->buffer_barriers + slot * num_buffers : NULL;
@@ -124,7 +124,7 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
 
 static culv_result refuse_resource(const culv_vk_ring *ring, uint32_t i, culv_reason reason, const char *text)
 {
-    return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, reason,
+    return culvi_fail(&ring->vk->base.device->voice, ring->label, CULV_ERROR_INVALID, reason,
                       "culv_vk_ring_desc.resources[%" PRIu32 "] %s", i, text);
 }
 
@@ -143,7 +143,7 @@ static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource
     else
         r->buffers = culvi_alloc(ring->depth * sizeof *r->buffers);
     if (images ? r->images == NULL : r->buffers == NULL)
-        return culvi_fail_host_memory(&ring->vk->device->voice, ring->label);
+        return culvi_fail_host_memory(&ring->vk->base.device->voice, ring->label);
     if (images) ring->num_images++;
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
         culv_result result = CULV_OK;
@@ -184,7 +184,7 @@ static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands
 
 static culv_result fail_hand_over(const culv_vk_ring *ring, VkResult r, const char *call)
 {
-    return culvi_fail_vk(&ring->vk->device->voice, ring->label, r, call, CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&ring->vk->base.device->voice, ring->label, r, call, CULV_REASON_DRIVER_REFUSED,
                          "the ring's images could not be handed to CUDA");
 }
 
@@ -249,7 +249,7 @@ destroy_pool:
 
 static culv_result check_desc(const culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *d)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (d->max_depth == 0 || d->max_depth > CULV_RING_MAX_DEPTH)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.max_depth is %" PRIu32 "; it is 1 to %d", d->max_depth,
@@ -269,7 +269,7 @@ static culv_result check_desc(const culv_vk *vk, VkQueue queue, const culv_vk_ri
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
                           " queue families",
-                          d->queue_family, vk->name, vk->queue_families);
+                          d->queue_family, vk->base.name, vk->queue_families);
     return culvi_vk_check_host_timelines(vk, d->label);
 }
 
@@ -301,7 +301,7 @@ static culv_result make_core(culv_vk_ring *ring, const culv_vk_ring_desc *d)
     core.ready = core_timeline(ring->timelines[CULV_RING_PRODUCER], "ready");
     core.done = core_timeline(ring->timelines[CULV_RING_CONSUMER], "done");
     core.label = d->label;
-    return culv_ring_create(ring->vk->device, &core, &ring->core);
+    return culv_ring_create(ring->vk->base.device, &core, &ring->core);
 }
 
 /* Where a slot's memory may be copied, its timelines may be relayed. A descriptor that cannot be read is refused when its
@@ -327,12 +327,12 @@ culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_d
 {
     culv_vk_ring_desc d;
     if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "culv_vk_ring_create: %s is NULL",
                           vk == NULL     ? "vk"
                           : desc == NULL ? "desc"
                                          : "out");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_ring_desc");
     if (result == CULV_OK) result = check_desc(vk, queue, &d);
     if (result != CULV_OK) return result;
@@ -360,7 +360,7 @@ culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_d
         unmake(ring);
         return result;
     }
-    culvi_vk_ref(vk);
+    culvi_graphics_ref(&vk->base);
     *out = ring;
     return CULV_OK;
 }
@@ -371,7 +371,7 @@ void culv_vk_ring_destroy(culv_vk_ring **ring)
     culv_vk *vk = (*ring)->vk;
     unmake(*ring);
     *ring = NULL;
-    culvi_vk_unref(vk);
+    culvi_graphics_unref(&vk->base);
 }
 
 /* What it is made of ------------------------------------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
 
 static culv_result null_argument(const culv_vk_ring *ring, const char *call, const char *what)
 {
-    return culvi_fail(ring != NULL ? &ring->vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+    return culvi_fail(ring != NULL ? &ring->vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                       CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, what);
 }
 
@@ -58,7 +58,7 @@ static void drop_forced(culv_vk_ring *ring)
  * what they wait for. */
 static culv_result refuse_pending(const culv_vk_ring *ring, const char *call)
 {
-    return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+    return culvi_fail(&ring->vk->base.device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
                       "%s: %" PRIu32
                       " command buffers that culv_vk_ring_submit() kept are not submitted yet; "
                       "end their burst by culv_vk_ring_submit() or culv_vk_ring_flush()",
@@ -118,7 +118,7 @@ static culv_result submit(void *context, uint64_t value)
                                 .pSignalSemaphoreInfos = &signal};
     VkResult r = call(s->queue, 1, &info, s->fence);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&ring->vk->device->voice, ring->label, r, "vkQueueSubmit2",
+        return culvi_fail_vk(&ring->vk->base.device->voice, ring->label, r, "vkQueueSubmit2",
                              CULV_REASON_DRIVER_REFUSED, "%" PRIu32 " command buffers of a ring", count);
     ring->num_pending = 0;
     ring->pending_wait = 0;
@@ -131,7 +131,7 @@ static culv_result check_submit(const culv_vk_ring *ring, const char *call, VkQu
         return null_argument(ring, call, ring == NULL ? "ring" : "queue");
     if (ring->vk->table.vkQueueSubmit2 == NULL && ring->vk->table.vkQueueSubmit2KHR == NULL)
         return culvi_fail(
-            &ring->vk->device->voice, ring->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            &ring->vk->base.device->voice, ring->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "%s: the VkDevice has no vkQueueSubmit2 (Vulkan 1.3 or VK_KHR_synchronization2, and the "
             "feature synchronization2); submit the frame's semaphores yourself",
             call);
@@ -247,8 +247,8 @@ static void show_to_host(const culvi_vk_device *table, VkCommandBuffer commands)
 static culv_result refuse_copy(const culv_vk_ring *ring, culv_result result, culv_reason reason,
                                const char *text)
 {
-    return culvi_fail(&ring->vk->device->voice, ring->label, result, reason, "culv_vk_ring_record_copy: %s",
-                      text);
+    return culvi_fail(&ring->vk->base.device->voice, ring->label, result, reason,
+                      "culv_vk_ring_record_copy: %s", text);
 }
 
 static culv_result check_copy(const culv_vk_ring *ring, VkFlags usage, VkFlags needed, uint64_t bytes,
@@ -258,7 +258,7 @@ static culv_result check_copy(const culv_vk_ring *ring, VkFlags usage, VkFlags n
         return refuse_copy(ring, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                            "the slot's resource was made without the usage TRANSFER_SRC");
     if (size >= bytes) return CULV_OK;
-    return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+    return culvi_fail(&ring->vk->base.device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                       "culv_vk_ring_record_copy: size is %" PRIu64 ", but the slot's resource has %" PRIu64
                       " bytes to copy",
                       (uint64_t)size, bytes);
@@ -309,7 +309,7 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
     if (result != CULV_OK) return result;
     /* VUID-vkCmdCopyImageToBuffer-dstImage-07975 and -07737; 4 is for queues that only copy, and for depth. */
     if (offset % row->block_bytes != 0 || offset % 4 != 0)
-        return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(&ring->vk->base.device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "culv_vk_ring_record_copy: offset is %" PRIu64
                           "; it is to be a multiple of 4 and of the %u bytes of a texel or block",
                           (uint64_t)offset, (unsigned)row->block_bytes);
@@ -344,7 +344,7 @@ culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer c
                              : commands == VK_NULL_HANDLE ? "commands"
                                                           : "to");
     if (slot >= ring->depth || resource >= ring->num_resources)
-        return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(&ring->vk->base.device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "culv_vk_ring_record_copy: slot %" PRIu32 " and resource %" PRIu32
                           " of a ring that has %" PRIu32 " and %" PRIu32,
                           slot, resource, ring->depth, ring->num_resources);

@@ -9,11 +9,11 @@ static culv_result check_type(const culv_vk *vk, const char *label, const char *
                               culv_semaphore_type type, uint32_t untracked)
 {
     if (type != CULV_SEMAPHORE_TIMELINE && type != CULV_SEMAPHORE_BINARY)
-        return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)",
                           desc, (int)type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
     if (type == CULV_SEMAPHORE_TIMELINE && untracked)
-        return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.untracked is for binary semaphores", desc);
     return CULV_OK;
 }
@@ -30,7 +30,7 @@ static culv_result read_counter(const culv_vk *vk, const char *label, VkSemaphor
     if (result != CULV_OK) return result;
     VkResult r = culvi_vk_timeline_read(vk, semaphore, out);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->device->voice, label, r, "vkGetSemaphoreCounterValue",
+    return culvi_fail_vk(&vk->base.device->voice, label, r, "vkGetSemaphoreCounterValue",
                          CULV_REASON_DRIVER_REFUSED, "the timeline's counter could not be read");
 }
 
@@ -41,8 +41,8 @@ static culv_result share(culv_vk *vk, VkSemaphore semaphore, culv_semaphore_desc
     culv_result result = culvi_vk_semaphore_export(vk, import->label, semaphore,
                                                    (culv_handle_type)CULVI_HANDLE_OPAQUE, &import->handle);
     if (result != CULV_OK) return result;
-    import->exporter = vk->uuid;
-    result = culv_semaphore_import_take(vk->device, import, out);
+    import->exporter = vk->base.uuid;
+    result = culv_semaphore_import_take(vk->base.device, import, out);
     if (result != CULV_OK) culvi_handle_close(&import->handle);
     return result;
 }
@@ -51,12 +51,12 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
 {
     culv_vk_semaphore_desc d;
     if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "culv_vk_semaphore_import: %s is NULL",
                           vk == NULL     ? "vk"
                           : desc == NULL ? "desc"
                                          : "out");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_desc");
     if (result != CULV_OK) return result;
     if (d.semaphore == VK_NULL_HANDLE)
@@ -82,10 +82,10 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
 static culv_result check_exportable(const culv_vk *vk, const char *label, VkSemaphoreType type)
 {
     if (culvi_vk_semaphore_exportable(&vk->instance, vk->physical_device, type)) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
                       "'%s' exports no %s semaphores by an opaque handle "
                       "(vkGetPhysicalDeviceExternalSemaphoreProperties)%s",
-                      vk->name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
+                      vk->base.name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
                       type == VK_SEMAPHORE_TYPE_TIMELINE ? "" : "; use a timeline");
 }
 
@@ -110,8 +110,9 @@ culv_result culvi_vk_semaphore_make(culv_vk *vk, const culv_vk_semaphore_create_
     VkResult r = vk->table.vkCreateSemaphore(vk->vk_device, &info, NULL, out);
     if (r == VK_SUCCESS) return CULV_OK;
     *out = VK_NULL_HANDLE;
-    return culvi_fail_vk(&vk->device->voice, d->label, r, "vkCreateSemaphore", CULV_REASON_DRIVER_REFUSED,
-                         "%s semaphore could not be made", exportable ? "an exportable" : "a");
+    return culvi_fail_vk(&vk->base.device->voice, d->label, r, "vkCreateSemaphore",
+                         CULV_REASON_DRIVER_REFUSED, "%s semaphore could not be made",
+                         exportable ? "an exportable" : "a");
 }
 
 culv_result culvi_vk_semaphore_share(culv_vk_semaphore *s, const culv_vk_semaphore_create_desc *d)
@@ -146,10 +147,10 @@ culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create
 {
     culv_vk_semaphore_create_desc d;
     if (vk == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "culv_vk_semaphore_create: %s is NULL",
                           vk == NULL ? "vk" : "out");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
     if (result != CULV_OK) return result;
     if (d.type == CULV_SEMAPHORE_NONE) d.type = CULV_SEMAPHORE_TIMELINE;
@@ -169,8 +170,8 @@ culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create
         culvi_free(semaphore);
         return result;
     }
-    culvi_vk_ref(vk);
-    culvi_vk_count_created(vk, true);
+    culvi_graphics_ref(&vk->base);
+    culvi_graphics_count_created(&vk->base, true);
     *out = semaphore;
     return CULV_OK;
 }
@@ -190,8 +191,8 @@ static void destroy(culv_vk_semaphore **semaphore, bool has_last_use, CUstream l
         vk->table.vkDestroySemaphore(vk->vk_device, mine->semaphore, NULL);
         culvi_free(mine);
     }
-    culvi_vk_count_created(vk, false);
-    culvi_vk_unref(vk);
+    culvi_graphics_count_created(&vk->base, false);
+    culvi_graphics_unref(&vk->base);
 }
 
 void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore)

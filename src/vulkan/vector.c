@@ -31,7 +31,7 @@ struct culv_vk_vector {
 
 static culv_result null_argument(const culv_vk *vk, const char *call, const char *what)
 {
-    return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                       CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, what);
 }
 
@@ -105,8 +105,8 @@ static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, 
     VkBuffer buffer = VK_NULL_HANDLE;
     VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &buffer);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->device->voice, view->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
-                             "a %sbuffer of %" PRIu64 " bytes could not be made",
+        return culvi_fail_vk(&vk->base.device->voice, view->label, r, "vkCreateBuffer",
+                             CULV_REASON_DRIVER_REFUSED, "a %sbuffer of %" PRIu64 " bytes could not be made",
                              view->queue != NULL ? "sparse " : "", size);
     *out = buffer;
     return CULV_OK;
@@ -130,7 +130,7 @@ static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chu
 /* The memory that is to be bound to the sparse buffer. */
 static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chunk *chunk, view_part *part)
 {
-    const culvi_voice *voice = &view->vk->device->voice;
+    const culvi_voice *voice = &view->vk->base.device->voice;
     if (chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset)
         return culvi_fail(voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_vector_desc.sparse_size is %" PRIu64
@@ -183,7 +183,7 @@ static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *
         table->vkDestroyFence(vk->vk_device, fence, NULL);
     }
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->device->voice, view->label, r, call, CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&vk->base.device->voice, view->label, r, call, CULV_REASON_DRIVER_REFUSED,
                          "%" PRIu32 " ranges of the sparse buffer could not be bound", count);
 }
 
@@ -195,7 +195,7 @@ static culv_result bind(const culv_vk_vector *view, const view_part *parts, size
     VkSparseMemoryBind *binds = culvi_alloc((count + 1) * sizeof *binds);
     uint32_t n = 0;
     culv_result result = CULV_OK;
-    if (binds == NULL) return culvi_fail_host_memory(&view->vk->device->voice, view->label);
+    if (binds == NULL) return culvi_fail_host_memory(&view->vk->base.device->voice, view->label);
     for (size_t i = 0; i < count; i++)
         if (find(view->parts, view->num_parts, parts[i].chunk, parts[i].offset) == NULL)
             binds[n++] = (VkSparseMemoryBind){
@@ -218,7 +218,7 @@ static culv_result list_chunks(const culv_vk_vector *view, culv_vector_chunk **o
         culvi_free(list);
         capacity = there; /* of which a thread that commits ahead may meanwhile make more */
         list = culvi_alloc((capacity + 1) * sizeof *list);
-        if (list == NULL) return culvi_fail_host_memory(&view->vk->device->voice, view->label);
+        if (list == NULL) return culvi_fail_host_memory(&view->vk->base.device->voice, view->label);
         result = culv_vector_get_chunks(view->vector, list, capacity, &there, generation);
     }
     if (result != CULV_OK) {
@@ -240,7 +240,7 @@ static culv_result update(culv_vk_vector *view)
     if (result != CULV_OK) return result;
     parts = culvi_alloc((count + 1) * sizeof *parts);
     if (parts == NULL) {
-        result = culvi_fail_host_memory(&view->vk->device->voice, view->label);
+        result = culvi_fail_host_memory(&view->vk->base.device->voice, view->label);
         goto free_chunks;
     }
     for (; made < count; made++) {
@@ -289,7 +289,7 @@ static culv_result check_desc(const culv_vk *vk, const culv_vk_vector_desc *d)
     else if (d->sparse_queue != NULL && d->sparse_size == 0)
         wrong = "sparse_queue is given without sparse_size: the bytes that the vector will have at the most";
     if (wrong == NULL) return CULV_OK;
-    return culvi_fail(&vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+    return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_vector_desc.%s", wrong);
 }
 
@@ -306,8 +306,8 @@ static culv_result check_vector(const culv_vk *vk, const char *label, const culv
 
 static culv_result fail_sparse(const culv_vk *vk, const char *label, const char *why)
 {
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                      "'%s' %s; leave sparse_queue out, for a buffer a chunk", vk->name, why);
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                      "'%s' %s; leave sparse_queue out, for a buffer a chunk", vk->base.name, why);
 }
 
 static culv_result check_sparse(culv_vk *vk, const char *label, const culv_vk_vector *view)
@@ -333,11 +333,11 @@ static culv_result check_sparse(culv_vk *vk, const char *label, const culv_vk_ve
                            "(vkGetPhysicalDeviceExternalBufferProperties)");
     const VkDeviceSize most = properties.limits.sparseAddressSpaceSize;
     if (view->sparse_size <= most && view->sparse_size <= vk->max_buffer_size) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_vk_vector_desc.sparse_size is %" PRIu64
-                      "; '%s' has sparse buffers of up to %" PRIu64
-                      " bytes (sparseAddressSpaceSize, maxBufferSize)",
-                      view->sparse_size, vk->name, most < vk->max_buffer_size ? most : vk->max_buffer_size);
+    return culvi_fail(
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "culv_vk_vector_desc.sparse_size is %" PRIu64 "; '%s' has sparse buffers of up to %" PRIu64
+        " bytes (sparseAddressSpaceSize, maxBufferSize)",
+        view->sparse_size, vk->base.name, most < vk->max_buffer_size ? most : vk->max_buffer_size);
 }
 
 static culv_result create_sparse(culv_vk_vector *view)
@@ -379,7 +379,7 @@ culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector, const culv_v
                           : out == NULL    ? "out"
                                            : NULL;
     if (missing != NULL) return null_argument(vk, "culv_vk_vector_create", missing);
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_vector_desc");
     if (result != CULV_OK) return result;
     if (d.label == NULL) d.label = vector->label;
@@ -401,8 +401,8 @@ culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector, const culv_v
         release(view);
         return result;
     }
-    culvi_vk_ref(vk);
-    culvi_vk_count_created(vk, true);
+    culvi_graphics_ref(&vk->base);
+    culvi_graphics_count_created(&vk->base, true);
     *out = view;
     return CULV_OK;
 }
@@ -414,8 +414,8 @@ void culv_vk_vector_destroy(culv_vk_vector **view)
     culv_vk *vk = mine->vk;
     *view = NULL;
     release(mine);
-    culvi_vk_count_created(vk, false);
-    culvi_vk_unref(vk);
+    culvi_graphics_count_created(&vk->base, false);
+    culvi_graphics_unref(&vk->base);
 }
 
 culv_result culv_vk_vector_get_parts(const culv_vk_vector *view, culv_vk_vector_part *parts, size_t capacity,
