@@ -34,10 +34,11 @@ bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, 
                                               : NULL;
     if (kind != NULL) {
         *problem = CULV_REASON_HANDLE_KIND;
-        snprintf(
-            text, size,
-            "file descriptor %d is %s; pass the one that vkGetMemoryFdKHR or vkGetSemaphoreFdKHR exported",
-            fd, kind);
+        snprintf(text, size,
+                 "file descriptor %d is %s; pass the one that the graphics API exported (in Vulkan "
+                 "vkGetMemoryFdKHR "
+                 "or vkGetSemaphoreFdKHR)",
+                 fd, kind);
         return false;
     }
     /* A memfd is Mesa's: its import reads at the shared file offset, which concurrent imports of dup()s race

@@ -55,11 +55,10 @@ bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, 
     const char *kind = foreign_kind(nt);
     if (kind != NULL) {
         *problem = CULV_REASON_HANDLE_KIND;
-        snprintf(
-            text, size,
-            "NT handle %p is %s; pass the one that vkGetMemoryWin32HandleKHR or vkGetSemaphoreWin32HandleKHR "
-            "exported",
-            nt, kind);
+        snprintf(text, size,
+                 "NT handle %p is %s; pass the one that the graphics API exported (in Vulkan "
+                 "vkGetMemoryWin32HandleKHR or vkGetSemaphoreWin32HandleKHR)",
+                 nt, kind);
         return false;
     }
     return true;

@@ -159,9 +159,8 @@ static culv_result check_planes(const culv_memory *memory, const culvi_format *r
     uint64_t size[CULVI_PLANES];
     if (memory->dedicated)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "the import is dedicated, but an image of format %s is bound plane by plane, "
-                          "DISJOINT, and no dedicated allocation is for such "
-                          "(VUID-VkMemoryDedicatedAllocateInfo-image-01797)",
+                          "the import is dedicated, but an image of format %s is bound plane by plane (in "
+                          "Vulkan DISJOINT), and no dedicated allocation is for such an image",
                           row->name);
     if (d->offset != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -184,9 +183,8 @@ static culv_result check_planes(const culv_memory *memory, const culvi_format *r
             return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                               "planes %" PRIu32 " and %" PRIu32 " of the %s image lie over each other: "
                               "plane_offsets are %" PRIu64 " and %" PRIu64 ", and the planes have %" PRIu64
-                              " and %" PRIu64 " bytes or more; pass the memoryOffset of each "
-                              "VkBindImagePlaneMemoryInfo's bind (the image must be DISJOINT)",
-                              k, i, row->name, other, at, size[k], size[i]);
+                              " and %" PRIu64 " bytes or more; pass where each plane was bound (%s)",
+                              k, i, row->name, other, at, size[k], size[i], memory->words->plane_offset);
         }
     }
     return CULV_OK;
@@ -218,8 +216,8 @@ static culv_result check_place(const culv_memory *memory, const culvi_format *ro
     return culvi_fail(&memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                       "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
                       " on, but the allocation has %" PRIu64 " bytes; is the extent, the format or the "
-                      "memoryOffset of vkBindImageMemory another one?",
-                      least, d->offset, memory->size);
+                      "offset that the image was bound at (%s) another one?",
+                      least, d->offset, memory->size, memory->words->image_offset);
 }
 
 static culv_result check_desc(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
@@ -230,7 +228,8 @@ static culv_result check_desc(const culv_memory *memory, const culvi_format *row
         return culvi_fail(
             voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
             "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); share a "
-            "buffer, or a LINEAR image by its rows (culv_vk_image_map_pitched())");
+            "buffer, or an image by its rows (%s)",
+            memory->words->map_rows);
     culv_result result = check_format(voice, row, d, label);
     if (result == CULV_OK) result = check_extent(voice, d, label);
     if (result == CULV_OK) result = check_chroma(voice, row, d, label);
@@ -244,9 +243,9 @@ static culv_result check_desc(const culv_memory *memory, const culvi_format *row
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
             "CUDA finds the texels of %s images in a dedicated allocation alone, and in other memory reads "
-            "wrong bytes without an error (measured on an H200): allocate with "
-            "VkMemoryDedicatedAllocateInfo and import with dedicated set",
-            row->name);
+            "wrong bytes without an error (measured on an H200): make it a dedicated allocation (%s) and "
+            "import it with dedicated set",
+            row->name, memory->words->dedicated);
     if (!memory->own) result = check_place(memory, row, d, label);
     return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label) : result;
 }
@@ -341,7 +340,8 @@ static void unmap(culv_image **image, const char *call, bool has_last_use, CUstr
 {
     if (image == NULL || *image == NULL) return;
     culv_image *mine = *image;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call, "culv_vk_image_destroy"))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call,
+                           mine->memory->words->image_destroy))
         return;
     *image = NULL;
     culvi_image_give_up(mine, has_last_use, last_use);

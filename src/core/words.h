@@ -13,15 +13,19 @@ typedef struct culvi_words {
     const char *device;          /* "VkDevice" */
     const char *memory;          /* "VkDeviceMemory" */
     const char *semaphore;       /* "VkSemaphore" */
-    const char *size;            /* the size of a whole allocation: "VkMemoryAllocateInfo::allocationSize" */
-    const char *dedicated;     /* how memory of one resource is asked for: "VkMemoryDedicatedAllocateInfo" */
-    const char *buffer_offset; /* where a buffer lies in its memory: "memoryOffset of vkBindBufferMemory" */
+    /* These stand in brackets, behind the words that say what it is. */
+    const char *size;          /* of a whole allocation: "VkMemoryAllocateInfo::allocationSize" */
+    const char *dedicated;     /* memory for one resource: "VkMemoryDedicatedAllocateInfo" */
+    const char *buffer_offset; /* where a buffer is bound: "memoryOffset of vkBindBufferMemory" */
     const char *image_offset;
     const char *plane_offset;
-    const char *export_memory; /* the native call: "vkGetMemoryFdKHR" */
+    const char *map_rows; /* a call that maps an image by its rows: "culv_vk_image_map_pitched()" */
+    /* Native calls. */
+    const char *export_memory; /* "vkGetMemoryFdKHR" */
     const char *export_semaphore;
-    const char *signal_call; /* of a timeline, on the host: "vkSignalSemaphore" */
+    const char *read_call; /* of a timeline, on the host: "vkGetSemaphoreCounterValue" */
     const char *wait_call;
+    const char *signal_call;
     /* Culvert's own calls and structs for this API. */
     const char *attach_desc;    /* "culv_vk_desc" */
     const char *open_call;      /* "culv_vk_device_open" */
@@ -29,10 +33,9 @@ typedef struct culvi_words {
     const char *buffer_destroy; /* "culv_vk_buffer_destroy" */
     const char *image_destroy;
     const char *semaphore_destroy;
-    const char *map_rows; /* how an image of rows is mapped: "culv_vk_image_map_pitched()" */
 } culvi_words;
 
-/* Those of a handle that came from elsewhere, from no attachment. */
+/* For a handle that came from no attachment. */
 extern const culvi_words culvi_plain_words;
 
 #endif

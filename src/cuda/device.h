@@ -40,7 +40,7 @@ struct culv_device {
     culv_device_counts counts;
     culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
     culv_memory *mapped;                       /* imports with a buffer mapping */
-    uint64_t attached;                         /* attachments ever, for culv_vk::id */
+    uint64_t attached;                         /* attachments ever, for culvi_graphics::id */
     culvi_peer *peers;                         /* other GPUs that it copies to: core/peer.h */
     void (*free_peers)(culv_device *device);   /* set with the first of them */
     CUdeviceptr probe; /* by which copies from and to other GPUs are verified; goes with the device */

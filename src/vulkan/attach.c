@@ -199,18 +199,19 @@ const culvi_words culvi_vk_words = {
     .dedicated = "VkMemoryDedicatedAllocateInfo",
     .buffer_offset = "memoryOffset of vkBindBufferMemory",
     .image_offset = "memoryOffset of vkBindImageMemory",
-    .plane_offset = "memoryOffset of VkBindImagePlaneMemoryInfo's bind (the image must be DISJOINT)",
+    .plane_offset = "memoryOffset of VkBindImagePlaneMemoryInfo's bind of a DISJOINT image",
+    .map_rows = "a LINEAR one by culv_vk_image_map_pitched()",
     .export_memory = "vkGetMemory" HANDLE_CALL,
     .export_semaphore = "vkGetSemaphore" HANDLE_CALL,
-    .signal_call = "vkSignalSemaphore",
+    .read_call = "vkGetSemaphoreCounterValue",
     .wait_call = "vkWaitSemaphores",
+    .signal_call = "vkSignalSemaphore",
     .attach_desc = "culv_vk_desc",
     .open_call = "culv_vk_device_open",
     .memory_desc = "culv_vk_memory_desc",
     .buffer_destroy = "culv_vk_buffer_destroy",
     .image_destroy = "culv_vk_image_destroy",
     .semaphore_destroy = "culv_vk_semaphore_destroy",
-    .map_rows = "culv_vk_image_map_pitched()",
 };
 
 const culvi_graphics_api culvi_vk_api = {

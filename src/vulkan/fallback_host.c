@@ -80,11 +80,11 @@ static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *sta
         return culvi_fail_vk(&vk->base.device->voice, label, r, "vkMapMemory", CULV_REASON_DRIVER_REFUSED,
                              "the staging memory could not be mapped");
     }
-    staging->vulkans = (culvi_mapping){.release = free_vulkans,
-                                       .free_memory = (void (*)(void))vk->table.vkFreeMemory,
-                                       .device = (void *)vk->vk_device,
-                                       .memory = (uint64_t)made->memory,
-                                       .holder = vk};
+    staging->native = (culvi_mapping){.release = free_vulkans,
+                                      .free_memory = (void (*)(void))vk->table.vkFreeMemory,
+                                      .device = (void *)vk->vk_device,
+                                      .memory = (uint64_t)made->memory,
+                                      .holder = vk};
     made->memory = VK_NULL_HANDLE; /* the staging's */
     return CULV_OK;
 }

@@ -17,6 +17,7 @@ static culv_result own_buffer(culv_vk_buffer *b, const culv_vk_buffer_create_des
 {
     b->import = culvi_memory_own(b->vk->base.device, d->create_info->size, d->label);
     if (b->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    b->import->words = &culvi_vk_words;
     culv_result result = culv_buffer_map(b->import, NULL, &b->cuda);
     if (result != CULV_OK) {
         culv_memory_destroy(&b->import);
@@ -24,7 +25,7 @@ static culv_result own_buffer(culv_vk_buffer *b, const culv_vk_buffer_create_des
     }
     b->cuda->owned = true;
     b->cuda->staging = staging;
-    b->cuda->retired.holder = staging->vulkans.holder;
+    b->cuda->retired.holder = staging->native.holder;
     return CULV_OK;
 }
 
@@ -109,6 +110,7 @@ static culv_result own_image(culv_vk_image *i, const char *label, const culvi_fo
     d.label = label;
     i->import = culvi_memory_own(i->vk->base.device, size, label);
     if (i->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    i->import->words = &culvi_vk_words;
     culv_result result = arrays ? culv_image_map(i->import, &d, &i->cuda)
                                 : culvi_image_make_linear(i->import, row, &d, staging, &i->cuda);
     if (result == CULV_OK && arrays) {
@@ -120,7 +122,7 @@ static culv_result own_image(culv_vk_image *i, const char *label, const culvi_fo
         return result;
     }
     i->cuda->owned = true;
-    i->cuda->retired.holder = staging->vulkans.holder;
+    i->cuda->retired.holder = staging->native.holder;
     return CULV_OK;
 }
 

@@ -15,8 +15,8 @@ static culv_result semaphore_peer(void *object, const void *desc)
     culv_result result = culvi_vk_peer(s->vk, d->label, &far.vk);
     if (result == CULV_OK) result = culvi_vk_semaphore_share(&far, d);
     if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(s->vk->base.device, d->type, d->initial_value, d->untracked != 0, d->label,
-                                   far.cuda, NULL, &s->cuda);
+    result = culvi_relay_semaphore(s->vk->base.device, &culvi_vk_words, d->type, d->initial_value,
+                                   d->untracked != 0, d->label, far.cuda, NULL, &s->cuda);
     if (result != CULV_OK) {
         culvi_semaphore_give_up(far.cuda, false, NULL);
         far.vk->table.vkDestroySemaphore(far.vk->vk_device, far.semaphore, NULL);
@@ -60,9 +60,7 @@ static culv_result semaphore_host(void *object, const void *desc)
     const culv_vk_semaphore_create_desc *d = desc;
     culv_vk *vk = s->vk;
     culvi_host_semaphore host = {.context = s,
-                                 .signal_call = "vkSignalSemaphore",
-                                 .wait_call = "vkWaitSemaphores",
-                                 .api = CULV_API_VULKAN,
+                                 .words = &culvi_vk_words,
                                  .signal = signal_by_host,
                                  .wait = wait_by_host,
                                  .reached = reached,
@@ -75,8 +73,8 @@ static culv_result semaphore_host(void *object, const void *desc)
     culv_result result = culvi_vk_check_host_timelines(vk, d->label);
     if (result == CULV_OK) result = culvi_vk_semaphore_make(vk, d, false, &s->semaphore);
     if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(vk->base.device, d->type, d->initial_value, false, d->label, NULL, &host,
-                                   &s->cuda);
+    result = culvi_relay_semaphore(vk->base.device, &culvi_vk_words, d->type, d->initial_value, false,
+                                   d->label, NULL, &host, &s->cuda);
     if (result != CULV_OK) {
         vk->table.vkDestroySemaphore(vk->vk_device, s->semaphore, NULL);
         s->semaphore = VK_NULL_HANDLE;

@@ -142,6 +142,7 @@ culv_result culvi_vk_buffer_share_host(culv_vk_buffer *b, const culv_vk_buffer_c
         goto destroy_resource;
     }
     pages.block = NULL; /* the import's */
+    b->import->words = &culvi_vk_words;
     culv_buffer_desc map = culv_buffer_desc_init();
     map.size = d->create_info->size;
     map.label = d->label;

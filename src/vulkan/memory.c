@@ -51,7 +51,7 @@ static culv_result import_memory(culv_vk *vk, const culv_vk_memory_desc *d, culv
     import.dedicated = d->dedicated != VK_FALSE;
     import.exporter = vk->base.uuid;
     import.label = d->label;
-    result = culv_memory_import_take(vk->base.device, &import, out);
+    result = culvi_memory_import(vk->base.device, &culvi_vk_words, &import, true, out);
     if (result != CULV_OK) culvi_handle_close(&import.handle);
     return result;
 }

@@ -42,7 +42,7 @@ static culv_result share(culv_vk *vk, VkSemaphore semaphore, culv_semaphore_desc
                                                    (culv_handle_type)CULVI_HANDLE_OPAQUE, &import->handle);
     if (result != CULV_OK) return result;
     import->exporter = vk->base.uuid;
-    result = culv_semaphore_import_take(vk->base.device, import, out);
+    result = culvi_semaphore_import(vk->base.device, &culvi_vk_words, import, true, out);
     if (result != CULV_OK) culvi_handle_close(&import->handle);
     return result;
 }
