@@ -22,6 +22,7 @@ const culvi_words culvi_plain_words = {
     .attach_desc = "the attachment's descriptor",
     .open_call = "the graphics API's open call",
     .memory_desc = "culv_memory_desc",
+    .memory_size = "size",
     /* What has an owner came from an attachment. */
     .buffer_destroy = "its owner's destroy call",
     .image_destroy = "its owner's destroy call",

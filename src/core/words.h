@@ -30,6 +30,7 @@ typedef struct culvi_words {
     const char *attach_desc;    /* "culv_vk_desc" */
     const char *open_call;      /* "culv_vk_device_open" */
     const char *memory_desc;    /* "culv_vk_memory_desc" */
+    const char *memory_size;    /* the size in it: "allocation_size" */
     const char *buffer_destroy; /* "culv_vk_buffer_destroy" */
     const char *image_destroy;
     const char *semaphore_destroy;

@@ -54,16 +54,13 @@ struct culv_device {
 #endif
 };
 
-/* What the graphics side can say about a device that was not found: asked only then. */
-typedef struct culvi_graphics_side {
-    void (*describe)(const struct culvi_graphics_side *self, const culvi_voice *voice,
-                     const culvi_probe *probe, culvi_text *description, culvi_text *hint);
-    const void *context;
-    const void *device;
-} culvi_graphics_side;
+/* Says which device was asked for, when it was not found; `asker` is who knows. */
+typedef void (*culvi_describe_fn)(const void *asker, const culvi_voice *voice, const culvi_probe *probe,
+                                  culvi_text *description, culvi_text *hint);
 
-culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culvi_graphics_side *side,
-                              const culv_device_desc *desc, culv_device **out);
+/* Without `describe` the message has the UUID or the ordinal. */
+culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_describe_fn describe,
+                              const void *asker, const culv_device_desc *desc, culv_device **out);
 void culvi_device_ref(culv_device *device);
 void culvi_device_unref(culv_device *device);
 

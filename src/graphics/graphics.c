@@ -76,9 +76,22 @@ void culvi_graphics_count_created(culvi_graphics *graphics, bool more)
     culvi_mutex_unlock(&device->lock);
 }
 
+culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label, bool semaphores)
+{
+    if (!graphics->foreign) return graphics->api->check_exports(graphics, label, semaphores);
+    return culvi_fail(
+        &graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the %s device '%s' is another GPU than the culv_device '%s'; no driver carries memory or "
+        "semaphores from one to the other. What Culvert makes can be copied: set `fallback`",
+        graphics->api->words->name, graphics->name, graphics->device->caps.name);
+}
+
 culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out)
 {
     culv_device *device = graphics->device;
+    if (graphics->api->attach_again == NULL)
+        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
+                          "%s has no copies to another GPU in Culvert", graphics->api->words->name);
     if (!graphics->foreign)
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
                           "'%s' is the culv_device's own GPU, so there is no other one to copy to",

@@ -1,7 +1,7 @@
 /* culv_vk: the caller's VkDevice, attached. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "vulkan/vk_fallback.h"
+#include "vulkan/vk_resource.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -110,7 +110,7 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
     const culvi_voice *voice = &device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_desc");
     if (result != CULV_OK) return result;
-    result = culvi_vk_check_fallback(voice, d.label, "culv_vk_desc", d.fallback);
+    result = culvi_check_fallback(voice, d.label, "culv_vk_desc", d.fallback);
     if (result != CULV_OK) return result;
     const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
                           : d.instance == NULL             ? "instance"
@@ -152,34 +152,76 @@ free_vk:
 
 static void free_attachment(culvi_graphics *graphics)
 {
-    culv_vk *vk = (culv_vk *)graphics;
+    culv_vk *vk = culvi_vk_of(graphics);
     culvi_mutex_destroy(&vk->known.lock);
     culvi_free(vk);
 }
 
 static culv_result attach_again(culvi_graphics *graphics, culv_device *device, culvi_graphics **out)
 {
-    const culv_vk *vk = (const culv_vk *)graphics;
+    const culv_vk *vk = culvi_vk_of(graphics);
     culv_vk *again = NULL;
     culv_result result = culv_vk_attach(device, &vk->how, &again);
     if (result == CULV_OK) *out = &again->base;
     return result;
 }
 
+static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
+{
+    const culv_vk *vk = culvi_vk_of(graphics);
+    const char *extension = semaphores && !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
+                            : !semaphores && !culvi_vk_exports_memory(vk)  ? culvi_vk_memory_extension
+                                                                           : NULL;
+    if (extension == NULL) return CULV_OK;
+    return culvi_fail(
+        &graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without the extension %s, so nothing of it can be shared",
+        graphics->name, extension);
+}
+
+static culv_result export_memory(const culvi_graphics *graphics, const char *label, uint64_t memory,
+                                 culv_handle *out)
+{
+    return culvi_vk_memory_export(culvi_vk_of(graphics), label, (VkDeviceMemory)memory,
+                                  (culv_handle_type)CULVI_HANDLE_OPAQUE, out);
+}
+
+static culv_result export_semaphore(const culvi_graphics *graphics, const char *label, uint64_t semaphore,
+                                    culv_handle *out)
+{
+    return culvi_vk_semaphore_export(culvi_vk_of(graphics), label, (VkSemaphore)semaphore,
+                                     (culv_handle_type)CULVI_HANDLE_OPAQUE, out);
+}
+
+static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits,
+                                   culv_result refusal)
+{
+    const culv_vk *vk = culvi_vk_of(graphics);
+    if (waits) return culvi_vk_check_host_timelines(vk, label);
+    return culvi_vk_reads_timelines(vk) ? CULV_OK : culvi_vk_refuse_timelines(vk, label, refusal);
+}
+
+static culv_result fail(const culvi_graphics *graphics, const char *label, int code, const char *call,
+                        const char *what)
+{
+    return culvi_fail_vk(&graphics->device->voice, label, (VkResult)code, call, CULV_REASON_DRIVER_REFUSED,
+                         "%s", what);
+}
+
 static int timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
 {
-    return culvi_vk_timeline_read((const culv_vk *)graphics, (VkSemaphore)semaphore, out);
+    return culvi_vk_timeline_read(culvi_vk_of(graphics), (VkSemaphore)semaphore, out);
 }
 
 static int timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
                          uint64_t timeout_ns)
 {
-    return culvi_vk_timeline_wait((const culv_vk *)graphics, (VkSemaphore)semaphore, value, timeout_ns);
+    return culvi_vk_timeline_wait(culvi_vk_of(graphics), (VkSemaphore)semaphore, value, timeout_ns);
 }
 
 static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
 {
-    return culvi_vk_timeline_signal((const culv_vk *)graphics, (VkSemaphore)semaphore, value);
+    return culvi_vk_timeline_signal(culvi_vk_of(graphics), (VkSemaphore)semaphore, value);
 }
 
 #ifdef _WIN32
@@ -209,6 +251,7 @@ const culvi_words culvi_vk_words = {
     .attach_desc = "culv_vk_desc",
     .open_call = "culv_vk_device_open",
     .memory_desc = "culv_vk_memory_desc",
+    .memory_size = "allocation_size",
     .buffer_destroy = "culv_vk_buffer_destroy",
     .image_destroy = "culv_vk_image_destroy",
     .semaphore_destroy = "culv_vk_semaphore_destroy",
@@ -216,11 +259,23 @@ const culvi_words culvi_vk_words = {
 
 const culvi_graphics_api culvi_vk_api = {
     .words = &culvi_vk_words,
+    .list = culvi_vk_list,
     .free = free_attachment,
     .attach_again = attach_again,
+    .check_exports = check_exports,
+    .export_memory = export_memory,
+    .export_semaphore = export_semaphore,
+    .plan = culvi_vk_plan_native,
+    .make = culvi_vk_make,
+    .unmake = culvi_vk_unmake,
+    .stage = culvi_vk_stage,
+    .make_semaphore = culvi_vk_make_semaphore,
+    .unmake_semaphore = culvi_vk_unmake_semaphore,
+    .check_timelines = check_timelines,
     .timeline_value = timeline_value,
     .timeline_wait = timeline_wait,
     .timeline_signal = timeline_signal,
+    .fail = fail,
 };
 
 void culv_vk_detach(culv_vk **vk)

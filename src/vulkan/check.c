@@ -171,7 +171,8 @@ static culv_result begin(const char *call, const culv_vk *vk, const void *create
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
     if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing");
-    if (result == CULV_OK && !r->desc.host) result = culvi_vk_check_shares(vk, r->desc.label, false);
+    if (result == CULV_OK && !r->desc.host)
+        result = culvi_graphics_check_shares(&vk->base, r->desc.label, false);
     r->ask = (culvi_vk_ask){.label = r->desc.label,
                             .origin = CULVI_VK_PLANNED,
                             .handle_type = r->desc.handle_type,

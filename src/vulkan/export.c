@@ -182,7 +182,7 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
 culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
 {
     if (culvi_uuid_given(&d->exporter) && culvi_uuid_equal(&d->exporter, &vk->base.device->caps.uuid))
-        return culvi_vk_check_shares(vk, d->label, false);
+        return culvi_graphics_check_shares(&vk->base, d->label, false);
     culv_result result = check_memory_handles(vk, d->label);
     if (result != CULV_OK || !culvi_uuid_given(&d->exporter) ||
         culvi_uuid_equal(&d->exporter, &vk->base.uuid))

@@ -116,12 +116,13 @@ static culv_result check_pointer(const culv_vk *vk, const culv_vk_buffer_create_
 }
 
 /* The import refers to pages that the buffer's memory owns: Vulkan's half is destroyed before it. */
-culv_result culvi_vk_buffer_share_host(culv_vk_buffer *b, const culv_vk_buffer_create_desc *d)
+culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *d, culvi_pair *pair)
 {
-    culv_vk *vk = b->vk;
     culvi_vk_verdict verdict;
     culvi_vk_ask ask = {.label = d->label, .origin = CULVI_VK_MADE_HERE, .host = true};
     culvi_vk_pages pages = {.start = d->host_pointer};
+    culvi_vk_resource made;
+    culvi_plan map = {.label = d->label, .size = d->create_info->size};
     culv_result result = culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict);
     if (result == CULV_OK && pages.start != NULL) {
         pages.size = d->host_size != 0 ? d->host_size : d->create_info->size;
@@ -134,26 +135,22 @@ culv_result culvi_vk_buffer_share_host(culv_vk_buffer *b, const culv_vk_buffer_c
                           .dedicated = verdict.dedicated_only,
                           .memory_properties = d->memory_properties,
                           .pages = &pages};
-    result = culvi_vk_resource_create(vk, &plan, &b->resource);
+    result = culvi_vk_resource_create(vk, &plan, &made);
     if (result != CULV_OK) goto free_pages;
-    b->import = culvi_memory_host(vk->base.device, pages.start, pages.size, pages.block, d->label);
-    if (b->import == NULL) {
+    pair->import = culvi_memory_host(vk->base.device, pages.start, pages.size, pages.block, d->label);
+    if (pair->import == NULL) {
         result = CULV_ERROR_OUT_OF_MEMORY;
         goto destroy_resource;
     }
     pages.block = NULL; /* the import's */
-    b->import->words = &culvi_vk_words;
-    culv_buffer_desc map = culv_buffer_desc_init();
-    map.size = d->create_info->size;
-    map.label = d->label;
-    result = culv_buffer_map(b->import, &map, &b->cuda);
-    if (result == CULV_OK) {
-        b->cuda->owned = true;
-        return CULV_OK;
-    }
+    pair->import->words = &culvi_vk_words;
+    pair->graphics = &vk->base;
+    pair->native = culvi_vk_resource_native(&made);
+    result = culvi_pair_map(pair, &map);
+    if (result == CULV_OK) return CULV_OK;
 destroy_resource:
-    culvi_vk_resource_destroy(vk, &b->resource);
-    culv_memory_destroy(&b->import);
+    culvi_vk_resource_destroy(vk, &made);
+    culv_memory_destroy(&pair->import);
 free_pages:
     culvi_free(pages.block);
     return result;
@@ -161,5 +158,5 @@ free_pages:
 
 void *culv_vk_buffer_host_pointer(const culv_vk_buffer *buffer)
 {
-    return buffer != NULL ? buffer->import->host : NULL;
+    return buffer != NULL ? buffer->pair.import->host : NULL;
 }

@@ -97,7 +97,7 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
                           "the memory was imported into another culv_device ('%s') than the one attached "
                           "('%s')",
                           memory->device->caps.name, vk->base.device->caps.name);
-    result = culvi_vk_check_shares(vk, d->label, false);
+    result = culvi_graphics_check_shares(&vk->base, d->label, false);
     if (result != CULV_OK) return result;
     culvi_vk_ask ask = {.label = d->label,
                         .origin = CULVI_VK_THE_CALLERS,

@@ -2,6 +2,7 @@
 #include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *made,
                                  culvi_vk_needs *needs)
@@ -146,4 +147,53 @@ void culvi_vk_resource_destroy(culv_vk *vk, const culvi_vk_resource *resource)
     vk->table.vkDestroyBuffer(vk->vk_device, resource->buffer, NULL);
     vk->table.vkDestroyImage(vk->vk_device, resource->image, NULL);
     vk->table.vkFreeMemory(vk->vk_device, resource->memory, NULL);
+}
+
+culvi_native culvi_vk_resource_native(const culvi_vk_resource *r)
+{
+    bool is_image = r->image != VK_NULL_HANDLE;
+    culvi_native native = {.object = is_image ? (uint64_t)r->image : (uint64_t)r->buffer,
+                           .memory = (uint64_t)r->memory,
+                           .size = r->size,
+                           .usage = r->usage,
+                           .is_image = is_image,
+                           .dedicated = r->dedicated};
+    memcpy(native.plane_offsets, r->plane_offsets, sizeof native.plane_offsets);
+    return native;
+}
+
+culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out)
+{
+    culvi_vk_resource made;
+    culvi_vk_plan native = {
+        .label = plan->label, .handle_types = plan->handle_types, .dedicated = plan->dedicated};
+    VkBufferCreateInfo buffer;
+    VkImageCreateInfo image;
+    bool copied = plan->path == CULV_PATH_HOST;
+    if (plan->is_image) {
+        const culv_vk_image_create_desc *d = plan->desc;
+        image = *d->create_info;
+        if (copied) image.usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+        native.image = &image;
+        native.memory_properties = d->memory_properties;
+    } else {
+        const culv_vk_buffer_create_desc *d = plan->desc;
+        buffer = *d->create_info;
+        if (copied) buffer.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        native.buffer = &buffer;
+        native.memory_properties = d->memory_properties;
+    }
+    culv_result result = culvi_vk_resource_create(culvi_vk_of(graphics), &native, &made);
+    if (result == CULV_OK) *out = culvi_vk_resource_native(&made);
+    return result;
+}
+
+void culvi_vk_unmake(culvi_graphics *graphics, const culvi_native *native)
+{
+    culvi_vk_resource r = {.memory = culvi_vk_native_memory(native)};
+    if (native->is_image)
+        r.image = culvi_vk_native_image(native);
+    else
+        r.buffer = culvi_vk_native_buffer(native);
+    culvi_vk_resource_destroy(culvi_vk_of(graphics), &r);
 }

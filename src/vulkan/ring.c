@@ -10,36 +10,39 @@
 static culv_result timeline_value(void *context, uint64_t *out)
 {
     const culv_vk_semaphore *s = context;
-    VkResult r = culvi_vk_timeline_read(s->vk, s->semaphore, out);
+    VkResult r = culvi_vk_timeline_read(culvi_vk_of(s->pair.graphics), (VkSemaphore)s->pair.native, out);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&s->vk->base.device->voice, NULL, r, "vkGetSemaphoreCounterValue",
+    return culvi_fail_vk(&s->pair.graphics->device->voice, NULL, r, "vkGetSemaphoreCounterValue",
                          CULV_REASON_DRIVER_REFUSED, "a ring's timeline could not be read");
 }
 
 static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout)
 {
     const culv_vk_semaphore *s = context;
-    VkResult r = culvi_vk_timeline_wait(s->vk, s->semaphore, value, timeout);
+    VkResult r =
+        culvi_vk_timeline_wait(culvi_vk_of(s->pair.graphics), (VkSemaphore)s->pair.native, value, timeout);
     if (r == VK_SUCCESS) return CULV_OK;
     if (r == VK_TIMEOUT)
-        return culvi_fail(&s->vk->base.device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
+        return culvi_fail(&s->pair.graphics->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
                           "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value, timeout);
-    return culvi_fail_vk(&s->vk->base.device->voice, NULL, r, "vkWaitSemaphores", CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&s->pair.graphics->device->voice, NULL, r, "vkWaitSemaphores",
+                         CULV_REASON_DRIVER_REFUSED,
                          "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
 }
 
 static culv_result timeline_signal(void *context, uint64_t value)
 {
     const culv_vk_semaphore *s = context;
-    VkResult r = culvi_vk_timeline_signal(s->vk, s->semaphore, value);
+    VkResult r = culvi_vk_timeline_signal(culvi_vk_of(s->pair.graphics), (VkSemaphore)s->pair.native, value);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&s->vk->base.device->voice, NULL, r, "vkSignalSemaphore", CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&s->pair.graphics->device->voice, NULL, r, "vkSignalSemaphore",
+                         CULV_REASON_DRIVER_REFUSED,
                          "a ring's timeline could not be signalled (value %" PRIu64 ")", value);
 }
 
 static culv_ring_timeline core_timeline(culv_vk_semaphore *semaphore, const char *name)
 {
-    return (culv_ring_timeline){.semaphore = semaphore->cuda,
+    return (culv_ring_timeline){.semaphore = semaphore->pair.cuda,
                                 .value = timeline_value,
                                 .wait = timeline_wait,
                                 .signal = timeline_signal,
@@ -155,7 +158,7 @@ static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource
         if (images ? r->images[slot] == NULL : r->buffers[slot] == NULL)
             return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
                                    "has a NULL among its max_depth objects");
-        if ((images ? r->images[slot]->vk : r->buffers[slot]->vk) != ring->vk)
+        if ((images ? r->images[slot]->pair.graphics : r->buffers[slot]->pair.graphics) != &ring->vk->base)
             return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH,
                                    "is of another culv_vk than the ring");
     }
@@ -396,5 +399,5 @@ culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot, uin
 VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side)
 {
     if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return VK_NULL_HANDLE;
-    return ring->timelines[side]->semaphore;
+    return (VkSemaphore)ring->timelines[side]->pair.native;
 }

@@ -15,7 +15,7 @@ static VkSemaphoreSubmitInfo point(const culv_vk_ring *ring, culv_ring_side side
                                    VkPipelineStageFlags2 stage)
 {
     return (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                   .semaphore = ring->timelines[side]->semaphore,
+                                   .semaphore = (VkSemaphore)ring->timelines[side]->pair.native,
                                    .value = value,
                                    .stageMask = stage};
 }
@@ -273,7 +273,7 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
     culv_vk_buffer_barrier acquire, release;
     uint64_t bytes = culv_buffer_size(culv_vk_buffer_cuda(from));
     culv_result result =
-        check_copy(ring, from->resource.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
+        check_copy(ring, from->pair.native.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
     if (result != CULV_OK) return result;
     t.buffer = culv_vk_buffer_handle(from);
     t.queue_family = ring->queue_family;
@@ -297,15 +297,16 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
                                 VkBuffer to, VkDeviceSize offset, VkDeviceSize size)
 {
     const culvi_vk_device *table = &ring->vk->table;
-    const culv_image_desc *d = &from->cuda->desc;
-    const culvi_format *row = from->cuda->row;
+    const culv_image_desc *d = &from->pair.image->desc;
+    const culvi_format *row = from->pair.image->row;
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     culv_vk_image_barrier acquire, release;
     if (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0)
         return refuse_copy(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                            "an image of several planes or aspects is no one copy; record one of each");
     uint64_t bytes = culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1);
-    culv_result result = check_copy(ring, from->resource.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size);
+    culv_result result =
+        check_copy(ring, from->pair.native.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size);
     if (result != CULV_OK) return result;
     /* VUID-vkCmdCopyImageToBuffer-dstImage-07975 and -07737; 4 is for queues that only copy, and for depth. */
     if (offset % row->block_bytes != 0 || offset % 4 != 0)

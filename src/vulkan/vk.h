@@ -72,6 +72,9 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk, VkPhysicalDevice device,
                              culv_vk_candidate *out);
 
+/* All devices of a culvi_vk_instance, for matching. */
+culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count, culvi_adapter **out);
+
 /* Exporting by this system's handles: the extensions' names, whether the VkDevice has them, Vulkan's name of a type. */
 extern const char *const culvi_vk_memory_extension;
 extern const char *const culvi_vk_semaphore_extension;
@@ -84,9 +87,6 @@ culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDevic
                                    culv_handle_type type, culv_handle *out);
 culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSemaphore semaphore,
                                       culv_handle_type type, culv_handle *out);
-
-/* Whether memory or semaphores can be shared through this attachment at all. */
-culv_result culvi_vk_check_shares(const culv_vk *vk, const char *label, bool semaphores);
 
 /* Whether semaphores of this type can be exported by this system's opaque handle. */
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
