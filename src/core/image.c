@@ -140,9 +140,8 @@ static culv_result check_chroma(const culvi_voice *voice, const culvi_format *ro
 {
     uint32_t across = 1, down = 1;
     if (row->kind != CULV_TEXEL_KIND_PLANES && row->kind != CULV_TEXEL_KIND_SUBSAMPLED) return CULV_OK;
-    culvi_format_divisors(row, &across, &down);
-    if (d->width % across == 0 && d->height % down == 0 && d->type == CULV_IMAGE_2D && d->mip_levels == 1 &&
-        d->array_layers == 1)
+    if (culvi_format_whole_chroma(row, d->width, d->height, &across, &down) && d->type == CULV_IMAGE_2D &&
+        d->mip_levels == 1 && d->array_layers == 1)
         return CULV_OK;
     return culvi_fail(
         voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
@@ -151,26 +150,23 @@ static culv_result check_chroma(const culvi_voice *voice, const culvi_format *ro
         row->name, across, down);
 }
 
-/* Where the planes of a format of several lie: each by itself, none over another. */
-static culv_result check_planes(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
-                                const char *label)
+culv_result culvi_image_check_planes(const culv_memory *memory, const char *label, const culvi_format *row,
+                                     uint64_t offset, const uint64_t *plane_offsets, const uint64_t *size)
 {
     const culvi_voice *voice = &memory->device->voice;
-    uint64_t size[CULVI_PLANES];
     if (memory->dedicated)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                           "the import is dedicated, but an image of format %s is bound plane by plane (in "
                           "Vulkan DISJOINT), and no dedicated allocation is for such an image",
                           row->name);
-    if (d->offset != 0)
+    if (offset != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "offset is %" PRIu64
                           ", but of a format of several planes (%s) plane_offsets tell where "
                           "each was bound; leave offset 0",
-                          d->offset, row->name);
+                          offset, row->name);
     for (uint32_t i = 0; i < row->planes; i++) {
-        uint64_t at = d->plane_offsets[i];
-        size[i] = least_plane_size(row, i, d->width, d->height, 1, 1, 1);
+        uint64_t at = plane_offsets[i];
         if (at >= memory->size || size[i] > memory->size - at)
             return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                               "plane %" PRIu32 " of the %s image needs %" PRIu64
@@ -178,7 +174,7 @@ static culv_result check_planes(const culv_memory *memory, const culvi_format *r
                               ", but the allocation has %" PRIu64 " bytes",
                               i, row->name, size[i], i, at, memory->size);
         for (uint32_t k = 0; k < i; k++) {
-            uint64_t other = d->plane_offsets[k];
+            uint64_t other = plane_offsets[k];
             if (at >= other + size[k] || other >= at + size[i]) continue;
             return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                               "planes %" PRIu32 " and %" PRIu32 " of the %s image lie over each other: "
@@ -188,6 +184,16 @@ static culv_result check_planes(const culv_memory *memory, const culvi_format *r
         }
     }
     return CULV_OK;
+}
+
+/* Where the planes of a format of several lie, by what their texels need at the least. */
+static culv_result check_planes(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
+                                const char *label)
+{
+    uint64_t size[CULVI_PLANES] = {0};
+    for (uint32_t i = 0; i < row->planes; i++)
+        size[i] = least_plane_size(row, i, d->width, d->height, 1, 1, 1);
+    return culvi_image_check_planes(memory, label, row, d->offset, d->plane_offsets, size);
 }
 
 culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label, uint32_t planes,

@@ -16,6 +16,9 @@ enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64
 /* CUarray_format has numbers below this. */
 enum { CULVI_ARRAY_FORMATS = 256 };
 
+/* Limits of seven kinds of array, with and without surfaces, and of 3D arrays others besides: cuda/limits.c. */
+enum { CULVI_ARRAY_LIMITS = 60 };
+
 enum { CULVI_GRANULARITIES = 8 };
 /* Of one kind of VMM allocation; bytes 0: none yet. */
 typedef struct culvi_granularity {
@@ -49,6 +52,7 @@ struct culv_device {
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
     /* What the driver said of each CUarray_format that was asked about: format_support.c. */
     _Atomic(CUarray) array_formats[CULVI_ARRAY_FORMATS];
+    atomic_uint array_limits[CULVI_ARRAY_LIMITS]; /* 0: not asked yet */
 #if CUDA_VERSION >= 12090
     CUlogsCallbackHandle driver_log;
 #endif

@@ -1,5 +1,6 @@
 /* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is refused with the
  * field and what to do. SPDX-License-Identifier: MIT */
+#include "cuda/limits.h"
 #include "vulkan/vk.h"
 
 #include <inttypes.h>
@@ -290,8 +291,8 @@ culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const Vk
                                   const culvi_format *row)
 {
     uint32_t across = 1, down = 1;
-    culvi_format_divisors(row, &across, &down);
-    if (info->extent.width % across == 0 && info->extent.height % down == 0) return CULV_OK;
+    if (culvi_format_whole_chroma(row, info->extent.width, info->extent.height, &across, &down))
+        return CULV_OK;
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32
                       "; %s has a width that is a multiple of %" PRIu32
@@ -381,6 +382,19 @@ culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, cons
     return CULV_OK;
 }
 
+/* CUDA's own limits of the array that it would be. */
+static culv_result check_cuda(const culv_vk *vk, const char *label, culvi_vk_verdict *verdict)
+{
+    static const culvi_extent_words words = {"VkImageCreateInfo::extent", "arrayLayers"};
+    VkExtent3D *e = &verdict->most.maxExtent;
+    culvi_array_extent most = {e->width, e->height, e->depth, verdict->most.maxArrayLayers};
+    culv_result result = culvi_array_check_limits(vk->base.device, label, &words, &verdict->image,
+                                                  !verdict->image.no_surfaces, &most);
+    *e = (VkExtent3D){most.width, most.height, most.depth};
+    verdict->most.maxArrayLayers = most.layers;
+    return result;
+}
+
 static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
                                  VkExternalMemoryHandleTypeFlags external, culvi_vk_verdict *out)
 {
@@ -407,7 +421,7 @@ static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkI
     result = culvi_vk_check_image_size(vk, ask->label, info, out);
     if (result != CULV_OK || out->access != CULV_VK_ACCESS_ARRAY) return result;
     out->image = culvi_vk_describe_image(info, ask, out->format);
-    return culvi_vk_check_limits(vk, ask->label, &out->image, !out->image.no_surfaces, &out->most);
+    return check_cuda(vk, ask->label, out);
 }
 
 culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,

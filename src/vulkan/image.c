@@ -25,37 +25,24 @@ culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkIm
         has->memoryTypeBits);
 }
 
-/* Each plane of a DISJOINT image by itself, and none over another: CUDA's driver checks neither. */
-static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_needs *needs,
-                                const culv_memory *memory)
+/* Each plane of a DISJOINT image by itself: CUDA's driver does not check it. */
+static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_format *row,
+                                const culvi_vk_needs *needs, const culv_memory *memory)
 {
     static const char *const names[CULVI_PLANES] = {"first plane", "second plane", "third plane"};
-    const culvi_voice *voice = &vk->base.device->voice;
-    if (memory->dedicated)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "the import is dedicated, but the image is DISJOINT, and no dedicated allocation is for "
-            "such (VUID-VkMemoryDedicatedAllocateInfo-image-01797)");
+    uint64_t size[CULVI_PLANES] = {0};
     for (uint32_t i = 0; i < needs->planes; i++) {
         culvi_vk_needs one = {.memory = needs->plane[i]};
         culv_result result =
             culvi_vk_check_binding(vk, d->label, names[i], &one, d->plane_offsets[i], memory->size, false);
         if (result != CULV_OK) return result;
-        for (uint32_t k = 0; k < i; k++) {
-            VkDeviceSize a = d->plane_offsets[k], b = d->plane_offsets[i];
-            if (a >= b + needs->plane[i].size || b >= a + needs->plane[k].size) continue;
-            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "the %s of %" PRIu64 " bytes at plane_offsets[%" PRIu32 "], %" PRIu64
-                              ", and the %s of %" PRIu64 " bytes at plane_offsets[%" PRIu32 "], %" PRIu64
-                              ", lie over each other; pass the memoryOffset that each was bound at",
-                              names[k], needs->plane[k].size, k, a, names[i], needs->plane[i].size, i, b);
-        }
+        size[i] = needs->plane[i].size;
     }
-    return CULV_OK;
+    return culvi_image_check_planes(memory, d->label, row, d->offset, d->plane_offsets, size);
 }
 
-static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_needs *needs,
-                               const culv_memory *memory)
+static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_format *row,
+                               const culvi_vk_needs *needs, const culv_memory *memory)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_image_check_unused(voice, d->label, needs->planes, d->plane_offsets);
@@ -63,13 +50,7 @@ static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, c
     if (needs->planes == 0)
         return culvi_vk_check_binding(vk, d->label, "image", needs, d->offset, memory->size,
                                       memory->dedicated);
-    if (d->offset != 0)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "culv_vk_image_desc.offset is %" PRIu64
-            ", but the image is DISJOINT: plane_offsets tell where each plane was bound; leave it 0",
-            d->offset);
-    return check_planes(vk, d, needs, memory);
+    return check_planes(vk, d, row, needs, memory);
 }
 
 /* What both ways ask. */
@@ -111,7 +92,7 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
     /* Where CUDA is why, culv_image_map() says so. */
     bool cudas_rule = !pitched && verdict->format->dedicated;
     needs.requires_dedicated = needs.requires_dedicated || (verdict->dedicated_only && !cudas_rule);
-    result = check_bound(vk, d, &needs, memory);
+    result = check_bound(vk, d, verdict->format, &needs, memory);
     return result == CULV_OK ? culvi_vk_check_same_image(vk, d->label, d->create_info, verdict, &needs)
                              : result;
 }
