@@ -12,7 +12,7 @@ static culv_result timeline_value(void *context, uint64_t *out)
     const culvi_graphics *graphics = t->ring->graphics;
     int code = graphics->api->timeline_value(graphics, t->semaphore, out);
     if (code == 0) return CULV_OK;
-    return t->ring->api->fail(graphics, code, t->ring->api->counter_call,
+    return t->ring->api->fail(graphics, code, graphics->api->words->read_call,
                               "a ring's timeline could not be read");
 }
 

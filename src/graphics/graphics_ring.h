@@ -34,11 +34,10 @@ typedef struct culvi_graphics_work {
 
 /* What an API does for its rings. */
 typedef struct culvi_graphics_ring_api {
-    const char *desc;         /* "culv_vk_ring_desc" */
-    const char *attachment;   /* "culv_vk" */
-    const char *submit_call;  /* "culv_vk_ring_submit" */
-    const char *flush_call;   /* "culv_vk_ring_flush" */
-    const char *counter_call; /* how a timeline is read: "vkGetSemaphoreCounterValue" */
+    const char *desc;        /* "culv_vk_ring_desc" */
+    const char *attachment;  /* "culv_vk" */
+    const char *submit_call; /* "culv_vk_ring_submit" */
+    const char *flush_call;  /* "culv_vk_ring_flush" */
     /* Records what a call of culvi_graphics_api for timelines answered. */
     culv_result (*fail)(const culvi_graphics *graphics, int code, const char *call, const char *what);
     /* A timeline that the fallbacks `fallback` may serve, with all its fields but `ring`. */

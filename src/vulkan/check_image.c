@@ -1,5 +1,6 @@
 /* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is refused with the
  * field and what to do. SPDX-License-Identifier: MIT */
+#include "core/image_check.h"
 #include "cuda/limits.h"
 #include "vulkan/vk.h"
 

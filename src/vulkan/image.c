@@ -1,6 +1,7 @@
 /* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. SPDX-License-Identifier: MIT */
 #include "base/desc.h"
 #include "core/buffer.h"
+#include "core/image_check.h"
 #include "vulkan/vk.h"
 
 #include <inttypes.h>

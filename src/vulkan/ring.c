@@ -252,7 +252,6 @@ static const culvi_graphics_ring_api ring_api = {
     .attachment = "culv_vk",
     .submit_call = "culv_vk_ring_submit",
     .flush_call = "culv_vk_ring_flush",
-    .counter_call = "vkGetSemaphoreCounterValue",
     .fail = fail_timeline,
     .make_timeline = make_timeline,
     .destroy_timeline = destroy_timeline,

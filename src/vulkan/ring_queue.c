@@ -1,6 +1,7 @@
 /* Rings between CUDA and Vulkan: Vulkan's turn with a slot, its submissions, and which queue they are best made to.
  * SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
+#include "core/image_check.h"
 #include "vulkan/vk_ring.h"
 
 #include <inttypes.h>
