@@ -10,10 +10,10 @@ static culv_result timeline_value(void *context, uint64_t *out)
 {
     const culvi_graphics_timeline *t = context;
     const culvi_graphics *graphics = t->ring->graphics;
-    int code = graphics->api->timeline_value(graphics, t->semaphore, out);
+    int code = graphics->api->timeline_value(graphics, t->pair->native, out);
     if (code == 0) return CULV_OK;
-    return t->ring->api->fail(graphics, code, graphics->api->words->read_call,
-                              "a ring's timeline could not be read");
+    return graphics->api->fail(graphics, NULL, code, graphics->api->words->read_call,
+                               "a ring's timeline could not be read");
 }
 
 static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout)
@@ -22,13 +22,13 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
     const culvi_graphics *graphics = t->ring->graphics;
     char buffer[96] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
-    int code = graphics->api->timeline_wait(graphics, t->semaphore, value, timeout);
+    int code = graphics->api->timeline_wait(graphics, t->pair->native, value, timeout);
     if (code == 0) return CULV_OK;
     if (code > 0)
         return culvi_fail(&graphics->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
                           "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value, timeout);
     culvi_text_add(&text, "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
-    return t->ring->api->fail(graphics, code, graphics->api->words->wait_call, buffer);
+    return graphics->api->fail(graphics, NULL, code, graphics->api->words->wait_call, buffer);
 }
 
 static culv_result timeline_signal(void *context, uint64_t value)
@@ -37,15 +37,15 @@ static culv_result timeline_signal(void *context, uint64_t value)
     const culvi_graphics *graphics = t->ring->graphics;
     char buffer[96] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
-    int code = graphics->api->timeline_signal(graphics, t->semaphore, value);
+    int code = graphics->api->timeline_signal(graphics, t->pair->native, value);
     if (code == 0) return CULV_OK;
     culvi_text_add(&text, "a ring's timeline could not be signalled (value %" PRIu64 ")", value);
-    return t->ring->api->fail(graphics, code, graphics->api->words->signal_call, buffer);
+    return graphics->api->fail(graphics, NULL, code, graphics->api->words->signal_call, buffer);
 }
 
 static culv_ring_timeline core_timeline(culvi_graphics_timeline *timeline, const char *name)
 {
-    return (culv_ring_timeline){.semaphore = timeline->cuda,
+    return (culv_ring_timeline){.semaphore = timeline->pair->cuda,
                                 .value = timeline_value,
                                 .wait = timeline_wait,
                                 .signal = timeline_signal,
@@ -86,13 +86,35 @@ void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ri
     culvi_label_set(ring->label, label);
 }
 
+static const char *label_of(const culvi_graphics_ring *ring)
+{
+    return ring->label[0] != '\0' ? ring->label : NULL;
+}
+
+static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback, culvi_graphics_timeline *out)
+{
+    culvi_semaphore_plan plan = {.label = label_of(ring),
+                                 .desc_name = ring->api->desc,
+                                 .fallback = fallback,
+                                 .type = CULV_SEMAPHORE_TIMELINE};
+    culvi_semaphore_pair *pair = culvi_alloc(sizeof *pair);
+    if (pair == NULL) return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
+    culv_result result = culvi_semaphore_pair_make(ring->graphics, &plan, pair);
+    if (result != CULV_OK) {
+        culvi_free(pair);
+        return result;
+    }
+    *out = (culvi_graphics_timeline){ring, pair};
+    return CULV_OK;
+}
+
 culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32_t fallback)
 {
-    culv_result result = CULV_OK;
-    for (int side = 0; side < 2 && result == CULV_OK; side++) {
-        ring->timelines[side].ring = ring;
-        result = ring->api->make_timeline(ring, fallback, &ring->timelines[side]);
-    }
+    const culvi_graphics *graphics = ring->graphics;
+    culv_result result =
+        graphics->api->check_timelines(graphics, label_of(ring), true, CULV_ERROR_UNSUPPORTED);
+    for (int side = 0; side < 2 && result == CULV_OK; side++)
+        result = make_timeline(ring, fallback, &ring->timelines[side]);
     return result;
 }
 
@@ -117,11 +139,10 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
         culv_result result = api->make_object(ring, description, slot, &r->objects[slot]);
         if (result != CULV_OK) return result;
-        const void *object = r->objects[slot];
-        if (object == NULL)
+        if (r->objects[slot] == NULL)
             return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
                                    "has a NULL among its max_depth objects", "");
-        if (api->attachment_of(object, is_image) != ring->graphics)
+        if (r->objects[slot]->graphics != ring->graphics)
             return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH, "is of another ", api->attachment);
     }
     return CULV_OK;
@@ -134,7 +155,7 @@ culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring, const culv_
     core.settings = settings;
     core.ready = core_timeline(&ring->timelines[CULV_RING_PRODUCER], "ready");
     core.done = core_timeline(&ring->timelines[CULV_RING_CONSUMER], "done");
-    core.label = ring->label[0] != '\0' ? ring->label : NULL;
+    core.label = label_of(ring);
     return culv_ring_create(ring->graphics->device, &core, &ring->core);
 }
 
@@ -144,15 +165,15 @@ void culvi_graphics_ring_unmake(culvi_graphics_ring *ring)
     for (uint32_t i = 0; i < ring->num_resources; i++) {
         culvi_graphics_ring_resource *r = &ring->resources[i];
         for (uint32_t slot = 0; r->made && r->objects != NULL && slot < ring->depth; slot++)
-            if (r->objects[slot] != NULL) ring->api->destroy_object(r->objects[slot], r->is_image);
+            culvi_pair_destroy(r->objects[slot], false, NULL);
         culvi_free(r->objects);
     }
     for (int side = 0; side < 2; side++)
-        if (ring->timelines[side].object != NULL) ring->api->destroy_timeline(ring->timelines[side].object);
+        culvi_semaphore_pair_destroy(ring->timelines[side].pair, false, NULL);
 }
 
-void *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot, uint32_t resource,
-                                 bool is_image)
+culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot, uint32_t resource,
+                                       bool is_image)
 {
     if (slot >= ring->depth || resource >= ring->num_resources) return NULL;
     const culvi_graphics_ring_resource *r = &ring->resources[resource];

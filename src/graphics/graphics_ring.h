@@ -3,24 +3,22 @@
 #ifndef CULVI_GRAPHICS_RING_H_
 #define CULVI_GRAPHICS_RING_H_
 
-#include "graphics/graphics.h"
+#include "graphics/pair.h"
 #include "ring/ring.h"
 
 enum { CULVI_RING_RESOURCES = 16 }; /* images and buffers of a slot, at most */
 
 typedef struct culvi_graphics_ring culvi_graphics_ring;
 
-/* A side's timeline, made with both halves. */
+/* A side's timeline. */
 typedef struct culvi_graphics_timeline {
     culvi_graphics_ring *ring;
-    void *object;       /* Culvert's, of the API: culv_vk_semaphore */
-    uint64_t semaphore; /* native */
-    culv_semaphore *cuda;
+    culvi_semaphore_pair *pair;
 } culvi_graphics_timeline;
 
 /* An image or a buffer of every slot. */
 typedef struct culvi_graphics_ring_resource {
-    void **objects; /* Culvert's, of the API: culv_vk_image, culv_vk_buffer */
+    culvi_pair **objects;
     bool is_image;
     bool made; /* by the ring, which destroys them */
 } culvi_graphics_ring_resource;
@@ -38,16 +36,9 @@ typedef struct culvi_graphics_ring_api {
     const char *attachment;  /* "culv_vk" */
     const char *submit_call; /* "culv_vk_ring_submit" */
     const char *flush_call;  /* "culv_vk_ring_flush" */
-    /* Records what a call of culvi_graphics_api for timelines answered. */
-    culv_result (*fail)(const culvi_graphics *graphics, int code, const char *call, const char *what);
-    /* A timeline that the fallbacks `fallback` may serve, with all its fields but `ring`. */
-    culv_result (*make_timeline)(culvi_graphics_ring *ring, uint32_t fallback, culvi_graphics_timeline *out);
-    void (*destroy_timeline)(void *object);
     /* The object of a slot: a new one by the caller's description, or the one that was handed in, which may be NULL. */
-    culv_result (*make_object)(culvi_graphics_ring *ring, const void *description, uint32_t slot, void **out);
-    void (*destroy_object)(void *object, bool is_image);
-    /* Whose attachment an object was made with. */
-    const culvi_graphics *(*attachment_of)(const void *object, bool is_image);
+    culv_result (*make_object)(culvi_graphics_ring *ring, const void *description, uint32_t slot,
+                               culvi_pair **out);
     /* Submits: after the other side's timeline has reached `wait` (0: no wait) it runs ring->pending[0..count), and
      * then it signals `signal` (0: nothing). */
     culv_result (*submit)(culvi_graphics_ring *ring, const culvi_graphics_work *work, uint32_t count,
@@ -82,6 +73,7 @@ culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api, const 
 void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ring_api *api,
                               culvi_graphics *graphics, uint32_t max_depth, culv_ring_side side,
                               const char *label);
+/* `fallback`: paths that the timelines may take besides the shared one. */
 culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32_t fallback);
 /* The next resource. `made`: by make_object(), not handed in. */
 culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const void *description,
@@ -90,8 +82,8 @@ culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring, const culv_
 void culvi_graphics_ring_unmake(culvi_graphics_ring *ring);
 
 /* The object of a slot; NULL: there is none of that kind. */
-void *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot, uint32_t resource,
-                                 bool is_image);
+culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot, uint32_t resource,
+                                       bool is_image);
 
 /* The side that is not the API's. */
 static inline culv_ring_side culvi_graphics_ring_cuda_side(const culvi_graphics_ring *ring)

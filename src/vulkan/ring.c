@@ -8,12 +8,12 @@
 
 static const culv_vk_image *image_of(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    return culvi_graphics_ring_object(&ring->base, slot, resource, true);
+    return (const culv_vk_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
 }
 
 static const culv_vk_buffer *buffer_of(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    return culvi_graphics_ring_object(&ring->base, slot, resource, false);
+    return (const culv_vk_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
 }
 
 /* Barriers --------------------------------------------------------------------------------------------------------- */
@@ -193,58 +193,18 @@ destroy_pool:
 
 /* For src/graphics ------------------------------------------------------------------------------------------------- */
 
-static culv_result fail_timeline(const culvi_graphics *graphics, int code, const char *call, const char *what)
-{
-    return culvi_fail_vk(&graphics->device->voice, NULL, (VkResult)code, call, CULV_REASON_DRIVER_REFUSED,
-                         "%s", what);
-}
-
-static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback, culvi_graphics_timeline *out)
-{
-    culv_vk_semaphore *semaphore = NULL;
-    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
-    d.label = ring->label;
-    d.fallback = fallback;
-    culv_result result = culv_vk_semaphore_create((culv_vk *)ring->graphics, &d, &semaphore);
-    if (result != CULV_OK) return result;
-    out->object = semaphore;
-    out->semaphore = semaphore->pair.native;
-    out->cuda = semaphore->pair.cuda;
-    return CULV_OK;
-}
-
-static void destroy_timeline(void *object)
-{
-    culv_vk_semaphore *semaphore = object;
-    culv_vk_semaphore_destroy(&semaphore);
-}
-
-static culv_result make_object(culvi_graphics_ring *ring, const void *description, uint32_t slot, void **out)
+static culv_result make_object(culvi_graphics_ring *ring, const void *description, uint32_t slot,
+                               culvi_pair **out)
 {
     const culv_vk_ring_resource *from = description;
-    culv_vk *vk = (culv_vk *)ring->graphics;
+    culv_vk *vk = culvi_vk_of(ring->graphics);
     culv_vk_image *image = from->images != NULL ? from->images[slot] : NULL;
     culv_vk_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
     culv_result result = CULV_OK;
     if (from->image != NULL) result = culv_vk_image_create(vk, from->image, &image);
     if (from->buffer != NULL) result = culv_vk_buffer_create(vk, from->buffer, &buffer);
-    if (result != CULV_OK) return result;
-    *out = image != NULL ? (void *)image : buffer;
-    return CULV_OK;
-}
-
-static void destroy_object(void *object, bool is_image)
-{
-    culv_vk_image *image = is_image ? object : NULL;
-    culv_vk_buffer *buffer = is_image ? NULL : object;
-    culv_vk_image_destroy(&image);
-    culv_vk_buffer_destroy(&buffer);
-}
-
-static const culvi_graphics *attachment_of(const void *object, bool is_image)
-{
-    return is_image ? ((const culv_vk_image *)object)->pair.graphics
-                    : ((const culv_vk_buffer *)object)->pair.graphics;
+    if (result == CULV_OK) *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
+    return result;
 }
 
 static const culvi_graphics_ring_api ring_api = {
@@ -252,12 +212,7 @@ static const culvi_graphics_ring_api ring_api = {
     .attachment = "culv_vk",
     .submit_call = "culv_vk_ring_submit",
     .flush_call = "culv_vk_ring_flush",
-    .fail = fail_timeline,
-    .make_timeline = make_timeline,
-    .destroy_timeline = destroy_timeline,
     .make_object = make_object,
-    .destroy_object = destroy_object,
-    .attachment_of = attachment_of,
     .submit = culvi_vk_ring_submit,
 };
 _Static_assert(CULV_VK_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
@@ -279,7 +234,7 @@ static culv_result check_desc(const culv_vk *vk, VkQueue queue, const culv_vk_ri
                           "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
                           " queue families",
                           d->queue_family, vk->base.name, vk->queue_families);
-    return culvi_vk_check_host_timelines(vk, d->label);
+    return CULV_OK;
 }
 
 /* What there is of it. */
@@ -362,16 +317,18 @@ culv_ring *culv_vk_ring_core(const culv_vk_ring *ring)
 
 culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    return ring != NULL ? culvi_graphics_ring_object(&ring->base, slot, resource, true) : NULL;
+    if (ring == NULL) return NULL;
+    return (culv_vk_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
 }
 
 culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    return ring != NULL ? culvi_graphics_ring_object(&ring->base, slot, resource, false) : NULL;
+    if (ring == NULL) return NULL;
+    return (culv_vk_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
 }
 
 VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side)
 {
     if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return VK_NULL_HANDLE;
-    return (VkSemaphore)ring->base.timelines[side].semaphore;
+    return (VkSemaphore)ring->base.timelines[side].pair->native;
 }

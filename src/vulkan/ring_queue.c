@@ -16,7 +16,7 @@ static VkSemaphoreSubmitInfo point(const culv_vk_ring *ring, culv_ring_side side
                                    VkPipelineStageFlags2 stage)
 {
     return (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                   .semaphore = (VkSemaphore)ring->base.timelines[side].semaphore,
+                                   .semaphore = (VkSemaphore)ring->base.timelines[side].pair->native,
                                    .value = value,
                                    .stageMask = stage};
 }
@@ -303,7 +303,8 @@ culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer c
                           "culv_vk_ring_record_copy: slot %" PRIu32 " and resource %" PRIu32
                           " of a ring that has %" PRIu32 " and %" PRIu32,
                           slot, resource, base->depth, base->num_resources);
-    const void *from = base->resources[resource].objects[slot];
-    return base->resources[resource].is_image ? record_image(ring, commands, from, to, offset, size)
-                                              : record_buffer(ring, commands, from, to, offset, size);
+    const culvi_pair *from = base->resources[resource].objects[slot];
+    return base->resources[resource].is_image
+               ? record_image(ring, commands, (const culv_vk_image *)from, to, offset, size)
+               : record_buffer(ring, commands, (const culv_vk_buffer *)from, to, offset, size);
 }
