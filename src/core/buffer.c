@@ -69,8 +69,8 @@ culv_result culvi_memory_map(culv_memory *memory)
             device, memory->label, r, "cuExternalMemoryGetMappedBuffer",
             r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
             "the import of %" PRIu64 " bytes could not be mapped; if the allocation is smaller "
-            "than that, state VkMemoryAllocateInfo::allocationSize when importing",
-            memory->size);
+            "than that, state its own size (%s) when importing",
+            memory->size, memory->words->size);
     culvi_leave(device, &scope);
     return result;
 }
@@ -89,8 +89,8 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
         return culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "the range of %" PRIu64 " bytes at offset %" PRIu64
                           " leaves the allocation, which has %" PRIu64
-                          " bytes; the offset is the memoryOffset of vkBindBufferMemory",
-                          d.size, d.offset, memory->size);
+                          " bytes; the offset is where the buffer was bound (%s)",
+                          d.size, d.offset, memory->size, memory->words->buffer_offset);
     culv_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(&device->voice, label);
     culvi_mutex_lock(&device->lock);
@@ -143,7 +143,8 @@ static void unmap(culv_buffer **buffer, const char *call, bool has_last_use, CUs
 {
     if (buffer == NULL || *buffer == NULL) return;
     culv_buffer *mine = *buffer;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call, "culv_vk_buffer_destroy"))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call,
+                           mine->memory->words->buffer_destroy))
         return;
     *buffer = NULL;
     culvi_buffer_give_up(mine, has_last_use, last_use);

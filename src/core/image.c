@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "core/image_check.h"
 #include "core/staging.h"
 
 #include <inttypes.h>
@@ -22,46 +23,6 @@ uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth
     return most;
 }
 
-/* The widest that any CUDA array is; the device's own limits, which the driver checks, are lower for some. They also
- * keep the sizes below within 64 bits. */
-enum { MAX_SIDE = 131072, MAX_DEPTH = 16384, MAX_LAYERS = 2048 };
-
-/* a * b + c, or UINT64_MAX. */
-static uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c)
-{
-    if (b != 0 && a > (UINT64_MAX - c) / b) return UINT64_MAX;
-    return a * b + c;
-}
-
-/* Of one plane. */
-static uint64_t least_plane_size(const culvi_format *row, uint32_t plane, uint32_t width, uint32_t height,
-                                 uint32_t depth, uint32_t layers, uint32_t levels)
-{
-    uint64_t sum = 0;
-    culv_format format = row->format;
-    uint32_t across = 1, down = 1;
-    if (culv_format_plane(row->format, plane, &format, &across, &down) != CULV_OK) return 0;
-    const culvi_format *p = culvi_format_find((uint32_t)format);
-    for (uint32_t level = 0; level < levels; level++) {
-        uint64_t columns = culvi_level_size(width / across, level);
-        uint64_t rows = culvi_level_size(height / down, level);
-        uint64_t bytes = (columns + p->block_width - 1) / p->block_width * p->block_bytes;
-        bytes = multiply_add(bytes, (rows + p->block_height - 1) / p->block_height, 0);
-        bytes = multiply_add(bytes, culvi_level_size(depth, level), 0);
-        sum = multiply_add(bytes, layers, sum);
-    }
-    return sum;
-}
-
-uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height, uint32_t depth,
-                                uint32_t layers, uint32_t levels)
-{
-    uint64_t sum = 0;
-    for (uint32_t plane = 0; plane < row->planes; plane++)
-        sum = multiply_add(least_plane_size(row, plane, width, height, depth, layers, levels), 1, sum);
-    return sum;
-}
-
 static void explicit_defaults(culv_image_desc *d)
 {
     if (d->type == CULV_IMAGE_1D && d->height == 0) d->height = 1;
@@ -69,186 +30,6 @@ static void explicit_defaults(culv_image_desc *d)
     if (d->array_layers == 0) d->array_layers = d->type == CULV_IMAGE_CUBE ? 6 : 1;
     if (d->mip_levels == 0) d->mip_levels = 1;
     d->label = NULL;
-}
-
-static culv_result check_extent(const culvi_voice *voice, const culv_image_desc *d, const char *label)
-{
-    const char *rule = NULL;
-    if ((uint32_t)d->type > CULV_IMAGE_CUBE)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_desc.type is %u, which is no culv_image_type", (unsigned)d->type);
-    if (d->width == 0 || d->height == 0 || d->depth == 0)
-        rule = "no side is 0";
-    else if (d->width > MAX_SIDE || d->height > MAX_SIDE || d->depth > MAX_DEPTH ||
-             d->array_layers > MAX_LAYERS)
-        rule = "no CUDA array has more than 131,072 texels a side, 16,384 slices or 2,048 layers";
-    else if (d->type == CULV_IMAGE_1D && d->height != 1)
-        rule = "a 1D image has a height of 1";
-    else if (d->type != CULV_IMAGE_3D && d->depth != 1)
-        rule = "only a 3D image has a depth";
-    else if (d->type == CULV_IMAGE_3D && d->array_layers != 1)
-        rule = "a 3D image has one layer";
-    else if (d->type == CULV_IMAGE_CUBE && (d->width != d->height || d->array_layers % 6 != 0))
-        rule = "a cube is square and has six layers, an array of n cubes 6n (cuda.h, CUDA_ARRAY3D_CUBEMAP)";
-    else if (d->gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
-        rule = "gather is for 2D images of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
-    if (rule != NULL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "the image has width %" PRIu32 ", height %" PRIu32 ", depth %" PRIu32
-                          " and %" PRIu32 " array_layers, but %s",
-                          d->width, d->height, d->depth, d->array_layers, rule);
-    uint32_t most = culvi_image_most_levels(d->width, d->height, d->depth);
-    if (d->mip_levels > most)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "mip_levels is %" PRIu32 ", but %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          " texels have %" PRIu32 " levels at most",
-                          d->mip_levels, d->width, d->height, d->depth, most);
-    return CULV_OK;
-}
-
-static culv_result check_format(const culvi_voice *voice, const culvi_format *row, const culv_image_desc *d,
-                                const char *label)
-{
-    if (row == NULL)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_image_desc.format is %u, which is no format of culvert/format_list.h",
-                          (unsigned)d->format);
-    if (!row->mapped)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
-                          "culv_image_desc.format is %s: %s", row->name, row->why);
-    if (row->planes > 1 && d->video != 0)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_image_desc.video is set, but the planes of %s are arrays of plain formats, which "
-            "CUDA has no video arrays of; leave it 0",
-            row->name);
-    if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_desc.texels is %u, which is no culv_texels", (unsigned)d->texels);
-    if (d->texels == CULV_TEXELS_NORMALIZED && row->normalized_format == 0)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_image_desc.texels is NORMALIZED, but CUDA has no normalized array format like %s; "
-            "map it as STORED",
-            row->name);
-    return CULV_OK;
-}
-
-/* What holds of Y'CbCr formats: chroma at half the size has whole texels, and no text tells of other kinds. */
-static culv_result check_chroma(const culvi_voice *voice, const culvi_format *row, const culv_image_desc *d,
-                                const char *label)
-{
-    uint32_t across = 1, down = 1;
-    if (row->kind != CULV_TEXEL_KIND_PLANES && row->kind != CULV_TEXEL_KIND_SUBSAMPLED) return CULV_OK;
-    culvi_format_divisors(row, &across, &down);
-    if (d->width % across == 0 && d->height % down == 0 && d->type == CULV_IMAGE_2D && d->mip_levels == 1 &&
-        d->array_layers == 1)
-        return CULV_OK;
-    return culvi_fail(
-        voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-        "%s is a Y'CbCr format: such images are 2D, of one layer and level, of a width that is a "
-        "multiple of %" PRIu32 " and a height that is one of %" PRIu32,
-        row->name, across, down);
-}
-
-/* Where the planes of a format of several lie: each by itself, none over another. */
-static culv_result check_planes(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
-                                const char *label)
-{
-    const culvi_voice *voice = &memory->device->voice;
-    uint64_t size[CULVI_PLANES];
-    if (memory->dedicated)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "the import is dedicated, but an image of format %s is bound plane by plane, "
-                          "DISJOINT, and no dedicated allocation is for such "
-                          "(VUID-VkMemoryDedicatedAllocateInfo-image-01797)",
-                          row->name);
-    if (d->offset != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "offset is %" PRIu64
-                          ", but of a format of several planes (%s) plane_offsets tell where "
-                          "each was bound; leave offset 0",
-                          d->offset, row->name);
-    for (uint32_t i = 0; i < row->planes; i++) {
-        uint64_t at = d->plane_offsets[i];
-        size[i] = least_plane_size(row, i, d->width, d->height, 1, 1, 1);
-        if (at >= memory->size || size[i] > memory->size - at)
-            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "plane %" PRIu32 " of the %s image needs %" PRIu64
-                              " bytes from plane_offsets[%" PRIu32 "] on, which is %" PRIu64
-                              ", but the allocation has %" PRIu64 " bytes",
-                              i, row->name, size[i], i, at, memory->size);
-        for (uint32_t k = 0; k < i; k++) {
-            uint64_t other = d->plane_offsets[k];
-            if (at >= other + size[k] || other >= at + size[i]) continue;
-            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "planes %" PRIu32 " and %" PRIu32 " of the %s image lie over each other: "
-                              "plane_offsets are %" PRIu64 " and %" PRIu64 ", and the planes have %" PRIu64
-                              " and %" PRIu64 " bytes or more; pass the memoryOffset of each "
-                              "VkBindImagePlaneMemoryInfo's bind (the image must be DISJOINT)",
-                              k, i, row->name, other, at, size[k], size[i]);
-        }
-    }
-    return CULV_OK;
-}
-
-culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label, uint32_t planes,
-                                     const uint64_t *plane_offsets)
-{
-    for (uint32_t i = planes > 1 ? planes : 0; i < CULVI_PLANES; i++)
-        if (plane_offsets[i] != 0)
-            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "plane_offsets[%" PRIu32 "] is %" PRIu64 ", but the image has %s; leave it 0",
-                              i, plane_offsets[i],
-                              planes > 1 ? "two planes"
-                                         : "no planes that are bound by themselves (offset is its own)");
-    return CULV_OK;
-}
-
-static culv_result check_place(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
-                               const char *label)
-{
-    culv_result result =
-        culvi_image_check_unused(&memory->device->voice, label, row->planes, d->plane_offsets);
-    if (result != CULV_OK || row->planes > 1)
-        return result == CULV_OK ? check_planes(memory, row, d, label) : result;
-    uint64_t least =
-        culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
-    if (d->offset < memory->size && least <= memory->size - d->offset) return CULV_OK;
-    return culvi_fail(&memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                      "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
-                      " on, but the allocation has %" PRIu64 " bytes; is the extent, the format or the "
-                      "memoryOffset of vkBindImageMemory another one?",
-                      least, d->offset, memory->size);
-}
-
-static culv_result check_desc(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
-                              const char *label)
-{
-    const culvi_voice *voice = &memory->device->voice;
-    if (memory->handle_type == CULV_HANDLE_DMA_BUF_FD)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); share a "
-            "buffer, or a LINEAR image by its rows (culv_vk_image_map_pitched())");
-    culv_result result = check_format(voice, row, d, label);
-    if (result == CULV_OK) result = check_extent(voice, d, label);
-    if (result == CULV_OK) result = check_chroma(voice, row, d, label);
-    if (result != CULV_OK) return result;
-    if (memory->dedicated && d->offset != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "the import is dedicated, but the image is said to lie at offset %" PRIu64
-                          "; a dedicated allocation holds its one resource at offset 0",
-                          d->offset);
-    if (row->dedicated && !memory->own && !memory->dedicated)
-        return culvi_fail(
-            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "CUDA finds the texels of %s images in a dedicated allocation alone, and in other memory reads "
-            "wrong bytes without an error (measured on an H200): allocate with "
-            "VkMemoryDedicatedAllocateInfo and import with dedicated set",
-            row->name);
-    if (!memory->own) result = check_place(memory, row, d, label);
-    return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label) : result;
 }
 
 /* The array first: its destruction waits for the context's work, that of a surface does not (measured), so no
@@ -286,7 +67,7 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     char kept[64]; /* the caller's may be the last thing that d points to */
     culvi_label_set(kept, label);
     explicit_defaults(&d);
-    result = check_desc(memory, row, &d, kept);
+    result = culvi_image_check_desc(memory, row, &d, kept);
     if (result != CULV_OK) return result;
     if (row->planes == 1 && !row->surfaces) d.no_surfaces = 1;
     uint32_t slots = row->planes > 1 ? row->planes : d.mip_levels;
@@ -341,7 +122,8 @@ static void unmap(culv_image **image, const char *call, bool has_last_use, CUstr
 {
     if (image == NULL || *image == NULL) return;
     culv_image *mine = *image;
-    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call, "culv_vk_image_destroy"))
+    if (culvi_refuse_owned(mine->memory->device, mine->label, mine->owned, call,
+                           mine->memory->words->image_destroy))
         return;
     *image = NULL;
     culvi_image_give_up(mine, has_last_use, last_use);

@@ -46,16 +46,10 @@ static inline uint32_t culvi_image_slot(const culv_image *image, uint32_t level,
     return image->row->planes > 1 ? plane : level;
 }
 
-/* Bytes that the texels alone need, whatever the layout adds; UINT64_MAX: more than that. */
-uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height, uint32_t depth,
-                                uint32_t layers, uint32_t levels);
 /* What CUDA is told of it, or of a plane of several. */
 CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t plane);
 /* The array of a slot. In the device's context; the caller holds the lock. */
 culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out);
-/* Of culv_image_desc and culv_vk_image_desc: what says nothing of an image of so many planes is 0. */
-culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label, uint32_t planes,
-                                     const uint64_t *plane_offsets);
 /* All arrays of an image. After an error those that were made are still there, until culvi_image_release_arrays(), which
  * may wait. The caller holds the lock. */
 culv_result culvi_image_make_arrays(culv_image *image);

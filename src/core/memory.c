@@ -149,66 +149,57 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     const culv_memory *memory = object;
-    culvi_text_add(
-        text, "it must be an %s of a VkDeviceMemory of this very GPU, of %" PRIu64 " bytes, allocated %s%s",
-        culvi_handle_type_name(memory->handle_type), memory->size,
-        memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
-        memory->handle_type == CULV_HANDLE_OPAQUE_WIN32_KMT
-            ? "; a KMT handle keeps nothing alive, so that must still be there"
-            : "");
+    culvi_text_add(text, "it must be an %s of a %s of this very GPU, of %" PRIu64 " bytes, allocated %s%s",
+                   culvi_handle_type_name(memory->handle_type), memory->words->memory, memory->size,
+                   memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
+                   memory->handle_type == CULV_HANDLE_OPAQUE_WIN32_KMT
+                       ? "; a KMT handle keeps nothing alive, so that must still be there"
+                       : "");
 }
 
-static culv_result check_desc(const culv_device *device, culvi_import *import, const culv_memory_desc *desc)
+static culv_result check_desc(const culv_device *device, const culvi_words *words, culvi_import *import,
+                              const culv_memory_desc *desc)
 {
     if (desc->size == 0)
         return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_memory_desc.size is 0; it is the whole allocation's size in bytes "
-                          "(VkMemoryAllocateInfo::allocationSize)");
+                          "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
+                          words->size);
     culv_result result = culvi_import_check(device, import, &desc->exporter);
     if (result != CULV_OK) return result;
     if (desc->size > import->facts.size_limit)
         return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_memory_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
                           " are behind file "
-                          "descriptor %d; pass VkMemoryAllocateInfo::allocationSize",
-                          desc->size, import->facts.size_limit, desc->handle.value.fd);
+                          "descriptor %d; pass the whole allocation's size (%s)",
+                          desc->size, import->facts.size_limit, desc->handle.value.fd, words->size);
     return CULV_OK;
 }
 
-static culv_result import_memory(culv_device *device, const culv_memory_desc *desc, bool take,
-                                 culv_memory **out)
+culv_result culvi_memory_import(culv_device *device, const culvi_words *words, const culv_memory_desc *desc,
+                                bool take, culv_memory **out)
 {
-    culv_memory_desc d;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_memory_import_%s: %s is NULL",
-                          take ? "take" : "borrow",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
-    if (result != CULV_OK) return result;
     culvi_import import = {.what = "memory",
                            .call = "cuImportExternalMemory",
                            .field = "culv_memory_desc.handle",
                            .source = culvi_handle_memory_source,
-                           .handle = &d.handle,
-                           .label = d.label,
+                           .handle = &desc->handle,
+                           .label = desc->label,
                            .count = &device->counts.memories,
                            .take = take,
                            .give = give,
                            .describe = describe};
-    result = check_desc(device, &import, &d);
+    culv_result result = check_desc(device, words, &import, desc);
     if (result != CULV_OK) return result;
     culv_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) return culvi_fail_host_memory(&device->voice, d.label);
+    if (memory == NULL) return culvi_fail_host_memory(&device->voice, desc->label);
     memory->device = device;
-    memory->size = d.size;
-    memory->dedicated = d.dedicated != 0;
-    memory->handle_type = d.handle.type;
+    memory->words = words;
+    memory->size = desc->size;
+    memory->dedicated = desc->dedicated != 0;
+    memory->handle_type = desc->handle.type;
     memory->refs = 1;
     memory->holders = 1;
-    culvi_label_set(memory->label, d.label);
+    culvi_label_set(memory->label, desc->label);
     result = culvi_import_run(device, &import, memory);
     if (result != CULV_OK) {
         culvi_free(memory);
@@ -227,6 +218,7 @@ static culv_memory *new_memory(culv_device *device, uint64_t size, const char *l
         return NULL;
     }
     memory->device = device;
+    memory->words = &culvi_plain_words;
     memory->size = size;
     memory->refs = 1;
     memory->holders = 1;
@@ -250,6 +242,21 @@ culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, 
     memory->host = pages;
     memory->block = block;
     return memory;
+}
+
+static culv_result import_memory(culv_device *device, const culv_memory_desc *desc, bool take,
+                                 culv_memory **out)
+{
+    culv_memory_desc d;
+    if (device == NULL || desc == NULL || out == NULL)
+        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_memory_import_%s: %s is NULL",
+                          take ? "take" : "borrow",
+                          device == NULL ? "device"
+                          : desc == NULL ? "desc"
+                                         : "out");
+    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
+    return result == CULV_OK ? culvi_memory_import(device, &culvi_plain_words, &d, take, out) : result;
 }
 
 culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc, culv_memory **out)

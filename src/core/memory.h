@@ -3,11 +3,13 @@
 #ifndef CULVI_CORE_MEMORY_H_
 #define CULVI_CORE_MEMORY_H_
 
+#include "core/words.h"
 #include "cuda/retire.h"
 #include "culvert/memory.h"
 
 struct culv_memory {
     culv_device *device;
+    const culvi_words *words; /* of the API that made it */
     char label[64];
     CUexternalMemory external;
     uint64_t size;
@@ -26,11 +28,14 @@ struct culv_memory {
     bool waiting;             /* on the retired list after a refused release */
     /* An acquired import can be found while it has holders. */
     struct culv_memory *shared_next;
-    uint64_t shared_owner; /* culv_vk::id; 0: it was not acquired */
-    uint64_t shared_key;   /* VkDeviceMemory */
+    uint64_t shared_owner; /* culvi_graphics::id; 0: it was not acquired */
+    uint64_t shared_key;   /* the native memory */
     culvi_retired retired;
 };
 
+/* culv_memory_import_take(), or _borrow, of a descriptor that was read already. */
+culv_result culvi_memory_import(culv_device *device, const culvi_words *words, const culv_memory_desc *desc,
+                                bool take, culv_memory **out);
 /* Memory of CUDA's own, allocated by the first mapping. NULL: out of host memory (recorded). */
 culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label);
 /* Pages of the host's, `size` whole ones, registered by the first mapping. `block`: culvi_free() it in the end, or NULL.

@@ -246,7 +246,7 @@ culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const
         d.driver = device->cuda->kind;
         d.log = device->voice.log;
         d.label = device->voice.label;
-        culv_result result = culvi_device_open(uuid, -1, NULL, &d, &peer->device);
+        culv_result result = culvi_device_open(uuid, -1, NULL, NULL, &d, &peer->device);
         if (result != CULV_OK) return result;
         peer->device->free_peers = free_peers; /* it has a `probe` of its own */
         device->counts.peers++;

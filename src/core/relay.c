@@ -201,13 +201,14 @@ static culv_result find_request(culv_semaphore *semaphore, culvi_request **out)
 static culv_result refuse_failed(const culv_semaphore *semaphore, int code)
 {
     const culvi_relay *relay = semaphore->relay;
+    const culvi_words *words = relay->host.words;
     bool wait = atomic_load(&relay->failed_wait);
     return culvi_fail_native(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE,
-        relay->host.api, code, wait ? relay->host.wait_call : relay->host.signal_call,
+        words->api, code, wait ? words->wait_call : words->signal_call,
         "an earlier %s on the HOST path failed in its host function: %s answered %d; what it was "
         "to order may have run out of order",
-        wait ? "wait" : "signal", wait ? relay->host.wait_call : relay->host.signal_call, code);
+        wait ? "wait" : "signal", wait ? words->wait_call : words->signal_call, code);
 }
 
 static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
@@ -353,8 +354,8 @@ static culv_result prepare_peer(culv_semaphore *semaphore)
     return r == CUDA_SUCCESS ? CULV_OK : fail(semaphore, peer, r, call, true, 0);
 }
 
-culv_result culvi_relay_semaphore(culv_device *device, culv_semaphore_type type, uint64_t value,
-                                  bool untracked, const char *label, culv_semaphore *peer,
+culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words, culv_semaphore_type type,
+                                  uint64_t value, bool untracked, const char *label, culv_semaphore *peer,
                                   const culvi_host_semaphore *host, culv_semaphore **out)
 {
     culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
@@ -365,6 +366,7 @@ culv_result culvi_relay_semaphore(culv_device *device, culv_semaphore_type type,
         return culvi_fail_host_memory(&device->voice, label);
     }
     semaphore->device = device;
+    semaphore->words = words;
     semaphore->type = type;
     semaphore->untracked = untracked;
     semaphore->relay = relay;

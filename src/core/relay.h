@@ -12,8 +12,7 @@ enum { CULVI_RELAY_LANES = 4 };
  * 0 is success. */
 typedef struct culvi_host_semaphore {
     void *context;
-    const char *signal_call, *wait_call; /* for messages */
-    culv_api api;
+    const culvi_words *words;
     int (*signal)(void *context, uint64_t value);
     int (*wait)(void *context, uint64_t value);
     bool (*reached)(void *context, uint64_t value); /* asked before a wait is put into the stream */
@@ -60,8 +59,8 @@ struct culvi_relay {
 };
 
 /* A semaphore of the device that signals and waits through another GPU's, which is its own then, or through `host`. */
-culv_result culvi_relay_semaphore(culv_device *device, culv_semaphore_type type, uint64_t value,
-                                  bool untracked, const char *label, culv_semaphore *peer,
+culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words, culv_semaphore_type type,
+                                  uint64_t value, bool untracked, const char *label, culv_semaphore *peer,
                                   const culvi_host_semaphore *host, culv_semaphore **out);
 /* PREPARE finds out all that is refused, and makes what the submission needs; SUBMIT alone is for what was prepared. */
 enum { CULVI_RELAY_PREPARE = 1, CULVI_RELAY_SUBMIT = 2 };

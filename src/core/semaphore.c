@@ -35,7 +35,8 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     const culv_semaphore *semaphore = object;
-    culvi_text_add(text, "it must be exported from a VkSemaphore of type %s of this very GPU",
+    culvi_text_add(text, "it must be exported from a %s of type %s of this very GPU",
+                   semaphore->words->semaphore,
                    semaphore->type == CULV_SEMAPHORE_TIMELINE ? "TIMELINE" : "BINARY");
 }
 
@@ -83,6 +84,40 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
     return CULV_OK;
 }
 
+culv_result culvi_semaphore_import(culv_device *device, const culvi_words *words,
+                                   const culv_semaphore_desc *desc, bool take, culv_semaphore **out)
+{
+    culvi_import import = {.what = "semaphore",
+                           .call = "cuImportExternalSemaphore",
+                           .field = "culv_semaphore_desc.handle",
+                           .source = culvi_handle_semaphore_source,
+                           .handle = &desc->handle,
+                           .label = desc->label,
+                           .count = &device->counts.semaphores,
+                           .take = take,
+                           .give = give,
+                           .describe = describe};
+    culv_result result = check_desc(device, &import, desc);
+    if (result != CULV_OK) return result;
+    culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, desc->label);
+    semaphore->device = device;
+    semaphore->words = words;
+    semaphore->type = desc->type;
+    semaphore->untracked = desc->untracked != 0;
+    atomic_init(&semaphore->noted, desc->value);
+    atomic_init(&semaphore->signalled, 0);
+    atomic_init(&semaphore->state, desc->signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
+    culvi_label_set(semaphore->label, desc->label);
+    result = culvi_import_run(device, &import, semaphore);
+    if (result != CULV_OK) {
+        culvi_free(semaphore);
+        return result;
+    }
+    *out = semaphore;
+    return CULV_OK;
+}
+
 static culv_result import_semaphore(culv_device *device, const culv_semaphore_desc *desc, bool take,
                                     culv_semaphore **out)
 {
@@ -95,35 +130,7 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
                           : desc == NULL ? "desc"
                                          : "out");
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
-    if (result != CULV_OK) return result;
-    culvi_import import = {.what = "semaphore",
-                           .call = "cuImportExternalSemaphore",
-                           .field = "culv_semaphore_desc.handle",
-                           .source = culvi_handle_semaphore_source,
-                           .handle = &d.handle,
-                           .label = d.label,
-                           .count = &device->counts.semaphores,
-                           .take = take,
-                           .give = give,
-                           .describe = describe};
-    result = check_desc(device, &import, &d);
-    if (result != CULV_OK) return result;
-    culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d.label);
-    semaphore->device = device;
-    semaphore->type = d.type;
-    semaphore->untracked = d.untracked != 0;
-    atomic_init(&semaphore->noted, d.value);
-    atomic_init(&semaphore->signalled, 0);
-    atomic_init(&semaphore->state, d.signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
-    culvi_label_set(semaphore->label, d.label);
-    result = culvi_import_run(device, &import, semaphore);
-    if (result != CULV_OK) {
-        culvi_free(semaphore);
-        return result;
-    }
-    *out = semaphore;
-    return CULV_OK;
+    return result == CULV_OK ? culvi_semaphore_import(device, &culvi_plain_words, &d, take, out) : result;
 }
 
 culv_result culv_semaphore_import_take(culv_device *device, const culv_semaphore_desc *desc,
@@ -171,7 +178,8 @@ static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_
 {
     if (semaphore == NULL || *semaphore == NULL) return;
     culv_semaphore *mine = *semaphore;
-    if (culvi_refuse_owned(mine->device, mine->label, mine->owned, call, "culv_vk_semaphore_destroy")) return;
+    if (culvi_refuse_owned(mine->device, mine->label, mine->owned, call, mine->words->semaphore_destroy))
+        return;
     *semaphore = NULL;
     culvi_semaphore_give_up(mine, has_last_use, last_use);
 }

@@ -3,6 +3,7 @@
 #ifndef CULVI_CORE_SEMAPHORE_H_
 #define CULVI_CORE_SEMAPHORE_H_
 
+#include "core/words.h"
 #include "cuda/retire.h"
 #include "culvert/semaphore.h"
 
@@ -10,6 +11,7 @@ typedef struct culvi_relay culvi_relay; /* core/relay.h */
 
 struct culv_semaphore {
     culv_device *device;
+    const culvi_words *words; /* of the API that made it */
     CUexternalSemaphore external;
     culv_semaphore_type type;
     bool untracked;
@@ -23,6 +25,10 @@ struct culv_semaphore {
     char label[64];
     culvi_retired retired;
 };
+
+/* culv_semaphore_import_take(), or _borrow, of a descriptor that was read already. */
+culv_result culvi_semaphore_import(culv_device *device, const culvi_words *words,
+                                   const culv_semaphore_desc *desc, bool take, culv_semaphore **out);
 
 /* signal.c: what signals, waits and graph nodes check alike. TIMELINE_BACKWARDS; and points that are NULL, too many, of
  * several devices or the same twice, with *relayed for whether some are not shared (core/staging.h). */

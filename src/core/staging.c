@@ -47,9 +47,9 @@ culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, 
                                  "%" PRIu64 " bytes of host memory could not be pinned", staging->size);
     else if (r != CUDA_SUCCESS)
         culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "'%s': CUDA does not pin Vulkan's memory (error %d): copies take a detour of the driver's "
-                  "own and "
-                  "hold up the calling thread; enable VK_EXT_external_memory_host",
+                  "'%s': CUDA does not pin the graphics API's memory (error %d): copies take a detour of the "
+                  "driver's own and hold up the calling thread; pages of the host's would not (in Vulkan "
+                  "enable VK_EXT_external_memory_host)",
                   label != NULL ? label : "", (int)r);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
@@ -71,7 +71,7 @@ static bool release_far_side(culv_device *device, culvi_staging *staging, bool l
     if (staging->counted) device->counts.allocations--;
     if (staging->peer_buffer != NULL) culvi_buffer_give_up(staging->peer_buffer, false, NULL);
     if (staging->peer_image != NULL) culvi_image_give_up(staging->peer_image, false, NULL);
-    if (staging->vulkans.release != NULL) staging->vulkans.release(&staging->vulkans);
+    if (staging->native.release != NULL) staging->native.release(&staging->native);
     culvi_free(staging->block);
     culvi_free(staging);
     return true;

@@ -45,14 +45,14 @@ typedef struct culvi_staging {
     culv_path path;
     culv_buffer *peer_buffer; /* PEER: one of the two, shared on its own GPU; owned */
     culv_image *peer_image;
-    void *block; /* HOST: pages of Culvert's, NULL where the memory is Vulkan's */
+    void *block; /* HOST: pages of Culvert's, NULL where the memory is the graphics API's */
     void *host;  /* HOST: where the copies go, of `size` bytes */
     uint64_t size;
-    culvi_mapping vulkans; /* HOST, where there is no block */
-    bool registered;       /* at CUDA: the copies are asynchronous */
-    bool counted;          /* among the device's allocations */
-    bool linear;           /* an image without arrays: its device memory lies as the host's does */
-    uint32_t num_parts;    /* images */
+    culvi_mapping native; /* HOST, where there is no block */
+    bool registered;      /* at CUDA: the copies are asynchronous */
+    bool counted;         /* among the device's allocations */
+    bool linear;          /* an image without arrays: its device memory lies as the host's does */
+    uint32_t num_parts;   /* images */
     culvi_part parts[];
 } culvi_staging;
 

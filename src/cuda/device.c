@@ -110,7 +110,7 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
 }
 
 static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, const culv_uuid *uuid,
-                            int32_t ordinal, const culvi_graphics_side *side, culv_driver asked)
+                            int32_t ordinal, culvi_describe_fn describe, const void *asker, culv_driver asked)
 {
     char buffer[1800];
     culvi_text text = {buffer, sizeof buffer, 0};
@@ -120,8 +120,8 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
         mig = mig || probe->devices[i].mig;
     char hint[400] = "";
     culvi_text hint_text = {hint, sizeof hint, 0};
-    if (side != NULL) {
-        side->describe(side, voice, probe, &text, &hint_text);
+    if (describe != NULL) {
+        describe(asker, voice, probe, &text, &hint_text);
     } else if (uuid != NULL) {
         culvi_text_add(&text, "UUID ");
         culvi_text_add_uuid(&text, uuid);
@@ -131,7 +131,7 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
     culvi_text_add(&text, ". CUDA has: ");
     culvi_probe_describe(probe, &text);
     if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
-    if (side == NULL && !any_driver && asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
+    if (describe == NULL && !any_driver && asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
         culvi_text_add(
             &hint_text,
             "Without a GPU, Culvert's software twin can take its place once it is installed and allowed "
@@ -187,8 +187,8 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     return CULV_OK;
 }
 
-culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culvi_graphics_side *side,
-                              const culv_device_desc *desc, culv_device **out)
+culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_describe_fn describe,
+                              const void *asker, const culv_device_desc *desc, culv_device **out)
 {
     culv_device_desc d;
     culvi_voice voice;
@@ -201,7 +201,7 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culv
     const culvi_cuda_device *found =
         uuid != NULL ? culvi_probe_find(&probe, uuid) : find_ordinal(&probe, ordinal);
     if (found == NULL) {
-        result = no_match(&voice, &probe, uuid, ordinal, side, d.driver);
+        result = no_match(&voice, &probe, uuid, ordinal, describe, asker, d.driver);
         goto close_probe;
     }
     culv_device *device = culvi_alloc(sizeof *device);
@@ -258,7 +258,7 @@ culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_de
     if (uuid == NULL || out == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_device_open_by_uuid: %s is NULL", uuid == NULL ? "uuid" : "out");
-    return culvi_device_open(uuid, -1, NULL, desc, out);
+    return culvi_device_open(uuid, -1, NULL, NULL, desc, out);
 }
 
 culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc, culv_device **out)
@@ -266,7 +266,7 @@ culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc 
     if (out == NULL)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_device_open_by_ordinal: out is NULL");
-    return culvi_device_open(NULL, ordinal, NULL, desc, out);
+    return culvi_device_open(NULL, ordinal, NULL, NULL, desc, out);
 }
 
 void culvi_device_ref(culv_device *device)

@@ -16,6 +16,9 @@ enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64
 /* CUarray_format has numbers below this. */
 enum { CULVI_ARRAY_FORMATS = 256 };
 
+/* Limits of seven kinds of array, with and without surfaces, and of 3D arrays others besides: cuda/limits.c. */
+enum { CULVI_ARRAY_LIMITS = 60 };
+
 enum { CULVI_GRANULARITIES = 8 };
 /* Of one kind of VMM allocation; bytes 0: none yet. */
 typedef struct culvi_granularity {
@@ -41,7 +44,7 @@ struct culv_device {
     culv_device_counts counts;
     culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
     culv_memory *mapped;                       /* imports with a buffer mapping */
-    uint64_t attached;                         /* attachments ever, for culv_vk::id */
+    uint64_t attached;                         /* attachments ever, for culvi_graphics::id */
     culvi_peer *peers;                         /* other GPUs that it copies to: core/peer.h */
     void (*free_peers)(culv_device *device);   /* set with the first of them */
     CUdeviceptr probe; /* by which copies from and to other GPUs are verified; goes with the device */
@@ -50,21 +53,19 @@ struct culv_device {
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
     /* What the driver said of each CUarray_format that was asked about: format_support.c. */
     _Atomic(CUarray) array_formats[CULVI_ARRAY_FORMATS];
+    atomic_uint array_limits[CULVI_ARRAY_LIMITS]; /* 0: not asked yet */
 #if CUDA_VERSION >= 12090
     CUlogsCallbackHandle driver_log;
 #endif
 };
 
-/* What the graphics side can say about a device that was not found: asked only then. */
-typedef struct culvi_graphics_side {
-    void (*describe)(const struct culvi_graphics_side *self, const culvi_voice *voice,
-                     const culvi_probe *probe, culvi_text *description, culvi_text *hint);
-    const void *context;
-    const void *device;
-} culvi_graphics_side;
+/* Says which device was asked for, when it was not found; `asker` is who knows. */
+typedef void (*culvi_describe_fn)(const void *asker, const culvi_voice *voice, const culvi_probe *probe,
+                                  culvi_text *description, culvi_text *hint);
 
-culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culvi_graphics_side *side,
-                              const culv_device_desc *desc, culv_device **out);
+/* Without `describe` the message has the UUID or the ordinal. */
+culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_describe_fn describe,
+                              const void *asker, const culv_device_desc *desc, culv_device **out);
 void culvi_device_ref(culv_device *device);
 void culvi_device_unref(culv_device *device);
 

@@ -274,12 +274,14 @@ static culv_format plane_format(const culvi_format *row, uint32_t plane)
     }
 }
 
-void culvi_format_divisors(const culvi_format *row, uint32_t *across, uint32_t *down)
+bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t height, uint32_t *across,
+                               uint32_t *down)
 {
     *across =
         row->block_height == 1 ? row->block_width : 1; /* 4:2:2 pairs; compressed blocks may be cut off */
     *down = 1;
     if (row->planes > 1) (void)culv_format_plane(row->format, 1, NULL, across, down);
+    return width % *across == 0 && height % *down == 0;
 }
 
 culv_result culv_format_plane(culv_format format, uint32_t plane, culv_format *out, uint32_t *width_divisor,

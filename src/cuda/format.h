@@ -34,8 +34,9 @@ typedef struct culvi_format {
 
 /* NULL: not a number of Vulkan 1.3. */
 const culvi_format *culvi_format_find(uint32_t number);
-/* Of what an image's width and height are multiples, so that its chroma has whole texels. */
-void culvi_format_divisors(const culvi_format *row, uint32_t *across, uint32_t *down);
+/* Whether chroma has whole texels in an image of this size: width and height are multiples of *across and *down. */
+bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t height, uint32_t *across,
+                               uint32_t *down);
 /* The CUDA version that brought a CUarray_format; 0: every driver has it. */
 uint32_t culvi_array_format_version(CUarray_format format);
 /* Whether the device's driver has the array format of this form of a row (format_support.c); records why not. Asks the

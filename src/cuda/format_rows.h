@@ -21,10 +21,10 @@
 
 #define NOT_THREE(use)                                                                                       \
     "CUDA arrays have 1, 2 or 4 channels, never 3: use " use                                                 \
-    ", or map a LINEAR image as rows of bytes (culv_vk_image_map_pitched)"
+    ", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())"
 #define NOT_BYTES(size, use)                                                                                 \
     "a texel has " size " bytes, and an element of a CUDA array 16 at most: use two images of " use          \
-    ", or map a LINEAR image as rows of bytes (culv_vk_image_map_pitched)"
+    ", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())"
 #define NOT_24_BYTES(use) NOT_BYTES("24", use)
 #define NOT_32_BYTES(use) NOT_BYTES("32", use)
 #define NOT_24_BITS(use)                                                                                     \

@@ -3,6 +3,7 @@
 #include "vmm/access.h"
 
 #include "base/alloc.h"
+#include "cuda/context.h"
 #include "vmm/mapping.h"
 
 #include <inttypes.h>

@@ -4,6 +4,8 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
+#include "cuda/context.h"
+#include "cuda/retire.h"
 #include "vmm/property.h"
 
 #include <inttypes.h>

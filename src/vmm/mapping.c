@@ -2,6 +2,7 @@
 #include "vmm/mapping.h"
 
 #include "base/alloc.h"
+#include "cuda/context.h"
 #include "vmm/access.h"
 
 #include <inttypes.h>

@@ -2,6 +2,7 @@
 #include "base/desc.h"
 #include "base/handle.h"
 #include "core/memory.h"
+#include "cuda/context.h"
 #include "culvert/mem_pool.h"
 #include "vmm/allocation.h"
 

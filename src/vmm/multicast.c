@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "core/import.h"
+#include "cuda/context.h"
 #include "vmm/property.h"
 
 #include <inttypes.h>

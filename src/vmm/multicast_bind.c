@@ -1,6 +1,7 @@
 /* What is bound to a multicast object. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "core/memory.h"
+#include "cuda/context.h"
 #include "vmm/multicast.h"
 
 #include <inttypes.h>

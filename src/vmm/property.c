@@ -3,6 +3,7 @@
 
 #include "base/desc.h"
 #include "base/handle.h"
+#include "cuda/context.h"
 #include "vmm/allocation.h"
 #include "vmm/share.h"
 

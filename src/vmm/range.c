@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "cuda/context.h"
+#include "cuda/retire.h"
 #include "vmm/mapping.h"
 #include "vmm/property.h"
 

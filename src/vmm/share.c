@@ -3,6 +3,7 @@
 
 #include "base/desc.h"
 #include "core/import.h"
+#include "cuda/context.h"
 #include "vmm/allocation.h"
 #include "vmm/property.h"
 

@@ -1,5 +1,6 @@
 /* Mapping tiles and mip tails of sparse arrays. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
+#include "cuda/context.h"
 #include "cuda/stream.h"
 #include "vmm/allocation.h"
 #include "vmm/sparse.h"

@@ -1,6 +1,9 @@
 /* Unmapping, at once and deferred. CUDA unmaps whole mappings alone, and cuMemUnmap does not wait for work that uses what it
  * takes away (measured), so that what is deferred needs an event of its stream. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
+#include "cuda/context.h"
+#include "cuda/retire.h"
+#include "culvert/vmm.h"
 #include "vmm/mapping.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
-/* culv_vector: made and destroyed, and what it tells. Growing: vector_grow.c, on vector_room.c; shrinking and retiring:
- * vector_shrink.c; the thread that commits ahead: vector_ahead.c. SPDX-License-Identifier: MIT */
+/* culv_vector: made and destroyed, and what it tells. Growing: vector_grow.c decides, vector_change.c carries it
+ * out; its addresses: vector_space.c; shrinking and retiring: vector_shrink.c; the thread that commits ahead:
+ * vector_ahead.c. SPDX-License-Identifier: MIT */
 #include "vmm/vector.h"
 
 #include "base/alloc.h"
@@ -86,7 +87,6 @@ static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
 /* Addresses, and the first chunks. */
 static culv_result begin(culv_vector *v, const culv_vector_desc *d)
 {
-    culvi_vector_change c;
     CUdeviceptr before = 0;
     const uint64_t need = culvi_vector_round(v, d->size);
     uint64_t least = culvi_vector_round(v, d->reserve), wish = least;
@@ -98,14 +98,14 @@ static culv_result begin(culv_vector *v, const culv_vector_desc *d)
     }
     if (least < need) least = need;
     v->next_id = 1;
-    culvi_vector_change_begin(v, &c);
-    culv_result result = culvi_vector_change_room(&c, least, wish, true);
-    if (result != CULV_OK) {
-        culvi_vector_change_undo(&c);
-        return result;
-    }
-    return culvi_vector_change_finish(&c, need, need != 0 ? culvi_vector_policy(v, need) : 0, d->size,
-                                      &before);
+    return culvi_vector_change(v,
+                               &(culvi_vector_plan){.addresses = least,
+                                                    .addresses_wish = wish,
+                                                    .may_move = true,
+                                                    .need = need,
+                                                    .wish = need != 0 ? culvi_vector_policy(v, need) : 0,
+                                                    .size = d->size},
+                               &before);
 }
 
 void culvi_vector_ref(culv_vector *v)

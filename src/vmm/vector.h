@@ -83,33 +83,37 @@ void culvi_vector_unref(culv_vector *v);
 bool culvi_vector_take(culv_vector *v, uint64_t unless_committed);
 void culvi_vector_give(culv_vector *v);
 
-/* vector_room.c: a change under way: addresses and chunks that nobody sees before it is published. */
-typedef struct culvi_vector_change {
-    culv_vector *v;
-    culvi_vector_space *fresh; /* the space that it moves to; NULL: it stays */
-    culvi_vector_segment *top; /* of the space that it is going to have */
-    uint64_t reserved;
-    size_t count;  /* chunks that it is going to have: the new ones are entered behind num_chunks */
-    size_t mapped; /* ... those before this one are mapped */
-} culvi_vector_change;
+/* vector_space.c: addresses. */
 
-void culvi_vector_change_begin(culv_vector *v, culvi_vector_change *c);
-/* Addresses for `need` bytes in all, at best `wish`. */
-culv_result culvi_vector_change_room(culvi_vector_change *c, uint64_t need, uint64_t wish, bool may_move);
-/* Takes everything back; the thread's last error stays. */
-void culvi_vector_change_undo(culvi_vector_change *c);
 culvi_vector_segment *culvi_vector_segment_at(culvi_vector_segment *top, uint64_t offset);
+/* A segment from the end of the present space, `reserved`, to `end`, on top of `top`. */
+culv_result culvi_vector_space_extend(culv_vector *v, culvi_vector_segment *top, uint64_t reserved,
+                                      uint64_t end, culvi_vector_segment **out);
+/* A space of one segment, wherever there is room. */
+culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vector_space **out);
+/* Gives a segment's addresses up, and answers the one below. */
+culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool unmap);
+/* Gives the addresses up, and the mappings that nobody has given up yet: at once, or else with the device. */
+void culvi_vector_space_free(culvi_vector_space *space, bool unmap);
+/* Unmaps a space from offset `from` on, once the stream has got there; space->mapped tells how far it came. */
+culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use);
 /* Whether memory that a shrink gave up still waits for its stream somewhere in a part of the present space. Waits for
  * nothing. */
 bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size);
-/* Gives the addresses up, and the mappings that nobody has given up yet: at once, or else with the device. */
-void culvi_vector_space_free(culvi_vector_space *space, bool unmap);
 
-/* vector_grow.c: commits `need` bytes more, or `wish` where there are addresses and memory for it, and makes the vector `size`
- * bytes, if it has less. *before becomes the old address after a move, else 0. Undone after an error. */
-culv_result culvi_vector_change_finish(culvi_vector_change *c, uint64_t need, uint64_t wish, uint64_t size,
-                                       CUdeviceptr *before);
-/* All of it. */
+/* What a change is to do: vector_change.c does all of it or nothing. */
+typedef struct culvi_vector_plan {
+    uint64_t addresses, addresses_wish; /* in all: the least, and at best */
+    bool may_move;
+    uint64_t need,
+        wish;      /* bytes to commit: the least, and what is taken where there are addresses and memory */
+    uint64_t size; /* the vector gets this size if it has less */
+} culvi_vector_plan;
+
+/* *before becomes the old address after a move, else 0. An error has changed nothing. The caller is busy. */
+culv_result culvi_vector_change(culv_vector *v, const culvi_vector_plan *plan, CUdeviceptr *before);
+
+/* vector_grow.c: a change that commits `need` bytes, at best `wish`, and sets the size. */
 culv_result culvi_vector_commit(culv_vector *v, uint64_t need, uint64_t wish, uint64_t size, bool may_move,
                                 CUdeviceptr *before);
 /* What a commit of at least `need` bytes commits at best. */
@@ -121,9 +125,5 @@ culv_result culvi_vector_ahead_start(culv_vector *v);
 bool culvi_vector_ahead_stop(culv_vector *v);
 /* After a change of the size: wakes the thread if it has something to do. */
 void culvi_vector_ahead_wake(culv_vector *v);
-
-/* vector_shrink.c: unmaps a space from offset `from` on, once the stream has got there; space->mapped tells how far it
- * came. */
-culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use);
 
 #endif

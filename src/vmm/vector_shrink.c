@@ -4,19 +4,6 @@
 
 #include <inttypes.h>
 
-culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use)
-{
-    for (const culvi_vector_segment *s = space->top; s != NULL && space->mapped > from; s = s->below) {
-        if (s->offset >= space->mapped) continue;
-        const uint64_t begin = from > s->offset ? from : s->offset;
-        culv_result result =
-            culv_vmm_unmap_after(s->range, begin - s->offset, space->mapped - begin, last_use);
-        if (result != CULV_OK) return result;
-        space->mapped = begin;
-    }
-    return CULV_OK;
-}
-
 /* The first chunk that lies wholly beyond an offset. */
 static size_t first_beyond(const culv_vector *v, uint64_t offset)
 {

@@ -1,7 +1,7 @@
 /* culv_vk: the caller's VkDevice, attached. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/desc.h"
-#include "vulkan/vk_fallback.h"
+#include "vulkan/vk_resource.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static culv_result load_device(culv_vk *vk, const culvi_voice *voice, uint32_t a
 #define CULV_VK_DEVICE(name, need)                                                                           \
     vk->table.name = (PFN_##name)vk->instance.vkGetDeviceProcAddr(vk->vk_device, #name);                     \
     if (vk->table.name == NULL && (need) == REQUIRED)                                                        \
-        return culvi_fail(voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,                  \
+        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,             \
                           "the VkDevice lacks %s, which Vulkan 1.1 has", #name);
 #include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
@@ -60,51 +60,40 @@ static culv_result check_extensions(culv_vk *vk, const culvi_voice *voice, const
                             : !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
                                                                : NULL;
     if (extension == NULL || vk->how.fallback != 0) return CULV_OK;
-    if (c->has_external_memory_fd && !c->has_external_semaphore_fd && vk->device->caps.is_software)
+    if (c->has_external_memory_fd && !c->has_external_semaphore_fd && vk->base.device->caps.is_software)
         return culvi_fail(
-            voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
+            voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
             "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan "
             "exportable timelines; enable what culv_vk_instance_layers() lists, after validation layers, "
             "and then the device extension %s",
-            vk->name, culvi_vk_soft_layer, extension);
-    return culvi_fail(voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
+            vk->base.name, culvi_vk_soft_layer, extension);
+    return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
                       "the VkDevice of '%s' was created without the extension %s; enable what "
                       "culv_vk_device_extensions() lists",
-                      vk->name, extension);
+                      vk->base.name, extension);
 }
 
 static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const culv_vk_desc *d,
                                   const culv_vk_candidate *c)
 {
     if (c->api_version < VK_API_VERSION_1_1)
-        return culvi_fail(voice, vk->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", vk->name);
+        return culvi_fail(voice, vk->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
+                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID",
+                          vk->base.name);
     if (d->api_version != 0 && d->api_version < VK_API_VERSION_1_1)
-        return culvi_fail(voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
+        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
                           "culv_vk_desc.api_version is %u.%u; create the VkInstance with "
                           "VkApplicationInfo::apiVersion 1.1 or later",
                           VK_API_VERSION_MAJOR(d->api_version), VK_API_VERSION_MINOR(d->api_version));
-    vk->foreign = !culvi_uuid_equal(&c->uuid, &vk->device->caps.uuid);
-    if (vk->foreign && d->fallback == 0) {
-        char buffer[768];
-        culvi_text text = {buffer, sizeof buffer, 0};
-        culvi_text_add(&text, "'%s' UUID ", vk->name);
-        culvi_text_add_uuid(&text, &c->uuid);
-        culvi_text_add(&text, ", but the culv_device is '%s' UUID ", vk->device->caps.name);
-        culvi_text_add_uuid(&text, &vk->device->caps.uuid);
-        return culvi_fail(
-            voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "the VkPhysicalDevice is %s; open the device with culv_vk_device_open(), which finds the one "
-            "that matches, or set culv_vk_desc.fallback for copies",
-            buffer);
-    }
+    culv_result result = culvi_graphics_identify(&vk->base, d->fallback);
+    if (result != CULV_OK) return result;
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(
-            voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
+            voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
             "'%s' is one of %u linked GPUs and culv_vk_desc.num_physical_devices is %u; memory of a "
             "device group has instances on several GPUs and CUDA would see one of them. Create the "
             "VkDevice from one physical device and set num_physical_devices to 1",
-            vk->name, c->group_size, d->num_physical_devices);
+            vk->base.name, c->group_size, d->num_physical_devices);
     return CULV_OK;
 }
 
@@ -121,7 +110,7 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
     const culvi_voice *voice = &device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_desc");
     if (result != CULV_OK) return result;
-    result = culvi_vk_check_fallback(voice, d.label, "culv_vk_desc", d.fallback);
+    result = culvi_check_fallback(voice, d.label, "culv_vk_desc", d.fallback);
     if (result != CULV_OK) return result;
     const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
                           : d.instance == NULL             ? "instance"
@@ -133,17 +122,16 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
                           "culv_vk_desc.%s is NULL", missing);
     culv_vk *vk = culvi_alloc(sizeof *vk);
     if (vk == NULL) return culvi_fail_host_memory(voice, d.label);
-    vk->device = device;
+    culvi_graphics_init(&vk->base, &culvi_vk_api, device, d.label);
     vk->physical_device = d.physical_device;
     vk->vk_device = d.device;
     vk->how = d;
     vk->how.label = NULL;
-    culvi_label_set(vk->label, d.label);
     result = culvi_vk_instance_load(voice, d.get_instance_proc_addr, d.instance, &vk->instance);
     if (result == CULV_OK) result = culvi_vk_examine(voice, &vk->instance, d.physical_device, &candidate);
     if (result != CULV_OK) goto free_vk;
-    snprintf(vk->name, sizeof vk->name, "%s", candidate.name);
-    vk->uuid = candidate.uuid;
+    snprintf(vk->base.name, sizeof vk->base.name, "%s", candidate.name);
+    vk->base.uuid = candidate.uuid;
     result = check_identity(vk, voice, &d, &candidate);
     uint32_t api_version = d.api_version != 0 ? d.api_version : VK_API_VERSION_1_1;
     if (api_version > candidate.api_version) api_version = candidate.api_version;
@@ -153,14 +141,7 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
         result = culvi_fail_host_memory(voice, d.label);
     if (result != CULV_OK) goto free_vk;
     ask_physical_device(vk);
-    atomic_init(&vk->refs, 1);
-    culvi_device_ref(device);
-    culvi_mutex_lock(&device->lock);
-    device->counts.attachments++;
-    vk->id = ++device->attached;
-    culvi_mutex_unlock(&device->lock);
-    culvi_log(voice, CULV_LOG_INFO, "attached Vulkan device '%s'%s", vk->name,
-              vk->foreign ? ", which is another GPU: nothing is shared with it" : "");
+    culvi_graphics_attached(&vk->base);
     *out = vk;
     return CULV_OK;
 
@@ -169,44 +150,138 @@ free_vk:
     return result;
 }
 
-void culvi_vk_ref(culv_vk *vk)
+static void free_attachment(culvi_graphics *graphics)
 {
-    atomic_fetch_add_explicit(&vk->refs, 1, memory_order_relaxed);
-}
-
-void culvi_vk_unref(culv_vk *vk)
-{
-    culv_device *device = vk->device;
-    if (atomic_fetch_sub_explicit(&vk->refs, 1, memory_order_acq_rel) != 1) return;
-    /* What Culvert made with it makes its last Vulkan calls. */
-    culvi_drain_for(device, vk);
-    culv_vk_detach(&vk->peer_vk);
-    culv_device *peer = NULL;
-    culvi_mutex_lock(&device->lock);
-    if (vk->peer != NULL) peer = culvi_peer_release(device, vk->peer);
-    device->counts.attachments--;
-    culvi_mutex_unlock(&device->lock);
-    culv_device_close(&peer);
+    culv_vk *vk = culvi_vk_of(graphics);
     culvi_mutex_destroy(&vk->known.lock);
     culvi_free(vk);
-    culvi_device_unref(device);
 }
 
-void culvi_vk_count_created(culv_vk *vk, bool more)
+static culv_result attach_again(culvi_graphics *graphics, culv_device *device, culvi_graphics **out)
 {
-    culv_device *device = vk->device;
-    culvi_mutex_lock(&device->lock);
-    if (more)
-        device->counts.created++;
-    else
-        device->counts.created--;
-    culvi_mutex_unlock(&device->lock);
+    const culv_vk *vk = culvi_vk_of(graphics);
+    culv_vk *again = NULL;
+    culv_result result = culv_vk_attach(device, &vk->how, &again);
+    if (result == CULV_OK) *out = &again->base;
+    return result;
 }
+
+static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
+{
+    const culv_vk *vk = culvi_vk_of(graphics);
+    const char *extension = semaphores && !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
+                            : !semaphores && !culvi_vk_exports_memory(vk)  ? culvi_vk_memory_extension
+                                                                           : NULL;
+    if (extension == NULL) return CULV_OK;
+    return culvi_fail(
+        &graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice of '%s' was created without the extension %s, so nothing of it can be shared",
+        graphics->name, extension);
+}
+
+static culv_result export_memory(const culvi_graphics *graphics, const char *label, uint64_t memory,
+                                 culv_handle *out)
+{
+    return culvi_vk_memory_export(culvi_vk_of(graphics), label, (VkDeviceMemory)memory,
+                                  (culv_handle_type)CULVI_HANDLE_OPAQUE, out);
+}
+
+static culv_result export_semaphore(const culvi_graphics *graphics, const char *label, uint64_t semaphore,
+                                    culv_handle *out)
+{
+    return culvi_vk_semaphore_export(culvi_vk_of(graphics), label, (VkSemaphore)semaphore,
+                                     (culv_handle_type)CULVI_HANDLE_OPAQUE, out);
+}
+
+static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits,
+                                   culv_result refusal)
+{
+    const culv_vk *vk = culvi_vk_of(graphics);
+    if (waits) return culvi_vk_check_host_timelines(vk, label);
+    return culvi_vk_reads_timelines(vk) ? CULV_OK : culvi_vk_refuse_timelines(vk, label, refusal);
+}
+
+static culv_result fail(const culvi_graphics *graphics, const char *label, int code, const char *call,
+                        const char *what)
+{
+    return culvi_fail_vk(&graphics->device->voice, label, (VkResult)code, call, CULV_REASON_DRIVER_REFUSED,
+                         "%s", what);
+}
+
+static int timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
+{
+    return culvi_vk_timeline_read(culvi_vk_of(graphics), (VkSemaphore)semaphore, out);
+}
+
+static int timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                         uint64_t timeout_ns)
+{
+    return culvi_vk_timeline_wait(culvi_vk_of(graphics), (VkSemaphore)semaphore, value, timeout_ns);
+}
+
+static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
+{
+    return culvi_vk_timeline_signal(culvi_vk_of(graphics), (VkSemaphore)semaphore, value);
+}
+
+#ifdef _WIN32
+#    define HANDLE_CALL "Win32HandleKHR"
+#else
+#    define HANDLE_CALL "FdKHR"
+#endif
+
+const culvi_words culvi_vk_words = {
+    .api = CULV_API_VULKAN,
+    .name = "Vulkan",
+    .physical_device = "VkPhysicalDevice",
+    .device = "VkDevice",
+    .memory = "VkDeviceMemory",
+    .semaphore = "VkSemaphore",
+    .size = "VkMemoryAllocateInfo::allocationSize",
+    .dedicated = "VkMemoryDedicatedAllocateInfo",
+    .buffer_offset = "memoryOffset of vkBindBufferMemory",
+    .image_offset = "memoryOffset of vkBindImageMemory",
+    .plane_offset = "memoryOffset of VkBindImagePlaneMemoryInfo's bind of a DISJOINT image",
+    .map_rows = "a LINEAR one by culv_vk_image_map_pitched()",
+    .export_memory = "vkGetMemory" HANDLE_CALL,
+    .export_semaphore = "vkGetSemaphore" HANDLE_CALL,
+    .read_call = "vkGetSemaphoreCounterValue",
+    .wait_call = "vkWaitSemaphores",
+    .signal_call = "vkSignalSemaphore",
+    .attach_desc = "culv_vk_desc",
+    .open_call = "culv_vk_device_open",
+    .memory_desc = "culv_vk_memory_desc",
+    .memory_size = "allocation_size",
+    .buffer_destroy = "culv_vk_buffer_destroy",
+    .image_destroy = "culv_vk_image_destroy",
+    .semaphore_destroy = "culv_vk_semaphore_destroy",
+};
+
+const culvi_graphics_api culvi_vk_api = {
+    .words = &culvi_vk_words,
+    .list = culvi_vk_list,
+    .free = free_attachment,
+    .attach_again = attach_again,
+    .check_exports = check_exports,
+    .export_memory = export_memory,
+    .export_semaphore = export_semaphore,
+    .plan = culvi_vk_plan_native,
+    .make = culvi_vk_make,
+    .unmake = culvi_vk_unmake,
+    .stage = culvi_vk_stage,
+    .make_semaphore = culvi_vk_make_semaphore,
+    .unmake_semaphore = culvi_vk_unmake_semaphore,
+    .check_timelines = check_timelines,
+    .timeline_value = timeline_value,
+    .timeline_wait = timeline_wait,
+    .timeline_signal = timeline_signal,
+    .fail = fail,
+};
 
 void culv_vk_detach(culv_vk **vk)
 {
     if (vk == NULL || *vk == NULL) return;
     culv_vk *mine = *vk;
     *vk = NULL;
-    culvi_vk_unref(mine);
+    culvi_graphics_unref(&mine->base);
 }

@@ -27,7 +27,7 @@ enum { HANDLE_TYPES = sizeof handle_types / sizeof handle_types[0] };
 /* No handle is between the two: each takes the host's pages. */
 static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (ask->handle_type != CULV_HANDLE_NONE || out->access != CULV_VK_ACCESS_POINTER)
         return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "host is set; it is for buffers, and needs no handle_type");
@@ -36,14 +36,14 @@ static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask, c
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
             "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; it is "
             "one of culv_vk_optional_device_extensions()",
-            vk->name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+            vk->base.name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     out->vk_handle_type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     return CULV_OK;
 }
 
 culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (ask->host) return check_host_type(vk, ask, out);
     culv_handle_type type =
         ask->handle_type != CULV_HANDLE_NONE ? ask->handle_type : (culv_handle_type)CULVI_HANDLE_OPAQUE;
@@ -56,12 +56,12 @@ culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *as
             "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it LINEAR");
     /* Of what is imported already CUDA has answered. */
     if (ask->origin != CULVI_VK_THE_CALLERS &&
-        !(vk->device->caps.memory_handle_types & (UINT32_C(1) << type)))
+        !(vk->base.device->caps.memory_handle_types & (UINT32_C(1) << type)))
         return culvi_fail(
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
             "handle_type is %s; whether CUDA imports that on '%s' only an import tells "
             "(culv_memory_import_borrow(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 for %s",
-            culvi_handle_type_name(type), vk->device->caps.name,
+            culvi_handle_type_name(type), vk->base.device->caps.name,
             culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     out->handle_type = type;
     for (int i = 0; i < HANDLE_TYPES; i++)
@@ -79,7 +79,7 @@ culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const ch
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
         if (culvi_vk_chain_find(s->pNext, s->sType) != NULL)
             return culvi_fail(
-                &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                 "the pNext chain of Vk%sCreateInfo has two structs of sType %d; each may come once "
                 "(VUID-Vk%sCreateInfo-sType-unique)",
                 what, (int)s->sType, what);
@@ -89,7 +89,7 @@ culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const ch
 culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what, bool found,
                                     VkExternalMemoryHandleTypeFlags external, const culvi_vk_verdict *verdict)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (found && ask->origin == CULVI_VK_MADE_HERE)
         return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; Culvert "
@@ -114,18 +114,18 @@ culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, cons
         properties->compatibleHandleTypes | (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type;
     if (!(external & ~together)) return CULV_OK;
     return culvi_fail(
-        &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
         "VkExternalMemory%sCreateInfo::handleTypes is %#" PRIx32 ", of which %#" PRIx32
         " does not go together with %s on '%s' (VkExternalMemoryProperties::compatibleHandleTypes); "
         "leave it out",
         what, external, external & ~together, type_name(verdict->handle_type == CULV_HANDLE_NONE, verdict),
-        vk->name);
+        vk->base.name);
 }
 
 culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const char *what,
                                     VkSharingMode mode, uint32_t count, const uint32_t *families)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (mode == VK_SHARING_MODE_EXCLUSIVE) return CULV_OK;
     if (mode != VK_SHARING_MODE_CONCURRENT)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -145,7 +145,7 @@ culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const 
                           "Vk%sCreateInfo::pQueueFamilyIndices[%" PRIu32 "] is %" PRIu32
                           "%s; name each of the %" PRIu32
                           " families of '%s' once at most (CUDA is not one of them)",
-                          what, i, families[i], twice ? " once more" : "", vk->queue_families, vk->name);
+                          what, i, families[i], twice ? " once more" : "", vk->queue_families, vk->base.name);
     }
     return CULV_OK;
 }
@@ -163,15 +163,16 @@ static culv_result begin(const char *call, const culv_vk *vk, const void *create
                          const culv_vk_check_desc *desc, const culv_vk_sharing *out, request *r)
 {
     if (vk == NULL || create_info == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
                           vk == NULL            ? "vk"
                           : create_info == NULL ? "create_info"
                                                 : "out");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
     if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing");
-    if (result == CULV_OK && !r->desc.host) result = culvi_vk_check_shares(vk, r->desc.label, false);
+    if (result == CULV_OK && !r->desc.host)
+        result = culvi_graphics_check_shares(&vk->base, r->desc.label, false);
     r->ask = (culvi_vk_ask){.label = r->desc.label,
                             .origin = CULVI_VK_PLANNED,
                             .handle_type = r->desc.handle_type,
@@ -195,7 +196,7 @@ static culv_result find_handle_types(culv_vk *vk, const VkBufferCreateInfo *buff
         }
         bool no_array =
             handle_types[i].type == CULV_HANDLE_DMA_BUF_FD && r->verdict.access == CULV_VK_ACCESS_ARRAY;
-        if (!(vk->device->caps.memory_handle_types & (uint32_t)CULVI_HANDLE_TYPES & bit) || no_array)
+        if (!(vk->base.device->caps.memory_handle_types & (uint32_t)CULVI_HANDLE_TYPES & bit) || no_array)
             continue;
         culv_result result = CULV_OK;
         if (buffer != NULL)

@@ -204,7 +204,7 @@ culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label, const VkI
         r = explain(vk, info, type, &a);
     }
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->device->voice, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
+        return culvi_fail_vk(&vk->base.device->voice, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
                              CULV_REASON_DRIVER_REFUSED, "whether such images can be shared is unknown");
     if (keep) culvi_vk_remember(vk, &q, &a);
     *out = a;

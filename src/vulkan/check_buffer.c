@@ -15,7 +15,7 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkBuf
         if (s->sType == VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV &&
             dedicated->dedicatedAllocation != VK_FALSE)
             return culvi_fail(
-                &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+                &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
                 "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer "
                 "to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with "
                 "VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
@@ -25,7 +25,7 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkBuf
              address_ext->deviceAddress != 0) ||
             s->sType == VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT)
             return culvi_fail(
-                &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+                &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                 "the pNext chain has what a replay captured (sType %d), which goes with "
                 "DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone "
                 "(VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, -pNext-08100), "
@@ -37,7 +37,7 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkBuf
 
 static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCreateInfo *info)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (info->size == 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "VkBufferCreateInfo::size is 0");
@@ -45,7 +45,7 @@ static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCr
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "VkBufferCreateInfo::size is %" PRIu64 "; '%s' has buffers of up to %" PRIu64
                           " bytes (VkPhysicalDeviceMaintenance4Properties::maxBufferSize)",
-                          info->size, vk->name, vk->max_buffer_size);
+                          info->size, vk->base.name, vk->max_buffer_size);
     /* VkBufferUsageFlags2CreateInfo (Vulkan 1.4), which these headers may not have: it would replace `usage`. */
     if (culvi_vk_chain_find(info->pNext, (VkStructureType)1000470006) != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -65,7 +65,7 @@ static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCr
 culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask, const VkBufferCreateInfo *info,
                                   culvi_vk_verdict *out)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     VkExternalMemoryProperties properties;
     memset(out, 0, sizeof *out);
     if (info->sType != VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)
@@ -87,12 +87,12 @@ culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask, const Vk
         return culvi_fail(voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "'%s' takes no host memory for buffers with flags %#" PRIx32 " and usage %#" PRIx32
                           " (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
-                          vk->name, info->flags, info->usage);
+                          vk->base.name, info->flags, info->usage);
     if (!ask->host && !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
         return culvi_fail(voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
                           "'%s' exports no buffers with flags %#" PRIx32 " and usage %#" PRIx32
                           " as %s (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
-                          vk->name, info->flags, info->usage, culvi_handle_type_name(out->handle_type));
+                          vk->base.name, info->flags, info->usage, culvi_handle_type_name(out->handle_type));
     out->dedicated_only =
         (properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
     return culvi_vk_check_compatible(vk, ask->label, "Buffer", types, out, &properties);

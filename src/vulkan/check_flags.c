@@ -112,7 +112,7 @@ static const flag usages_known[] = {
 static culv_result check_bits(const culv_vk *vk, const char *label, const char *field, uint32_t bits,
                               const flag *refused, uint32_t known)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     for (const flag *f = refused; f->name != NULL; f++)
         if (bits & f->bit)
             return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -138,7 +138,7 @@ culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label, con
 static culv_result check_usage(const culv_vk *vk, const char *label, const char *field,
                                VkImageUsageFlags usage)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     if (usage == 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "%s is 0; say what Vulkan does with the image, TRANSFER_SRC for one", field);

@@ -1,5 +1,7 @@
 /* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is refused with the
  * field and what to do. SPDX-License-Identifier: MIT */
+#include "core/image_check.h"
+#include "cuda/limits.h"
 #include "vulkan/vk.h"
 
 #include <inttypes.h>
@@ -7,7 +9,7 @@
 
 static culv_result refuse(const culv_vk *vk, const char *label, culv_reason reason, const char *what)
 {
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, reason, "%s", what);
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, reason, "%s", what);
 }
 
 /* VK_IMAGE_TILING_LINEAR maps as an array without an error and reads wrong (measured). */
@@ -30,7 +32,7 @@ static culv_result check_tiling(const culv_vk *vk, const culvi_vk_ask *ask, cons
             "reads wrong texels. Use VK_IMAGE_TILING_OPTIMAL, or map a LINEAR image of your own as rows of "
             "bytes by culv_vk_image_map_pitched()");
     return culvi_fail(
-        &vk->device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_TILING,
+        &vk->base.device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_TILING,
         "VkImageCreateInfo::tiling is %d; CUDA is not told of DRM format modifiers, and knows OPTIMAL "
         "(as arrays) and LINEAR (as rows of bytes)",
         (int)info->tiling);
@@ -47,7 +49,7 @@ static culv_result check_video(const culv_vk *vk, const char *label, const VkIma
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_VIDEO_PROFILE_LIST_INFO_KHR);
     bool named = list != NULL && list->profileCount != 0 && list->pProfiles != NULL;
     if (!(info->usage & VIDEO_USAGES) || (info->flags & VIDEO_PROFILE_INDEPENDENT) || named) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                       "VkImageCreateInfo::usage is %#" PRIx32
                       ", which has video, but the pNext chain has no VkVideoProfileListInfoKHR that names a "
                       "profile; add it (VUID-VkImageCreateInfo-usage-04815, -04816), or create it without",
@@ -56,7 +58,7 @@ static culv_result check_video(const culv_vk *vk, const char *label, const VkIma
 
 static culv_result check_kind(culv_vk *vk, const char *label, const VkImageCreateInfo *info)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_vk_check_image_flags(vk, label, info);
     if (result != CULV_OK) return result;
     if (info->samples != VK_SAMPLE_COUNT_1_BIT)
@@ -84,7 +86,7 @@ static culv_result check_shape(const culv_vk *vk, const char *label, const VkIma
     const VkExtent3D *e = &info->extent;
     const char *rule = NULL;
     if ((uint32_t)info->imageType > VK_IMAGE_TYPE_3D)
-        return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "VkImageCreateInfo::imageType is %d; VK_IMAGE_TYPE_1D, 2D and 3D are 0, 1 and 2",
                           (int)info->imageType);
     if (e->width == 0 || e->height == 0 || e->depth == 0)
@@ -103,7 +105,7 @@ static culv_result check_shape(const culv_vk *vk, const char *label, const VkIma
                "of cubes. "
                "Round arrayLayers up to a multiple of six, or create it without the flag";
     if (rule == NULL) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo has imageType %d, extent %" PRIu32 " x %" PRIu32 " x %" PRIu32
                       " and arrayLayers %" PRIu32 ", but %s",
                       (int)info->imageType, e->width, e->height, e->depth, info->arrayLayers, rule);
@@ -141,7 +143,7 @@ static culv_result check_struct(const culv_vk *vk, const char *label, const VkBa
 {
     for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
         if (structs_refused[i].type == s->sType)
-            return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, structs_refused[i].reason,
+            return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, structs_refused[i].reason,
                               "the pNext chain has a %s: %s", structs_refused[i].name,
                               structs_refused[i].why);
     return CULV_OK;
@@ -183,7 +185,7 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkIma
 static culv_result check_format(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
                                 culvi_vk_verdict *out)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
     out->format = row;
     if (row == NULL)
@@ -199,7 +201,7 @@ static culv_result check_format(culv_vk *vk, const culvi_vk_ask *ask, const VkIm
     if ((uint32_t)ask->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "texels is %u, which is no culv_texels", (unsigned)ask->texels);
-    return culvi_format_supported(vk->device, row, ask->texels, ask->label);
+    return culvi_format_supported(vk->base.device, row, ask->texels, ask->label);
 }
 
 /* Formats that require a sampler Y'CbCr conversion are for images of one level, 2D (VUID-VkImageCreateInfo-format-06410,
@@ -223,7 +225,7 @@ static culv_result check_ycbcr(const culv_vk *vk, const char *label, const VkIma
     else if (verdict->access == CULV_VK_ACCESS_ARRAY && info->arrayLayers != 1)
         rule = "arrayLayers 1; take an image for each layer";
     if (rule == NULL) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo has format %s, imageType %d, flags %#" PRIx32
                       ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32
                       "; images of Y'CbCr formats are shared with %s",
@@ -236,7 +238,7 @@ static culv_result check_ycbcr(const culv_vk *vk, const char *label, const VkIma
 static culv_result check_disjoint(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
                                   const culvi_vk_verdict *verdict)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     bool several = verdict->format->planes > 1;
     bool disjoint = (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) != 0;
     if (disjoint && !several)
@@ -278,7 +280,7 @@ static culv_result check_slices(const culv_vk *vk, const char *label, const VkIm
         !(usage & VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT))
         return CULV_OK;
     return culvi_fail(
-        &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
         "VkImageCreateInfo::imageType is 3D, with DEPTH_STENCIL_ATTACHMENT in usage: the slices "
         "of such an image lie otherwise than CUDA's (measured); create it without, or take a 2D "
         "image with layers");
@@ -290,9 +292,9 @@ culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const Vk
                                   const culvi_format *row)
 {
     uint32_t across = 1, down = 1;
-    culvi_format_divisors(row, &across, &down);
-    if (info->extent.width % across == 0 && info->extent.height % down == 0) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+    if (culvi_format_whole_chroma(row, info->extent.width, info->extent.height, &across, &down))
+        return CULV_OK;
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                       "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32
                       "; %s has a width that is a multiple of %" PRIu32
                       " and a height that is one of %" PRIu32,
@@ -337,19 +339,19 @@ static culv_result not_exported(const culv_vk *vk, const char *label, const VkIm
         culvi_text_add(&text,
                        ", nor any that are not shared: format, imageType, tiling, usage and flags do not go "
                        "together on this device");
-    return culvi_fail_native(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                             CULV_API_VULKAN, a->result, "vkGetPhysicalDeviceImageFormatProperties2",
-                             "'%s' exports no %s images of imageType %d with tiling %d, flags %#" PRIx32
-                             " and usage %#" PRIx32 " as %s%s",
-                             vk->name, verdict->format != NULL ? verdict->format->name : "such",
-                             (int)info->imageType, (int)info->tiling, info->flags, info->usage,
-                             culvi_handle_type_name(verdict->handle_type), buffer);
+    return culvi_fail_native(
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE, CULV_API_VULKAN,
+        a->result, "vkGetPhysicalDeviceImageFormatProperties2",
+        "'%s' exports no %s images of imageType %d with tiling %d, flags %#" PRIx32 " and usage %#" PRIx32
+        " as %s%s",
+        vk->base.name, verdict->format != NULL ? verdict->format->name : "such", (int)info->imageType,
+        (int)info->tiling, info->flags, info->usage, culvi_handle_type_name(verdict->handle_type), buffer);
 }
 
 culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     const VkImageFormatProperties *most = &verdict->most;
     const VkExtent3D *e = &info->extent;
     if (e->width > most->maxExtent.width || e->height > most->maxExtent.height ||
@@ -357,18 +359,18 @@ culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, cons
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
                           "; '%s' has such images of up to %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels",
-                          e->width, e->height, e->depth, vk->name, most->maxExtent.width,
+                          e->width, e->height, e->depth, vk->base.name, most->maxExtent.width,
                           most->maxExtent.height, most->maxExtent.depth);
     if (info->mipLevels == 0 || info->mipLevels > most->maxMipLevels)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::mipLevels is %" PRIu32 "; such an image of %" PRIu32
                           " x %" PRIu32 " x %" PRIu32 " texels has 1 to %" PRIu32 " levels on '%s'",
-                          info->mipLevels, e->width, e->height, e->depth, most->maxMipLevels, vk->name);
+                          info->mipLevels, e->width, e->height, e->depth, most->maxMipLevels, vk->base.name);
     if (info->arrayLayers > most->maxArrayLayers)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::arrayLayers is %" PRIu32
                           "; '%s' has such images of up to %" PRIu32 " layers",
-                          info->arrayLayers, vk->name, most->maxArrayLayers);
+                          info->arrayLayers, vk->base.name, most->maxArrayLayers);
     uint64_t least = culvi_image_least_size(verdict->format, e->width, e->height, e->depth, info->arrayLayers,
                                             info->mipLevels);
     if (least > most->maxResourceSize)
@@ -376,9 +378,22 @@ culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, cons
                           "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
                           ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32 ": %" PRIu64
                           " bytes or more, and '%s' has images of up to %" PRIu64,
-                          e->width, e->height, e->depth, info->arrayLayers, info->mipLevels, least, vk->name,
-                          most->maxResourceSize);
+                          e->width, e->height, e->depth, info->arrayLayers, info->mipLevels, least,
+                          vk->base.name, most->maxResourceSize);
     return CULV_OK;
+}
+
+/* CUDA's own limits of the array that it would be. */
+static culv_result check_cuda(const culv_vk *vk, const char *label, culvi_vk_verdict *verdict)
+{
+    static const culvi_extent_words words = {"VkImageCreateInfo::extent", "arrayLayers"};
+    VkExtent3D *e = &verdict->most.maxExtent;
+    culvi_array_extent most = {e->width, e->height, e->depth, verdict->most.maxArrayLayers};
+    culv_result result = culvi_array_check_limits(vk->base.device, label, &words, &verdict->image,
+                                                  !verdict->image.no_surfaces, &most);
+    *e = (VkExtent3D){most.width, most.height, most.depth};
+    verdict->most.maxArrayLayers = most.layers;
+    return result;
 }
 
 static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
@@ -394,10 +409,10 @@ static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkI
                           (out->access == CULV_VK_ACCESS_ARRAY && out->format->dedicated);
     if (out->dedicated_only && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
         return culvi_fail(
-            &vk->device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+            &vk->base.device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
             "'%s' exports %s images of dedicated allocations alone, and no DISJOINT one is in such "
             "(VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image a plane",
-            vk->name, out->format->name);
+            vk->base.name, out->format->name);
     result = culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external);
     if (result != CULV_OK) return result;
     uint32_t levels = culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
@@ -407,7 +422,7 @@ static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkI
     result = culvi_vk_check_image_size(vk, ask->label, info, out);
     if (result != CULV_OK || out->access != CULV_VK_ACCESS_ARRAY) return result;
     out->image = culvi_vk_describe_image(info, ask, out->format);
-    return culvi_vk_check_limits(vk, ask->label, &out->image, !out->image.no_surfaces, &out->most);
+    return check_cuda(vk, ask->label, out);
 }
 
 culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
@@ -416,7 +431,7 @@ culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkI
     const char *label = ask->label;
     memset(out, 0, sizeof *out);
     if (info->sType != VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)
-        return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "create_info->sType is %d, not VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO",
                           (int)info->sType);
     culv_result result = culvi_vk_check_unique(vk, label, "Image", info->pNext);

@@ -70,7 +70,7 @@ culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const c
                                    const culvi_vk_needs *needs, VkDeviceSize offset,
                                    VkDeviceSize allocation_size, bool dedicated)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     const VkMemoryRequirements *r = &needs->memory;
     if (offset > allocation_size || r->size > allocation_size - offset)
         return culvi_fail(
@@ -114,7 +114,7 @@ culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t 
         }
         culvi_text_add(&text, " %#" PRIx32, all->memoryTypes[i].propertyFlags);
     }
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
                       "no memory type that the resource can have has the memory_properties %#" PRIx32
                       " (VkMemoryPropertyFlags); those that it can have:%s",
                       wanted, buffer);
@@ -125,9 +125,9 @@ culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t t
     uint32_t heap = vk->memory_types.memoryTypes[type].heapIndex;
     VkDeviceSize has = vk->memory_types.memoryHeaps[heap].size;
     if (size <= has) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY,
                       "the resource needs %" PRIu64 " bytes, and heap %" PRIu32
                       " of '%s', where memory type %" PRIu32 " lies, has %" PRIu64
                       " (VUID-vkAllocateMemory-pAllocateInfo-01713)",
-                      size, heap, vk->name, type, has);
+                      size, heap, vk->base.name, type, has);
 }

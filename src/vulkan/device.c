@@ -1,6 +1,7 @@
 /* Physical devices and their CUDA match. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "graphics/match.h"
 #include "vulkan/vk.h"
 
 #include <stdio.h>
@@ -170,57 +171,18 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
 
 enum { VENDOR_NVIDIA = 0x10de };
 
-/* The likely cause for a device without a CUDA match. */
-static const char *likely_cause(const culvi_probe *probe, const culv_vk_candidate *c)
+static culvi_adapter adapter_of(const culv_vk_candidate *c)
 {
-    if (c->type == VK_PHYSICAL_DEVICE_TYPE_CPU) {
-        if (probe->asked == CULV_DRIVER_NVIDIA)
-            return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which "
-                   "culv_device_desc.driver excludes";
-        if (probe->asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
-            return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which has "
-                   "to be "
-                   "installed and allowed (CULVERT_SOFT=1 or culv_soft_enable())";
-        if (probe->drivers[1] == NULL)
-            return "It is a software Vulkan device: its CUDA partner is Culvert's software twin, which is "
-                   "not in "
-                   "use for the reason above";
-        return "It is a software Vulkan device that the software twin does not have: the twin found another "
-               "Vulkan "
-               "driver (VK_DRIVER_FILES)";
-    }
-    if (c->vendor_id != VENDOR_NVIDIA)
-        return "It is not an NVIDIA GPU, so CUDA cannot reach it; rank the devices and draw on another";
-    if (c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_NVIDIA_PROPRIETARY)
-        return "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share "
-               "with; install "
-               "NVIDIA's or select it with VK_DRIVER_FILES";
-    if (probe->asked == CULV_DRIVER_SOFT)
-        return "It is an NVIDIA GPU: its CUDA partner is NVIDIA's driver, which culv_device_desc.driver "
-               "excludes";
-    if (probe->drivers[0] == NULL)
-        return "It is an NVIDIA GPU: its CUDA partner is NVIDIA's driver, which is not in use for the reason "
-               "above "
-               "(a container needs the compute capability)";
-    return "It is an NVIDIA GPU that CUDA does not show: look at CUDA_VISIBLE_DEVICES, at MIG mode, and "
-           "whether the "
-           "container was given the compute capability";
-}
-
-static void add_device(culvi_text *text, const culv_vk_candidate *c)
-{
-    culvi_text_add(text, "Vulkan device '%s' UUID ", c->name);
-    culvi_text_add_uuid(text, &c->uuid);
-}
-
-/* A driver that is absent explains only what it would have served. */
-static culv_reason no_match_reason(const culvi_probe *probe, const culv_vk_candidate *c)
-{
-    bool nvidia = c->vendor_id == VENDOR_NVIDIA;
-    if (nvidia && probe->drivers[0] == NULL && probe->reason != CULV_REASON_NONE) return probe->reason;
-    for (uint32_t i = 0; nvidia && i < probe->num_devices; i++)
-        if (probe->devices[i].mig) return CULV_REASON_DEVICE_SLICE;
-    return CULV_REASON_DEVICE_UNKNOWN;
+    culvi_adapter adapter = {.native = (const void *)c->physical_device,
+                             .uuid = c->uuid,
+                             .software = c->type == VK_PHYSICAL_DEVICE_TYPE_CPU,
+                             .nvidia = c->vendor_id == VENDOR_NVIDIA};
+    if (adapter.nvidia && c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_NVIDIA_PROPRIETARY)
+        adapter.cause =
+            "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share "
+            "with; install NVIDIA's or select it with VK_DRIVER_FILES";
+    snprintf(adapter.name, sizeof adapter.name, "%s", c->name);
+    return adapter;
 }
 
 /* What a device with a CUDA match lacks for sharing with it. */
@@ -254,20 +216,14 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
 static void match(const culvi_probe *probe, culv_vk_candidate *c)
 {
     culvi_text why = {c->why, sizeof c->why, 0};
-    const culvi_cuda_device *found = culvi_probe_find(probe, &c->uuid);
     if (c->api_version < VK_API_VERSION_1_1) {
         c->reason = CULV_REASON_VULKAN_VERSION;
         culvi_text_add(&why, "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", c->name);
         return;
     }
-    if (found == NULL) {
-        c->reason = no_match_reason(probe, c);
-        add_device(&why, c);
-        culvi_text_add(&why, " has no CUDA partner among: ");
-        culvi_probe_describe(probe, &why);
-        culvi_text_add(&why, ". %s", likely_cause(probe, c));
-        return;
-    }
+    culvi_adapter adapter = adapter_of(c);
+    const culvi_cuda_device *found = culvi_match_find(&culvi_vk_api, probe, &adapter, &c->reason, &why);
+    if (found == NULL) return;
     c->driver = found->cuda->kind;
     c->cuda_ordinal = found->ordinal;
     snprintf(c->cuda_name, sizeof c->cuda_name, "%s", found->name);
@@ -277,11 +233,11 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
 
 static int rank(const culv_vk_candidate *c)
 {
-    int kind = c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? 3
-               : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? 2
-               : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? 1
-                                                                   : 0;
-    return (c->reachable ? 100 : 0) + (c->driver == CULV_DRIVER_NVIDIA ? 10 : 0) + kind;
+    culvi_adapter_kind kind = c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? CULVI_ADAPTER_DISCRETE
+                              : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? CULVI_ADAPTER_INTEGRATED
+                              : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? CULVI_ADAPTER_VIRTUAL
+                                                                                  : CULVI_ADAPTER_OTHER;
+    return culvi_match_rank(c->reachable != 0, c->driver, kind);
 }
 
 /* Examines and ranks all devices of an instance; the list is the caller's to free. */
@@ -366,31 +322,22 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
     return result;
 }
 
-/* Names the device asked for and, since the mistake may be in the choice, its siblings with what CUDA makes
- * of them. */
-static void describe(const culvi_graphics_side *side, const culvi_voice *voice, const culvi_probe *probe,
-                     culvi_text *description, culvi_text *hint)
+culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count, culvi_adapter **out)
 {
-    const culvi_vk_instance *vk = side->context;
-    culv_vk_candidate *list = NULL;
-    uint32_t n = 0;
-    if (candidates(voice, vk, probe, &n, &list) != CULV_OK) {
-        culvi_text_add(description, "a Vulkan device that could not be examined");
-        return;
+    const culvi_vk_instance *vk = source;
+    VkPhysicalDevice *devices = NULL;
+    culv_result result = culvi_vk_physical_devices(voice, vk, count, &devices);
+    if (result != CULV_OK) return result;
+    culvi_adapter *list = culvi_alloc((*count + 1) * sizeof *list);
+    if (list == NULL) result = culvi_fail_host_memory(voice, NULL);
+    for (uint32_t i = 0; list != NULL && i < *count; i++) {
+        culv_vk_candidate c = culv_vk_candidate_init();
+        examine_identity(vk, devices[i], &c);
+        list[i] = adapter_of(&c);
     }
-    for (uint32_t i = 0; i < n; i++)
-        if (list[i].physical_device == side->device) {
-            add_device(description, &list[i]);
-            culvi_text_add(hint, "%s", likely_cause(probe, &list[i]));
-        }
-    for (uint32_t i = 0, others = 0; i < n; i++) {
-        if (list[i].physical_device == side->device) continue;
-        culvi_text_add(description, others++ == 0 ? " (the instance also has " : ", ");
-        add_device(description, &list[i]);
-        culvi_text_add(description, list[i].cuda_ordinal >= 0 ? " with a CUDA match" : " without one");
-    }
-    if (n > 1) culvi_text_add(description, ")");
-    culvi_free(list);
+    culvi_free(devices);
+    *out = list;
+    return result;
 }
 
 culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
@@ -413,6 +360,6 @@ culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr
     if (chosen.api_version < VK_API_VERSION_1_1)
         return culvi_fail(&voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
                           "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", chosen.name);
-    culvi_graphics_side side = {describe, &vk, (const void *)physical_device};
-    return culvi_device_open(&chosen.uuid, -1, &side, &d, out);
+    culvi_adapter adapter = adapter_of(&chosen);
+    return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);
 }

@@ -12,7 +12,7 @@ static culv_result has_extension(const culv_vk *vk, const char *label, const cha
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     VkResult r = vk->instance.vkEnumerateDeviceExtensionProperties(vk->physical_device, NULL, &n, NULL);
     if (r >= VK_SUCCESS) {
         list = culvi_alloc((n + 1) * sizeof *list);
@@ -25,7 +25,7 @@ static culv_result has_extension(const culv_vk *vk, const char *label, const cha
     culvi_free(list);
     if (r >= VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(voice, label, r, "vkEnumerateDeviceExtensionProperties", CULV_REASON_DRIVER_REFUSED,
-                         "the extensions of '%s' could not be listed", vk->name);
+                         "the extensions of '%s' could not be listed", vk->base.name);
 }
 
 /* A VkDevice that was attached for fallbacks may lack the extension, and with it the function. */
@@ -34,10 +34,10 @@ static culv_result check_enabled(const culv_vk *vk, const char *label, bool enab
 {
     if (enabled) return CULV_OK;
     return culvi_fail(
-        &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "the VkDevice of '%s' was created without the extension %s, which handles of %s need; enable what "
         "culv_vk_device_extensions() lists",
-        vk->name, extension, what);
+        vk->base.name, extension, what);
 }
 
 static culv_result check_memory_handles(const culv_vk *vk, const char *label)
@@ -52,17 +52,17 @@ static culv_result check_dma_buf(const culv_vk *vk, const char *label)
     culv_result result = has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
     if (result != CULV_OK || has) return result;
     return culvi_fail(
-        &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
         "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where "
         "there is a DRM node); share the memory as OPAQUE_FD",
-        vk->name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+        vk->base.name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
 }
 
 static culv_result check_left(const culv_vk *vk, const char *label, VkResult r, const char *call,
                               const char *what)
 {
     if (r == VK_ERROR_DEVICE_LOST) return CULV_OK;
-    return culvi_handle_check_left(&vk->device->voice, label, call, what);
+    return culvi_handle_check_left(&vk->base.device->voice, label, call, what);
 }
 
 culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDeviceMemory memory,
@@ -74,7 +74,7 @@ culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDevic
     culv_result left = check_left(vk, label, r, call, "memory");
     if (left != CULV_OK) return left;
     return culvi_fail_vk(
-        &vk->device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+        &vk->base.device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
         "the memory could not be exported; allocate it with VkExportMemoryAllocateInfo, handleTypes "
         "%s",
         culvi_handle_type_name(type));
@@ -88,7 +88,7 @@ culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSe
     if (r == VK_SUCCESS && out->type != CULV_HANDLE_NONE) return CULV_OK;
     culv_result left = check_left(vk, label, r, call, "semaphore");
     if (left != CULV_OK) return left;
-    return culvi_fail_vk(&vk->device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+    return culvi_fail_vk(&vk->base.device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
                          "the semaphore could not be exported; create it with VkExportSemaphoreCreateInfo, "
                          "handleTypes %s",
                          culvi_handle_type_name(type));
@@ -97,7 +97,7 @@ culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSe
 static culv_result check_export(const culv_vk *vk, bool has_object, const char *object, culv_handle_type type,
                                 const culv_handle *out, const char *function)
 {
-    const culvi_voice *voice = vk != NULL ? &vk->device->voice : NULL;
+    const culvi_voice *voice = vk != NULL ? &vk->base.device->voice : NULL;
     if (vk == NULL || !has_object || out == NULL)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is %s",
                           function,
@@ -105,7 +105,7 @@ static culv_result check_export(const culv_vk *vk, bool has_object, const char *
                           : !has_object ? object
                                         : "out",
                           vk != NULL && !has_object ? "VK_NULL_HANDLE" : "NULL");
-    return culvi_handle_type_check(voice, vk->label, "type", type);
+    return culvi_handle_type_check(voice, vk->base.label, "type", type);
 }
 
 culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
@@ -114,9 +114,9 @@ culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory, culv_h
     culv_handle handle;
     culv_result result =
         check_export(vk, memory != VK_NULL_HANDLE, "memory", type, out, "culv_vk_memory_export_dup");
-    if (result == CULV_OK) result = check_memory_handles(vk, vk->label);
-    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, vk->label);
-    if (result == CULV_OK) result = culvi_vk_memory_export(vk, vk->label, memory, type, &handle);
+    if (result == CULV_OK) result = check_memory_handles(vk, vk->base.label);
+    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, vk->base.label);
+    if (result == CULV_OK) result = culvi_vk_memory_export(vk, vk->base.label, memory, type, &handle);
     if (result == CULV_OK) *out = handle;
     return result;
 }
@@ -128,13 +128,13 @@ culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, cul
     culv_result result =
         check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type, out, "culv_vk_semaphore_export_dup");
     if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD)
-        result = culvi_fail(&vk->device->voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                            "type is %d (DMA_BUF_FD), which is memory; semaphores are exported as OPAQUE_FD",
-                            (int)type);
+        result = culvi_fail(
+            &vk->base.device->voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "type is %d (DMA_BUF_FD), which is memory; semaphores are exported as OPAQUE_FD", (int)type);
     if (result == CULV_OK)
-        result = check_enabled(vk, vk->label, culvi_vk_exports_semaphores(vk), culvi_vk_semaphore_extension,
-                               "semaphores");
-    if (result == CULV_OK) result = culvi_vk_semaphore_export(vk, vk->label, semaphore, type, &handle);
+        result = check_enabled(vk, vk->base.label, culvi_vk_exports_semaphores(vk),
+                               culvi_vk_semaphore_extension, "semaphores");
+    if (result == CULV_OK) result = culvi_vk_semaphore_export(vk, vk->base.label, semaphore, type, &handle);
     if (result == CULV_OK) *out = handle;
     return result;
 }
@@ -143,7 +143,7 @@ culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, cul
 static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
                                   const char *size_is, uint32_t *bits)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culvi_vk_needs needs = {
         .memory = {.memoryTypeBits = d->memory_type_bits != 0 ? d->memory_type_bits : UINT32_MAX}};
     bool given = d->buffer != VK_NULL_HANDLE || d->image != VK_NULL_HANDLE;
@@ -193,18 +193,19 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
 /* An attachment may be to another one than the culv_device's. */
 culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
 {
-    if (culvi_uuid_given(&d->exporter) && culvi_uuid_equal(&d->exporter, &vk->device->caps.uuid))
-        return culvi_vk_check_shares(vk, d->label, false);
+    if (culvi_uuid_given(&d->exporter) && culvi_uuid_equal(&d->exporter, &vk->base.device->caps.uuid))
+        return culvi_graphics_check_shares(&vk->base, d->label, false);
     culv_result result = check_memory_handles(vk, d->label);
-    if (result != CULV_OK || !culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &vk->uuid))
+    if (result != CULV_OK || !culvi_uuid_given(&d->exporter) ||
+        culvi_uuid_equal(&d->exporter, &vk->base.uuid))
         return result;
     char buffer[400];
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_text_add_uuid(&text, &d->exporter);
-    culvi_text_add(&text, "; this VkDevice is '%s' UUID ", vk->name);
-    culvi_text_add_uuid(&text, &vk->uuid);
+    culvi_text_add(&text, "; this VkDevice is '%s' UUID ", vk->base.name);
+    culvi_text_add_uuid(&text, &vk->base.uuid);
     return culvi_fail(
-        &vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        &vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         "the memory was exported by the device with UUID %s. Import it on the device that exported it: "
         "no driver carries it to another GPU",
         buffer);
@@ -213,7 +214,7 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memo
 /* Fills the exporter in where the driver tells it. */
 static culv_result check_desc(const culv_vk *vk, culv_vk_memory_from_handle_desc *d)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culvi_handle_facts facts;
     if (d->size == 0)
         return culvi_fail(
@@ -223,7 +224,7 @@ static culv_result check_desc(const culv_vk *vk, culv_vk_memory_from_handle_desc
         culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle",
                            "cuMemExportToShareableHandle or culv_vk_memory_export_dup()", &d->handle, &facts);
     if (result == CULV_OK && !culvi_uuid_given(&d->exporter))
-        result = culvi_vmm_find_exporter(vk->device, d->label, &d->handle, &d->exporter);
+        result = culvi_vmm_find_exporter(vk->base.device, d->label, &d->handle, &d->exporter);
     if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
     if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, d->label);
     if (result != CULV_OK) return result;
@@ -255,7 +256,7 @@ static int choose_type(const culv_vk *vk, uint32_t bits)
 culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
                                  const char *size_is, uint32_t *type)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     uint32_t bits = 0, allowed = UINT32_MAX;
     culv_result result = check_resource(vk, d, size_is, &bits);
     if (result != CULV_OK) return result;
@@ -273,7 +274,7 @@ culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_ha
                           CULV_REASON_MEMORY_TYPE,
                           "no memory type of '%s' is left: what will be bound allows %#" PRIx32
                           ", the handle %#" PRIx32,
-                          vk->name, bits, allowed);
+                          vk->base.name, bits, allowed);
     *type = (uint32_t)found;
     return CULV_OK;
 }
@@ -281,7 +282,7 @@ culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_ha
 culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t type,
                                    VkDeviceMemory *out)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     VkMemoryDedicatedAllocateInfo dedicated = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = d->buffer, .image = d->image};
     VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
@@ -314,13 +315,13 @@ culv_result culv_vk_memory_from_handle(culv_vk *vk, const culv_vk_memory_from_ha
     culv_vk_memory_from_handle_desc d;
     uint32_t type = 0;
     if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "culv_vk_memory_from_handle: %s is NULL",
                           vk == NULL     ? "vk"
                           : desc == NULL ? "desc"
                                          : "out");
     culv_result result =
-        culvi_desc_read(&vk->device->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
+        culvi_desc_read(&vk->base.device->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
     if (result == CULV_OK) result = check_desc(vk, &d);
     if (result == CULV_OK)
         result = culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type);

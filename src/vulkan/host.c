@@ -30,7 +30,7 @@ culv_result culvi_vk_host_memory_type(const culv_vk *vk, const char *label, uint
 
 static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_bits, VkDeviceMemory *out)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     const char *label = plan->label;
     void *start = plan->pages->start;
     VkMemoryAllocateFlagsInfo address = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
@@ -41,8 +41,8 @@ static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_
     VkResult r = vk->table.vkGetMemoryHostPointerPropertiesEXT(vk->vk_device, host_pages, start, &properties);
     if (r != VK_SUCCESS)
         return culvi_fail_vk(voice, label, r, "vkGetMemoryHostPointerPropertiesEXT",
-                             CULV_REASON_DRIVER_REFUSED, "'%s' does not take the host memory at %p", vk->name,
-                             start);
+                             CULV_REASON_DRIVER_REFUSED, "'%s' does not take the host memory at %p",
+                             vk->base.name, start);
     VkImportMemoryHostPointerInfoEXT pointer = {.sType =
                                                     VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
                                                 .pNext = has_address ? &address : NULL,
@@ -66,13 +66,13 @@ static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_
 culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_vk_needs *needs,
                                    culvi_vk_resource *made)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culvi_vk_pages *pages = plan->pages;
     if (plan->dedicated || needs->requires_dedicated)
         return culvi_fail(voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEDICATED,
                           "'%s' requires a dedicated allocation for this buffer, which host memory cannot be "
                           "(VUID-VkMemoryAllocateInfo-pNext-02806)",
-                          vk->name);
+                          vk->base.name);
     if (pages->start != NULL && needs->memory.size > pages->size)
         return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "the buffer needs %" PRIu64
@@ -93,7 +93,7 @@ culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan, const
 /* The caller's own memory, as far as its numbers can tell. */
 static culv_result check_pointer(const culv_vk *vk, const culv_vk_buffer_create_desc *d, VkDeviceSize size)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     uintptr_t start = (uintptr_t)d->host_pointer;
     VkDeviceSize alignment = vk->host_alignment;
     if (start % alignment != 0)
@@ -102,12 +102,12 @@ static culv_result check_pointer(const culv_vk *vk, const culv_vk_buffer_create_
             "host_pointer %p is not a multiple of %" PRIu64
             ", as culv_vk_host_import_alignment() tells for '%s'; allocate it by aligned_alloc(), or leave "
             "it NULL",
-            d->host_pointer, alignment, vk->name);
+            d->host_pointer, alignment, vk->base.name);
     if (size % alignment != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "host_size (0: VkBufferCreateInfo::size) is %" PRIu64 ", not a multiple of %" PRIu64
                           ", as culv_vk_host_import_alignment() tells for '%s'; whole pages are pinned",
-                          size, alignment, vk->name);
+                          size, alignment, vk->base.name);
     if (size > UINTPTR_MAX - start)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "host_size %" PRIu64 " leaves the address space from host_pointer %p on", size,
@@ -116,12 +116,13 @@ static culv_result check_pointer(const culv_vk *vk, const culv_vk_buffer_create_
 }
 
 /* The import refers to pages that the buffer's memory owns: Vulkan's half is destroyed before it. */
-culv_result culvi_vk_buffer_share_host(culv_vk_buffer *b, const culv_vk_buffer_create_desc *d)
+culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *d, culvi_pair *pair)
 {
-    culv_vk *vk = b->vk;
     culvi_vk_verdict verdict;
     culvi_vk_ask ask = {.label = d->label, .origin = CULVI_VK_MADE_HERE, .host = true};
     culvi_vk_pages pages = {.start = d->host_pointer};
+    culvi_vk_resource made;
+    culvi_plan map = {.label = d->label, .size = d->create_info->size};
     culv_result result = culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict);
     if (result == CULV_OK && pages.start != NULL) {
         pages.size = d->host_size != 0 ? d->host_size : d->create_info->size;
@@ -134,25 +135,22 @@ culv_result culvi_vk_buffer_share_host(culv_vk_buffer *b, const culv_vk_buffer_c
                           .dedicated = verdict.dedicated_only,
                           .memory_properties = d->memory_properties,
                           .pages = &pages};
-    result = culvi_vk_resource_create(vk, &plan, &b->resource);
+    result = culvi_vk_resource_create(vk, &plan, &made);
     if (result != CULV_OK) goto free_pages;
-    b->import = culvi_memory_host(vk->device, pages.start, pages.size, pages.block, d->label);
-    if (b->import == NULL) {
+    pair->import = culvi_memory_host(vk->base.device, pages.start, pages.size, pages.block, d->label);
+    if (pair->import == NULL) {
         result = CULV_ERROR_OUT_OF_MEMORY;
         goto destroy_resource;
     }
     pages.block = NULL; /* the import's */
-    culv_buffer_desc map = culv_buffer_desc_init();
-    map.size = d->create_info->size;
-    map.label = d->label;
-    result = culv_buffer_map(b->import, &map, &b->cuda);
-    if (result == CULV_OK) {
-        b->cuda->owned = true;
-        return CULV_OK;
-    }
+    pair->import->words = &culvi_vk_words;
+    pair->graphics = &vk->base;
+    pair->native = culvi_vk_resource_native(&made);
+    result = culvi_pair_map(pair, &map);
+    if (result == CULV_OK) return CULV_OK;
 destroy_resource:
-    culvi_vk_resource_destroy(vk, &b->resource);
-    culv_memory_destroy(&b->import);
+    culvi_vk_resource_destroy(vk, &made);
+    culv_memory_destroy(&pair->import);
 free_pages:
     culvi_free(pages.block);
     return result;
@@ -160,5 +158,5 @@ free_pages:
 
 void *culv_vk_buffer_host_pointer(const culv_vk_buffer *buffer)
 {
-    return buffer != NULL ? buffer->import->host : NULL;
+    return buffer != NULL ? buffer->pair.import->host : NULL;
 }

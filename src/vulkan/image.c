@@ -1,6 +1,7 @@
 /* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. SPDX-License-Identifier: MIT */
 #include "base/desc.h"
 #include "core/buffer.h"
+#include "core/image_check.h"
 #include "vulkan/vk.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkIm
         told.memory.memoryTypeBits == has->memoryTypeBits)
         return CULV_OK;
     return culvi_fail(
-        &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
         "create_info is not what this image was created with: such an image needs %" PRIu64
         " bytes aligned to %" PRIu64 " in memory types %#" PRIx32 ", and this one %" PRIu64
         " aligned to %" PRIu64 " in %#" PRIx32
@@ -25,51 +26,32 @@ culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkIm
         has->memoryTypeBits);
 }
 
-/* Each plane of a DISJOINT image by itself, and none over another: CUDA's driver checks neither. */
-static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_needs *needs,
-                                const culv_memory *memory)
+/* Each plane of a DISJOINT image by itself: CUDA's driver does not check it. */
+static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_format *row,
+                                const culvi_vk_needs *needs, const culv_memory *memory)
 {
     static const char *const names[CULVI_PLANES] = {"first plane", "second plane", "third plane"};
-    const culvi_voice *voice = &vk->device->voice;
-    if (memory->dedicated)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "the import is dedicated, but the image is DISJOINT, and no dedicated allocation is for "
-            "such (VUID-VkMemoryDedicatedAllocateInfo-image-01797)");
+    uint64_t size[CULVI_PLANES] = {0};
     for (uint32_t i = 0; i < needs->planes; i++) {
         culvi_vk_needs one = {.memory = needs->plane[i]};
         culv_result result =
             culvi_vk_check_binding(vk, d->label, names[i], &one, d->plane_offsets[i], memory->size, false);
         if (result != CULV_OK) return result;
-        for (uint32_t k = 0; k < i; k++) {
-            VkDeviceSize a = d->plane_offsets[k], b = d->plane_offsets[i];
-            if (a >= b + needs->plane[i].size || b >= a + needs->plane[k].size) continue;
-            return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "the %s of %" PRIu64 " bytes at plane_offsets[%" PRIu32 "], %" PRIu64
-                              ", and the %s of %" PRIu64 " bytes at plane_offsets[%" PRIu32 "], %" PRIu64
-                              ", lie over each other; pass the memoryOffset that each was bound at",
-                              names[k], needs->plane[k].size, k, a, names[i], needs->plane[i].size, i, b);
-        }
+        size[i] = needs->plane[i].size;
     }
-    return CULV_OK;
+    return culvi_image_check_planes(memory, d->label, row, d->offset, d->plane_offsets, size);
 }
 
-static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_vk_needs *needs,
-                               const culv_memory *memory)
+static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_format *row,
+                               const culvi_vk_needs *needs, const culv_memory *memory)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_image_check_unused(voice, d->label, needs->planes, d->plane_offsets);
     if (result != CULV_OK) return result;
     if (needs->planes == 0)
         return culvi_vk_check_binding(vk, d->label, "image", needs, d->offset, memory->size,
                                       memory->dedicated);
-    if (d->offset != 0)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "culv_vk_image_desc.offset is %" PRIu64
-            ", but the image is DISJOINT: plane_offsets tell where each plane was bound; leave it 0",
-            d->offset);
-    return check_planes(vk, d, needs, memory);
+    return check_planes(vk, d, row, needs, memory);
 }
 
 /* What both ways ask. */
@@ -78,13 +60,13 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
 {
     culvi_vk_needs needs;
     if (vk == NULL || memory == NULL || desc == NULL || !has_outputs)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
                           vk == NULL       ? "vk"
                           : memory == NULL ? "memory"
                           : desc == NULL   ? "desc"
                                            : "an output");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_image_desc");
     if (result != CULV_OK) return result;
     if (d->label == NULL) d->label = memory->label;
@@ -92,12 +74,12 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_image_desc.%s is NULL",
                           d->image == VK_NULL_HANDLE ? "image" : "create_info");
-    if (memory->device != vk->device)
+    if (memory->device != vk->base.device)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                           "the memory was imported into another culv_device ('%s') than the one attached "
                           "('%s')",
-                          memory->device->caps.name, vk->device->caps.name);
-    result = culvi_vk_check_shares(vk, d->label, false);
+                          memory->device->caps.name, vk->base.device->caps.name);
+    result = culvi_graphics_check_shares(&vk->base, d->label, false);
     if (result != CULV_OK) return result;
     culvi_vk_ask ask = {.label = d->label,
                         .origin = CULVI_VK_THE_CALLERS,
@@ -111,7 +93,7 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
     /* Where CUDA is why, culv_image_map() says so. */
     bool cudas_rule = !pitched && verdict->format->dedicated;
     needs.requires_dedicated = needs.requires_dedicated || (verdict->dedicated_only && !cudas_rule);
-    result = check_bound(vk, d, &needs, memory);
+    result = check_bound(vk, d, verdict->format, &needs, memory);
     return result == CULV_OK ? culvi_vk_check_same_image(vk, d->label, d->create_info, verdict, &needs)
                              : result;
 }
@@ -139,7 +121,7 @@ static culv_result describe(const culv_vk *vk, const culv_vk_image_desc *d, uint
     culv_format format = CULV_FORMAT_NONE;
     uint32_t across = 1, down = 1;
     if (row == NULL || level >= info->mipLevels || plane >= row->planes)
-        return culvi_fail(&vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+        return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                           "culv_vk_image_map_pitched: level %" PRIu32 " and plane %" PRIu32
                           " of an image that has %" PRIu32 " and %u",
                           level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
@@ -186,7 +168,7 @@ culv_result culv_vk_image_map_pitched(culv_vk *vk, culv_memory *memory, const cu
     VkDeviceSize offset = 0;
     culv_result result = check(vk, memory, desc, out != NULL && layout != NULL, "culv_vk_image_map_pitched",
                                true, &d, &verdict);
-    if (result == CULV_OK) result = culvi_struct_check(&vk->device->voice, layout, "culv_vk_pitched");
+    if (result == CULV_OK) result = culvi_struct_check(&vk->base.device->voice, layout, "culv_vk_pitched");
     if (result == CULV_OK) result = describe(vk, &d, level, plane, &p, &offset);
     if (result != CULV_OK) return result;
     culv_buffer_desc map = culv_buffer_desc_init();

@@ -2,6 +2,7 @@
 #include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *made,
                                  culvi_vk_needs *needs)
@@ -14,8 +15,9 @@ static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_v
     if (plan->handle_types != 0) info.pNext = &external;
     VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &made->buffer);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->device->voice, plan->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
-                             "a buffer of %" PRIu64 " bytes could not be made", info.size);
+        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateBuffer",
+                             CULV_REASON_DRIVER_REFUSED, "a buffer of %" PRIu64 " bytes could not be made",
+                             info.size);
     culvi_vk_buffer_needs(vk, made->buffer, needs);
     return CULV_OK;
 }
@@ -32,7 +34,7 @@ static culv_result create_image(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk
     VkResult r = vk->table.vkCreateImage(vk->vk_device, &info, NULL, &made->image);
     if (r != VK_SUCCESS)
         return culvi_fail_vk(
-            &vk->device->voice, plan->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
+            &vk->base.device->voice, plan->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
             "the %s image of imageType %d, %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels, %" PRIu32
             " layers, %" PRIu32 " levels, flags %#" PRIx32 " and usage %#" PRIx32 " could not be made",
             format != NULL ? format->name : "unlisted", (int)info.imageType, info.extent.width,
@@ -74,7 +76,7 @@ static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_
     }
     VkResult r = vk->table.vkAllocateMemory(vk->vk_device, &info, NULL, &made->memory);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->device->voice, plan->label, r, "vkAllocateMemory",
+        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkAllocateMemory",
                              CULV_REASON_DRIVER_REFUSED,
                              "%" PRIu64 " bytes of %smemory (type %" PRIu32 ", %s) could not be had",
                              info.allocationSize, plan->handle_types != 0 ? "exportable " : "", type,
@@ -106,15 +108,16 @@ static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_needs *ne
         VkResult all = bind_planes(vk, needs, made);
         return all == VK_SUCCESS
                    ? CULV_OK
-                   : culvi_fail_vk(&vk->device->voice, label, all, "vkBindImageMemory2",
+                   : culvi_fail_vk(&vk->base.device->voice, label, all, "vkBindImageMemory2",
                                    CULV_REASON_DRIVER_REFUSED, "the memory could not be bound to the planes");
     }
     bool is_image = made->image != VK_NULL_HANDLE;
     VkResult r = is_image ? vk->table.vkBindImageMemory(vk->vk_device, made->image, made->memory, 0)
                           : vk->table.vkBindBufferMemory(vk->vk_device, made->buffer, made->memory, 0);
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->device->voice, label, r, is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
-                         CULV_REASON_DRIVER_REFUSED, "the memory could not be bound");
+    return culvi_fail_vk(&vk->base.device->voice, label, r,
+                         is_image ? "vkBindImageMemory" : "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
+                         "the memory could not be bound");
 }
 
 culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *out)
@@ -144,4 +147,53 @@ void culvi_vk_resource_destroy(culv_vk *vk, const culvi_vk_resource *resource)
     vk->table.vkDestroyBuffer(vk->vk_device, resource->buffer, NULL);
     vk->table.vkDestroyImage(vk->vk_device, resource->image, NULL);
     vk->table.vkFreeMemory(vk->vk_device, resource->memory, NULL);
+}
+
+culvi_native culvi_vk_resource_native(const culvi_vk_resource *r)
+{
+    bool is_image = r->image != VK_NULL_HANDLE;
+    culvi_native native = {.object = is_image ? (uint64_t)r->image : (uint64_t)r->buffer,
+                           .memory = (uint64_t)r->memory,
+                           .size = r->size,
+                           .usage = r->usage,
+                           .is_image = is_image,
+                           .dedicated = r->dedicated};
+    memcpy(native.plane_offsets, r->plane_offsets, sizeof native.plane_offsets);
+    return native;
+}
+
+culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out)
+{
+    culvi_vk_resource made;
+    culvi_vk_plan native = {
+        .label = plan->label, .handle_types = plan->handle_types, .dedicated = plan->dedicated};
+    VkBufferCreateInfo buffer;
+    VkImageCreateInfo image;
+    bool copied = plan->path == CULV_PATH_HOST;
+    if (plan->is_image) {
+        const culv_vk_image_create_desc *d = plan->desc;
+        image = *d->create_info;
+        if (copied) image.usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+        native.image = &image;
+        native.memory_properties = d->memory_properties;
+    } else {
+        const culv_vk_buffer_create_desc *d = plan->desc;
+        buffer = *d->create_info;
+        if (copied) buffer.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        native.buffer = &buffer;
+        native.memory_properties = d->memory_properties;
+    }
+    culv_result result = culvi_vk_resource_create(culvi_vk_of(graphics), &native, &made);
+    if (result == CULV_OK) *out = culvi_vk_resource_native(&made);
+    return result;
+}
+
+void culvi_vk_unmake(culvi_graphics *graphics, const culvi_native *native)
+{
+    culvi_vk_resource r = {.memory = culvi_vk_native_memory(native)};
+    if (native->is_image)
+        r.image = culvi_vk_native_image(native);
+    else
+        r.buffer = culvi_vk_native_buffer(native);
+    culvi_vk_resource_destroy(culvi_vk_of(graphics), &r);
 }

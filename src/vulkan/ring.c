@@ -1,50 +1,19 @@
-/* Rings between CUDA and Vulkan: made, given up, and a side's turn. SPDX-License-Identifier: MIT */
+/* Rings between CUDA and Vulkan: Vulkan's slots and timelines, barriers, and the first hand-over of images.
+ * SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_ring.h"
 
 #include <inttypes.h>
 
-/* Timelines, as the ring's core asks for them ---------------------------------------------------------------------- */
-
-static culv_result timeline_value(void *context, uint64_t *out)
+static const culv_vk_image *image_of(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    const culv_vk_semaphore *s = context;
-    VkResult r = culvi_vk_timeline_read(s->vk, s->semaphore, out);
-    if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&s->vk->device->voice, NULL, r, "vkGetSemaphoreCounterValue",
-                         CULV_REASON_DRIVER_REFUSED, "a ring's timeline could not be read");
+    return (const culv_vk_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
 }
 
-static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout)
+static const culv_vk_buffer *buffer_of(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    const culv_vk_semaphore *s = context;
-    VkResult r = culvi_vk_timeline_wait(s->vk, s->semaphore, value, timeout);
-    if (r == VK_SUCCESS) return CULV_OK;
-    if (r == VK_TIMEOUT)
-        return culvi_fail(&s->vk->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
-                          "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value, timeout);
-    return culvi_fail_vk(&s->vk->device->voice, NULL, r, "vkWaitSemaphores", CULV_REASON_DRIVER_REFUSED,
-                         "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
-}
-
-static culv_result timeline_signal(void *context, uint64_t value)
-{
-    const culv_vk_semaphore *s = context;
-    VkResult r = culvi_vk_timeline_signal(s->vk, s->semaphore, value);
-    if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&s->vk->device->voice, NULL, r, "vkSignalSemaphore", CULV_REASON_DRIVER_REFUSED,
-                         "a ring's timeline could not be signalled (value %" PRIu64 ")", value);
-}
-
-static culv_ring_timeline core_timeline(culv_vk_semaphore *semaphore, const char *name)
-{
-    return (culv_ring_timeline){.semaphore = semaphore->cuda,
-                                .value = timeline_value,
-                                .wait = timeline_wait,
-                                .signal = timeline_signal,
-                                .context = semaphore,
-                                .name = name};
+    return (const culv_vk_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
 }
 
 /* Barriers --------------------------------------------------------------------------------------------------------- */
@@ -91,27 +60,29 @@ static VkDependencyInfo dependency(const VkImageMemoryBarrier2 *images, uint32_t
 
 static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
 {
-    uint32_t num_buffers = ring->num_resources - ring->num_images;
-    size_t images = (size_t)ring->depth * ring->num_images, buffers = (size_t)ring->depth * num_buffers;
+    const culvi_graphics_ring *base = &ring->base;
+    uint32_t num_images = base->num_images, num_buffers = base->num_resources - num_images;
+    size_t images = (size_t)base->depth * num_images, buffers = (size_t)base->depth * num_buffers;
     ring->image_barriers = images > 0 ? culvi_alloc(2 * images * sizeof *ring->image_barriers) : NULL;
     ring->buffer_barriers = buffers > 0 ? culvi_alloc(2 * buffers * sizeof *ring->buffer_barriers) : NULL;
     if ((images > 0 && ring->image_barriers == NULL) || (buffers > 0 && ring->buffer_barriers == NULL))
-        return culvi_fail_host_memory(&ring->vk->device->voice, ring->label);
-    for (uint32_t slot = 0; slot < ring->depth; slot++) {
-        VkImageMemoryBarrier2 *image = images > 0 ? ring->image_barriers + slot * ring->num_images : NULL;
+        return culvi_fail_host_memory(&ring->vk->base.device->voice, base->label);
+    for (uint32_t slot = 0; slot < base->depth; slot++) {
+        VkImageMemoryBarrier2 *image = images > 0 ? ring->image_barriers + slot * num_images : NULL;
         VkBufferMemoryBarrier2 *buffer = buffers > 0 ? ring->buffer_barriers + slot * num_buffers : NULL;
         culvi_vk_ring_slot *s = &ring->slots[slot];
-        s->acquire = dependency(image, ring->num_images, buffer, num_buffers);
-        s->release = dependency(image != NULL ? image + images : NULL, ring->num_images,
+        s->acquire = dependency(image, num_images, buffer, num_buffers);
+        s->release = dependency(image != NULL ? image + images : NULL, num_images,
                                 buffer != NULL ? buffer + buffers : NULL, num_buffers);
-        for (uint32_t i = 0; i < ring->num_resources; i++) {
-            const culvi_vk_ring_resource *r = &ring->resources[i];
+        for (uint32_t i = 0; i < base->num_resources; i++) {
+            const culv_vk_image *slot_image = image_of(ring, slot, i);
             culv_result result;
-            if (r->images != NULL) {
-                result = image_barriers(ring, &d->resources[i], r->images[slot], image, image + images);
+            if (slot_image != NULL) {
+                result = image_barriers(ring, &d->resources[i], slot_image, image, image + images);
                 image++;
             } else {
-                result = buffer_barriers(ring, &d->resources[i], r->buffers[slot], buffer, buffer + buffers);
+                result = buffer_barriers(ring, &d->resources[i], buffer_of(ring, slot, i), buffer,
+                                         buffer + buffers);
                 buffer++;
             }
             if (result != CULV_OK) return result;
@@ -122,52 +93,25 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
 
 /* Making ----------------------------------------------------------------------------------------------------------- */
 
-static culv_result refuse_resource(const culv_vk_ring *ring, uint32_t i, culv_reason reason, const char *text)
-{
-    return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, reason,
-                      "culv_vk_ring_desc.resources[%" PRIu32 "] %s", i, text);
-}
-
 static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource *from, uint32_t i)
 {
-    culvi_vk_ring_resource *r = &ring->resources[i];
     int kinds =
         (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) + (from->buffers != NULL);
-    bool images = from->image != NULL || from->images != NULL;
     if (kinds != 1)
-        return refuse_resource(ring, i, CULV_REASON_VALUE,
-                               "has not exactly one of image, buffer, images, buffers");
-    r->made = from->image != NULL || from->buffer != NULL;
-    if (images)
-        r->images = culvi_alloc(ring->depth * sizeof *r->images);
-    else
-        r->buffers = culvi_alloc(ring->depth * sizeof *r->buffers);
-    if (images ? r->images == NULL : r->buffers == NULL)
-        return culvi_fail_host_memory(&ring->vk->device->voice, ring->label);
-    if (images) ring->num_images++;
-    for (uint32_t slot = 0; slot < ring->depth; slot++) {
-        culv_result result = CULV_OK;
-        if (from->image != NULL) result = culv_vk_image_create(ring->vk, from->image, &r->images[slot]);
-        if (from->buffer != NULL) result = culv_vk_buffer_create(ring->vk, from->buffer, &r->buffers[slot]);
-        if (from->images != NULL) r->images[slot] = from->images[slot];
-        if (from->buffers != NULL) r->buffers[slot] = from->buffers[slot];
-        if (result != CULV_OK) return result;
-        if (images ? r->images[slot] == NULL : r->buffers[slot] == NULL)
-            return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
-                                   "has a NULL among its max_depth objects");
-        if ((images ? r->images[slot]->vk : r->buffers[slot]->vk) != ring->vk)
-            return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH,
-                                   "is of another culv_vk than the ring");
-    }
-    return CULV_OK;
+        return culvi_fail(
+            &ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_ring_desc.resources[%" PRIu32 "] has not exactly one of image, buffer, images, buffers",
+            i);
+    return culvi_graphics_ring_make_resource(&ring->base, from, from->image != NULL || from->images != NULL,
+                                             from->image != NULL || from->buffer != NULL);
 }
 
 static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands)
 {
     const culvi_vk_device *table = &ring->vk->table;
-    for (uint32_t i = 0; i < ring->num_resources; i++)
-        for (uint32_t slot = 0; ring->resources[i].images != NULL && slot < ring->depth; slot++) {
-            const culv_vk_image *image = ring->resources[i].images[slot];
+    for (uint32_t i = 0; i < ring->base.num_resources; i++)
+        for (uint32_t slot = 0; ring->base.resources[i].is_image && slot < ring->base.depth; slot++) {
+            const culv_vk_image *image = image_of(ring, slot, i);
             culv_vk_image_transfer t = culv_vk_image_transfer_init();
             culv_vk_image_barrier b;
             t.image = culv_vk_image_handle(image);
@@ -184,7 +128,7 @@ static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands
 
 static culv_result fail_hand_over(const culv_vk_ring *ring, VkResult r, const char *call)
 {
-    return culvi_fail_vk(&ring->vk->device->voice, ring->label, r, call, CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&ring->vk->base.device->voice, ring->base.label, r, call, CULV_REASON_DRIVER_REFUSED,
                          "the ring's images could not be handed to CUDA");
 }
 
@@ -247,20 +191,40 @@ destroy_pool:
     return result;
 }
 
+/* For src/graphics ------------------------------------------------------------------------------------------------- */
+
+static culv_result make_object(culvi_graphics_ring *ring, const void *description, uint32_t slot,
+                               culvi_pair **out)
+{
+    const culv_vk_ring_resource *from = description;
+    culv_vk *vk = culvi_vk_of(ring->graphics);
+    culv_vk_image *image = from->images != NULL ? from->images[slot] : NULL;
+    culv_vk_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
+    culv_result result = CULV_OK;
+    if (from->image != NULL) result = culv_vk_image_create(vk, from->image, &image);
+    if (from->buffer != NULL) result = culv_vk_buffer_create(vk, from->buffer, &buffer);
+    if (result == CULV_OK) *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
+    return result;
+}
+
+static const culvi_graphics_ring_api ring_api = {
+    .desc = "culv_vk_ring_desc",
+    .attachment = "culv_vk",
+    .submit_call = "culv_vk_ring_submit",
+    .flush_call = "culv_vk_ring_flush",
+    .make_object = make_object,
+    .submit = culvi_vk_ring_submit,
+};
+_Static_assert(CULV_VK_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
+
+/* Creation --------------------------------------------------------------------------------------------------------- */
+
 static culv_result check_desc(const culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *d)
 {
-    const culvi_voice *voice = &vk->device->voice;
-    if (d->max_depth == 0 || d->max_depth > CULV_RING_MAX_DEPTH)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_ring_desc.max_depth is %" PRIu32 "; it is 1 to %d", d->max_depth,
-                          CULV_RING_MAX_DEPTH);
-    if ((uint32_t)d->side > CULV_RING_CONSUMER)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_ring_desc.side is %u, which is no culv_ring_side", (unsigned)d->side);
-    if (d->num_resources > CULV_VK_RING_MAX_RESOURCES)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_ring_desc.num_resources is %" PRIu32 "; a slot has %d at most",
-                          d->num_resources, CULV_VK_RING_MAX_RESOURCES);
+    const culvi_voice *voice = &vk->base.device->voice;
+    culv_result result =
+        culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth, d->side, d->num_resources);
+    if (result != CULV_OK) return result;
     if ((d->num_resources > 0 && d->resources == NULL) || queue == VK_NULL_HANDLE)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                           "culv_vk_ring_create: %s is NULL",
@@ -269,39 +233,17 @@ static culv_result check_desc(const culv_vk *vk, VkQueue queue, const culv_vk_ri
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_ring_desc.queue_family is %" PRIu32 ", but '%s' has %" PRIu32
                           " queue families",
-                          d->queue_family, vk->name, vk->queue_families);
-    return culvi_vk_check_host_timelines(vk, d->label);
+                          d->queue_family, vk->base.name, vk->queue_families);
+    return CULV_OK;
 }
 
-/* What there is of it, in any order that it was made in. */
+/* What there is of it. */
 static void unmake(culv_vk_ring *ring)
 {
-    culv_ring_destroy(&ring->core);
-    for (uint32_t i = 0; i < ring->num_resources; i++) {
-        culvi_vk_ring_resource *r = &ring->resources[i];
-        for (uint32_t slot = 0; r->made && slot < ring->depth; slot++) {
-            if (r->images != NULL) culv_vk_image_destroy(&r->images[slot]);
-            if (r->buffers != NULL) culv_vk_buffer_destroy(&r->buffers[slot]);
-        }
-        culvi_free(r->images);
-        culvi_free(r->buffers);
-    }
-    for (int side = 0; side < 2; side++)
-        culv_vk_semaphore_destroy(&ring->timelines[side]);
+    culvi_graphics_ring_unmake(&ring->base);
     culvi_free(ring->image_barriers);
     culvi_free(ring->buffer_barriers);
     culvi_free(ring);
-}
-
-static culv_result make_core(culv_vk_ring *ring, const culv_vk_ring_desc *d)
-{
-    culv_ring_desc core = culv_ring_desc_init();
-    core.max_depth = d->max_depth;
-    core.settings = d->settings;
-    core.ready = core_timeline(ring->timelines[CULV_RING_PRODUCER], "ready");
-    core.done = core_timeline(ring->timelines[CULV_RING_CONSUMER], "done");
-    core.label = d->label;
-    return culv_ring_create(ring->vk->device, &core, &ring->core);
 }
 
 /* Where a slot's memory may be copied, its timelines may be relayed. A descriptor that cannot be read is refused when its
@@ -327,40 +269,32 @@ culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_d
 {
     culv_vk_ring_desc d;
     if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "culv_vk_ring_create: %s is NULL",
                           vk == NULL     ? "vk"
                           : desc == NULL ? "desc"
                                          : "out");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_ring_desc");
     if (result == CULV_OK) result = check_desc(vk, queue, &d);
     if (result != CULV_OK) return result;
     culv_vk_ring *ring = culvi_alloc(sizeof *ring);
     if (ring == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_graphics_ring_init(&ring->base, &ring_api, &vk->base, d.max_depth, d.side, d.label);
     ring->vk = vk;
-    ring->side = d.side;
     ring->queue_family = d.queue_family;
     ring->wait_stage = d.wait_stage != 0 ? d.wait_stage : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
-    ring->depth = d.max_depth;
-    culvi_label_set(ring->label, d.label);
-    culv_vk_semaphore_create_desc timeline = culv_vk_semaphore_create_desc_init();
-    timeline.label = d.label;
-    timeline.fallback = fallbacks(voice, &d);
-    for (int side = 0; side < 2 && result == CULV_OK; side++)
-        result = culv_vk_semaphore_create(vk, &timeline, &ring->timelines[side]);
-    for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++) {
-        ring->num_resources = i + 1;
+    result = culvi_graphics_ring_make_timelines(&ring->base, fallbacks(voice, &d));
+    for (uint32_t i = 0; i < d.num_resources && result == CULV_OK; i++)
         result = make_resource(ring, &d.resources[i], i);
-    }
     if (result == CULV_OK) result = make_barriers(ring, &d);
-    if (result == CULV_OK) result = make_core(ring, &d);
-    if (result == CULV_OK && ring->num_images > 0) result = hand_over(ring, queue);
+    if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, d.settings);
+    if (result == CULV_OK && ring->base.num_images > 0) result = hand_over(ring, queue);
     if (result != CULV_OK) {
         unmake(ring);
         return result;
     }
-    culvi_vk_ref(vk);
+    culvi_graphics_ref(&vk->base);
     *out = ring;
     return CULV_OK;
 }
@@ -371,30 +305,30 @@ void culv_vk_ring_destroy(culv_vk_ring **ring)
     culv_vk *vk = (*ring)->vk;
     unmake(*ring);
     *ring = NULL;
-    culvi_vk_unref(vk);
+    culvi_graphics_unref(&vk->base);
 }
 
 /* What it is made of ------------------------------------------------------------------------------------------------ */
 
 culv_ring *culv_vk_ring_core(const culv_vk_ring *ring)
 {
-    return ring != NULL ? ring->core : NULL;
+    return ring != NULL ? ring->base.core : NULL;
 }
 
 culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    if (ring == NULL || slot >= ring->depth || resource >= ring->num_resources) return NULL;
-    return ring->resources[resource].images != NULL ? ring->resources[resource].images[slot] : NULL;
+    if (ring == NULL) return NULL;
+    return (culv_vk_image *)culvi_graphics_ring_object(&ring->base, slot, resource, true);
 }
 
 culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
 {
-    if (ring == NULL || slot >= ring->depth || resource >= ring->num_resources) return NULL;
-    return ring->resources[resource].buffers != NULL ? ring->resources[resource].buffers[slot] : NULL;
+    if (ring == NULL) return NULL;
+    return (culv_vk_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
 }
 
 VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side)
 {
     if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return VK_NULL_HANDLE;
-    return ring->timelines[side]->semaphore;
+    return (VkSemaphore)ring->base.timelines[side].pair->native;
 }

@@ -1,13 +1,14 @@
 /* Rings between CUDA and Vulkan: Vulkan's turn with a slot, its submissions, and which queue they are best made to.
  * SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
+#include "core/image_check.h"
 #include "vulkan/vk_ring.h"
 
 #include <inttypes.h>
 
 static culv_result null_argument(const culv_vk_ring *ring, const char *call, const char *what)
 {
-    return culvi_fail(ring != NULL ? &ring->vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+    return culvi_fail(ring != NULL ? &ring->vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                       CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, what);
 }
 
@@ -15,114 +16,72 @@ static VkSemaphoreSubmitInfo point(const culv_vk_ring *ring, culv_ring_side side
                                    VkPipelineStageFlags2 stage)
 {
     return (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
-                                   .semaphore = ring->timelines[side]->semaphore,
+                                   .semaphore = (VkSemaphore)ring->base.timelines[side].pair->native,
                                    .value = value,
                                    .stageMask = stage};
-}
-
-static culv_ring_side other(culv_ring_side side)
-{
-    return side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
 }
 
 culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout, culv_vk_ring_frame *out)
 {
     if (ring == NULL || out == NULL)
         return null_argument(ring, "culv_vk_ring_acquire", ring == NULL ? "ring" : "out");
-    if (!culvi_ring_acquire_next(ring->core, ring->side, &out->frame)) {
-        culv_result result =
-            culvi_ring_acquire(ring->core, ring->side, timeout, &out->frame, "culv_vk_ring_acquire");
-        if (result != CULV_OK) return result;
-    }
+    culv_result result =
+        culvi_graphics_ring_acquire(&ring->base, timeout, &out->frame, "culv_vk_ring_acquire");
+    if (result != CULV_OK) return result;
     const culvi_vk_ring_slot *slot = &ring->slots[out->frame.slot];
     out->num_waits = out->frame.wait_value != 0;
-    out->wait = point(ring, other(ring->side), out->frame.wait_value, ring->wait_stage);
+    out->wait =
+        point(ring, culvi_graphics_ring_cuda_side(&ring->base), out->frame.wait_value, ring->wait_stage);
     out->num_signals = 0;
-    out->signal = point(ring, ring->side, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    out->signal = point(ring, ring->base.side, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     out->acquire = slot->acquire;
     out->release = slot->release;
     return CULV_OK;
 }
 
-/* Those of a burst that culv_ring_drain() took from this side are nobody's any more. */
-static void drop_forced(culv_vk_ring *ring)
+/* What the submission that uses the frame signals. */
+static void tell_signal(culv_vk_ring_frame *frame)
 {
-    unsigned forced = atomic_load(&ring->core->forced);
-    if (ring->forced == forced) return;
-    ring->forced = forced;
-    ring->num_pending = 0;
-    ring->pending_wait = 0;
-}
-
-/* Command buffers of the burst that are not submitted: what is submitted without them would come before them, and before
- * what they wait for. */
-static culv_result refuse_pending(const culv_vk_ring *ring, const char *call)
-{
-    return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
-                      "%s: %" PRIu32
-                      " command buffers that culv_vk_ring_submit() kept are not submitted yet; "
-                      "end their burst by culv_vk_ring_submit() or culv_vk_ring_flush()",
-                      call, ring->num_pending);
+    frame->num_signals = frame->frame.signal_value != 0;
+    frame->signal.value = frame->frame.signal_value;
 }
 
 culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame)
 {
     if (ring == NULL || frame == NULL)
         return null_argument(ring, "culv_vk_ring_release", ring == NULL ? "ring" : "frame");
-    drop_forced(ring);
-    if (ring->num_pending > 0) return refuse_pending(ring, "culv_vk_ring_release");
-    culv_result result = culv_ring_release(ring->core, ring->side, &frame->frame);
-    if (result != CULV_OK) return result;
-    frame->num_signals = frame->frame.signal_value != 0;
-    frame->signal.value = frame->frame.signal_value;
-    return CULV_OK;
+    culv_result result = culvi_graphics_ring_release(&ring->base, &frame->frame, "culv_vk_ring_release");
+    if (result == CULV_OK) tell_signal(frame);
+    return result;
 }
 
 /* Submissions ------------------------------------------------------------------------------------------------------- */
 
-typedef struct submission {
-    culv_vk_ring *ring;
-    VkQueue queue;
-    VkCommandBuffer commands; /* VK_NULL_HANDLE: of a flush */
-    VkFence fence;
-    uint64_t wait_value;
-} submission;
-
-/* Submits all that is pending with a signal of `value`. Mid-burst, with neither that nor a fence, it is kept. After an error
- * what was pending is so still. */
-static culv_result submit(void *context, uint64_t value)
+culv_result culvi_vk_ring_submit(culvi_graphics_ring *base, const culvi_graphics_work *work, uint32_t count,
+                                 uint64_t wait_value, uint64_t value)
 {
-    const submission *s = context;
-    culv_vk_ring *ring = s->ring;
+    const culv_vk_ring *ring = (const culv_vk_ring *)base;
     const culvi_vk_device *table = &ring->vk->table;
-    uint32_t count = ring->num_pending;
-    uint64_t wait_value = s->wait_value > ring->pending_wait ? s->wait_value : ring->pending_wait;
-    if (s->commands != VK_NULL_HANDLE)
-        ring->pending[count++] = (VkCommandBufferSubmitInfo){
-            .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO, .commandBuffer = s->commands};
-    if (value == 0 && s->fence == VK_NULL_HANDLE && (s->commands != VK_NULL_HANDLE || count == 0)) {
-        ring->num_pending = count;
-        ring->pending_wait = wait_value;
-        return CULV_OK;
-    }
+    VkCommandBufferSubmitInfo commands[CULV_RING_MAX_DEPTH];
+    for (uint32_t i = 0; i < count; i++)
+        commands[i] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                                  .commandBuffer = base->pending[i]};
     PFN_vkQueueSubmit2 call =
         table->vkQueueSubmit2 != NULL ? table->vkQueueSubmit2 : table->vkQueueSubmit2KHR;
-    const VkSemaphoreSubmitInfo wait = point(ring, other(ring->side), wait_value, ring->wait_stage);
-    const VkSemaphoreSubmitInfo signal = point(ring, ring->side, value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    const VkSemaphoreSubmitInfo wait =
+        point(ring, culvi_graphics_ring_cuda_side(base), wait_value, ring->wait_stage);
+    const VkSemaphoreSubmitInfo signal = point(ring, base->side, value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
                                 .waitSemaphoreInfoCount = wait_value != 0,
                                 .pWaitSemaphoreInfos = &wait,
                                 .commandBufferInfoCount = count,
-                                .pCommandBufferInfos = ring->pending,
+                                .pCommandBufferInfos = commands,
                                 .signalSemaphoreInfoCount = value != 0,
                                 .pSignalSemaphoreInfos = &signal};
-    VkResult r = call(s->queue, 1, &info, s->fence);
-    if (r != VK_SUCCESS)
-        return culvi_fail_vk(&ring->vk->device->voice, ring->label, r, "vkQueueSubmit2",
-                             CULV_REASON_DRIVER_REFUSED, "%" PRIu32 " command buffers of a ring", count);
-    ring->num_pending = 0;
-    ring->pending_wait = 0;
-    return CULV_OK;
+    VkResult r = call(work->queue, 1, &info, (VkFence)work->fence);
+    if (r == VK_SUCCESS) return CULV_OK;
+    return culvi_fail_vk(&ring->vk->base.device->voice, base->label, r, "vkQueueSubmit2",
+                         CULV_REASON_DRIVER_REFUSED, "%" PRIu32 " command buffers of a ring", count);
 }
 
 static culv_result check_submit(const culv_vk_ring *ring, const char *call, VkQueue queue)
@@ -131,7 +90,8 @@ static culv_result check_submit(const culv_vk_ring *ring, const char *call, VkQu
         return null_argument(ring, call, ring == NULL ? "ring" : "queue");
     if (ring->vk->table.vkQueueSubmit2 == NULL && ring->vk->table.vkQueueSubmit2KHR == NULL)
         return culvi_fail(
-            &ring->vk->device->voice, ring->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
+            &ring->vk->base.device->voice, ring->base.label, CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_EXTENSION_MISSING,
             "%s: the VkDevice has no vkQueueSubmit2 (Vulkan 1.3 or VK_KHR_synchronization2, and the "
             "feature synchronization2); submit the frame's semaphores yourself",
             call);
@@ -146,27 +106,19 @@ culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue, VkCommandBuff
     if (result != CULV_OK) return result;
     if (commands == VK_NULL_HANDLE || frame == NULL)
         return null_argument(ring, call, frame == NULL ? "frame" : "commands");
-    drop_forced(ring);
-    /* A burst that was ended in another way. */
-    if ((frame->frame.burst_begins != 0 && ring->num_pending > 0) || ring->num_pending == CULV_RING_MAX_DEPTH)
-        return refuse_pending(ring, call);
-    submission s = {ring, queue, commands, fence, frame->frame.wait_value};
-    result = culvi_ring_release_by(ring->core, ring->side, &frame->frame, submit, &s, call);
-    if (result != CULV_OK) return result;
-    frame->num_signals = frame->frame.signal_value != 0;
-    frame->signal.value = frame->frame.signal_value;
-    return CULV_OK;
+    const culvi_graphics_work work = {queue, commands, (uint64_t)fence};
+    result = culvi_graphics_ring_submit(&ring->base, &work, &frame->frame, call);
+    if (result == CULV_OK) tell_signal(frame);
+    return result;
 }
 
 culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence)
 {
     static const char call[] = "culv_vk_ring_flush";
-    uint64_t signal_value = 0;
     culv_result result = check_submit(ring, call, queue);
     if (result != CULV_OK) return result;
-    drop_forced(ring);
-    submission s = {.ring = ring, .queue = queue, .fence = fence};
-    return culvi_ring_flush_by(ring->core, ring->side, submit, &s, &signal_value, call);
+    const culvi_graphics_work work = {queue, NULL, (uint64_t)fence};
+    return culvi_graphics_ring_flush(&ring->base, &work, call);
 }
 
 /* Queues ------------------------------------------------------------------------------------------------------------ */
@@ -247,8 +199,8 @@ static void show_to_host(const culvi_vk_device *table, VkCommandBuffer commands)
 static culv_result refuse_copy(const culv_vk_ring *ring, culv_result result, culv_reason reason,
                                const char *text)
 {
-    return culvi_fail(&ring->vk->device->voice, ring->label, result, reason, "culv_vk_ring_record_copy: %s",
-                      text);
+    return culvi_fail(&ring->vk->base.device->voice, ring->base.label, result, reason,
+                      "culv_vk_ring_record_copy: %s", text);
 }
 
 static culv_result check_copy(const culv_vk_ring *ring, VkFlags usage, VkFlags needed, uint64_t bytes,
@@ -258,7 +210,7 @@ static culv_result check_copy(const culv_vk_ring *ring, VkFlags usage, VkFlags n
         return refuse_copy(ring, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                            "the slot's resource was made without the usage TRANSFER_SRC");
     if (size >= bytes) return CULV_OK;
-    return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+    return culvi_fail(&ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                       "culv_vk_ring_record_copy: size is %" PRIu64 ", but the slot's resource has %" PRIu64
                       " bytes to copy",
                       (uint64_t)size, bytes);
@@ -273,7 +225,7 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
     culv_vk_buffer_barrier acquire, release;
     uint64_t bytes = culv_buffer_size(culv_vk_buffer_cuda(from));
     culv_result result =
-        check_copy(ring, from->resource.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
+        check_copy(ring, from->pair.native.usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, bytes, size);
     if (result != CULV_OK) return result;
     t.buffer = culv_vk_buffer_handle(from);
     t.queue_family = ring->queue_family;
@@ -284,7 +236,7 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
     const VkBufferCopy region = {.dstOffset = offset, .size = bytes};
     table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
                                 &acquire.barrier, 0, NULL);
-    if (ring->side == CULV_RING_CONSUMER) result = culv_vk_buffer_record_push(from, commands);
+    if (ring->base.side == CULV_RING_CONSUMER) result = culv_vk_buffer_record_push(from, commands);
     if (result != CULV_OK) return result;
     table->vkCmdCopyBuffer(commands, t.buffer, to, 1, &region);
     table->vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 1,
@@ -297,19 +249,21 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
                                 VkBuffer to, VkDeviceSize offset, VkDeviceSize size)
 {
     const culvi_vk_device *table = &ring->vk->table;
-    const culv_image_desc *d = &from->cuda->desc;
-    const culvi_format *row = from->cuda->row;
+    const culv_image_desc *d = &from->pair.image->desc;
+    const culvi_format *row = from->pair.image->row;
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     culv_vk_image_barrier acquire, release;
     if (row->planes > 1 || (row->aspects & (row->aspects - 1)) != 0)
         return refuse_copy(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
                            "an image of several planes or aspects is no one copy; record one of each");
     uint64_t bytes = culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, 1);
-    culv_result result = check_copy(ring, from->resource.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size);
+    culv_result result =
+        check_copy(ring, from->pair.native.usage, VK_IMAGE_USAGE_TRANSFER_SRC_BIT, bytes, size);
     if (result != CULV_OK) return result;
     /* VUID-vkCmdCopyImageToBuffer-dstImage-07975 and -07737; 4 is for queues that only copy, and for depth. */
     if (offset % row->block_bytes != 0 || offset % 4 != 0)
-        return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        return culvi_fail(&ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID,
+                          CULV_REASON_RANGE,
                           "culv_vk_ring_record_copy: offset is %" PRIu64
                           "; it is to be a multiple of 4 and of the %u bytes of a texel or block",
                           (uint64_t)offset, (unsigned)row->block_bytes);
@@ -325,7 +279,7 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
                                       .imageExtent = {d->width, d->height, d->depth}};
     table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 0, NULL, 1,
                                 &acquire.barrier);
-    if (ring->side == CULV_RING_CONSUMER)
+    if (ring->base.side == CULV_RING_CONSUMER)
         result = culv_vk_image_record_push(from, commands, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     if (result != CULV_OK) return result;
     table->vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1, &region);
@@ -343,12 +297,14 @@ culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer c
                              ring == NULL                 ? "ring"
                              : commands == VK_NULL_HANDLE ? "commands"
                                                           : "to");
-    if (slot >= ring->depth || resource >= ring->num_resources)
-        return culvi_fail(&ring->vk->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+    const culvi_graphics_ring *base = &ring->base;
+    if (slot >= base->depth || resource >= base->num_resources)
+        return culvi_fail(&ring->vk->base.device->voice, base->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "culv_vk_ring_record_copy: slot %" PRIu32 " and resource %" PRIu32
                           " of a ring that has %" PRIu32 " and %" PRIu32,
-                          slot, resource, ring->depth, ring->num_resources);
-    const culvi_vk_ring_resource *r = &ring->resources[resource];
-    return r->images != NULL ? record_image(ring, commands, r->images[slot], to, offset, size)
-                             : record_buffer(ring, commands, r->buffers[slot], to, offset, size);
+                          slot, resource, base->depth, base->num_resources);
+    const culvi_pair *from = base->resources[resource].objects[slot];
+    return base->resources[resource].is_image
+               ? record_image(ring, commands, (const culv_vk_image *)from, to, offset, size)
+               : record_buffer(ring, commands, (const culv_vk_buffer *)from, to, offset, size);
 }

@@ -12,7 +12,7 @@ bool culvi_vk_reads_timelines(const culv_vk *vk)
 
 culv_result culvi_vk_refuse_timelines(const culv_vk *vk, const char *label, culv_result result)
 {
-    return culvi_fail(&vk->device->voice, label, result, CULV_REASON_EXTENSION_MISSING,
+    return culvi_fail(&vk->base.device->voice, label, result, CULV_REASON_EXTENSION_MISSING,
                       "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
                       "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
 }

@@ -1,37 +1,25 @@
 /* A culv_vector in Vulkan: a buffer on each chunk, or one sparse buffer on all of them. SPDX-License-Identifier: MIT */
-#include "vmm/vector.h"
 #include "base/alloc.h"
 #include "base/desc.h"
+#include "graphics/vector_view.h"
 #include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
 
-/* What was imported of a chunk. */
-typedef struct view_part {
-    uint64_t chunk; /* culv_vector_chunk::id */
-    VkDeviceSize offset, size;
-    VkBuffer buffer; /* of its own; none of a sparse view */
-    VkDeviceMemory memory;
-} view_part;
-
 struct culv_vk_vector {
-    culv_vk *vk;         /* a reference */
-    culv_vector *vector; /* a reference */
+    culvi_vector_view base; /* its graphics is vk, its vector a reference */
+    culv_vk *vk;            /* a reference */
     VkBufferUsageFlags usage;
     VkQueue queue; /* NULL: a buffer a chunk */
     VkBuffer sparse;
     VkDeviceSize sparse_size;
     VkDeviceSize alignment; /* of what is bound to the sparse buffer */
     uint32_t type_bits;
-    view_part *parts; /* sorted by offset */
-    size_t num_parts;
-    _Atomic uint64_t generation;
-    char label[64];
 };
 
 static culv_result null_argument(const culv_vk *vk, const char *call, const char *what)
 {
-    return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                       CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, what);
 }
 
@@ -44,38 +32,11 @@ static VkMemoryAllocateFlags allocate_flags(const culv_vk_vector *view)
 
 /* Parts ---------------------------------------------------------------------------------------------------- */
 
-/* The part that shows a chunk, in a list that is sorted by offset; NULL: there is none. */
-static const view_part *find(const view_part *parts, size_t count, uint64_t chunk, VkDeviceSize offset)
+static void drop(culvi_vector_view *base, const culvi_view_part *part)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (parts[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && parts[low].offset == offset && parts[low].chunk == chunk ? &parts[low] : NULL;
-}
-
-static VkDeviceSize end_of(const view_part *parts, size_t count)
-{
-    return count > 0 ? parts[count - 1].offset + parts[count - 1].size : 0;
-}
-
-static void drop(const culv_vk_vector *view, const view_part *part)
-{
-    const culv_vk *vk = view->vk;
-    vk->table.vkDestroyBuffer(vk->vk_device, part->buffer, NULL);
-    vk->table.vkFreeMemory(vk->vk_device, part->memory, NULL);
-}
-
-/* Drops those of `parts` that `others` have not. */
-static void drop_others(const culv_vk_vector *view, const view_part *parts, size_t count,
-                        const view_part *others, size_t num_others)
-{
-    for (size_t i = 0; i < count; i++)
-        if (find(others, num_others, parts[i].chunk, parts[i].offset) == NULL) drop(view, &parts[i]);
+    const culv_vk *vk = ((const culv_vk_vector *)base)->vk;
+    vk->table.vkDestroyBuffer(vk->vk_device, (VkBuffer)part->object, NULL);
+    vk->table.vkFreeMemory(vk->vk_device, (VkDeviceMemory)part->memory, NULL);
 }
 
 static VkBufferCreateInfo buffer_info(const culv_vk_vector *view, VkDeviceSize size,
@@ -105,40 +66,42 @@ static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, 
     VkBuffer buffer = VK_NULL_HANDLE;
     VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &buffer);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->device->voice, view->label, r, "vkCreateBuffer", CULV_REASON_DRIVER_REFUSED,
-                             "a %sbuffer of %" PRIu64 " bytes could not be made",
+        return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, "vkCreateBuffer",
+                             CULV_REASON_DRIVER_REFUSED, "a %sbuffer of %" PRIu64 " bytes could not be made",
                              view->queue != NULL ? "sparse " : "", size);
     *out = buffer;
     return CULV_OK;
 }
 
-static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chunk *chunk, view_part *part)
+static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chunk *chunk, VkBuffer *out,
+                               VkDeviceMemory *memory)
 {
     culv_vk *vk = view->vk;
     VkBuffer buffer = VK_NULL_HANDLE;
     culv_result result = create_buffer(view, chunk->size, &buffer);
     if (result == CULV_OK)
-        result = culvi_vk_vmm_bind_buffer(vk, view->label, buffer, chunk->allocation, 0, allocate_flags(view),
-                                          &part->memory);
+        result = culvi_vk_vmm_bind_buffer(vk, view->base.label, buffer, chunk->allocation, 0,
+                                          allocate_flags(view), memory);
     if (result == CULV_OK)
-        part->buffer = buffer;
+        *out = buffer;
     else
         vk->table.vkDestroyBuffer(vk->vk_device, buffer, NULL);
     return result;
 }
 
 /* The memory that is to be bound to the sparse buffer. */
-static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chunk *chunk, view_part *part)
+static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chunk *chunk,
+                               VkDeviceMemory *out)
 {
-    const culvi_voice *voice = &view->vk->device->voice;
+    const culvi_voice *voice = &view->vk->base.device->voice;
     if (chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset)
-        return culvi_fail(voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_vector_desc.sparse_size is %" PRIu64
                           ", but the vector has committed %" PRIu64
                           " bytes, those ahead included; make the view anew with more, which costs no memory",
                           view->sparse_size, chunk->offset + chunk->size);
     if (chunk->offset % view->alignment != 0 || chunk->size % view->alignment != 0)
-        return culvi_fail(voice, view->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        return culvi_fail(voice, view->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "the sparse buffer is bound in multiples of %" PRIu64
                           " bytes, and a chunk of the vector has %" PRIu64 " from %" PRIu64
                           " on; make the view without sparse_queue",
@@ -146,16 +109,23 @@ static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chu
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.memory_type_bits = view->type_bits;
     d.allocate_flags = allocate_flags(view);
-    d.label = view->label;
-    return culvi_vk_vmm_import(view->vk, chunk->allocation, &d, &part->memory);
+    d.label = view->base.label;
+    return culvi_vk_vmm_import(view->vk, chunk->allocation, &d, out);
 }
 
-static culv_result make_part(const culv_vk_vector *view, const culv_vector_chunk *chunk, view_part *part)
+static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk, culvi_view_part *part)
 {
-    culv_result result = culvi_vk_vmm_check(view->vk, view->label, chunk->allocation);
+    const culv_vk_vector *view = (const culv_vk_vector *)base;
+    VkBuffer buffer = VK_NULL_HANDLE;
+    VkDeviceMemory memory = VK_NULL_HANDLE;
+    culv_result result = culvi_vk_vmm_check(view->vk, base->label, chunk->allocation);
+    if (result == CULV_OK)
+        result = view->queue != NULL ? make_memory(view, chunk, &memory)
+                                     : make_buffer(view, chunk, &buffer, &memory);
     if (result != CULV_OK) return result;
-    *part = (view_part){.chunk = chunk->id, .offset = chunk->offset, .size = chunk->size};
-    return view->queue != NULL ? make_memory(view, chunk, part) : make_buffer(view, chunk, part);
+    part->object = (uint64_t)buffer;
+    part->memory = (uint64_t)memory;
+    return CULV_OK;
 }
 
 /* Binding ---------------------------------------------------------------------------------------------------- */
@@ -183,103 +153,40 @@ static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *
         table->vkDestroyFence(vk->vk_device, fence, NULL);
     }
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->device->voice, view->label, r, call, CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, call, CULV_REASON_DRIVER_REFUSED,
                          "%" PRIu32 " ranges of the sparse buffer could not be bound", count);
 }
 
 /* Binds what is new in `parts`, and nothing behind the last of them, where others were: in one batch, so that a range must
  * not be in it twice. Chunks lie side by side from offset 0 on. */
-static culv_result bind(const culv_vk_vector *view, const view_part *parts, size_t count)
+static culv_result bind(culvi_vector_view *base, const culvi_view_part *parts, size_t count)
 {
-    const VkDeviceSize before = end_of(view->parts, view->num_parts), now = end_of(parts, count);
+    const culv_vk_vector *view = (const culv_vk_vector *)base;
+    const VkDeviceSize before = culvi_vector_view_end(base->parts, base->num_parts);
+    const VkDeviceSize now = culvi_vector_view_end(parts, count);
     VkSparseMemoryBind *binds = culvi_alloc((count + 1) * sizeof *binds);
     uint32_t n = 0;
     culv_result result = CULV_OK;
-    if (binds == NULL) return culvi_fail_host_memory(&view->vk->device->voice, view->label);
+    if (binds == NULL) return culvi_fail_host_memory(&view->vk->base.device->voice, base->label);
     for (size_t i = 0; i < count; i++)
-        if (find(view->parts, view->num_parts, parts[i].chunk, parts[i].offset) == NULL)
-            binds[n++] = (VkSparseMemoryBind){
-                .resourceOffset = parts[i].offset, .size = parts[i].size, .memory = parts[i].memory};
+        if (!culvi_vector_view_has(base, &parts[i]))
+            binds[n++] = (VkSparseMemoryBind){.resourceOffset = parts[i].offset,
+                                              .size = parts[i].size,
+                                              .memory = (VkDeviceMemory)parts[i].memory};
     if (before > now) binds[n++] = (VkSparseMemoryBind){.resourceOffset = now, .size = before - now};
     if (n > 0) result = submit(view, binds, n);
     culvi_free(binds);
     return result;
 }
 
-/* Updates ---------------------------------------------------------------------------------------------------- */
-
-static culv_result list_chunks(const culv_vk_vector *view, culv_vector_chunk **out, size_t *count,
-                               uint64_t *generation)
-{
-    size_t there = 0, capacity = 0;
-    culv_result result = culv_vector_get_chunks(view->vector, NULL, 0, &there, generation);
-    culv_vector_chunk *list = NULL;
-    while (result == CULV_OK && (list == NULL || there > capacity)) {
-        culvi_free(list);
-        capacity = there; /* of which a thread that commits ahead may meanwhile make more */
-        list = culvi_alloc((capacity + 1) * sizeof *list);
-        if (list == NULL) return culvi_fail_host_memory(&view->vk->device->voice, view->label);
-        result = culv_vector_get_chunks(view->vector, list, capacity, &there, generation);
-    }
-    if (result != CULV_OK) {
-        culvi_free(list);
-        return result;
-    }
-    *out = list;
-    *count = there;
-    return CULV_OK;
-}
-
-static culv_result update(culv_vk_vector *view)
-{
-    culv_vector_chunk *chunks = NULL;
-    view_part *parts = NULL;
-    size_t count = 0, made = 0;
-    uint64_t generation = 0;
-    culv_result result = list_chunks(view, &chunks, &count, &generation);
-    if (result != CULV_OK) return result;
-    parts = culvi_alloc((count + 1) * sizeof *parts);
-    if (parts == NULL) {
-        result = culvi_fail_host_memory(&view->vk->device->voice, view->label);
-        goto free_chunks;
-    }
-    for (; made < count; made++) {
-        const culv_vector_chunk *chunk = &chunks[made];
-        const view_part *old = find(view->parts, view->num_parts, chunk->id, chunk->offset);
-        if (old != NULL)
-            parts[made] = *old;
-        else
-            result = make_part(view, chunk, &parts[made]);
-        if (result != CULV_OK) goto drop_new;
-    }
-    if (view->queue != NULL) result = bind(view, parts, count);
-    if (result != CULV_OK) goto drop_new;
-    drop_others(view, view->parts, view->num_parts, parts, count);
-    culvi_free(view->parts);
-    view->parts = parts;
-    view->num_parts = count;
-    atomic_store(&view->generation, generation);
-    culvi_free(chunks);
-    return CULV_OK;
-
-drop_new:
-    drop_others(view, parts, made, view->parts, view->num_parts);
-    culvi_free(parts);
-free_chunks:
-    culvi_free(chunks);
-    return result;
-}
+#define CALLS .update_call = "culv_vk_vector_update", .destroy_call = "culv_vk_vector_destroy"
+static const culvi_vector_view_api with_buffers = {CALLS, .make = make, .drop = drop};
+static const culvi_vector_view_api with_sparse_buffer = {CALLS, .make = make, .drop = drop, .show = bind};
 
 culv_result culv_vk_vector_update(culv_vk_vector *view)
 {
     if (view == NULL) return null_argument(NULL, "culv_vk_vector_update", "view");
-    if (atomic_load(&view->vector->gone))
-        return culvi_fail(
-            &view->vk->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_vector_update: the vector was destroyed; the view keeps the buffers that it "
-            "has until culv_vk_vector_destroy()");
-    if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
-    return update(view);
+    return culvi_vector_view_update(&view->base);
 }
 
 /* Creation --------------------------------------------------------------------------------------------------- */
@@ -294,7 +201,7 @@ static culv_result check_desc(const culv_vk *vk, const culv_vk_vector_desc *d)
     else if (d->sparse_queue != NULL && d->sparse_size == 0)
         wrong = "sparse_queue is given without sparse_size: the bytes that the vector will have at the most";
     if (wrong == NULL) return CULV_OK;
-    return culvi_fail(&vk->device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+    return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_vector_desc.%s", wrong);
 }
 
@@ -311,8 +218,8 @@ static culv_result check_vector(const culv_vk *vk, const char *label, const culv
 
 static culv_result fail_sparse(const culv_vk *vk, const char *label, const char *why)
 {
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                      "'%s' %s; leave sparse_queue out, for a buffer a chunk", vk->name, why);
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+                      "'%s' %s; leave sparse_queue out, for a buffer a chunk", vk->base.name, why);
 }
 
 static culv_result check_sparse(culv_vk *vk, const char *label, const culv_vk_vector *view)
@@ -338,11 +245,11 @@ static culv_result check_sparse(culv_vk *vk, const char *label, const culv_vk_ve
                            "(vkGetPhysicalDeviceExternalBufferProperties)");
     const VkDeviceSize most = properties.limits.sparseAddressSpaceSize;
     if (view->sparse_size <= most && view->sparse_size <= vk->max_buffer_size) return CULV_OK;
-    return culvi_fail(&vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_vk_vector_desc.sparse_size is %" PRIu64
-                      "; '%s' has sparse buffers of up to %" PRIu64
-                      " bytes (sparseAddressSpaceSize, maxBufferSize)",
-                      view->sparse_size, vk->name, most < vk->max_buffer_size ? most : vk->max_buffer_size);
+    return culvi_fail(
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "culv_vk_vector_desc.sparse_size is %" PRIu64 "; '%s' has sparse buffers of up to %" PRIu64
+        " bytes (sparseAddressSpaceSize, maxBufferSize)",
+        view->sparse_size, vk->base.name, most < vk->max_buffer_size ? most : vk->max_buffer_size);
 }
 
 static culv_result create_sparse(culv_vk_vector *view)
@@ -358,7 +265,7 @@ static culv_result create_sparse(culv_vk_vector *view)
 
 static culv_result check_usage(culv_vk *vk, const char *label, const culv_vk_vector *view)
 {
-    const VkBufferCreateInfo info = buffer_info(view, view->vector->granularity, NULL);
+    const VkBufferCreateInfo info = buffer_info(view, view->base.vector->granularity, NULL);
     const culvi_vk_ask ask = {.label = label, .origin = CULVI_VK_MADE_HERE};
     culvi_vk_verdict verdict;
     return view->queue != NULL ? check_sparse(vk, label, view)
@@ -369,9 +276,7 @@ static void release(culv_vk_vector *view)
 {
     const culv_vk *vk = view->vk;
     vk->table.vkDestroyBuffer(vk->vk_device, view->sparse, NULL);
-    drop_others(view, view->parts, view->num_parts, NULL, 0);
-    culvi_free(view->parts);
-    culvi_vector_unref(view->vector);
+    culvi_vector_view_clear(&view->base);
     culvi_free(view);
 }
 
@@ -385,7 +290,7 @@ culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector, const culv_v
                           : out == NULL    ? "out"
                                            : NULL;
     if (missing != NULL) return null_argument(vk, "culv_vk_vector_create", missing);
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_vector_desc");
     if (result != CULV_OK) return result;
     if (d.label == NULL) d.label = vector->label;
@@ -394,22 +299,21 @@ culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector, const culv_v
     if (result != CULV_OK) return result;
     culv_vk_vector *view = culvi_alloc(sizeof *view);
     if (view == NULL) return culvi_fail_host_memory(voice, d.label);
+    culvi_vector_view_init(&view->base, d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers,
+                           &vk->base, vector, d.label);
     view->vk = vk;
-    view->vector = vector;
-    culvi_vector_ref(vector);
     view->usage = d.usage;
     view->queue = d.sparse_queue;
     view->sparse_size = d.sparse_size;
-    culvi_label_set(view->label, d.label);
     result = check_usage(vk, d.label, view);
     if (result == CULV_OK && view->queue != NULL) result = create_sparse(view);
-    if (result == CULV_OK) result = update(view);
+    if (result == CULV_OK) result = culvi_vector_view_update(&view->base);
     if (result != CULV_OK) {
         release(view);
         return result;
     }
-    culvi_vk_ref(vk);
-    culvi_vk_count_created(vk, true);
+    culvi_graphics_ref(&vk->base);
+    culvi_graphics_count_created(&vk->base, true);
     *out = view;
     return CULV_OK;
 }
@@ -421,8 +325,8 @@ void culv_vk_vector_destroy(culv_vk_vector **view)
     culv_vk *vk = mine->vk;
     *view = NULL;
     release(mine);
-    culvi_vk_count_created(vk, false);
-    culvi_vk_unref(vk);
+    culvi_graphics_count_created(&vk->base, false);
+    culvi_graphics_unref(&vk->base);
 }
 
 culv_result culv_vk_vector_get_parts(const culv_vk_vector *view, culv_vk_vector_part *parts, size_t capacity,
@@ -434,19 +338,20 @@ culv_result culv_vk_vector_get_parts(const culv_vk_vector *view, culv_vk_vector_
                                                            : NULL;
     if (missing != NULL)
         return null_argument(view != NULL ? view->vk : NULL, "culv_vk_vector_get_parts", missing);
+    const culvi_vector_view *base = &view->base;
     if (view->queue != NULL && capacity > 0)
-        parts[0] =
-            (culv_vk_vector_part){.buffer = view->sparse, .size = end_of(view->parts, view->num_parts)};
-    for (size_t i = 0; view->queue == NULL && i < view->num_parts && i < capacity; i++)
-        parts[i] = (culv_vk_vector_part){.buffer = view->parts[i].buffer,
-                                         .offset = view->parts[i].offset,
-                                         .size = view->parts[i].size,
-                                         .chunk = view->parts[i].chunk};
-    *count = view->queue != NULL ? 1 : view->num_parts;
+        parts[0] = (culv_vk_vector_part){.buffer = view->sparse,
+                                         .size = culvi_vector_view_end(base->parts, base->num_parts)};
+    for (size_t i = 0; view->queue == NULL && i < base->num_parts && i < capacity; i++)
+        parts[i] = (culv_vk_vector_part){.buffer = (VkBuffer)base->parts[i].object,
+                                         .offset = base->parts[i].offset,
+                                         .size = base->parts[i].size,
+                                         .chunk = base->parts[i].chunk};
+    *count = view->queue != NULL ? 1 : base->num_parts;
     return CULV_OK;
 }
 
 uint64_t culv_vk_vector_generation(const culv_vk_vector *view)
 {
-    return view != NULL ? atomic_load(&view->generation) : 0;
+    return view != NULL ? atomic_load(&view->base.generation) : 0;
 }

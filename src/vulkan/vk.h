@@ -4,6 +4,7 @@
 #define CULVI_VK_H_
 
 #include "culvert/vulkan.h"
+#include "graphics/graphics.h"
 #include "vulkan/vk_check.h"
 
 #ifdef _WIN32
@@ -36,14 +37,9 @@ typedef struct culvi_vk_device {
 } culvi_vk_device;
 
 struct culv_vk {
-    atomic_uint refs; /* the caller's handle and each object made with it */
-    uint64_t id;      /* of its device's attachments: another one may get this address */
-    culv_device *device;
+    culvi_graphics base;
     VkPhysicalDevice physical_device;
     VkDevice vk_device;
-    char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
-    culv_uuid uuid;
-    char label[64];
     culvi_vk_instance instance;
     culvi_vk_device table;
     /* Asked once, at the attachment. */
@@ -53,19 +49,13 @@ struct culv_vk {
     bool tells_needs;             /* vkGetDevice...MemoryRequirements() may be called */
     VkDeviceSize host_alignment;  /* of pages of the host's; 0: VK_EXT_external_memory_host was not enabled */
     culvi_vk_known known;         /* the gate's */
-    /* Fallbacks (core/staging.h). */
-    bool foreign;     /* another GPU than the device */
-    culv_vk_desc how; /* it was attached, without the label */
-    culvi_peer *peer; /* its own GPU in CUDA, and the attachment to that; guarded by the device's lock */
-    culv_vk *peer_vk;
+    culv_vk_desc how;             /* it was attached, without the label */
 };
 
 extern const char culvi_vk_soft_layer[];
 
-void culvi_vk_ref(culv_vk *vk);
-void culvi_vk_unref(culv_vk *vk);
-/* Of objects that Culvert made with it. */
-void culvi_vk_count_created(culv_vk *vk, bool more);
+extern const culvi_words culvi_vk_words;
+extern const culvi_graphics_api culvi_vk_api;
 
 culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                    VkInstance instance, culvi_vk_instance *out);
@@ -82,6 +72,9 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk, VkPhysicalDevice device,
                              culv_vk_candidate *out);
 
+/* All devices of a culvi_vk_instance, for matching. */
+culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count, culvi_adapter **out);
+
 /* Exporting by this system's handles: the extensions' names, whether the VkDevice has them, Vulkan's name of a type. */
 extern const char *const culvi_vk_memory_extension;
 extern const char *const culvi_vk_semaphore_extension;
@@ -94,9 +87,6 @@ culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDevic
                                    culv_handle_type type, culv_handle *out);
 culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSemaphore semaphore,
                                       culv_handle_type type, culv_handle *out);
-
-/* Whether memory or semaphores can be shared through this attachment at all. */
-culv_result culvi_vk_check_shares(const culv_vk *vk, const char *label, bool semaphores);
 
 /* Whether semaphores of this type can be exported by this system's opaque handle. */
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,

@@ -3,7 +3,6 @@
  *   check.c         culv_vk_check_buffer(), culv_vk_check_image(): what is asked, and the answer
  *   check_buffer.c  the fields of VkBufferCreateInfo
  *   check_image.c   the fields of VkImageCreateInfo; check_flags.c: its flags and usages
- *   check_limits.c  extents against CUDA's own limits
  *   check_ask.c     the questions that Vulkan is asked; check_cache.c: its answers, kept
  *   check_needs.c   memory requirements, memory types, what was bound where
  * SPDX-License-Identifier: MIT */
@@ -121,28 +120,17 @@ typedef struct culvi_vk_answer {
     culvi_vk_needs needs;
 } culvi_vk_answer;
 
-/* CUDA's limits of a kind of array; UINT32_MAX: none is told. */
-typedef struct culvi_vk_extent {
-    uint32_t width, height, depth, layers;
-} culvi_vk_extent;
+enum { CULVI_VK_ANSWERS = 64 };
 
-typedef struct culvi_vk_limits {
-    bool known;
-    culvi_vk_extent most, other; /* one of the two holds (3D); `other` is all 0 where there is one alone */
-} culvi_vk_limits;
-
-enum { CULVI_VK_ANSWERS = 64, CULVI_VK_ARRAY_KINDS = 7 };
-
-/* What the drivers have told, kept: nothing of it ever changes. */
+/* What Vulkan has told, kept: nothing of it ever changes. */
 typedef struct culvi_vk_known {
-    culvi_mutex lock;                  /* guards all of it; never held while a driver is asked */
+    culvi_mutex lock;                  /* guards all of it; never held while Vulkan is asked */
     uint32_t next;                     /* the entry that goes next */
     uint32_t hashes[CULVI_VK_ANSWERS]; /* 0: no entry */
     struct {
         culvi_vk_question question;
         culvi_vk_answer answer;
     } entries[CULVI_VK_ANSWERS];
-    culvi_vk_limits limits[CULVI_VK_ARRAY_KINDS][2]; /* without surfaces and with them */
 } culvi_vk_known;
 
 /* check_cache.c */
@@ -194,9 +182,5 @@ culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label, con
 culv_result culvi_vk_check_image_usage(const culv_vk *vk, const char *label, const VkImageCreateInfo *info);
 /* "COLOR_ATTACHMENT and STORAGE"; for messages. */
 void culvi_vk_usage_text(VkImageUsageFlags usage, culvi_text *text);
-
-/* check_limits.c: holds an image against CUDA's limits, and lowers `most` to them. */
-culv_result culvi_vk_check_limits(culv_vk *vk, const char *label, const culv_image_desc *image, bool surfaces,
-                                  VkImageFormatProperties *most);
 
 #endif

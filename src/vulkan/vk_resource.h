@@ -2,7 +2,7 @@
 #ifndef CULVI_VK_RESOURCE_H_
 #define CULVI_VK_RESOURCE_H_
 
-#include "core/staging.h"
+#include "graphics/pair.h"
 #include "vulkan/vk.h"
 
 typedef struct culvi_vk_resource {
@@ -15,41 +15,49 @@ typedef struct culvi_vk_resource {
     VkDeviceSize plane_offsets[CULVI_PLANES]; /* of a DISJOINT image: where each plane is bound */
 } culvi_vk_resource;
 
-/* Pinned memory of a fallback, on Vulkan's side. */
-typedef struct culvi_vk_stage {
-    VkBuffer buffer;
-    VkDeviceMemory memory; /* of Culvert's pages; Vulkan's own goes with the staging */
-} culvi_vk_stage;
-
 struct culv_vk_buffer {
-    culv_vk *vk;
-    culvi_vk_resource resource;
-    culv_memory *import; /* or CUDA's own memory */
-    culv_buffer *cuda;
-    culvi_vk_stage stage;
+    culvi_pair pair;
 };
 
 struct culv_vk_image {
-    culv_vk *vk;
-    culvi_vk_resource resource;
-    culv_memory *import; /* or what stands for CUDA's own memory */
-    culv_image *cuda;
-    culvi_vk_stage stage;
+    culvi_pair pair;
 };
 
 struct culv_vk_semaphore {
-    culv_vk *vk;
-    VkSemaphore semaphore;
-    culv_semaphore *cuda;
+    culvi_semaphore_pair pair;
 };
 
-/* Without any fallback: all or nothing of what the descriptor says. The object has its `vk` already. */
-culv_result culvi_vk_buffer_share(culv_vk_buffer *buffer, const culv_vk_buffer_create_desc *desc);
-culv_result culvi_vk_image_share(culv_vk_image *image, const culv_vk_image_create_desc *desc);
-culv_result culvi_vk_semaphore_share(culv_vk_semaphore *semaphore, const culv_vk_semaphore_create_desc *desc);
-/* A VkSemaphore, exportable or not. */
-culv_result culvi_vk_semaphore_make(culv_vk *vk, const culv_vk_semaphore_create_desc *desc, bool exportable,
-                                    VkSemaphore *out);
+static inline culv_vk *culvi_vk_of(const culvi_graphics *graphics)
+{
+    return (culv_vk *)graphics; /* its first member */
+}
+
+/* Vulkan's words for what is a number in graphics/. */
+static inline VkBuffer culvi_vk_native_buffer(const culvi_native *native)
+{
+    return (VkBuffer)native->object;
+}
+
+static inline VkImage culvi_vk_native_image(const culvi_native *native)
+{
+    return (VkImage)native->object;
+}
+
+static inline VkDeviceMemory culvi_vk_native_memory(const culvi_native *native)
+{
+    return (VkDeviceMemory)native->memory;
+}
+
+/* What the table of culvi_vk_api has (graphics/graphics.h). */
+culv_result culvi_vk_plan_native(culvi_graphics *graphics, culvi_plan *plan);
+culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out);
+void culvi_vk_unmake(culvi_graphics *graphics, const culvi_native *native);
+culv_result culvi_vk_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
+                           culvi_native *out);
+culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
+                                    bool exportable, uint64_t *out);
+void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
+
 /* Timelines on the host (timeline.c). Of a VkDevice that lacks them only the first three may be called. */
 bool culvi_vk_reads_timelines(const culv_vk *vk);
 culv_result culvi_vk_refuse_timelines(const culv_vk *vk, const char *label, culv_result result);
@@ -57,7 +65,6 @@ culv_result culvi_vk_check_host_timelines(const culv_vk *vk, const char *label);
 VkResult culvi_vk_timeline_read(const culv_vk *vk, VkSemaphore semaphore, uint64_t *out);
 VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64_t value, uint64_t timeout);
 VkResult culvi_vk_timeline_signal(const culv_vk *vk, VkSemaphore semaphore, uint64_t value);
-bool culvi_vk_semaphore_reached(const culv_vk *vk, VkSemaphore semaphore, uint64_t value);
 
 /* Pages of the host's. */
 typedef struct culvi_vk_pages {
@@ -81,6 +88,7 @@ typedef struct culvi_vk_plan {
 /* Creates, allocates and binds: all or nothing. */
 culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *out);
 void culvi_vk_resource_destroy(culv_vk *vk, const culvi_vk_resource *resource);
+culvi_native culvi_vk_resource_native(const culvi_vk_resource *resource);
 
 /* host.c: pages of the host's. */
 /* As culvi_vk_memory_type(), but 0 is what the processor reaches without flushing, cached where it can be. */
@@ -89,7 +97,7 @@ culv_result culvi_vk_host_memory_type(const culv_vk *vk, const char *label, uint
 /* Vulkan's memory of a plan with pages. */
 culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_vk_needs *needs,
                                    culvi_vk_resource *made);
-/* culv_vk_buffer_create_desc::host. */
-culv_result culvi_vk_buffer_share_host(culv_vk_buffer *buffer, const culv_vk_buffer_create_desc *desc);
+/* culv_vk_buffer_create_desc::host: both halves. `pair` is all zero. */
+culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *desc, culvi_pair *pair);
 
 #endif

@@ -4,15 +4,8 @@
 
 #include "culvert/vulkan_ring.h"
 
-#include "ring/ring.h"
+#include "graphics/graphics_ring.h"
 #include "vulkan/vk_resource.h"
-
-/* One of culv_vk_ring_desc::resources, of every slot: images or buffers. */
-typedef struct culvi_vk_ring_resource {
-    culv_vk_image **images;
-    culv_vk_buffer **buffers;
-    bool made; /* by the ring, which destroys them */
-} culvi_vk_ring_resource;
 
 /* A slot's barriers, in arrays that all slots share. */
 typedef struct culvi_vk_ring_slot {
@@ -20,25 +13,17 @@ typedef struct culvi_vk_ring_slot {
 } culvi_vk_ring_slot;
 
 struct culv_vk_ring {
-    culv_vk *vk;
-    culv_ring *core;
-    culv_vk_semaphore *timelines[2]; /* by side */
-    culv_ring_side side;             /* Vulkan's */
+    culvi_graphics_ring base;
+    culv_vk *vk; /* base.graphics: a reference */
     uint32_t queue_family;
     VkPipelineStageFlags2 wait_stage;
-    uint32_t depth; /* max_depth */
-    uint32_t num_resources;
-    uint32_t num_images;
-    char label[64];
-    culvi_vk_ring_resource resources[CULV_VK_RING_MAX_RESOURCES];
     culvi_vk_ring_slot slots[CULV_RING_MAX_DEPTH];
     VkImageMemoryBarrier2 *image_barriers;   /* acquires of all slots, then releases */
     VkBufferMemoryBarrier2 *buffer_barriers; /* the same */
-    /* Of a burst that is not submitted yet. Vulkan's side alone touches it. */
-    VkCommandBufferSubmitInfo pending[CULV_RING_MAX_DEPTH];
-    uint32_t num_pending;
-    unsigned forced;       /* culv_ring::forced then */
-    uint64_t pending_wait; /* 0: none */
 };
+
+/* ring_queue.c: culvi_graphics_ring_api::submit. */
+culv_result culvi_vk_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work, uint32_t count,
+                                 uint64_t wait, uint64_t signal);
 
 #endif

@@ -7,7 +7,7 @@
 
 static culv_result check_exportable(const culv_vk *vk, const char *label, const culv_vmm_allocation *a)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     const culv_handle_type type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
     if (a->usage & CULV_VMM_TILE_POOL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -73,7 +73,7 @@ static culv_result check_shared_image(const culv_vk *vk, const char *label, cons
 {
     if (a->usage & CULV_VMM_COMPRESSIBLE) return CULV_OK;
     return culvi_fail(
-        &vk->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
         "the image is to share the VMM allocation with others: what Vulkan writes into it CUDA would read "
         "wrong; give it an allocation of its own, dedicated and from offset 0 on, or a compressible one "
         "(CULV_VMM_COMPRESSIBLE, where the device grants it)");
@@ -81,7 +81,7 @@ static culv_result check_shared_image(const culv_vk *vk, const char *label, cons
 
 static culv_result null_argument(const culv_vk *vk, const char *call, const char *what)
 {
-    return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                       CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, what);
 }
 
@@ -94,7 +94,7 @@ culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *allocation
                              vk == NULL           ? "vk"
                              : allocation == NULL ? "allocation"
                                                   : "out");
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = desc != NULL
                              ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc")
                              : CULV_OK;
@@ -120,7 +120,7 @@ static culv_result check_place(const culv_vk *vk, const char *label, const culv_
                                const char *what, const culvi_vk_needs *needs, bool dedicated, bool whole,
                                VkDeviceSize offset)
 {
-    const culvi_voice *voice = &vk->device->voice;
+    const culvi_voice *voice = &vk->base.device->voice;
     const VkMemoryRequirements *r = &needs->memory;
     if (offset > a->size || r->size > a->size - offset)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -164,9 +164,9 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk *vk, const char *label, VkBuffer bu
     VkResult r = vk->table.vkBindBufferMemory(vk->vk_device, buffer, memory, offset);
     if (r != VK_SUCCESS) {
         vk->table.vkFreeMemory(vk->vk_device, memory, NULL);
-        return culvi_fail_vk(&vk->device->voice, label, r, "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
-                             "the buffer could not be bound to the VMM allocation at offset %" PRIu64,
-                             offset);
+        return culvi_fail_vk(
+            &vk->base.device->voice, label, r, "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
+            "the buffer could not be bound to the VMM allocation at offset %" PRIu64, offset);
     }
     *out = memory;
     return CULV_OK;
@@ -197,7 +197,7 @@ static culv_result check_image(culv_vk *vk, const char *label, VkImage image, co
     if (result != CULV_OK) return result;
     if (culvi_vk_disjoint_planes(info) > 0)
         return culvi_fail(
-            &vk->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
             "VkImageCreateInfo::flags has DISJOINT, so each plane is bound by itself: make memory of "
             "a compressible allocation by culv_vk_memory_from_vmm() and call "
             "vkBindImageMemory2");
@@ -236,7 +236,8 @@ culv_result culv_vk_image_bind_vmm(culv_vk *vk, VkImage image, const VkImageCrea
     VkResult r = vk->table.vkBindImageMemory(vk->vk_device, image, memory, offset);
     if (r != VK_SUCCESS) {
         vk->table.vkFreeMemory(vk->vk_device, memory, NULL);
-        return culvi_fail_vk(&vk->device->voice, label, r, "vkBindImageMemory", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_vk(&vk->base.device->voice, label, r, "vkBindImageMemory",
+                             CULV_REASON_DRIVER_REFUSED,
                              "the image could not be bound to the VMM allocation at offset %" PRIu64, offset);
     }
     *out = memory;

@@ -298,7 +298,7 @@ static void check_callers(const lib_world *w, const row *r)
     REFUSED(CULV_ERROR_INVALID, RANGE, "the first plane needs");
     d = right;
     d.offset = callers.plane_offsets[0];
-    REFUSED(CULV_ERROR_INVALID, RANGE, "leave it 0");
+    REFUSED(CULV_ERROR_INVALID, RANGE, "leave offset 0");
     if (r->planes == 2) {
         d = right;
         d.plane_offsets[2] = 65536;

@@ -14,7 +14,7 @@ static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRA
 static culv_result check_call(const culv_vk *vk, const char *call, const char *what, VkCommandBuffer commands)
 {
     if (vk != NULL && commands != NULL) return CULV_OK;
-    return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
+    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
                       CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, vk == NULL ? what : "commands");
 }
 
@@ -33,13 +33,14 @@ static void barrier(const culv_vk *vk, VkCommandBuffer commands, bool entering,
 static culv_result record_buffer(const culv_vk_buffer *b, VkCommandBuffer commands, bool push,
                                  const char *call)
 {
-    culv_result result = check_call(b != NULL ? b->vk : NULL, call, "buffer", commands);
-    if (result != CULV_OK || culv_buffer_path(b->cuda) != CULV_PATH_HOST) return result;
-    const culv_vk *vk = b->vk;
-    VkBufferCopy region = {.size = culv_buffer_size(b->cuda)};
+    culv_result result =
+        check_call(b != NULL ? culvi_vk_of(b->pair.graphics) : NULL, call, "buffer", commands);
+    if (result != CULV_OK || culv_buffer_path(b->pair.buffer) != CULV_PATH_HOST) return result;
+    const culv_vk *vk = culvi_vk_of(b->pair.graphics);
+    VkBufferCopy region = {.size = culv_buffer_size(b->pair.buffer)};
     barrier(vk, commands, true, NULL);
-    vk->table.vkCmdCopyBuffer(commands, push ? b->stage.buffer : b->resource.buffer,
-                              push ? b->resource.buffer : b->stage.buffer, 1, &region);
+    VkBuffer own = culvi_vk_native_buffer(&b->pair.native), stage = culvi_vk_native_buffer(&b->pair.stage);
+    vk->table.vkCmdCopyBuffer(commands, push ? stage : own, push ? own : stage, 1, &region);
     barrier(vk, commands, false, NULL);
     return CULV_OK;
 }
@@ -64,30 +65,32 @@ static VkBufferImageCopy region_of(const culvi_part *part)
 
 static void copy_parts(const culv_vk_image *i, VkCommandBuffer commands, bool push, VkImageLayout layout)
 {
-    const culv_vk *vk = i->vk;
-    const culvi_staging *staging = i->cuda->staging;
+    const culv_vk *vk = culvi_vk_of(i->pair.graphics);
+    const culvi_staging *staging = i->pair.image->staging;
     for (uint32_t k = 0; k < staging->num_parts; k++) {
         VkBufferImageCopy region = region_of(&staging->parts[k]);
         if (push)
-            vk->table.vkCmdCopyBufferToImage(commands, i->stage.buffer, i->resource.image, layout, 1,
-                                             &region);
+            vk->table.vkCmdCopyBufferToImage(commands, culvi_vk_native_buffer(&i->pair.stage),
+                                             culvi_vk_native_image(&i->pair.native), layout, 1, &region);
         else
-            vk->table.vkCmdCopyImageToBuffer(commands, i->resource.image, layout, i->stage.buffer, 1,
-                                             &region);
+            vk->table.vkCmdCopyImageToBuffer(commands, culvi_vk_native_image(&i->pair.native), layout,
+                                             culvi_vk_native_buffer(&i->pair.stage), 1, &region);
     }
 }
 
 static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands, VkImageLayout layout,
                                 bool push, const char *call)
 {
-    culv_result result = check_call(i != NULL ? i->vk : NULL, call, "image", commands);
+    culv_result result =
+        check_call(i != NULL ? culvi_vk_of(i->pair.graphics) : NULL, call, "image", commands);
     if (result != CULV_OK) return result;
-    const culv_vk *vk = i->vk;
+    const culv_vk *vk = culvi_vk_of(i->pair.graphics);
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
-        return culvi_fail(&vk->device->voice, i->cuda->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        return culvi_fail(&vk->base.device->voice, i->pair.image->label, CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE,
                           "%s: layout is %d, which no image can be left in; pass the one that it is used in",
                           call, (int)layout);
-    if (culv_image_path(i->cuda) != CULV_PATH_HOST) return CULV_OK;
+    if (culv_image_path(i->pair.image) != CULV_PATH_HOST) return CULV_OK;
     VkImageLayout copied = push ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     VkImageMemoryBarrier change = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
@@ -97,8 +100,8 @@ static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands
         .newLayout = copied,
         .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
         .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-        .image = i->resource.image,
-        .subresourceRange = {.aspectMask = i->cuda->row->aspects,
+        .image = culvi_vk_native_image(&i->pair.native),
+        .subresourceRange = {.aspectMask = i->pair.image->row->aspects,
                              .levelCount = VK_REMAINING_MIP_LEVELS,
                              .layerCount = VK_REMAINING_ARRAY_LAYERS}};
     barrier(vk, commands, true, &change);

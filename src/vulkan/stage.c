@@ -1,7 +1,7 @@
 /* Fallbacks through the host: pages that CUDA and Vulkan both reach. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
 #include "base/attempt.h"
-#include "vulkan/vk_fallback.h"
+#include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -77,20 +77,22 @@ static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *sta
     if (r != VK_SUCCESS) {
         staging->host = NULL;
         culvi_vk_resource_destroy(vk, made);
-        return culvi_fail_vk(&vk->device->voice, label, r, "vkMapMemory", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_vk(&vk->base.device->voice, label, r, "vkMapMemory", CULV_REASON_DRIVER_REFUSED,
                              "the staging memory could not be mapped");
     }
-    staging->vulkans = (culvi_mapping){.release = free_vulkans,
-                                       .free_memory = (void (*)(void))vk->table.vkFreeMemory,
-                                       .device = (void *)vk->vk_device,
-                                       .memory = (uint64_t)made->memory,
-                                       .holder = vk};
+    staging->native = (culvi_mapping){.release = free_vulkans,
+                                      .free_memory = (void (*)(void))vk->table.vkFreeMemory,
+                                      .device = (void *)vk->vk_device,
+                                      .memory = (uint64_t)made->memory,
+                                      .holder = vk};
     made->memory = VK_NULL_HANDLE; /* the staging's */
     return CULV_OK;
 }
 
-culv_result culvi_vk_stage_create(culv_vk *vk, const char *label, culvi_staging *staging, culvi_vk_stage *out)
+culv_result culvi_vk_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
+                           culvi_native *out)
 {
+    culv_vk *vk = culvi_vk_of(graphics);
     culvi_vk_resource made = {.buffer = VK_NULL_HANDLE};
     culv_result result = CULV_ERROR_UNSUPPORTED;
     if (takes_pages(vk)) {
@@ -100,15 +102,6 @@ culv_result culvi_vk_stage_create(culv_vk *vk, const char *label, culvi_staging 
     }
     if (result != CULV_OK && result != CULV_ERROR_OUT_OF_MEMORY && result != CULV_ERROR_ASYNC)
         result = map_memory(vk, label, staging, &made);
-    if (result != CULV_OK) return result;
-    *out = (culvi_vk_stage){made.buffer, made.memory};
-    result = culvi_staging_register(vk->device, staging, label);
-    if (result != CULV_OK) culvi_vk_stage_destroy(vk, out);
-    return result; /* the rest is the staging's */
-}
-
-void culvi_vk_stage_destroy(culv_vk *vk, const culvi_vk_stage *stage)
-{
-    if (stage->buffer != VK_NULL_HANDLE) vk->table.vkDestroyBuffer(vk->vk_device, stage->buffer, NULL);
-    if (stage->memory != VK_NULL_HANDLE) vk->table.vkFreeMemory(vk->vk_device, stage->memory, NULL);
+    if (result == CULV_OK) *out = culvi_vk_resource_native(&made);
+    return result;
 }

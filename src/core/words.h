@@ -1,0 +1,42 @@
+/* What a graphics API calls its things, for messages: the core names none by itself.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_CORE_WORDS_H_
+#define CULVI_CORE_WORDS_H_
+
+#include "culvert/result.h"
+
+/* One table an API. No field is NULL. */
+typedef struct culvi_words {
+    culv_api api;                /* of native error codes */
+    const char *name;            /* "Vulkan" */
+    const char *physical_device; /* "VkPhysicalDevice" */
+    const char *device;          /* "VkDevice" */
+    const char *memory;          /* "VkDeviceMemory" */
+    const char *semaphore;       /* "VkSemaphore" */
+    /* These stand in brackets, behind the words that say what it is. */
+    const char *size;          /* of a whole allocation: "VkMemoryAllocateInfo::allocationSize" */
+    const char *dedicated;     /* memory for one resource: "VkMemoryDedicatedAllocateInfo" */
+    const char *buffer_offset; /* where a buffer is bound: "memoryOffset of vkBindBufferMemory" */
+    const char *image_offset;
+    const char *plane_offset;
+    const char *map_rows; /* a call that maps an image by its rows: "culv_vk_image_map_pitched()" */
+    /* Native calls. */
+    const char *export_memory; /* "vkGetMemoryFdKHR" */
+    const char *export_semaphore;
+    const char *read_call; /* of a timeline, on the host: "vkGetSemaphoreCounterValue" */
+    const char *wait_call;
+    const char *signal_call;
+    /* Culvert's own calls and structs for this API. */
+    const char *attach_desc;    /* "culv_vk_desc" */
+    const char *open_call;      /* "culv_vk_device_open" */
+    const char *memory_desc;    /* "culv_vk_memory_desc" */
+    const char *memory_size;    /* the size in it: "allocation_size" */
+    const char *buffer_destroy; /* "culv_vk_buffer_destroy" */
+    const char *image_destroy;
+    const char *semaphore_destroy;
+} culvi_words;
+
+/* For a handle that came from no attachment. */
+extern const culvi_words culvi_plain_words;
+
+#endif

@@ -1,0 +1,22 @@
+/* The limits that CUDA tells of its arrays. SPDX-License-Identifier: MIT */
+#ifndef CULVI_CUDA_LIMITS_H_
+#define CULVI_CUDA_LIMITS_H_
+
+#include "cuda/device.h"
+#include "culvert/image.h"
+
+typedef struct culvi_array_extent {
+    uint32_t width, height, depth, layers;
+} culvi_array_extent;
+
+/* What the caller's API calls them: "VkImageCreateInfo::extent", "arrayLayers". */
+typedef struct culvi_extent_words {
+    const char *extent, *layers;
+} culvi_extent_words;
+
+/* Holds an image, every default explicit, against the limits of its kind of array, and lowers `most` to them, that of an
+ * image that is refused too. Asks the driver once for each limit. */
+culv_result culvi_array_check_limits(culv_device *device, const char *label, const culvi_extent_words *words,
+                                     const culv_image_desc *image, bool surfaces, culvi_array_extent *most);
+
+#endif

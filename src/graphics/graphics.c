@@ -1,0 +1,109 @@
+/* Attachments: identity, references, counts. SPDX-License-Identifier: MIT */
+#include "graphics/graphics.h"
+
+#include "cuda/retire.h"
+
+void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api, culv_device *device,
+                         const char *label)
+{
+    graphics->api = api;
+    graphics->device = device;
+    atomic_init(&graphics->refs, 1);
+    culvi_label_set(graphics->label, label);
+}
+
+culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback)
+{
+    const culv_device *device = graphics->device;
+    const culvi_words *words = graphics->api->words;
+    graphics->foreign = !culvi_uuid_equal(&graphics->uuid, &device->caps.uuid);
+    if (!graphics->foreign || fallback != 0) return CULV_OK;
+    char buffer[768];
+    culvi_text text = {buffer, sizeof buffer, 0};
+    culvi_text_add(&text, "'%s' UUID ", graphics->name);
+    culvi_text_add_uuid(&text, &graphics->uuid);
+    culvi_text_add(&text, ", but the culv_device is '%s' UUID ", device->caps.name);
+    culvi_text_add_uuid(&text, &device->caps.uuid);
+    return culvi_fail(
+        &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the %s is %s; open the device with %s(), which finds the one that matches, or set %s.fallback "
+        "for copies",
+        words->physical_device, buffer, words->open_call, words->attach_desc);
+}
+
+void culvi_graphics_attached(culvi_graphics *graphics)
+{
+    culv_device *device = graphics->device;
+    culvi_device_ref(device);
+    culvi_mutex_lock(&device->lock);
+    device->counts.attachments++;
+    graphics->id = ++device->attached;
+    culvi_mutex_unlock(&device->lock);
+    culvi_log(&device->voice, CULV_LOG_INFO, "attached %s device '%s'%s", graphics->api->words->name,
+              graphics->name, graphics->foreign ? ", which is another GPU: nothing is shared with it" : "");
+}
+
+void culvi_graphics_ref(culvi_graphics *graphics)
+{
+    atomic_fetch_add_explicit(&graphics->refs, 1, memory_order_relaxed);
+}
+
+void culvi_graphics_unref(culvi_graphics *graphics)
+{
+    culv_device *device = graphics->device;
+    if (atomic_fetch_sub_explicit(&graphics->refs, 1, memory_order_acq_rel) != 1) return;
+    /* What Culvert made with it makes its last native calls. */
+    culvi_drain_for(device, graphics);
+    if (graphics->there != NULL) culvi_graphics_unref(graphics->there);
+    culv_device *peer = NULL;
+    culvi_mutex_lock(&device->lock);
+    if (graphics->peer != NULL) peer = culvi_peer_release(device, graphics->peer);
+    device->counts.attachments--;
+    culvi_mutex_unlock(&device->lock);
+    culv_device_close(&peer);
+    graphics->api->free(graphics);
+    culvi_device_unref(device);
+}
+
+void culvi_graphics_count_created(culvi_graphics *graphics, bool more)
+{
+    culv_device *device = graphics->device;
+    culvi_mutex_lock(&device->lock);
+    if (more)
+        device->counts.created++;
+    else
+        device->counts.created--;
+    culvi_mutex_unlock(&device->lock);
+}
+
+culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label, bool semaphores)
+{
+    if (!graphics->foreign) return graphics->api->check_exports(graphics, label, semaphores);
+    return culvi_fail(
+        &graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+        "the %s device '%s' is another GPU than the culv_device '%s'; no driver carries memory or "
+        "semaphores from one to the other. What Culvert makes can be copied: set `fallback`",
+        graphics->api->words->name, graphics->name, graphics->device->caps.name);
+}
+
+culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out)
+{
+    culv_device *device = graphics->device;
+    if (graphics->api->attach_again == NULL)
+        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
+                          "%s has no copies to another GPU in Culvert", graphics->api->words->name);
+    if (!graphics->foreign)
+        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER,
+                          "'%s' is the culv_device's own GPU, so there is no other one to copy to",
+                          graphics->name);
+    culv_result result = CULV_OK;
+    culvi_mutex_lock(&device->lock);
+    if (graphics->peer == NULL) result = culvi_peer_acquire(device, &graphics->uuid, label, &graphics->peer);
+    if (result == CULV_OK) result = culvi_peer_verify(device, graphics->peer, label);
+    if (result == CULV_OK && graphics->there == NULL)
+        /* As the caller did: an extension that lacks is a reason for the next path, not an error. */
+        result = graphics->api->attach_again(graphics, graphics->peer->device, &graphics->there);
+    culvi_mutex_unlock(&device->lock);
+    if (result == CULV_OK) *out = graphics->there;
+    return result;
+}

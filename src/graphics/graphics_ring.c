@@ -1,0 +1,266 @@
+/* Rings between CUDA and a graphics API: made, given up, and the API's turn with a slot.
+ * SPDX-License-Identifier: MIT */
+#include "graphics/graphics_ring.h"
+
+#include "base/alloc.h"
+
+/* Timelines, as the ring's core asks for them ---------------------------------------------------------------------- */
+
+static culv_result timeline_value(void *context, uint64_t *out)
+{
+    const culvi_graphics_timeline *t = context;
+    const culvi_graphics *graphics = t->ring->graphics;
+    int code = graphics->api->timeline_value(graphics, t->pair->native, out);
+    if (code == 0) return CULV_OK;
+    return graphics->api->fail(graphics, NULL, code, graphics->api->words->read_call,
+                               "a ring's timeline could not be read");
+}
+
+static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout)
+{
+    const culvi_graphics_timeline *t = context;
+    const culvi_graphics *graphics = t->ring->graphics;
+    char buffer[96] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    int code = graphics->api->timeline_wait(graphics, t->pair->native, value, timeout);
+    if (code == 0) return CULV_OK;
+    if (code > 0)
+        return culvi_fail(&graphics->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
+                          "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value, timeout);
+    culvi_text_add(&text, "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
+    return graphics->api->fail(graphics, NULL, code, graphics->api->words->wait_call, buffer);
+}
+
+static culv_result timeline_signal(void *context, uint64_t value)
+{
+    const culvi_graphics_timeline *t = context;
+    const culvi_graphics *graphics = t->ring->graphics;
+    char buffer[96] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    int code = graphics->api->timeline_signal(graphics, t->pair->native, value);
+    if (code == 0) return CULV_OK;
+    culvi_text_add(&text, "a ring's timeline could not be signalled (value %" PRIu64 ")", value);
+    return graphics->api->fail(graphics, NULL, code, graphics->api->words->signal_call, buffer);
+}
+
+static culv_ring_timeline core_timeline(culvi_graphics_timeline *timeline, const char *name)
+{
+    return (culv_ring_timeline){.semaphore = timeline->pair->cuda,
+                                .value = timeline_value,
+                                .wait = timeline_wait,
+                                .signal = timeline_signal,
+                                .context = timeline,
+                                .name = name};
+}
+
+/* Making ----------------------------------------------------------------------------------------------------------- */
+
+culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api, const culvi_graphics *graphics,
+                                      const char *label, uint32_t max_depth, culv_ring_side side,
+                                      uint32_t num_resources)
+{
+    const culvi_voice *voice = &graphics->device->voice;
+    if (max_depth == 0 || max_depth > CULV_RING_MAX_DEPTH)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.max_depth is %" PRIu32 "; it is 1 to %d", api->desc, max_depth,
+                          CULV_RING_MAX_DEPTH);
+    if ((uint32_t)side > CULV_RING_CONSUMER)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.side is %u, which is no culv_ring_side", api->desc, (unsigned)side);
+    if (num_resources > CULVI_RING_RESOURCES)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.num_resources is %" PRIu32 "; a slot has %d at most", api->desc, num_resources,
+                          CULVI_RING_RESOURCES);
+    return CULV_OK;
+}
+
+void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ring_api *api,
+                              culvi_graphics *graphics, uint32_t max_depth, culv_ring_side side,
+                              const char *label)
+{
+    memset(ring, 0, sizeof *ring);
+    ring->api = api;
+    ring->graphics = graphics;
+    ring->depth = max_depth;
+    ring->side = side;
+    culvi_label_set(ring->label, label);
+}
+
+static const char *label_of(const culvi_graphics_ring *ring)
+{
+    return ring->label[0] != '\0' ? ring->label : NULL;
+}
+
+static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback, culvi_graphics_timeline *out)
+{
+    culvi_semaphore_plan plan = {.label = label_of(ring),
+                                 .desc_name = ring->api->desc,
+                                 .fallback = fallback,
+                                 .type = CULV_SEMAPHORE_TIMELINE};
+    culvi_semaphore_pair *pair = culvi_alloc(sizeof *pair);
+    if (pair == NULL) return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
+    culv_result result = culvi_semaphore_pair_make(ring->graphics, &plan, pair);
+    if (result != CULV_OK) {
+        culvi_free(pair);
+        return result;
+    }
+    *out = (culvi_graphics_timeline){ring, pair};
+    return CULV_OK;
+}
+
+culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32_t fallback)
+{
+    const culvi_graphics *graphics = ring->graphics;
+    culv_result result =
+        graphics->api->check_timelines(graphics, label_of(ring), true, CULV_ERROR_UNSUPPORTED);
+    for (int side = 0; side < 2 && result == CULV_OK; side++)
+        result = make_timeline(ring, fallback, &ring->timelines[side]);
+    return result;
+}
+
+static culv_result refuse_resource(const culvi_graphics_ring *ring, uint32_t i, culv_reason reason,
+                                   const char *text, const char *whose)
+{
+    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID, reason,
+                      "%s.resources[%" PRIu32 "] %s%s%s", ring->api->desc, i, text, whose,
+                      whose[0] != '\0' ? " than the ring" : "");
+}
+
+culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const void *description,
+                                              bool is_image, bool made)
+{
+    const culvi_graphics_ring_api *api = ring->api;
+    const uint32_t i = ring->num_resources++;
+    culvi_graphics_ring_resource *r = &ring->resources[i];
+    *r = (culvi_graphics_ring_resource){.is_image = is_image, .made = made};
+    r->objects = culvi_alloc(ring->depth * sizeof *r->objects);
+    if (r->objects == NULL) return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
+    if (is_image) ring->num_images++;
+    for (uint32_t slot = 0; slot < ring->depth; slot++) {
+        culv_result result = api->make_object(ring, description, slot, &r->objects[slot]);
+        if (result != CULV_OK) return result;
+        if (r->objects[slot] == NULL)
+            return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
+                                   "has a NULL among its max_depth objects", "");
+        if (r->objects[slot]->graphics != ring->graphics)
+            return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH, "is of another ", api->attachment);
+    }
+    return CULV_OK;
+}
+
+culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring, const culv_ring_settings *settings)
+{
+    culv_ring_desc core = culv_ring_desc_init();
+    core.max_depth = ring->depth;
+    core.settings = settings;
+    core.ready = core_timeline(&ring->timelines[CULV_RING_PRODUCER], "ready");
+    core.done = core_timeline(&ring->timelines[CULV_RING_CONSUMER], "done");
+    core.label = label_of(ring);
+    return culv_ring_create(ring->graphics->device, &core, &ring->core);
+}
+
+void culvi_graphics_ring_unmake(culvi_graphics_ring *ring)
+{
+    culv_ring_destroy(&ring->core);
+    for (uint32_t i = 0; i < ring->num_resources; i++) {
+        culvi_graphics_ring_resource *r = &ring->resources[i];
+        for (uint32_t slot = 0; r->made && r->objects != NULL && slot < ring->depth; slot++)
+            culvi_pair_destroy(r->objects[slot], false, NULL);
+        culvi_free(r->objects);
+    }
+    for (int side = 0; side < 2; side++)
+        culvi_semaphore_pair_destroy(ring->timelines[side].pair, false, NULL);
+}
+
+culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot, uint32_t resource,
+                                       bool is_image)
+{
+    if (slot >= ring->depth || resource >= ring->num_resources) return NULL;
+    const culvi_graphics_ring_resource *r = &ring->resources[resource];
+    return r->is_image == is_image ? r->objects[slot] : NULL;
+}
+
+/* The API's turn --------------------------------------------------------------------------------------------------- */
+
+culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout, culv_ring_frame *out,
+                                        const char *call)
+{
+    if (culvi_ring_acquire_next(ring->core, ring->side, out)) return CULV_OK;
+    return culvi_ring_acquire(ring->core, ring->side, timeout, out, call);
+}
+
+/* Those of a burst that culv_ring_drain() took from this side are nobody's any more. */
+static void drop_forced(culvi_graphics_ring *ring)
+{
+    unsigned forced = atomic_load(&ring->core->forced);
+    if (ring->forced == forced) return;
+    ring->forced = forced;
+    ring->num_pending = 0;
+    ring->pending_wait = 0;
+}
+
+/* Command buffers of the burst that are not submitted: what is submitted without them would come before them, and before
+ * what they wait for. */
+static culv_result refuse_pending(const culvi_graphics_ring *ring, const char *call)
+{
+    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+                      "%s: %" PRIu32 " command buffers that %s() kept are not submitted yet; "
+                      "end their burst by %s() or %s()",
+                      call, ring->num_pending, ring->api->submit_call, ring->api->submit_call,
+                      ring->api->flush_call);
+}
+
+culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame, const char *call)
+{
+    drop_forced(ring);
+    if (ring->num_pending > 0) return refuse_pending(ring, call);
+    return culvi_ring_release_by(ring->core, ring->side, frame, NULL, NULL, call);
+}
+
+typedef struct submission {
+    culvi_graphics_ring *ring;
+    const culvi_graphics_work *work;
+    uint64_t wait; /* the frame's */
+} submission;
+
+/* Within a burst, where `value` is 0, commands without a fence are kept for the submission that ends it. After an error
+ * what was kept is so still. */
+static culv_result submit(void *context, uint64_t value)
+{
+    const submission *s = context;
+    const culvi_graphics_work *work = s->work;
+    culvi_graphics_ring *ring = s->ring;
+    uint32_t count = ring->num_pending;
+    uint64_t wait = s->wait > ring->pending_wait ? s->wait : ring->pending_wait;
+    if (work->commands != NULL) ring->pending[count++] = work->commands;
+    if (value == 0 && work->fence == 0 && (work->commands != NULL || count == 0)) {
+        ring->num_pending = count;
+        ring->pending_wait = wait;
+        return CULV_OK;
+    }
+    culv_result result = ring->api->submit(ring, work, count, wait, value);
+    if (result != CULV_OK) return result;
+    ring->num_pending = 0;
+    ring->pending_wait = 0;
+    return CULV_OK;
+}
+
+culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
+                                       culv_ring_frame *frame, const char *call)
+{
+    drop_forced(ring);
+    /* A burst that was ended in another way. */
+    if ((frame->burst_begins != 0 && ring->num_pending > 0) || ring->num_pending == CULV_RING_MAX_DEPTH)
+        return refuse_pending(ring, call);
+    submission s = {ring, work, frame->wait_value};
+    return culvi_ring_release_by(ring->core, ring->side, frame, submit, &s, call);
+}
+
+culv_result culvi_graphics_ring_flush(culvi_graphics_ring *ring, const culvi_graphics_work *work,
+                                      const char *call)
+{
+    uint64_t signal_value = 0;
+    drop_forced(ring);
+    submission s = {.ring = ring, .work = work};
+    return culvi_ring_flush_by(ring->core, ring->side, submit, &s, &signal_value, call);
+}

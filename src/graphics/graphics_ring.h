@@ -1,0 +1,105 @@
+/* A ring between CUDA and a graphics API: its slots, its timelines, who holds what, and which submission is made when. The
+ * order of the frames is src/ring's. SPDX-License-Identifier: MIT */
+#ifndef CULVI_GRAPHICS_RING_H_
+#define CULVI_GRAPHICS_RING_H_
+
+#include "graphics/pair.h"
+#include "ring/ring.h"
+
+enum { CULVI_RING_RESOURCES = 16 }; /* images and buffers of a slot, at most */
+
+typedef struct culvi_graphics_ring culvi_graphics_ring;
+
+/* A side's timeline. */
+typedef struct culvi_graphics_timeline {
+    culvi_graphics_ring *ring;
+    culvi_semaphore_pair *pair;
+} culvi_graphics_timeline;
+
+/* An image or a buffer of every slot. */
+typedef struct culvi_graphics_ring_resource {
+    culvi_pair **objects;
+    bool is_image;
+    bool made; /* by the ring, which destroys them */
+} culvi_graphics_ring_resource;
+
+/* A submission of the API's side. */
+typedef struct culvi_graphics_work {
+    void *queue;    /* native */
+    void *commands; /* native; NULL: only what is kept of the burst */
+    uint64_t fence; /* native; 0: none */
+} culvi_graphics_work;
+
+/* What an API does for its rings. */
+typedef struct culvi_graphics_ring_api {
+    const char *desc;        /* "culv_vk_ring_desc" */
+    const char *attachment;  /* "culv_vk" */
+    const char *submit_call; /* "culv_vk_ring_submit" */
+    const char *flush_call;  /* "culv_vk_ring_flush" */
+    /* The object of a slot: a new one by the caller's description, or the one that was handed in, which may be NULL. */
+    culv_result (*make_object)(culvi_graphics_ring *ring, const void *description, uint32_t slot,
+                               culvi_pair **out);
+    /* Submits: after the other side's timeline has reached `wait` (0: no wait) it runs ring->pending[0..count), and
+     * then it signals `signal` (0: nothing). */
+    culv_result (*submit)(culvi_graphics_ring *ring, const culvi_graphics_work *work, uint32_t count,
+                          uint64_t wait, uint64_t signal);
+} culvi_graphics_ring_api;
+
+/* The first member of an API's ring. */
+struct culvi_graphics_ring {
+    const culvi_graphics_ring_api *api;
+    culvi_graphics *graphics;
+    culv_ring *core;
+    culvi_graphics_timeline timelines[2]; /* by side */
+    culv_ring_side side;                  /* the API's */
+    uint32_t depth;                       /* max_depth */
+    uint32_t num_resources;
+    uint32_t num_images;
+    char label[64];
+    culvi_graphics_ring_resource resources[CULVI_RING_RESOURCES];
+    /* Of a burst that is not submitted yet. The API's side alone touches it. */
+    void *pending[CULV_RING_MAX_DEPTH]; /* native command lists */
+    uint32_t num_pending;
+    unsigned forced;       /* culv_ring::forced then */
+    uint64_t pending_wait; /* 0: none */
+};
+
+/* Making, in this order; culvi_graphics_ring_unmake() takes what there is of it back after any of them. */
+
+/* The fields that every API's descriptor has. */
+culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api, const culvi_graphics *graphics,
+                                      const char *label, uint32_t max_depth, culv_ring_side side,
+                                      uint32_t num_resources);
+void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ring_api *api,
+                              culvi_graphics *graphics, uint32_t max_depth, culv_ring_side side,
+                              const char *label);
+/* `fallback`: paths that the timelines may take besides the shared one. */
+culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32_t fallback);
+/* The next resource. `made`: by make_object(), not handed in. */
+culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const void *description,
+                                              bool is_image, bool made);
+culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring, const culv_ring_settings *settings);
+void culvi_graphics_ring_unmake(culvi_graphics_ring *ring);
+
+/* The object of a slot; NULL: there is none of that kind. */
+culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot, uint32_t resource,
+                                       bool is_image);
+
+/* The side that is not the API's. */
+static inline culv_ring_side culvi_graphics_ring_cuda_side(const culvi_graphics_ring *ring)
+{
+    return ring->side == CULV_RING_PRODUCER ? CULV_RING_CONSUMER : CULV_RING_PRODUCER;
+}
+
+/* The API's turn, by the public name `call`. */
+culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout, culv_ring_frame *out,
+                                        const char *call);
+culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame, const char *call);
+/* Releases the frame and submits its commands; those within a burst are kept for the burst's last submission. */
+culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
+                                       culv_ring_frame *frame, const char *call);
+/* Submits what is kept. */
+culv_result culvi_graphics_ring_flush(culvi_graphics_ring *ring, const culvi_graphics_work *work,
+                                      const char *call);
+
+#endif

@@ -1,0 +1,33 @@
+/* Native devices and their CUDA match. SPDX-License-Identifier: MIT */
+#ifndef CULVI_GRAPHICS_MATCH_H_
+#define CULVI_GRAPHICS_MATCH_H_
+
+#include "graphics/graphics.h"
+
+/* A native device before it is attached. */
+struct culvi_adapter {
+    const void *native;
+    char name[256];
+    culv_uuid uuid;
+    bool software;     /* it draws on the CPU */
+    bool nvidia;       /* NVIDIA's hardware, whosever driver */
+    const char *cause; /* the API knows why CUDA does not have it; NULL: it does not */
+};
+
+/* The CUDA device that is this one. NULL: there is none; then *reason and `why` say so. */
+const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const culvi_probe *probe,
+                                          const culvi_adapter *adapter, culv_reason *reason, culvi_text *why);
+
+/* How good a device is to draw on. */
+typedef enum culvi_adapter_kind {
+    CULVI_ADAPTER_OTHER,
+    CULVI_ADAPTER_VIRTUAL,
+    CULVI_ADAPTER_INTEGRATED,
+    CULVI_ADAPTER_DISCRETE
+} culvi_adapter_kind;
+int culvi_match_rank(bool reachable, culv_driver driver, culvi_adapter_kind kind);
+/* Opens the CUDA device that is `adapter`. `source` is what api->list() takes: an error names all devices of it. */
+culv_result culvi_match_open(const culvi_graphics_api *api, const void *source, const culvi_adapter *adapter,
+                             const culv_device_desc *desc, culv_device **out);
+
+#endif

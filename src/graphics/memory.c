@@ -1,0 +1,72 @@
+/* Importing a caller's native memory: anew, or once for all who need it. SPDX-License-Identifier: MIT */
+#include "core/memory.h"
+#include "base/handle.h"
+#include "graphics/graphics.h"
+
+#include <inttypes.h>
+
+culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask, culv_memory **out)
+{
+    const culvi_graphics_api *api = graphics->api;
+    culv_memory_desc import = culv_memory_desc_init();
+    culv_result result = api->export_memory(graphics, ask->label, ask->memory, &import.handle);
+    if (result != CULV_OK) return result;
+    import.size = ask->size;
+    import.dedicated = ask->dedicated;
+    import.exporter = graphics->uuid;
+    import.label = ask->label;
+    result = culvi_memory_import(graphics->device, api->words, &import, true, out);
+    if (result != CULV_OK) culvi_handle_close(&import.handle);
+    return result;
+}
+
+/* An import that is found again must be what the caller says of it now. */
+static culv_result check_again(const culvi_graphics *graphics, const culvi_memory_ask *ask,
+                               const culv_memory *found)
+{
+    const culvi_voice *voice = &graphics->device->voice;
+    const culvi_words *words = graphics->api->words;
+    if (found->size != ask->size)
+        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "%s.%s is %" PRIu64 ", but this %s was acquired with %" PRIu64
+                          "; pass the whole allocation's size (%s), the same for every resource in it",
+                          words->memory_desc, words->memory_size, ask->size, words->memory, found->size,
+                          words->size);
+    if (found->dedicated != ask->dedicated)
+        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+                          "%s.dedicated is %u, but this %s was acquired with %u", words->memory_desc,
+                          (unsigned)ask->dedicated, words->memory, (unsigned)found->dedicated);
+    return CULV_OK;
+}
+
+/* The import of this native memory that is held already; else `made`, if any, becomes it. */
+static culv_memory *find_or_share(culvi_graphics *graphics, uint64_t memory, culv_memory *made)
+{
+    culvi_mutex_lock(&graphics->device->lock);
+    culv_memory *found = culvi_memory_find_shared(graphics->device, graphics->id, memory);
+    if (found == NULL && made != NULL) culvi_memory_share(made, graphics->id, memory);
+    culvi_mutex_unlock(&graphics->device->lock);
+    return found;
+}
+
+culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_ask *ask, culv_memory **out)
+{
+    culv_memory *found = find_or_share(graphics, ask->memory, NULL);
+    if (found == NULL) {
+        culv_memory *made = NULL;
+        culv_result result = culvi_graphics_import(graphics, ask, &made);
+        if (result != CULV_OK) return result;
+        found = find_or_share(graphics, ask->memory, made);
+        if (found == NULL) {
+            *out = made;
+            return CULV_OK;
+        }
+        culv_memory_destroy(&made); /* another thread was first */
+    }
+    culv_result result = check_again(graphics, ask, found);
+    if (result == CULV_OK)
+        *out = found;
+    else
+        culv_memory_destroy(&found);
+    return result;
+}

@@ -1,0 +1,208 @@
+/* Buffers and images that Culvert makes: planned, made, exported, imported and mapped, or nothing.
+ * SPDX-License-Identifier: MIT */
+#include "graphics/pair.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+/* CUDA's mapping was given up before: import, native object, memory. The host's pages, which the native memory is made
+ * of, go last; the driver keeps others while somebody has them imported. */
+static void unmake(culvi_pair *pair)
+{
+    if (pair->import->host == NULL) culv_memory_destroy(&pair->import);
+    pair->graphics->api->unmake(pair->graphics, &pair->native);
+    culv_memory_destroy(&pair->import);
+}
+
+culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan)
+{
+    culv_result result;
+    if (plan->is_image) {
+        culv_image_desc map = plan->image;
+        map.label = plan->label;
+        memcpy(map.plane_offsets, pair->native.plane_offsets, sizeof map.plane_offsets);
+        result = culv_image_map(pair->import, &map, &pair->image);
+        if (result == CULV_OK) pair->image->owned = true;
+    } else {
+        culv_buffer_desc map = culv_buffer_desc_init();
+        map.size = plan->size;
+        map.label = plan->label;
+        result = culv_buffer_map(pair->import, &map, &pair->buffer);
+        if (result == CULV_OK) pair->buffer->owned = true;
+    }
+    return result;
+}
+
+/* Shared ----------------------------------------------------------------------------------------------------- */
+
+static culv_result share(void *object, void *plans)
+{
+    culvi_pair *pair = object;
+    culvi_plan *plan = plans;
+    culvi_graphics *graphics = pair->graphics;
+    plan->path = CULV_PATH_SHARED;
+    culv_result result = culvi_graphics_check_shares(graphics, plan->label, false);
+    if (result == CULV_OK) result = graphics->api->plan(graphics, plan);
+    if (result == CULV_OK) result = graphics->api->make(graphics, plan, &pair->native);
+    if (result != CULV_OK) return result;
+    culvi_memory_ask ask = {plan->label, pair->native.memory, pair->native.size, pair->native.dedicated};
+    result = culvi_graphics_import(graphics, &ask, &pair->import);
+    if (result != CULV_OK) {
+        graphics->api->unmake(graphics, &pair->native);
+        return result;
+    }
+    result = culvi_pair_map(pair, plan);
+    if (result != CULV_OK) unmake(pair);
+    return result;
+}
+
+/* Copies ----------------------------------------------------------------------------------------------------- */
+
+/* CUDA's own memory or arrays, with the staging, which is theirs from here on. */
+static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size, culvi_staging *staging)
+{
+    culv_result result = CULV_ERROR_OUT_OF_MEMORY;
+    pair->import = culvi_memory_own(pair->graphics->device, size, label);
+    if (pair->import == NULL) return result;
+    pair->import->words = pair->graphics->api->words;
+    result = culv_buffer_map(pair->import, NULL, &pair->buffer);
+    if (result != CULV_OK) {
+        culv_memory_destroy(&pair->import);
+        return result;
+    }
+    pair->buffer->owned = true;
+    pair->buffer->staging = staging;
+    pair->buffer->retired.holder = staging->native.holder;
+    return CULV_OK;
+}
+
+static culv_result own_image(culvi_pair *pair, const char *label, const culvi_format *row,
+                             const culv_image_desc *map, uint64_t size, bool arrays, culvi_staging *staging)
+{
+    culv_image_desc d = *map;
+    d.label = label;
+    pair->import = culvi_memory_own(pair->graphics->device, size, label);
+    if (pair->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    pair->import->words = pair->graphics->api->words;
+    culv_result result = arrays ? culv_image_map(pair->import, &d, &pair->image)
+                                : culvi_image_make_linear(pair->import, row, &d, staging, &pair->image);
+    if (result == CULV_OK && arrays) {
+        result = culvi_image_set_staging(pair->image, staging);
+        if (result != CULV_OK) culvi_image_give_up(pair->image, false, NULL);
+    }
+    if (result != CULV_OK) {
+        culv_memory_destroy(&pair->import);
+        return result;
+    }
+    pair->image->owned = true;
+    pair->image->retired.holder = staging->native.holder;
+    return CULV_OK;
+}
+
+static void give_up(culvi_pair *pair, bool has_last_use, CUstream last_use)
+{
+    if (pair->image != NULL)
+        culvi_image_give_up(pair->image, has_last_use, last_use);
+    else
+        culvi_buffer_give_up(pair->buffer, has_last_use, last_use);
+}
+
+/* Through another GPU, which is the native device's own: shared there. */
+static culv_result make_by_peer(void *object, void *plans)
+{
+    culvi_pair *pair = object;
+    culvi_plan *plan = plans;
+    culv_device *device = pair->graphics->device;
+    culvi_pair far = {.graphics = NULL};
+    culv_result result = culvi_graphics_peer(pair->graphics, plan->label, &far.graphics);
+    if (result == CULV_OK) result = share(&far, plan);
+    if (result != CULV_OK) return result;
+    const culvi_format *row = plan->is_image ? far.image->row : NULL;
+    const culv_image_desc *map = plan->is_image ? &far.image->desc : NULL;
+    uint64_t size = plan->size;
+    culvi_staging *staging = culvi_staging_new(device, CULV_PATH_PEER, plan->label, row, map, &size);
+    if (staging != NULL) {
+        staging->peer_buffer = far.buffer;
+        staging->peer_image = far.image;
+        result = plan->is_image ? own_image(pair, plan->label, row, map, size, true, staging)
+                                : own_buffer(pair, plan->label, size, staging);
+    } else {
+        give_up(&far, false, NULL);
+        result = CULV_ERROR_OUT_OF_MEMORY;
+    }
+    if (result != CULV_OK) culvi_staging_discard(device, staging);
+    culv_memory_destroy(&far.import); /* the mapping keeps it */
+    if (result == CULV_OK)
+        pair->native = far.native;
+    else
+        far.graphics->api->unmake(far.graphics, &far.native);
+    return result;
+}
+
+static culv_result make_by_host(void *object, void *plans)
+{
+    culvi_pair *pair = object;
+    culvi_plan *plan = plans;
+    culvi_graphics *graphics = pair->graphics;
+    const culvi_graphics_api *api = graphics->api;
+    culv_device *device = graphics->device;
+    plan->path = CULV_PATH_HOST;
+    if (api->stage == NULL)
+        return culvi_fail(&device->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+                          "%s has no copies through the host in Culvert", api->words->name);
+    culv_result result = api->plan(graphics, plan);
+    if (result != CULV_OK) return result;
+    uint64_t size = plan->size;
+    culvi_staging *staging = culvi_staging_new(device, CULV_PATH_HOST, plan->label, plan->row,
+                                               plan->is_image ? &plan->image : NULL, &size);
+    if (staging == NULL) return CULV_ERROR_OUT_OF_MEMORY;
+    result = api->make(graphics, plan, &pair->native);
+    if (result != CULV_OK) goto discard_staging;
+    memcpy(plan->image.plane_offsets, pair->native.plane_offsets, sizeof plan->image.plane_offsets);
+    result = api->stage(graphics, plan->label, staging, &pair->stage);
+    if (result != CULV_OK) goto unmake_native;
+    result = culvi_staging_register(device, staging, plan->label);
+    if (result == CULV_OK)
+        result = plan->is_image
+                     ? own_image(pair, plan->label, plan->row, &plan->image, size, plan->arrays, staging)
+                     : own_buffer(pair, plan->label, size, staging);
+    if (result == CULV_OK) return CULV_OK;
+    api->unmake(graphics, &pair->stage);
+unmake_native:
+    api->unmake(graphics, &pair->native);
+discard_staging:
+    culvi_staging_discard(device, staging);
+    return result;
+}
+
+/* Both halves ------------------------------------------------------------------------------------------------ */
+
+culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair)
+{
+    static const culvi_paths paths = {share, make_by_peer, make_by_host};
+    pair->graphics = graphics;
+    if (plan->fallback == 0) return share(pair, plan);
+    culv_result result =
+        culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name, plan->fallback);
+    return result == CULV_OK ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
+                             : result;
+}
+
+void culvi_pair_made(culvi_pair *pair)
+{
+    culvi_graphics_ref(pair->graphics);
+    culvi_graphics_count_created(pair->graphics, true);
+}
+
+void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use)
+{
+    if (pair == NULL) return;
+    culvi_graphics *graphics = pair->graphics;
+    if (pair->stage.object != 0) graphics->api->unmake(graphics, &pair->stage);
+    give_up(pair, has_last_use, last_use);
+    unmake(pair);
+    culvi_free(pair);
+    culvi_graphics_count_created(graphics, false);
+    culvi_graphics_unref(graphics);
+}

@@ -1,0 +1,90 @@
+/* Objects of two halves, a native one and CUDA's: buffers, images and semaphores that Culvert makes.
+ * SPDX-License-Identifier: MIT */
+#ifndef CULVI_GRAPHICS_PAIR_H_
+#define CULVI_GRAPHICS_PAIR_H_
+
+#include "core/staging.h"
+#include "graphics/graphics.h"
+
+/* A native buffer or image with memory of its own. */
+struct culvi_native {
+    uint64_t object;
+    uint64_t memory; /* what is exported; an object that is its own memory */
+    uint64_t size;   /* bytes of the memory */
+    uint32_t usage;  /* it was made with, in the API's bits */
+    bool is_image;
+    bool dedicated;
+    uint64_t plane_offsets[CULVI_PLANES]; /* where each plane lies that is bound by itself */
+};
+
+/* What to make. */
+struct culvi_plan {
+    const char *label;
+    const void *desc;      /* the API's own */
+    const char *desc_name; /* "culv_vk_buffer_create_desc" */
+    uint32_t fallback;
+    bool is_image;
+    culv_path path;
+    /* By api->plan(). */
+    uint32_t handle_types; /* the API's bits; 0: not exportable */
+    bool dedicated;
+    uint64_t size;           /* a buffer's */
+    culv_image_desc image;   /* how CUDA maps it */
+    const culvi_format *row; /* an image's */
+    bool arrays;             /* on HOST: CUDA has arrays of it; else its texels lie in linear memory */
+};
+
+/* The first member of culv_vk_buffer, culv_vk_image and the like. */
+typedef struct culvi_pair {
+    culvi_graphics *graphics;
+    culvi_native native;
+    culvi_native stage;  /* HOST: what the native device copies from and to */
+    culv_memory *import; /* or CUDA's own memory */
+    culv_buffer *buffer; /* one of the two */
+    culv_image *image;
+} culvi_pair;
+
+/* Makes both halves, shared or by what the plan's fallback allows: all or nothing. `pair` is all zero. */
+culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair);
+/* Both halves are made: counts the object and holds the attachment. */
+void culvi_pair_made(culvi_pair *pair);
+/* Gives up both and frees the pair (or what it is the first member of), which may be NULL. */
+void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
+
+/* Has CUDA map all of pair->import, for the object alone. After an error the import is still there. */
+culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan);
+
+struct culvi_semaphore_plan {
+    const char *label;
+    const char *desc_name;
+    uint32_t fallback;
+    culv_semaphore_type type;
+    uint64_t initial_value;
+    bool untracked;
+};
+
+/* The first member of culv_vk_semaphore and the like. */
+typedef struct culvi_semaphore_pair {
+    culvi_graphics *graphics;
+    uint64_t native;
+    culv_semaphore *cuda;
+} culvi_semaphore_pair;
+
+culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
+                                      culvi_semaphore_pair *pair);
+void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use);
+
+/* Which path is taken (paths.c). */
+culv_result culvi_check_fallback(const culvi_voice *voice, const char *label, const char *desc,
+                                 uint32_t fallback);
+/* One object, by each path. */
+typedef struct culvi_paths {
+    culv_result (*shared)(void *object, void *plan);
+    culv_result (*peer)(void *object, void *plan);
+    culv_result (*host)(void *object, void *plan);
+} culvi_paths;
+/* Shared, and where that is impossible by what `fallback` allows. The log says which, and why. */
+culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, uint32_t fallback,
+                            const culvi_paths *paths, void *object, void *plan);
+
+#endif

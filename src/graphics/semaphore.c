@@ -1,0 +1,222 @@
+/* Native semaphores in CUDA: the caller's own, and those that Culvert makes. SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
+#include "base/handle.h"
+#include "core/relay.h"
+#include "graphics/pair.h"
+
+#include <inttypes.h>
+
+static culv_result check_type(const culvi_graphics *graphics, const char *label, const char *desc,
+                              culv_semaphore_type type, bool untracked)
+{
+    if (type != CULV_SEMAPHORE_TIMELINE && type != CULV_SEMAPHORE_BINARY)
+        return culvi_fail(&graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)",
+                          desc, (int)type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
+    if (type == CULV_SEMAPHORE_TIMELINE && untracked)
+        return culvi_fail(&graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.untracked is for binary semaphores", desc);
+    return CULV_OK;
+}
+
+/* Exports the semaphore and imports it. */
+static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, culv_semaphore_desc *import,
+                                culv_semaphore **out)
+{
+    const culvi_graphics_api *api = graphics->api;
+    culv_result result = api->export_semaphore(graphics, import->label, semaphore, &import->handle);
+    if (result != CULV_OK) return result;
+    import->exporter = graphics->uuid;
+    result = culvi_semaphore_import(graphics->device, api->words, import, true, out);
+    if (result != CULV_OK) culvi_handle_close(&import->handle);
+    return result;
+}
+
+/* Only of what was imported as a timeline: drivers crash when they are asked for the counter of a binary semaphore. */
+static culv_result note_counter(const culvi_graphics *graphics, uint64_t semaphore, culv_semaphore *cuda)
+{
+    uint64_t value = 0;
+    int code = graphics->api->timeline_value(graphics, semaphore, &value);
+    if (code == 0) {
+        culv_semaphore_note_value(cuda, value);
+        return CULV_OK;
+    }
+    culv_result result = graphics->api->fail(graphics, cuda->label, code, graphics->api->words->read_call,
+                                             "the timeline's counter could not be read");
+    culvi_semaphore_give_up(cuda, false, NULL);
+    return result;
+}
+
+culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t semaphore,
+                                            const culv_semaphore_desc *desc, const char *desc_name,
+                                            culv_semaphore **out)
+{
+    culv_semaphore_desc import = *desc;
+    bool timeline = desc->type == CULV_SEMAPHORE_TIMELINE;
+    culv_result result = check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0);
+    if (result == CULV_OK) result = culvi_graphics_check_shares(graphics, desc->label, true);
+    if (result == CULV_OK && timeline && desc->signal_pending)
+        return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.signal_pending is for binary semaphores; tell of promised values by "
+                          "culv_semaphore_note_value()",
+                          desc_name);
+    if (result == CULV_OK && timeline)
+        result = graphics->api->check_timelines(graphics, desc->label, false, CULV_ERROR_INVALID);
+    culv_semaphore *made = NULL;
+    if (result == CULV_OK) result = share_native(graphics, semaphore, &import, &made);
+    if (result == CULV_OK && timeline) result = note_counter(graphics, semaphore, made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+/* Both halves ------------------------------------------------------------------------------------------------ */
+
+static culv_result share(void *object, void *plans)
+{
+    culvi_semaphore_pair *pair = object;
+    const culvi_semaphore_plan *plan = plans;
+    culvi_graphics *graphics = pair->graphics;
+    culv_result result = culvi_graphics_check_shares(graphics, plan->label, true);
+    if (result == CULV_OK) result = graphics->api->make_semaphore(graphics, plan, true, &pair->native);
+    if (result != CULV_OK) return result;
+    culv_semaphore_desc import = culv_semaphore_desc_init();
+    import.type = plan->type;
+    import.value = plan->initial_value;
+    import.untracked = plan->untracked;
+    import.label = plan->label;
+    result = share_native(graphics, pair->native, &import, &pair->cuda);
+    if (result == CULV_OK) {
+        pair->cuda->owned = true;
+        return CULV_OK;
+    }
+    graphics->api->unmake_semaphore(graphics, pair->native);
+    pair->native = 0;
+    return result;
+}
+
+static culv_result make_by_peer(void *object, void *plans)
+{
+    culvi_semaphore_pair *pair = object;
+    culvi_semaphore_plan *plan = plans;
+    const culvi_graphics *graphics = pair->graphics;
+    culvi_semaphore_pair far = {.graphics = NULL};
+    culv_result result = culvi_graphics_peer(pair->graphics, plan->label, &far.graphics);
+    if (result == CULV_OK) result = share(&far, plan);
+    if (result != CULV_OK) return result;
+    result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type, plan->initial_value,
+                                   plan->untracked, plan->label, far.cuda, NULL, &pair->cuda);
+    if (result != CULV_OK) {
+        culvi_semaphore_give_up(far.cuda, false, NULL);
+        far.graphics->api->unmake_semaphore(far.graphics, far.native);
+        return result;
+    }
+    pair->native = far.native;
+    pair->cuda->owned = true;
+    return CULV_OK;
+}
+
+/* Inside host functions: native calls are allowed there. */
+
+static int signal_by_host(void *context, uint64_t value)
+{
+    const culvi_semaphore_pair *pair = context;
+    return pair->graphics->api->timeline_signal(pair->graphics, pair->native, value);
+}
+
+static int wait_by_host(void *context, uint64_t value)
+{
+    const culvi_semaphore_pair *pair = context;
+    return pair->graphics->api->timeline_wait(pair->graphics, pair->native, value, UINT64_MAX);
+}
+
+static bool reached(void *context, uint64_t value)
+{
+    const culvi_semaphore_pair *pair = context;
+    uint64_t now = 0;
+    return pair->graphics->api->timeline_value(pair->graphics, pair->native, &now) == 0 && now >= value;
+}
+
+static void release_by_host(void *context)
+{
+    culvi_semaphore_pair *pair = context;
+    pair->graphics->api->unmake_semaphore(pair->graphics, pair->native);
+    culvi_free(pair);
+}
+
+static culv_result make_by_host(void *object, void *plans)
+{
+    culvi_semaphore_pair *pair = object;
+    const culvi_semaphore_plan *plan = plans;
+    culvi_graphics *graphics = pair->graphics;
+    const culvi_graphics_api *api = graphics->api;
+    culvi_host_semaphore host = {.context = pair,
+                                 .words = api->words,
+                                 .signal = signal_by_host,
+                                 .wait = wait_by_host,
+                                 .reached = reached,
+                                 .release = release_by_host,
+                                 .holder = graphics};
+    if (plan->type != CULV_SEMAPHORE_TIMELINE)
+        return culvi_fail(
+            &graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+            "the binary semaphore cannot be shared, and the host signals only timelines; use a timeline");
+    culv_result result = api->check_timelines(graphics, plan->label, true, CULV_ERROR_UNSUPPORTED);
+    if (result == CULV_OK) result = api->make_semaphore(graphics, plan, false, &pair->native);
+    if (result != CULV_OK) return result;
+    result = culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value, false,
+                                   plan->label, NULL, &host, &pair->cuda);
+    if (result != CULV_OK) {
+        api->unmake_semaphore(graphics, pair->native);
+        pair->native = 0;
+        return result;
+    }
+    pair->cuda->owned = true;
+    return CULV_OK;
+}
+
+static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaphore_plan *plan)
+{
+    const culvi_voice *voice = &graphics->device->voice;
+    culv_result result = check_type(graphics, plan->label, plan->desc_name, plan->type, plan->untracked);
+    if (result != CULV_OK) return result;
+    if (plan->type == CULV_SEMAPHORE_BINARY && plan->initial_value != 0)
+        return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "%s.initial_value is %" PRIu64 "; a binary semaphore begins unsignalled",
+                          plan->desc_name, plan->initial_value);
+    return CULV_OK;
+}
+
+culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_plan *plan,
+                                      culvi_semaphore_pair *pair)
+{
+    static const culvi_paths paths = {share, make_by_peer, make_by_host};
+    pair->graphics = graphics;
+    if (plan->type == CULV_SEMAPHORE_NONE) plan->type = CULV_SEMAPHORE_TIMELINE;
+    culv_result result = check_plan(graphics, plan);
+    if (result == CULV_OK)
+        result = culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name, plan->fallback);
+    if (result != CULV_OK) return result;
+    result = plan->fallback != 0 ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
+                                 : share(pair, plan);
+    if (result != CULV_OK) return result;
+    culvi_graphics_ref(graphics);
+    culvi_graphics_count_created(graphics, true);
+    return CULV_OK;
+}
+
+void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use, CUstream last_use)
+{
+    if (pair == NULL) return;
+    culv_semaphore *cuda = pair->cuda;
+    culvi_graphics *graphics = pair->graphics;
+    /* Host functions that are on their way use it: all of it goes with CUDA's half. */
+    bool used = culv_semaphore_path(cuda) == CULV_PATH_HOST;
+    if (!has_last_use) culvi_relay_quiesce(cuda);
+    culvi_semaphore_give_up(cuda, has_last_use, last_use);
+    if (!used) {
+        graphics->api->unmake_semaphore(graphics, pair->native);
+        culvi_free(pair);
+    }
+    culvi_graphics_count_created(graphics, false);
+    culvi_graphics_unref(graphics);
+}

@@ -1,0 +1,108 @@
+/* The addresses of a vector: spaces, and the reserved ranges that they are made of. A grow takes addresses from here
+ * (vector_change.c), a shrink gives mappings back here (vector_shrink.c). SPDX-License-Identifier: MIT */
+#include "base/alloc.h"
+#include "vmm/vector.h"
+
+culvi_vector_segment *culvi_vector_segment_at(culvi_vector_segment *top, uint64_t offset)
+{
+    while (top->offset > offset)
+        top = top->below;
+    return top;
+}
+
+/* Making ------------------------------------------------------------------------------------------------------ */
+
+/* A range of addresses as a segment at `offset` of a space; `at` is where it must begin, 0: anywhere. */
+static culv_result make_segment(culv_vector *v, CUdeviceptr at, uint64_t offset, uint64_t size,
+                                culvi_vector_segment **out)
+{
+    culvi_vector_segment *segment = culvi_alloc(sizeof *segment);
+    if (segment == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
+    culv_vmm_range_desc d = culv_vmm_range_desc_init();
+    d.size = size;
+    d.alignment = v->granularity;
+    d.at = at;
+    d.exactly = at != 0;
+    d.label = v->label;
+    culv_result result = culv_vmm_reserve(v->device, &d, &segment->range);
+    if (result != CULV_OK) {
+        culvi_free(segment);
+        return result;
+    }
+    segment->offset = offset;
+    segment->size = culv_vmm_range_size(segment->range);
+    *out = segment;
+    return CULV_OK;
+}
+
+culv_result culvi_vector_space_extend(culv_vector *v, culvi_vector_segment *top, uint64_t reserved,
+                                      uint64_t end, culvi_vector_segment **out)
+{
+    culv_result result = make_segment(v, v->space->base + reserved, reserved, end - reserved, out);
+    if (result == CULV_OK) (*out)->below = top;
+    return result;
+}
+
+culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vector_space **out)
+{
+    culvi_vector_segment *segment = NULL;
+    culvi_vector_space *space = culvi_alloc(sizeof *space);
+    if (space == NULL) return culvi_fail_host_memory(&v->device->voice, v->label);
+    culv_result result = make_segment(v, 0, 0, size, &segment);
+    if (result != CULV_OK) {
+        culvi_free(space);
+        return result;
+    }
+    space->base = culv_vmm_range_pointer(segment->range);
+    space->reserved = segment->size;
+    space->top = segment;
+    *out = space;
+    return CULV_OK;
+}
+
+/* Giving up --------------------------------------------------------------------------------------------------- */
+
+culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool unmap)
+{
+    culvi_vector_segment *below = top->below;
+    if (unmap) culvi_vmm_unmap_quietly(top->range, 0, top->size);
+    culvi_vmm_range_abandon(&top->range);
+    culvi_free(top);
+    return below;
+}
+
+void culvi_vector_space_free(culvi_vector_space *space, bool unmap)
+{
+    while (space->top != NULL)
+        space->top = culvi_vector_segment_pop(space->top, unmap);
+    culvi_free(space);
+}
+
+culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use)
+{
+    for (const culvi_vector_segment *s = space->top; s != NULL && space->mapped > from; s = s->below) {
+        if (s->offset >= space->mapped) continue;
+        const uint64_t begin = from > s->offset ? from : s->offset;
+        culv_result result =
+            culv_vmm_unmap_after(s->range, begin - s->offset, space->mapped - begin, last_use);
+        if (result != CULV_OK) return result;
+        space->mapped = begin;
+    }
+    return CULV_OK;
+}
+
+bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size)
+{
+    bool found = false;
+    if (offset >= v->deferred_to || offset + size <= v->deferred_from) return false;
+    culvi_mutex_lock(&v->device->lock);
+    for (const culvi_vector_segment *s = v->space->top; s != NULL && !found; s = s->below) {
+        const uint64_t begin = offset > s->offset ? offset : s->offset;
+        const uint64_t end = offset + size < s->offset + s->size ? offset + size : s->offset + s->size;
+        if (begin >= end) continue;
+        culvi_vmm_reap(s->range);
+        found = culvi_vmm_is_unmapping(s->range, begin - s->offset, end - begin);
+    }
+    culvi_mutex_unlock(&v->device->lock);
+    return found;
+}
