@@ -61,6 +61,20 @@ const char *test_path(char out[TEST_PATH_MAX], const char *relative)
     return out;
 }
 
+bool test_shared(void)
+{
+    return false;
+}
+
+void test_wants_own_process(void)
+{
+}
+
+void test_keep(const test_fixture *fixture)
+{
+    (void)fixture;
+}
+
 bool test_sanitized(void)
 {
     return EXITS_SANITIZED;
