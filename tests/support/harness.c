@@ -746,6 +746,7 @@ static int run_many(char **patterns, int pattern_count)
     } while (together > 0 && run_together(chosen, together));
     for (size_t i = 0; i < run.count; i++)
         if (run.outcomes[i] == PENDING) run_alone(i);
+    free(chosen);
 
     for (size_t i = 0; i < run.count; i++)
         counts[run.outcomes[i]]++;
