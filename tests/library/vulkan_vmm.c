@@ -250,12 +250,14 @@ static void handle_sizes(void)
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     const vmm_stage_objects before = vmm_stage_count();
     d.buffer = buffer;
-    /* Less, and dedicated: NVIDIA's driver refuses it, and so does the twin. */
+    /* Less, and dedicated: the twin refuses it; an H200 does for some buffers (contract, dedicated_buffer_of_less). */
     d.size = needs.size;
     d.dedicated = VK_TRUE;
-    VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_OUT_OF_MEMORY,
-                CULV_REASON_DEVICE_MEMORY);
-    LIB_SAYS("an allocation of that size");
+    if (s.w.cu->software) {
+        VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_OUT_OF_MEMORY,
+                    CULV_REASON_DEVICE_MEMORY);
+        LIB_SAYS("an allocation of that size");
+    }
     d.size = ALL;
     VMM_REFUSES(memory, culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_INVALID,
                 CULV_REASON_DEDICATED);
