@@ -1,0 +1,70 @@
+/* What every back-end promises, tested once for all: suite*.c run over the table of functions that a back-end's driver
+ * gives. A back-end is added by one file with such a table. SPDX-License-Identifier: MIT */
+#ifndef CULVERT_TESTS_BACKEND_H_
+#define CULVERT_TESTS_BACKEND_H_
+
+#include "harness.h"
+#include "raw_cuda.h"
+
+#include <culvert/culvert.h>
+
+/* How the native device lies. */
+typedef enum backend_lie {
+    BACKEND_HONEST,
+    BACKEND_STRANGER, /* tells the UUID of nobody's GPU */
+    BACKEND_CLOSED,   /* exports nothing */
+} backend_lie;
+
+/* Objects are the back-end's own structs. What makes one by Culvert answers Culvert's result and writes *out on success
+ * alone; what is the test's own native work fails the case. Calls that a back-end lacks are NULL. */
+typedef struct backend {
+    const char *name;
+    const char *memory_word; /* what messages call its memory */
+    /* The driver under test, with Culvert allowed to use the same one; the native device. */
+    const raw_cuda *(*open)(void);
+    void (*close)(void); /* fails the case when a native object is left */
+    void (*lie)(backend_lie lie);
+    /* Culvert's device that is the native one; its attachment. */
+    culv_result (*device_open)(culv_device **out);
+    culv_result (*attach)(culv_device *device, uint32_t fallback, void **out);
+    void (*detach)(void **attachment);
+    /* The caller's own memory, exportable, of `size` usable bytes. */
+    void *(*memory_create)(uint64_t size);
+    void (*memory_destroy)(void *memory);
+    uint64_t (*memory_size)(const void *memory); /* of all of it, as an import must be told */
+    void (*memory_write)(const void *memory, const void *data, size_t size);
+    void (*memory_read)(const void *memory, void *data, size_t size);
+    culv_result (*memory_import)(void *attachment, const void *memory, uint64_t size, bool shared,
+                                 culv_memory **out);
+    /* The caller's own timelines, exportable. */
+    void *(*timeline_create)(uint64_t value);
+    void (*timeline_destroy)(void *timeline);
+    culv_result (*timeline_import)(void *attachment, void *timeline, culv_semaphore **out);
+    void (*timeline_signal)(void *timeline, uint64_t value);
+    bool (*timeline_wait)(void *timeline, uint64_t value, unsigned timeout_ms);
+    uint64_t (*timeline_value)(void *timeline);
+    /* Both halves. Writes and reads are the native side's; on the HOST path they end with its copy to the host, or begin
+     * with the one from there. */
+    culv_result (*buffer_create)(void *attachment, uint64_t size, uint32_t fallback, void **out);
+    void (*buffer_destroy)(void **buffer, bool has_last_use, CUstream last_use);
+    culv_buffer *(*buffer_cuda)(const void *buffer);
+    void (*buffer_write)(void *buffer, const void *data, size_t size);
+    void (*buffer_read)(void *buffer, void *data, size_t size);
+    /* R32_UINT, 2D, one layer and level. */
+    culv_result (*image_create)(void *attachment, uint32_t width, uint32_t height, uint32_t fallback,
+                                void **out);
+    void (*image_destroy)(void **image, bool has_last_use, CUstream last_use);
+    culv_image *(*image_cuda)(const void *image);
+    culv_result (*semaphore_create)(void *attachment, uint64_t value, uint32_t fallback, void **out);
+    void (*semaphore_destroy)(void **semaphore, bool has_last_use, CUstream last_use);
+    culv_semaphore *(*semaphore_cuda)(const void *semaphore);
+    void *(*semaphore_timeline)(
+        const void *semaphore); /* for timeline_signal(), _wait() and _value() alone */
+    /* Makes the native API's n-th call from now fail; 0: none. Returns how many it has made. NULL: its calls are the CUDA
+     * driver's. */
+    uint64_t (*fail_at)(uint64_t n);
+} backend;
+
+extern const backend backend_under_test;
+
+#endif

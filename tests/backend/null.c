@@ -1,0 +1,446 @@
+/* The null back-end: everything that an API has to add, with as few native calls as there can be.
+ * SPDX-License-Identifier: MIT */
+#include "null.h"
+
+#include "base/alloc.h"
+#include "base/desc.h"
+#include "base/handle.h"
+#include "cuda/context.h"
+#include "graphics/match.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct null_device {
+    culvi_graphics base;
+    null_native *native;
+    uint32_t fallback;
+};
+
+struct null_buffer {
+    culvi_pair pair;
+};
+
+struct null_image {
+    culvi_pair pair;
+};
+
+struct null_semaphore {
+    culvi_semaphore_pair pair;
+};
+
+static const culvi_words words = {
+    .api = CULV_API_OS,
+    .name = "null",
+    .physical_device = "null device",
+    .device = "null device",
+    .memory = "null memory",
+    .semaphore = "null timeline",
+    .size = "null_memory::size",
+    .dedicated = "which all null memory is",
+    .buffer_offset = "always 0",
+    .image_offset = "always 0",
+    .plane_offset = "it has no planes",
+    .map_rows = "it has no such images",
+    .export_memory = "null_memory_export",
+    .export_semaphore = "null_timeline_fd",
+    .read_call = "null_timeline_value",
+    .wait_call = "null_timeline_wait",
+    .signal_call = "null_timeline_signal",
+    .attach_desc = "null_attach",
+    .open_call = "null_device_open",
+    .memory_desc = "null_memory_import",
+    .memory_size = "size",
+    .buffer_destroy = "null_buffer_destroy",
+    .image_destroy = "null_image_destroy",
+    .semaphore_destroy = "null_semaphore_destroy",
+};
+
+static null_native *native_of(const culvi_graphics *graphics)
+{
+    return ((const null_device *)graphics)->native;
+}
+
+static culv_result list(const void *source, const culvi_voice *voice, uint32_t *count, culvi_adapter **out)
+{
+    const null_native *native = source;
+    culvi_adapter *one = culvi_alloc(sizeof *one);
+    if (one == NULL) return culvi_fail_host_memory(voice, NULL);
+    one->native = native;
+    one->nvidia = true;
+    one->cause = "Its UUID was spoilt";
+    snprintf(one->name, sizeof one->name, "null");
+    memcpy(one->uuid.bytes, native->uuid.bytes, sizeof one->uuid.bytes);
+    one->uuid.bytes[0] ^= native->uuid_xor;
+    *count = 1;
+    *out = one;
+    return CULV_OK;
+}
+
+static void free_device(culvi_graphics *graphics)
+{
+    culvi_free(graphics);
+}
+
+static culv_result attach_again(culvi_graphics *graphics, culv_device *device, culvi_graphics **out)
+{
+    const null_device *mine = (const null_device *)graphics;
+    null_device *again = NULL;
+    culv_result result = null_attach(device, mine->native, mine->fallback, &again);
+    if (result == CULV_OK) *out = &again->base;
+    return result;
+}
+
+/* Only the twin imports the null API's timelines. */
+static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
+{
+    const null_native *native = native_of(graphics);
+    if (!native->exports_nothing && (!semaphores || native->cu->software)) return CULV_OK;
+    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+                      "'%s' exports no %s", graphics->name, semaphores ? "timelines" : "memory");
+}
+
+static culv_result export_memory(const culvi_graphics *graphics, const char *label, uint64_t memory,
+                                 culv_handle *out)
+{
+    const raw_cuda *cu = native_of(graphics)->cu;
+    const null_memory *m = (const null_memory *)(uintptr_t)memory;
+    int fd = -1;
+    CUresult r = cu->MemExportToShareableHandle(&fd, m->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    if (r != CUDA_SUCCESS)
+        return culvi_fail_cuda(graphics->device, label, r, "cuMemExportToShareableHandle",
+                               CULV_REASON_NOT_EXPORTABLE, "the null memory could not be exported");
+    *out = culv_handle_opaque_fd(fd);
+    return CULV_OK;
+}
+
+static culv_result fail(const culvi_graphics *graphics, const char *label, int code, const char *call,
+                        const char *what)
+{
+    return culvi_fail_native(
+        &graphics->device->voice, label, code == ENOMEM ? CULV_ERROR_OUT_OF_MEMORY : CULV_ERROR_DRIVER,
+        CULV_REASON_DRIVER_REFUSED, CULV_API_OS, code, call, "%s: %s answered %d", what, call, code);
+}
+
+static culv_result export_semaphore(const culvi_graphics *graphics, const char *label, uint64_t semaphore,
+                                    culv_handle *out)
+{
+    int fd = null_timeline_fd((const null_timeline *)(uintptr_t)semaphore);
+    if (fd < 0)
+        return fail(graphics, label, errno, words.export_semaphore, "the timeline could not be exported");
+    *out = culv_handle_opaque_fd(fd);
+    return CULV_OK;
+}
+
+/* What a call of the null API describes: a buffer by its size, an image as CUDA has it. */
+typedef struct null_desc {
+    uint64_t size;
+    culv_image_desc image;
+} null_desc;
+
+static culv_result plan_native(culvi_graphics *graphics, culvi_plan *plan)
+{
+    const null_desc *d = plan->desc;
+    plan->dedicated = true;
+    plan->size = d->size;
+    if (!plan->is_image) return CULV_OK;
+    plan->image = d->image;
+    plan->row = culvi_format_find((uint32_t)d->image.format);
+    plan->arrays = true;
+    if (plan->row != NULL)
+        return culvi_format_supported(graphics->device, plan->row, d->image.texels, plan->label);
+    return culvi_fail(&graphics->device->voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_FORMAT,
+                      "format is %u, which is none", (unsigned)d->image.format);
+}
+
+static culv_result make(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out)
+{
+    const char *call = NULL;
+    const culv_image_desc *d = &plan->image;
+    uint64_t size = plan->is_image ? culvi_image_least_size(plan->row, d->width, d->height, d->depth,
+                                                            d->array_layers, d->mip_levels)
+                                   : plan->size;
+    null_memory *memory = culvi_alloc(sizeof *memory);
+    if (memory == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
+    CUresult r = null_memory_create(native_of(graphics), size, memory, &call);
+    if (r != CUDA_SUCCESS) {
+        culvi_free(memory);
+        return culvi_fail_cuda(graphics->device, plan->label, r, call, CULV_REASON_DRIVER_REFUSED,
+                               "null memory could not be made");
+    }
+    uint64_t number = (uint64_t)(uintptr_t)memory;
+    *out = (culvi_native){.object = number,
+                          .memory = number,
+                          .size = memory->size,
+                          .is_image = plan->is_image,
+                          .dedicated = plan->dedicated};
+    return CULV_OK;
+}
+
+/* A stage is the host's pages, which go with the staging. */
+static void unmake(culvi_graphics *graphics, const culvi_native *native)
+{
+    null_memory *memory = (null_memory *)(uintptr_t)native->memory;
+    if (memory == NULL) return;
+    null_memory_destroy(native_of(graphics), memory);
+    culvi_free(memory);
+}
+
+static culv_result stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
+                         culvi_native *out)
+{
+    staging->host = culvi_alloc_pages(staging->size, 4096, &staging->block);
+    if (staging->host == NULL) return culvi_fail_host_memory(&graphics->device->voice, label);
+    *out = (culvi_native){.object = (uint64_t)(uintptr_t)staging->host, .size = staging->size};
+    return CULV_OK;
+}
+
+static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan, bool exportable,
+                                  uint64_t *out)
+{
+    null_timeline *timeline = NULL;
+    (void)exportable; /* all are */
+    if (plan->type != CULV_SEMAPHORE_TIMELINE)
+        return culvi_fail(&graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
+                          CULV_REASON_NOT_EXPORTABLE, "the null API has only timelines");
+    int code = null_timeline_create(native_of(graphics), plan->initial_value, &timeline);
+    if (code != 0)
+        return fail(graphics, plan->label, code, "null_timeline_create", "a timeline could not be made");
+    *out = (uint64_t)(uintptr_t)timeline;
+    return CULV_OK;
+}
+
+static void unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
+{
+    (void)graphics;
+    null_timeline_destroy((null_timeline *)(uintptr_t)semaphore);
+}
+
+static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits,
+                                   culv_result refusal)
+{
+    (void)graphics, (void)label, (void)waits, (void)refusal;
+    return CULV_OK;
+}
+
+static int timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)
+{
+    (void)graphics;
+    return null_timeline_value((const null_timeline *)(uintptr_t)semaphore, out);
+}
+
+static int timeline_wait(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                         uint64_t timeout_ns)
+{
+    (void)graphics;
+    return null_timeline_wait((null_timeline *)(uintptr_t)semaphore, value, timeout_ns);
+}
+
+static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value)
+{
+    (void)graphics;
+    return null_timeline_signal((null_timeline *)(uintptr_t)semaphore, value);
+}
+
+static const culvi_graphics_api api = {
+    .words = &words,
+    .list = list,
+    .free = free_device,
+    .attach_again = attach_again,
+    .check_exports = check_exports,
+    .export_memory = export_memory,
+    .export_semaphore = export_semaphore,
+    .plan = plan_native,
+    .make = make,
+    .unmake = unmake,
+    .stage = stage,
+    .make_semaphore = make_semaphore,
+    .unmake_semaphore = unmake_semaphore,
+    .check_timelines = check_timelines,
+    .timeline_value = timeline_value,
+    .timeline_wait = timeline_wait,
+    .timeline_signal = timeline_signal,
+    .fail = fail,
+};
+
+/* The calls -------------------------------------------------------------------------------------------------- */
+
+culv_result null_device_open(null_native *native, culv_device **out)
+{
+    culv_device_desc desc = culv_device_desc_init();
+    desc.driver = native->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    culvi_adapter *adapter = NULL;
+    uint32_t count = 0;
+    culv_result result = list(native, NULL, &count, &adapter);
+    if (result != CULV_OK) return result;
+    result = culvi_match_open(&api, native, adapter, &desc, out);
+    culvi_free(adapter);
+    return result;
+}
+
+culv_result null_attach(culv_device *device, null_native *native, uint32_t fallback, null_device **out)
+{
+    null_device *made = culvi_alloc(sizeof *made);
+    if (made == NULL) return culvi_fail_host_memory(&device->voice, NULL);
+    culvi_graphics_init(&made->base, &api, device, "null");
+    made->native = native;
+    made->fallback = fallback;
+    snprintf(made->base.name, sizeof made->base.name, "null");
+    memcpy(made->base.uuid.bytes, native->uuid.bytes, sizeof made->base.uuid.bytes);
+    made->base.uuid.bytes[0] ^= native->uuid_xor;
+    culv_result result = culvi_graphics_identify(&made->base, fallback);
+    if (result == CULV_OK && fallback == 0) result = check_exports(&made->base, "null", false);
+    if (result != CULV_OK) {
+        culvi_free(made);
+        return result;
+    }
+    culvi_graphics_attached(&made->base);
+    *out = made;
+    return CULV_OK;
+}
+
+void null_detach(null_device **device)
+{
+    null_device *mine = *device;
+    *device = NULL;
+    if (mine != NULL) culvi_graphics_unref(&mine->base);
+}
+
+culv_result null_memory_import(null_device *device, const null_memory *memory, uint64_t size, bool shared,
+                               culv_memory **out)
+{
+    culvi_memory_ask ask = {"null", (uint64_t)(uintptr_t)memory, size, true};
+    culv_result result = culvi_graphics_check_shares(&device->base, ask.label, false);
+    if (result != CULV_OK) return result;
+    return shared ? culvi_graphics_acquire(&device->base, &ask, out)
+                  : culvi_graphics_import(&device->base, &ask, out);
+}
+
+culv_result null_semaphore_import(null_device *device, null_timeline *timeline, culv_semaphore **out)
+{
+    culv_semaphore_desc import = culv_semaphore_desc_init();
+    import.type = CULV_SEMAPHORE_TIMELINE;
+    import.label = "null";
+    return culvi_graphics_import_semaphore(&device->base, (uint64_t)(uintptr_t)timeline, &import,
+                                           "null_semaphore_import", out);
+}
+
+culv_result null_buffer_create(null_device *device, uint64_t size, uint32_t fallback, null_buffer **out)
+{
+    const null_desc desc = {.size = size};
+    culvi_plan plan = {
+        .label = "null", .desc = &desc, .desc_name = "null_buffer_create", .fallback = fallback};
+    null_buffer *buffer = culvi_alloc(sizeof *buffer);
+    if (buffer == NULL) return culvi_fail_host_memory(&device->base.device->voice, plan.label);
+    culv_result result = culvi_pair_make(&device->base, &plan, &buffer->pair);
+    if (result != CULV_OK) {
+        culvi_free(buffer);
+        return result;
+    }
+    culvi_pair_made(&buffer->pair);
+    *out = buffer;
+    return CULV_OK;
+}
+
+void null_buffer_destroy(null_buffer **buffer, bool has_last_use, CUstream last_use)
+{
+    null_buffer *mine = *buffer;
+    *buffer = NULL;
+    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+}
+
+culv_buffer *null_buffer_cuda(const null_buffer *buffer)
+{
+    return buffer->pair.buffer;
+}
+
+void null_buffer_write(const null_buffer *buffer, const void *data, size_t size)
+{
+    const culvi_pair *pair = &buffer->pair;
+    null_memory_write(native_of(pair->graphics), (const null_memory *)(uintptr_t)pair->native.memory, data,
+                      size);
+    if (pair->stage.object != 0) memcpy((void *)(uintptr_t)pair->stage.object, data, size);
+}
+
+void null_buffer_read(const null_buffer *buffer, void *data, size_t size)
+{
+    const culvi_pair *pair = &buffer->pair;
+    const null_memory *memory = (const null_memory *)(uintptr_t)pair->native.memory;
+    if (pair->stage.object != 0)
+        null_memory_write(native_of(pair->graphics), memory, (const void *)(uintptr_t)pair->stage.object,
+                          size);
+    null_memory_read(native_of(pair->graphics), memory, data, size);
+}
+
+culv_result null_image_create(null_device *device, const culv_image_desc *desc, uint32_t fallback,
+                              null_image **out)
+{
+    null_desc own = {.image = *desc};
+    culvi_plan plan = {.label = "null",
+                       .desc = &own,
+                       .desc_name = "null_image_create",
+                       .fallback = fallback,
+                       .is_image = true};
+    if (own.image.depth == 0) own.image.depth = 1;
+    if (own.image.array_layers == 0) own.image.array_layers = 1;
+    if (own.image.mip_levels == 0) own.image.mip_levels = 1;
+    null_image *image = culvi_alloc(sizeof *image);
+    if (image == NULL) return culvi_fail_host_memory(&device->base.device->voice, plan.label);
+    culv_result result = culvi_pair_make(&device->base, &plan, &image->pair);
+    if (result != CULV_OK) {
+        culvi_free(image);
+        return result;
+    }
+    culvi_pair_made(&image->pair);
+    *out = image;
+    return CULV_OK;
+}
+
+void null_image_destroy(null_image **image, bool has_last_use, CUstream last_use)
+{
+    null_image *mine = *image;
+    *image = NULL;
+    culvi_pair_destroy(&mine->pair, has_last_use, last_use);
+}
+
+culv_image *null_image_cuda(const null_image *image)
+{
+    return image->pair.image;
+}
+
+culv_result null_semaphore_create(null_device *device, uint64_t value, uint32_t fallback,
+                                  null_semaphore **out)
+{
+    culvi_semaphore_plan plan = {.label = "null",
+                                 .desc_name = "null_semaphore_create",
+                                 .fallback = fallback,
+                                 .type = CULV_SEMAPHORE_TIMELINE,
+                                 .initial_value = value};
+    null_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    if (semaphore == NULL) return culvi_fail_host_memory(&device->base.device->voice, plan.label);
+    culv_result result = culvi_semaphore_pair_make(&device->base, &plan, &semaphore->pair);
+    if (result != CULV_OK) {
+        culvi_free(semaphore);
+        return result;
+    }
+    *out = semaphore;
+    return CULV_OK;
+}
+
+void null_semaphore_destroy(null_semaphore **semaphore, bool has_last_use, CUstream last_use)
+{
+    null_semaphore *mine = *semaphore;
+    *semaphore = NULL;
+    culvi_semaphore_pair_destroy(&mine->pair, has_last_use, last_use);
+}
+
+culv_semaphore *null_semaphore_cuda(const null_semaphore *semaphore)
+{
+    return semaphore->pair.cuda;
+}
+
+null_timeline *null_semaphore_timeline(const null_semaphore *semaphore)
+{
+    return (null_timeline *)(uintptr_t)semaphore->pair.native;
+}

@@ -1,0 +1,233 @@
+/* The null back-end under the back-end suite. SPDX-License-Identifier: MIT */
+#include "backend.h"
+#include "null.h"
+
+#include <stdlib.h>
+
+static null_native native;
+
+static const raw_cuda *open_native(void)
+{
+    char path[TEST_PATH_MAX];
+    REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
+    native = (null_native){.cu = raw_cuda_open()};
+    if (native.cu->software) REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
+    null_native_open(&native);
+    return native.cu;
+}
+
+static void close_native(void)
+{
+    null_native_close(&native);
+}
+
+static void lie(backend_lie what)
+{
+    native.uuid_xor = what == BACKEND_STRANGER;
+    native.exports_nothing = what == BACKEND_CLOSED;
+}
+
+static culv_result device_open(culv_device **out)
+{
+    return null_device_open(&native, out);
+}
+
+static culv_result attach(culv_device *device, uint32_t fallback, void **out)
+{
+    null_device *made = NULL;
+    culv_result result = null_attach(device, &native, fallback, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void detach(void **attachment)
+{
+    null_device *mine = *attachment;
+    *attachment = NULL;
+    null_detach(&mine);
+}
+
+static void *memory_create(uint64_t size)
+{
+    const char *call = NULL;
+    null_memory *memory = calloc(1, sizeof *memory);
+    REQUIRE(memory != NULL);
+    CU_OK(null_memory_create(&native, size, memory, &call));
+    return memory;
+}
+
+static void memory_destroy(void *memory)
+{
+    null_memory_destroy(&native, memory);
+    free(memory);
+}
+
+static uint64_t memory_size(const void *memory)
+{
+    return ((const null_memory *)memory)->size;
+}
+
+static void memory_write(const void *memory, const void *data, size_t size)
+{
+    null_memory_write(&native, memory, data, size);
+}
+
+static void memory_read(const void *memory, void *data, size_t size)
+{
+    null_memory_read(&native, memory, data, size);
+}
+
+static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
+                                 culv_memory **out)
+{
+    return null_memory_import(attachment, memory, size, shared, out);
+}
+
+static void *timeline_create(uint64_t value)
+{
+    null_timeline *timeline = NULL;
+    REQUIRE_EQ(null_timeline_create(&native, value, &timeline), 0);
+    return timeline;
+}
+
+static void timeline_destroy(void *timeline)
+{
+    null_timeline_destroy(timeline);
+}
+
+static culv_result timeline_import(void *attachment, void *timeline, culv_semaphore **out)
+{
+    return null_semaphore_import(attachment, timeline, out);
+}
+
+static void timeline_signal(void *timeline, uint64_t value)
+{
+    REQUIRE_EQ(null_timeline_signal(timeline, value), 0);
+}
+
+static bool timeline_wait(void *timeline, uint64_t value, unsigned timeout_ms)
+{
+    return null_timeline_wait(timeline, value, timeout_ms * UINT64_C(1000000)) == 0;
+}
+
+static uint64_t timeline_value(void *timeline)
+{
+    uint64_t value = 0;
+    REQUIRE_EQ(null_timeline_value(timeline, &value), 0);
+    return value;
+}
+
+static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
+{
+    null_buffer *made = NULL;
+    culv_result result = null_buffer_create(attachment, size, fallback, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
+{
+    null_buffer *mine = *buffer;
+    *buffer = NULL;
+    null_buffer_destroy(&mine, has_last_use, last_use);
+}
+
+static culv_buffer *buffer_cuda(const void *buffer)
+{
+    return null_buffer_cuda(buffer);
+}
+
+static void buffer_write(void *buffer, const void *data, size_t size)
+{
+    null_buffer_write(buffer, data, size);
+}
+
+static void buffer_read(void *buffer, void *data, size_t size)
+{
+    null_buffer_read(buffer, data, size);
+}
+
+static culv_result image_create(void *attachment, uint32_t width, uint32_t height, uint32_t fallback,
+                                void **out)
+{
+    culv_image_desc d = culv_image_desc_init();
+    d.format = CULV_FORMAT_R32_UINT;
+    d.width = width;
+    d.height = height;
+    null_image *made = NULL;
+    culv_result result = null_image_create(attachment, &d, fallback, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void image_destroy(void **image, bool has_last_use, CUstream last_use)
+{
+    null_image *mine = *image;
+    *image = NULL;
+    null_image_destroy(&mine, has_last_use, last_use);
+}
+
+static culv_image *image_cuda(const void *image)
+{
+    return null_image_cuda(image);
+}
+
+static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
+{
+    null_semaphore *made = NULL;
+    culv_result result = null_semaphore_create(attachment, value, fallback, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
+{
+    null_semaphore *mine = *semaphore;
+    *semaphore = NULL;
+    null_semaphore_destroy(&mine, has_last_use, last_use);
+}
+
+static culv_semaphore *semaphore_cuda(const void *semaphore)
+{
+    return null_semaphore_cuda(semaphore);
+}
+
+static void *semaphore_timeline(const void *semaphore)
+{
+    return null_semaphore_timeline(semaphore);
+}
+
+const backend backend_under_test = {
+    .name = "null",
+    .memory_word = "null memory",
+    .open = open_native,
+    .close = close_native,
+    .lie = lie,
+    .device_open = device_open,
+    .attach = attach,
+    .detach = detach,
+    .memory_create = memory_create,
+    .memory_destroy = memory_destroy,
+    .memory_size = memory_size,
+    .memory_write = memory_write,
+    .memory_read = memory_read,
+    .memory_import = memory_import,
+    .timeline_create = timeline_create,
+    .timeline_destroy = timeline_destroy,
+    .timeline_import = timeline_import,
+    .timeline_signal = timeline_signal,
+    .timeline_wait = timeline_wait,
+    .timeline_value = timeline_value,
+    .buffer_create = buffer_create,
+    .buffer_destroy = buffer_destroy,
+    .buffer_cuda = buffer_cuda,
+    .buffer_write = buffer_write,
+    .buffer_read = buffer_read,
+    .image_create = image_create,
+    .image_destroy = image_destroy,
+    .image_cuda = image_cuda,
+    .semaphore_create = semaphore_create,
+    .semaphore_destroy = semaphore_destroy,
+    .semaphore_cuda = semaphore_cuda,
+    .semaphore_timeline = semaphore_timeline,
+};

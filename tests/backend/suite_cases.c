@@ -1,0 +1,453 @@
+/* What every back-end promises. SPDX-License-Identifier: MIT */
+#include "suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = BYTES / 4 };
+static uint32_t words[WORDS];
+
+/* Imports ---------------------------------------------------------------------------------------------------- */
+
+static void import_data(void)
+{
+    scene s;
+    suite_open(&s, BACKEND_HONEST, 0);
+    void *native = s.b->memory_create(BYTES);
+    culv_memory *memory = NULL;
+    culv_buffer *all = NULL, *part = NULL;
+    OK(s.b->memory_import(s.attachment, native, s.b->memory_size(native), false, &memory));
+    REQUIRE_EQ(culv_memory_size(memory), s.b->memory_size(native));
+    culv_buffer_desc d = culv_buffer_desc_init();
+    d.size = BYTES;
+    OK(culv_buffer_map(memory, &d, &all));
+    d.offset = 4 * 4099;
+    d.size = BYTES - d.offset;
+    OK(culv_buffer_map(memory, &d, &part));
+    REQUIRE_EQ(culv_buffer_pointer(part), culv_buffer_pointer(all) + d.offset);
+    suite_pattern(words, WORDS, 1);
+    s.b->memory_write(native, words, BYTES);
+    memset(words, 0, sizeof words);
+    suite_download(&s, words, culv_buffer_pointer(all), BYTES);
+    REQUIRE_PATTERN(words, WORDS, 1);
+    suite_pattern(words, WORDS, 2);
+    suite_upload(&s, culv_buffer_pointer(all), words, BYTES);
+    memset(words, 0, sizeof words);
+    s.b->memory_read(native, words, BYTES);
+    REQUIRE_PATTERN(words, WORDS, 2);
+    culv_buffer_unmap(&all);
+    culv_memory_destroy(&memory); /* the other mapping keeps it */
+    suite_download(&s, words, culv_buffer_pointer(part), 4);
+    culv_buffer_unmap(&part);
+    s.b->memory_destroy(native);
+    suite_close(&s);
+}
+
+static void import_shared(void)
+{
+    scene s;
+    suite_open(&s, BACKEND_HONEST, 0);
+    void *native = s.b->memory_create(BYTES), *other = s.b->memory_create(BYTES);
+    uint64_t size = s.b->memory_size(native);
+    culv_memory *first = NULL, *second = NULL, *third = NULL, *wrong = NULL;
+    culv_device_counts c = culv_device_counts_init();
+    OK(s.b->memory_import(s.attachment, native, size, true, &first));
+    OK(s.b->memory_import(s.attachment, native, size, true, &second));
+    OK(s.b->memory_import(s.attachment, other, size, true, &third));
+    REQUIRE(first == second && first != third);
+    REFUSED(s.b->memory_import(s.attachment, native, size - 1, true, &wrong), CULV_ERROR_INVALID,
+            CULV_REASON_SIZE);
+    suite_require_says(s.b->memory_word);
+    REQUIRE(wrong == NULL);
+    OK(culv_device_get_counts(s.device, &c));
+    REQUIRE_EQ(c.memories, 2);
+    culv_memory_destroy(&first);
+    OK(culv_device_get_counts(s.device, &c));
+    REQUIRE_EQ(c.memories, 2);
+    culv_memory_destroy(&second);
+    OK(culv_device_get_counts(s.device, &c));
+    REQUIRE_EQ(c.memories, 1);
+    OK(s.b->memory_import(s.attachment, native, size, true, &first)); /* anew */
+    culv_memory_destroy(&first);
+    culv_memory_destroy(&third);
+    s.b->memory_destroy(native);
+    s.b->memory_destroy(other);
+    suite_close(&s);
+}
+
+static void import_refused(void)
+{
+    scene s;
+    suite_open(&s, BACKEND_HONEST, 0);
+    void *native = s.b->memory_create(BYTES);
+    culv_memory *memory = NULL;
+    culv_buffer *buffer = NULL;
+    culv_buffer_desc d = culv_buffer_desc_init();
+    OK(s.b->memory_import(s.attachment, native, s.b->memory_size(native), false, &memory));
+    d.size = s.b->memory_size(native) + 1;
+    REFUSED(culv_buffer_map(memory, &d, &buffer), CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    REQUIRE(buffer == NULL);
+    /* No word of another API's. */
+    REQUIRE(strcmp(s.b->name, "vulkan") == 0 || strstr(culv_last_error_message(), "vk") == NULL);
+    culv_memory_destroy(&memory);
+    s.b->memory_destroy(native);
+    suite_close(&s);
+}
+
+/* Identity --------------------------------------------------------------------------------------------------- */
+
+static void identity_stranger(void)
+{
+    scene s;
+    void *attachment = NULL;
+    culv_device *none = NULL;
+    suite_open(&s, BACKEND_HONEST, 0);
+    s.b->lie(BACKEND_STRANGER);
+    REFUSED(s.b->attach(s.device, 0, &attachment), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    REQUIRE(attachment == NULL);
+    REFUSED(s.b->device_open(&none), CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    REQUIRE(none == NULL);
+    suite_close(&s);
+}
+
+/* What is on another GPU is not shared, whatever the driver would say. */
+static void identity_foreign(void)
+{
+    scene s;
+    void *buffer = NULL, *native;
+    culv_memory *memory = NULL;
+    suite_open(&s, BACKEND_STRANGER, CULV_FALLBACK_HOST);
+    native = s.b->memory_create(BYTES);
+    REFUSED(s.b->memory_import(s.attachment, native, s.b->memory_size(native), false, &memory),
+            CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    REFUSED(s.b->buffer_create(s.attachment, BYTES, 0, &buffer), CULV_ERROR_INVALID,
+            CULV_REASON_DEVICE_MISMATCH);
+    REQUIRE(memory == NULL && buffer == NULL);
+    OK(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_HOST, &buffer));
+    REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_HOST);
+    s.b->buffer_destroy(&buffer, false, NULL);
+    s.b->memory_destroy(native);
+    suite_close(&s);
+}
+
+/* Both halves ------------------------------------------------------------------------------------------------ */
+
+static void both_ways(const scene *s, void *buffer)
+{
+    culv_buffer *cuda = s->b->buffer_cuda(buffer);
+    REQUIRE_EQ(culv_buffer_size(cuda), BYTES);
+    for (uint32_t turn = 0; turn < 3; turn++) {
+        suite_pattern(words, WORDS, turn);
+        s->b->buffer_write(buffer, words, BYTES);
+        OK(culv_buffer_pull(cuda, s->stream));
+        suite_finish(s);
+        memset(words, 0, sizeof words);
+        suite_download(s, words, culv_buffer_pointer(cuda), BYTES);
+        REQUIRE_PATTERN(words, WORDS, turn);
+        suite_pattern(words, WORDS, ~turn);
+        suite_upload(s, culv_buffer_pointer(cuda), words, BYTES);
+        OK(culv_buffer_push(cuda, s->stream));
+        suite_finish(s);
+        memset(words, 0, sizeof words);
+        s->b->buffer_read(buffer, words, BYTES);
+        REQUIRE_PATTERN(words, WORDS, ~turn);
+    }
+}
+
+static void made_buffer(void)
+{
+    scene s;
+    void *buffer = NULL;
+    suite_open(&s, BACKEND_HONEST, 0);
+    OK(s.b->buffer_create(s.attachment, BYTES, 0, &buffer));
+    REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_SHARED);
+    both_ways(&s, buffer);
+    culv_buffer *half = s.b->buffer_cuda(buffer);
+    culv_buffer_unmap(&half); /* refused: both halves go together */
+    REQUIRE(half != NULL);
+    suite_require_says("destroy");
+    REQUIRE(strcmp(s.b->name, "vulkan") == 0 || strstr(culv_last_error_message(), "vk") == NULL);
+    s.b->buffer_destroy(&buffer, true, s.stream);
+    REQUIRE(buffer == NULL);
+    suite_close(&s);
+}
+
+static void image_turn(const scene *s, const void *image)
+{
+    const raw_cuda *cu = s->cu;
+    CUarray array = NULL;
+    CUcontext before;
+    uint32_t texels[HEIGHT][WIDTH];
+    OK(culv_image_array(s->b->image_cuda(image), 0, &array));
+    suite_pattern(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
+    CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
+                          .srcHost = texels,
+                          .srcPitch = sizeof texels[0],
+                          .dstMemoryType = CU_MEMORYTYPE_ARRAY,
+                          .dstArray = array,
+                          .WidthInBytes = sizeof texels[0],
+                          .Height = HEIGHT};
+    CU_OK(cu->CtxPushCurrent(s->context));
+    CU_OK(cu->Memcpy2D(&copy));
+    memset(texels, 0, sizeof texels);
+    copy = (CUDA_MEMCPY2D){.srcMemoryType = CU_MEMORYTYPE_ARRAY,
+                           .srcArray = array,
+                           .dstMemoryType = CU_MEMORYTYPE_HOST,
+                           .dstHost = texels,
+                           .dstPitch = sizeof texels[0],
+                           .WidthInBytes = sizeof texels[0],
+                           .Height = HEIGHT};
+    CU_OK(cu->Memcpy2D(&copy));
+    CU_OK(cu->CtxPopCurrent(&before));
+    REQUIRE_PATTERN(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
+}
+
+static void made_image(void)
+{
+    scene s;
+    void *image = NULL;
+    suite_open(&s, BACKEND_HONEST, 0);
+    OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, 0, &image));
+    REQUIRE_EQ(culv_image_path(s.b->image_cuda(image)), CULV_PATH_SHARED);
+    image_turn(&s, image);
+    s.b->image_destroy(&image, true, s.stream);
+    suite_close(&s);
+}
+
+static void made_many(void)
+{
+    scene s;
+    void *buffers[5], *images[5];
+    suite_open(&s, BACKEND_HONEST, 0);
+    for (int turn = 0; turn < 4; turn++) {
+        for (int i = 0; i < 5; i++) {
+            OK(s.b->buffer_create(s.attachment, BYTES + 4u * (unsigned)i, 0, &buffers[i]));
+            OK(s.b->image_create(s.attachment, WIDTH + (unsigned)i, HEIGHT, 0, &images[i]));
+        }
+        for (int i = 0; i < 5; i++) {
+            int k = (i * 3 + turn) % 5;
+            s.b->image_destroy(&images[k], i % 2 != 0, s.stream);
+            s.b->buffer_destroy(&buffers[4 - k], i % 2 == 0, s.stream);
+        }
+    }
+    suite_close(&s);
+}
+
+/* Each order of giving up what an attachment has. */
+
+typedef struct pieces {
+    scene *s;
+    void *native, *buffer, *image, *semaphore;
+    culv_memory *memory;
+    culv_buffer *mapping;
+} pieces;
+
+enum { PIECES = 7 };
+
+static void give_up(pieces *p, int which)
+{
+    const backend *b = p->s->b;
+    switch (which) {
+    case 0: culv_device_close(&p->s->device); return;
+    case 1: b->detach(&p->s->attachment); return;
+    case 2: culv_memory_destroy(&p->memory); return;
+    case 3: culv_buffer_unmap(&p->mapping); return;
+    case 4: b->buffer_destroy(&p->buffer, false, NULL); return;
+    case 5: b->image_destroy(&p->image, false, NULL); return;
+    default:
+        if (p->semaphore != NULL) b->semaphore_destroy(&p->semaphore, false, NULL);
+    }
+}
+
+static void made_in_every_order(void)
+{
+    scene s;
+    suite_open_native(&s);
+    const raw_cuda *cu = s.cu;
+    CUcontext context;
+    CU_OK(cu->DevicePrimaryCtxRetain(&context, 0)); /* a new one each time would take long */
+    pieces p = {.s = &s, .native = s.b->memory_create(BYTES)};
+    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
+    if (cu->SoftCounts != NULL) cu->SoftCounts(&before);
+    unsigned orders = 0;
+    /* Of all 5,040, which would take minutes on a GPU, every 17th. */
+    for (unsigned number = 0; number < 5040; number += 17, orders++) {
+        int left[PIECES] = {0, 1, 2, 3, 4, 5, 6};
+        unsigned digits = number;
+        OK(s.b->device_open(&s.device));
+        OK(s.b->attach(s.device, 0, &s.attachment));
+        OK(s.b->memory_import(s.attachment, p.native, s.b->memory_size(p.native), number % 2 != 0,
+                              &p.memory));
+        OK(culv_buffer_map(p.memory, NULL, &p.mapping));
+        OK(s.b->buffer_create(s.attachment, BYTES, 0, &p.buffer));
+        OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, 0, &p.image));
+        if (cu->software) OK(s.b->semaphore_create(s.attachment, 0, 0, &p.semaphore));
+        for (unsigned n = PIECES; n > 0; n--) {
+            unsigned i = digits % n;
+            digits /= n;
+            give_up(&p, left[i]);
+            left[i] = left[n - 1];
+        }
+    }
+    if (cu->SoftCounts != NULL) cu->SoftCounts(&after);
+    before.calls = after.calls = 0;
+    REQUIRE(memcmp(&before, &after, sizeof before) == 0);
+    printf("%u orders\n", orders);
+    s.b->memory_destroy(p.native);
+    CU_OK(cu->DevicePrimaryCtxRelease(0));
+    suite_require_empty(&s);
+    s.b->close();
+    raw_cuda_require_empty(cu);
+}
+
+/* Copies ----------------------------------------------------------------------------------------------------- */
+
+static void fallback_host(void)
+{
+    scene s;
+    void *buffer = NULL, *image = NULL;
+    culv_memory *memory = NULL;
+    suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_ANY);
+    void *native = s.b->memory_create(BYTES);
+    OK(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_ANY, &buffer));
+    OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, CULV_FALLBACK_ANY, &image));
+    REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_image_path(s.b->image_cuda(image)), CULV_PATH_HOST);
+    both_ways(&s, buffer);
+    image_turn(&s, image);
+    OK(culv_image_push(s.b->image_cuda(image), s.stream));
+    suite_finish(&s);
+    s.b->image_destroy(&image, true, s.stream);
+    s.b->buffer_destroy(&buffer, true, s.stream);
+    /* Without copies there is none. */
+    REQUIRE(s.b->buffer_create(s.attachment, BYTES, 0, &buffer) == CULV_ERROR_UNSUPPORTED);
+    REQUIRE(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer) == CULV_ERROR_UNSUPPORTED);
+    REFUSED(s.b->buffer_create(s.attachment, BYTES, 4, &buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REQUIRE(buffer == NULL && memory == NULL);
+    s.b->memory_destroy(native);
+    suite_close(&s);
+}
+
+static void copied_turns(const scene *s, const void *semaphore)
+{
+    culv_semaphore *cuda = s->b->semaphore_cuda(semaphore);
+    for (uint64_t value = 4; value < 20; value += 2) {
+        void *timeline = s->b->semaphore_timeline(semaphore);
+        OK(culv_semaphore_signal(cuda, s->stream, value));
+        REQUIRE(s->b->timeline_wait(timeline, value, 5000));
+        OK(culv_semaphore_wait(cuda, s->stream, value + 1));
+        s->b->timeline_signal(timeline, value + 1);
+        suite_finish(s);
+        REQUIRE_EQ(s->b->timeline_value(timeline), value + 1);
+    }
+}
+
+static void fallback_semaphore(void)
+{
+    scene s;
+    void *semaphore = NULL;
+    suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_HOST);
+    OK(s.b->semaphore_create(s.attachment, 3, CULV_FALLBACK_HOST, &semaphore));
+    REQUIRE_EQ(culv_semaphore_path(s.b->semaphore_cuda(semaphore)), CULV_PATH_HOST);
+    copied_turns(&s, semaphore);
+    s.b->semaphore_destroy(&semaphore, true, s.stream);
+    suite_close(&s);
+}
+
+/* Culvert's device is another GPU: the native device's own one is shared with, and copied to. */
+static void fallback_peer(void)
+{
+    scene s;
+    void *buffer = NULL, *image = NULL, *semaphore = NULL;
+    suite_open_on(&s, true, BACKEND_HONEST, CULV_FALLBACK_ANY);
+    culv_result result = s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer);
+    if (result == CULV_ERROR_UNSUPPORTED) SKIP("no peer copies here: %s", culv_last_error_message());
+    OK(result);
+    OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, CULV_FALLBACK_PEER, &image));
+    REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_PEER);
+    REQUIRE_EQ(culv_image_path(s.b->image_cuda(image)), CULV_PATH_PEER);
+    both_ways(&s, buffer);
+    image_turn(&s, image);
+    result = s.b->semaphore_create(s.attachment, 3, CULV_FALLBACK_PEER, &semaphore);
+    if (s.cu->software) OK(result);
+    if (result == CULV_OK) {
+        REQUIRE_EQ(culv_semaphore_path(s.b->semaphore_cuda(semaphore)), CULV_PATH_PEER);
+        copied_turns(&s, semaphore);
+        s.b->semaphore_destroy(&semaphore, true, s.stream);
+    }
+    s.b->image_destroy(&image, true, s.stream);
+    s.b->buffer_destroy(&buffer, true, s.stream);
+    suite_close(&s);
+}
+
+/* Timelines -------------------------------------------------------------------------------------------------- */
+
+static void timelines_turn(const scene *s, culv_semaphore *cuda, void *timeline, uint64_t value)
+{
+    const raw_cuda *cu = s->cu;
+    CUcontext before;
+    OK(culv_semaphore_wait(cuda, s->stream, value));
+    OK(culv_semaphore_signal(cuda, s->stream, value + 1));
+    CU_OK(cu->CtxPushCurrent(s->context));
+    REQUIRE_EQ(cu->StreamQuery(s->stream), CUDA_ERROR_NOT_READY);
+    CU_OK(cu->CtxPopCurrent(&before));
+    REQUIRE(!s->b->timeline_wait(timeline, value + 1, 5));
+    s->b->timeline_signal(timeline, value);
+    REQUIRE(s->b->timeline_wait(timeline, value + 1, 5000));
+    suite_finish(s);
+    REQUIRE_EQ(s->b->timeline_value(timeline), value + 1);
+}
+
+static void timelines_made(void)
+{
+    scene s;
+    void *semaphore = NULL;
+    suite_open(&s, BACKEND_HONEST, 0);
+    culv_result result = s.b->semaphore_create(s.attachment, 5, 0, &semaphore);
+    if (result == CULV_ERROR_UNSUPPORTED) SKIP("no semaphore is shared here: %s", culv_last_error_message());
+    OK(result);
+    culv_semaphore *cuda = s.b->semaphore_cuda(semaphore);
+    REQUIRE_EQ(culv_semaphore_path(cuda), CULV_PATH_SHARED);
+    REQUIRE_EQ(culv_semaphore_last_value(cuda), 5);
+    for (uint64_t value = 6; value < 26; value += 2)
+        timelines_turn(&s, cuda, s.b->semaphore_timeline(semaphore), value);
+    REFUSED(culv_semaphore_signal(cuda, s.stream, 7), CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    s.b->semaphore_destroy(&semaphore, true, s.stream);
+    suite_close(&s);
+}
+
+static void timelines_imported(void)
+{
+    scene s;
+    culv_semaphore *cuda = NULL;
+    suite_open(&s, BACKEND_HONEST, 0);
+    void *timeline = s.b->timeline_create(40);
+    culv_result result = s.b->timeline_import(s.attachment, timeline, &cuda);
+    if (result == CULV_ERROR_UNSUPPORTED) SKIP("no semaphore is shared here: %s", culv_last_error_message());
+    OK(result);
+    REQUIRE_EQ(culv_semaphore_last_value(cuda), 40);
+    for (uint64_t value = 41; value < 61; value += 2)
+        timelines_turn(&s, cuda, timeline, value);
+    culv_semaphore_destroy(&cuda);
+    s.b->timeline_destroy(timeline);
+    suite_close(&s);
+}
+
+const test_case suite_cases[] = {
+    {.name = "import.data", .run = import_data},
+    {.name = "import.shared_is_found_again", .run = import_shared},
+    {.name = "import.refused", .run = import_refused},
+    {.name = "identity.stranger", .run = identity_stranger},
+    {.name = "identity.foreign", .run = identity_foreign},
+    {.name = "made.buffer", .run = made_buffer},
+    {.name = "made.image", .run = made_image},
+    {.name = "made.many", .run = made_many},
+    {.name = "made.given_up_in_every_order", .run = made_in_every_order, .time_limit = 300},
+    {.name = "fallback.host", .run = fallback_host},
+    {.name = "fallback.semaphore", .run = fallback_semaphore},
+    {.name = "fallback.peer", .run = fallback_peer},
+    {.name = "timelines.made", .run = timelines_made},
+    {.name = "timelines.imported", .run = timelines_imported},
+    {.name = NULL},
+};

@@ -1,0 +1,179 @@
+/* Every call of a driver, and every allocation, fails once: nothing is left, and the next try succeeds.
+ * SPDX-License-Identifier: MIT */
+#include "suite.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* In the static library of a build with tests. */
+extern _Atomic long culvi_alloc_countdown;
+extern _Atomic long culvi_alloc_count;
+
+typedef enum victim { CUDA_CALLS, NATIVE_CALLS, ALLOCATIONS } victim;
+
+static scene s;
+static victim what;
+static int code;
+static unsigned failures;
+
+static uint64_t arm(uint64_t n)
+{
+    if (what == ALLOCATIONS) {
+        atomic_store(&culvi_alloc_countdown, (long)n);
+        return (uint64_t)atomic_load(&culvi_alloc_count);
+    }
+    if (what == NATIVE_CALLS) return s.b->fail_at(n);
+    culv_soft_counts c = {.struct_size = sizeof c};
+    s.cu->SoftFailAt(n, code);
+    s.cu->SoftCounts(&c);
+    return c.calls;
+}
+
+/* With the n-th event of the call failing: its result. What was left of n goes on to the next call. */
+static uint64_t left;
+
+static bool failed(culv_result result, const char *call)
+{
+    if (result == CULV_OK) return false;
+    failures++;
+    if (culv_last_error_message()[0] == '\0') FAIL("%s says nothing", call);
+    if (what == ALLOCATIONS && result != CULV_ERROR_OUT_OF_MEMORY)
+        FAIL("%s without memory is %s: %s", call, culv_result_name(result), culv_last_error_message());
+    return true;
+}
+
+#define TRY(call)                                                                                            \
+    do {                                                                                                     \
+        uint64_t before_ = arm(left);                                                                        \
+        culv_result result_ = (call);                                                                        \
+        uint64_t made_ = arm(0) - before_;                                                                   \
+        left -= made_ < left ? made_ : left;                                                                 \
+        if (failed(result_, #call)) goto out;                                                                \
+    } while (0)
+
+static void path(uint32_t fallback, void *native, void *timeline)
+{
+    void *attachment = NULL, *buffer = NULL, *image = NULL, *semaphore = NULL;
+    culv_memory *memory = NULL, *again = NULL;
+    culv_buffer *mapping = NULL;
+    culv_semaphore *imported = NULL;
+    TRY(s.b->attach(s.device, fallback, &attachment));
+    if (fallback == 0) {
+        TRY(s.b->memory_import(attachment, native, s.b->memory_size(native), true, &memory));
+        TRY(s.b->memory_import(attachment, native, s.b->memory_size(native), true, &again));
+        TRY(culv_buffer_map(memory, NULL, &mapping));
+        TRY(s.b->timeline_import(attachment, timeline, &imported));
+    }
+    TRY(s.b->buffer_create(attachment, BYTES, fallback, &buffer));
+    TRY(s.b->image_create(attachment, WIDTH, HEIGHT, fallback, &image));
+    TRY(s.b->semaphore_create(attachment, 1, fallback, &semaphore));
+out:
+    if (semaphore != NULL) s.b->semaphore_destroy(&semaphore, false, NULL);
+    if (image != NULL) s.b->image_destroy(&image, true, s.stream);
+    if (buffer != NULL) s.b->buffer_destroy(&buffer, false, NULL);
+    culv_semaphore_destroy(&imported);
+    culv_buffer_unmap(&mapping);
+    culv_memory_destroy(&again);
+    culv_memory_destroy(&memory);
+    s.b->detach(&attachment);
+}
+
+static void require_none(uint64_t n)
+{
+    culv_device_counts c = culv_device_counts_init();
+    for (int i = 0; i < 5000 && culv_device_collect(s.device) > 0; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    OK(culv_device_get_counts(s.device, &c));
+    /* The scene's own attachment. */
+    if (c.memories + c.mappings + c.buffers + c.images + c.created + c.semaphores + c.allocations +
+                c.deferred !=
+            0 ||
+        c.attachments != 1)
+        FAIL("event %llu leaves objects", (unsigned long long)n);
+}
+
+static void torture(victim chosen, int with, backend_lie lie, uint32_t fallback)
+{
+    what = chosen;
+    code = with;
+    suite_open(&s, lie, fallback);
+    if (s.cu->SoftCounts == NULL) SKIP("only the twin fails on demand");
+    if (chosen == NATIVE_CALLS && s.b->fail_at == NULL) SKIP("its calls are the CUDA driver's");
+    void *native = s.b->memory_create(BYTES);
+    void *timeline = s.b->timeline_create(0);
+    culv_soft_counts before = {.struct_size = sizeof before}, after = before;
+    size_t fds = 0;
+    unsigned injected = 0, noticed = 0;
+    for (uint64_t n = 0;; n++) {
+        left = n;
+        failures = 0;
+        path(fallback, native, timeline);
+        require_none(n);
+        s.cu->SoftCounts(&after);
+        after.calls = 0;
+        if (n == 0) {
+            REQUIRE_EQ(failures, 0);
+            before = after;
+            fds = test_open_fds();
+            continue;
+        }
+        if (memcmp(&before, &after, sizeof before) != 0 || test_open_fds() != fds)
+            FAIL("event %llu leaves something at the driver", (unsigned long long)n);
+        if (left > 0) break; /* fewer events than that */
+        injected++;
+        noticed += failures > 0;
+    }
+    printf("%u injected, %u made a call fail\n", injected, noticed);
+    REQUIRE(noticed > 3);
+    s.b->timeline_destroy(timeline);
+    s.b->memory_destroy(native);
+    suite_close(&s);
+}
+
+static void shared_cuda(void)
+{
+    torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_HONEST, 0);
+}
+
+static void shared_cuda_unknown(void)
+{
+    torture(CUDA_CALLS, CUDA_ERROR_UNKNOWN, BACKEND_HONEST, 0);
+}
+
+static void shared_native(void)
+{
+    torture(NATIVE_CALLS, 0, BACKEND_HONEST, 0);
+}
+
+static void shared_allocations(void)
+{
+    torture(ALLOCATIONS, 0, BACKEND_HONEST, 0);
+}
+
+static void host_cuda(void)
+{
+    torture(CUDA_CALLS, CUDA_ERROR_OUT_OF_MEMORY, BACKEND_CLOSED, CULV_FALLBACK_HOST);
+}
+
+static void host_native(void)
+{
+    torture(NATIVE_CALLS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST);
+}
+
+static void host_allocations(void)
+{
+    torture(ALLOCATIONS, 0, BACKEND_CLOSED, CULV_FALLBACK_HOST);
+}
+
+const test_case suite_torture_cases[] = {
+    {.name = "torture.shared_cuda", .run = shared_cuda, .time_limit = 300},
+    {.name = "torture.shared_cuda_unknown", .run = shared_cuda_unknown, .time_limit = 300},
+    {.name = "torture.shared_native", .run = shared_native, .time_limit = 300},
+    {.name = "torture.shared_allocations", .run = shared_allocations, .time_limit = 300},
+    {.name = "torture.host_cuda", .run = host_cuda, .time_limit = 300},
+    {.name = "torture.host_native", .run = host_native, .time_limit = 300},
+    {.name = "torture.host_allocations", .run = host_allocations, .time_limit = 300},
+    {.name = NULL},
+};

@@ -1,0 +1,322 @@
+/* The Vulkan back-end under the back-end suite. SPDX-License-Identifier: MIT */
+#include "backend.h"
+#include "library.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static lib_world world;
+static lib_layer layer;
+static bool has_layer;
+
+static const raw_cuda *open_native(void)
+{
+    /* The validation layer asks the driver too, and takes its own failure for the program's. */
+    if (strstr(test_case_name(), "torture") != NULL) lib_with_option("--validation=off");
+    lib_open_vulkan(&world);
+    has_layer = lib_layer_find(&layer);
+    return world.cu;
+}
+
+/* Without culvert's halves: the suite has closed them and looked at what they left. */
+static void close_native(void)
+{
+    raw_vk_idle(&world.vk);
+    raw_vk_close(&world.vk);
+    if (!has_layer) return;
+    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
+    layer.counts(&counts);
+    REQUIRE_EQ(counts.all_semaphores, 0);
+    REQUIRE_EQ(counts.buffers, 0);
+    REQUIRE_EQ(counts.images, 0);
+    REQUIRE_EQ(counts.memories, 0);
+    REQUIRE_EQ(counts.fds, 0);
+    REQUIRE_EQ(counts.threads, 0);
+}
+
+static void lie(backend_lie what)
+{
+    lib_lying = (lib_lies){.uuid_xor = what == BACKEND_STRANGER,
+                           .exports_nothing = what == BACKEND_CLOSED,
+                           .exports_no_semaphores = what == BACKEND_CLOSED,
+                           .takes_pages = what == BACKEND_CLOSED};
+}
+
+static culv_result device_open(culv_device **out)
+{
+    culv_device_desc desc = culv_device_desc_init();
+    desc.driver = world.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
+    return culv_vk_device_open(lib_lying_loader, world.vk.instance, world.vk.physical, &desc, out);
+}
+
+static culv_result attach(culv_device *device, uint32_t fallback, void **out)
+{
+    culv_vk *made = NULL;
+    culv_vk_desc d = lib_vk_desc(&world);
+    d.get_instance_proc_addr = lib_lying_loader;
+    d.fallback = fallback;
+    culv_result result = culv_vk_attach(device, &d, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void detach(void **attachment)
+{
+    culv_vk *mine = *attachment;
+    *attachment = NULL;
+    culv_vk_detach(&mine);
+}
+
+static void *memory_create(uint64_t size)
+{
+    raw_vk_buffer *memory = calloc(1, sizeof *memory);
+    REQUIRE(memory != NULL);
+    raw_vk_buffer_create(&world.vk, size, RAW_VK_EXPORT, memory);
+    return memory;
+}
+
+static void memory_destroy(void *memory)
+{
+    raw_vk_buffer_destroy(&world.vk, memory);
+    free(memory);
+}
+
+static uint64_t memory_size(const void *memory)
+{
+    return ((const raw_vk_buffer *)memory)->allocation_size;
+}
+
+static void memory_write(const void *memory, const void *data, size_t size)
+{
+    raw_vk_write(&world.vk, memory, 0, data, size);
+}
+
+static void memory_read(const void *memory, void *data, size_t size)
+{
+    raw_vk_read(&world.vk, memory, 0, data, size);
+}
+
+static culv_result memory_import(void *attachment, const void *memory, uint64_t size, bool shared,
+                                 culv_memory **out)
+{
+    culv_vk_memory_desc d = culv_vk_memory_desc_init();
+    d.memory = ((const raw_vk_buffer *)memory)->memory;
+    d.allocation_size = size;
+    return shared ? culv_vk_memory_acquire(attachment, &d, out) : culv_vk_memory_import(attachment, &d, out);
+}
+
+typedef struct timeline {
+    VkSemaphore semaphore;
+} timeline;
+
+static timeline made_timeline; /* of semaphore_timeline(): one at a time */
+
+static void *timeline_create(uint64_t value)
+{
+    timeline *t = calloc(1, sizeof *t);
+    REQUIRE(t != NULL);
+    t->semaphore = raw_vk_timeline(&world.vk, value, true);
+    return t;
+}
+
+static void timeline_destroy(void *t)
+{
+    raw_vk_timeline_destroy(&world.vk, ((timeline *)t)->semaphore);
+    free(t);
+}
+
+static culv_result timeline_import(void *attachment, void *t, culv_semaphore **out)
+{
+    culv_vk_semaphore_desc d = culv_vk_semaphore_desc_init();
+    d.semaphore = ((timeline *)t)->semaphore;
+    d.type = CULV_SEMAPHORE_TIMELINE;
+    return culv_vk_semaphore_import(attachment, &d, out);
+}
+
+static void timeline_signal(void *t, uint64_t value)
+{
+    raw_vk_timeline_signal(&world.vk, ((timeline *)t)->semaphore, value);
+}
+
+static bool timeline_wait(void *t, uint64_t value, unsigned timeout_ms)
+{
+    return raw_vk_timeline_wait(&world.vk, ((timeline *)t)->semaphore, value, timeout_ms);
+}
+
+static uint64_t timeline_value(void *t)
+{
+    return raw_vk_timeline_value(&world.vk, ((timeline *)t)->semaphore);
+}
+
+static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallback, void **out)
+{
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = size,
+                                     .usage =
+                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
+    culv_vk_buffer *made = NULL;
+    d.create_info = &info;
+    d.fallback = fallback;
+    culv_result result = culv_vk_buffer_create(attachment, &d, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void buffer_destroy(void **buffer, bool has_last_use, CUstream last_use)
+{
+    culv_vk_buffer *mine = *buffer;
+    *buffer = NULL;
+    if (has_last_use)
+        culv_vk_buffer_destroy_after(&mine, last_use);
+    else
+        culv_vk_buffer_destroy(&mine);
+}
+
+static culv_buffer *buffer_cuda(const void *buffer)
+{
+    return culv_vk_buffer_cuda(buffer);
+}
+
+/* As the raw driver sees it: with ownership barriers where it is shared. */
+static raw_vk_buffer raw_of(const culv_vk_buffer *buffer)
+{
+    const culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
+    raw_vk_buffer raw = {.buffer = culv_vk_buffer_handle(buffer),
+                         .size = culv_buffer_size(cuda),
+                         .flags = culv_buffer_path(cuda) == CULV_PATH_HOST ? 0 : RAW_VK_EXPORT};
+    raw.memory = culv_vk_buffer_memory(buffer, &raw.allocation_size);
+    return raw;
+}
+
+static void buffer_write(void *buffer, const void *data, size_t size)
+{
+    raw_vk_buffer raw = raw_of(buffer);
+    raw_vk_write(&world.vk, &raw, 0, data, size);
+    VkCommandBuffer commands = raw_vk_begin(&world.vk, 0);
+    LIB_OK(culv_vk_buffer_record_pull(buffer, commands));
+    raw_vk_submit(&world.vk, commands, NULL);
+}
+
+static void buffer_read(void *buffer, void *data, size_t size)
+{
+    raw_vk_buffer raw = raw_of(buffer);
+    VkCommandBuffer commands = raw_vk_begin(&world.vk, 0);
+    LIB_OK(culv_vk_buffer_record_push(buffer, commands));
+    raw_vk_submit(&world.vk, commands, NULL);
+    raw_vk_read(&world.vk, &raw, 0, data, size);
+}
+
+static culv_result image_create(void *attachment, uint32_t width, uint32_t height, uint32_t fallback,
+                                void **out)
+{
+    const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                                    .imageType = VK_IMAGE_TYPE_2D,
+                                    .format = VK_FORMAT_R32_UINT,
+                                    .extent = {width, height, 1},
+                                    .mipLevels = 1,
+                                    .arrayLayers = 1,
+                                    .samples = VK_SAMPLE_COUNT_1_BIT,
+                                    .tiling = VK_IMAGE_TILING_OPTIMAL,
+                                    .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+    culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
+    culv_vk_image *made = NULL;
+    d.create_info = &info;
+    d.fallback = fallback;
+    culv_result result = culv_vk_image_create(attachment, &d, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void image_destroy(void **image, bool has_last_use, CUstream last_use)
+{
+    culv_vk_image *mine = *image;
+    *image = NULL;
+    if (has_last_use)
+        culv_vk_image_destroy_after(&mine, last_use);
+    else
+        culv_vk_image_destroy(&mine);
+}
+
+static culv_image *image_cuda(const void *image)
+{
+    return culv_vk_image_cuda(image);
+}
+
+static culv_result semaphore_create(void *attachment, uint64_t value, uint32_t fallback, void **out)
+{
+    culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
+    culv_vk_semaphore *made = NULL;
+    d.initial_value = value;
+    d.fallback = fallback;
+    culv_result result = culv_vk_semaphore_create(attachment, &d, &made);
+    if (result == CULV_OK) *out = made;
+    return result;
+}
+
+static void semaphore_destroy(void **semaphore, bool has_last_use, CUstream last_use)
+{
+    culv_vk_semaphore *mine = *semaphore;
+    *semaphore = NULL;
+    if (has_last_use)
+        culv_vk_semaphore_destroy_after(&mine, last_use);
+    else
+        culv_vk_semaphore_destroy(&mine);
+}
+
+static culv_semaphore *semaphore_cuda(const void *semaphore)
+{
+    return culv_vk_semaphore_cuda(semaphore);
+}
+
+static void *semaphore_timeline(const void *semaphore)
+{
+    made_timeline.semaphore = culv_vk_semaphore_handle(semaphore);
+    return &made_timeline;
+}
+
+static uint64_t fail_at(uint64_t n)
+{
+    culv_soft_vk_counts counts = {.struct_size = sizeof counts};
+    REQUIRE(has_layer);
+    layer.fail_at(n, VK_ERROR_OUT_OF_HOST_MEMORY);
+    layer.counts(&counts);
+    return counts.calls;
+}
+
+const backend backend_under_test = {
+    .name = "vulkan",
+    .memory_word = "VkDeviceMemory",
+    .open = open_native,
+    .close = close_native,
+    .lie = lie,
+    .device_open = device_open,
+    .attach = attach,
+    .detach = detach,
+    .memory_create = memory_create,
+    .memory_destroy = memory_destroy,
+    .memory_size = memory_size,
+    .memory_write = memory_write,
+    .memory_read = memory_read,
+    .memory_import = memory_import,
+    .timeline_create = timeline_create,
+    .timeline_destroy = timeline_destroy,
+    .timeline_import = timeline_import,
+    .timeline_signal = timeline_signal,
+    .timeline_wait = timeline_wait,
+    .timeline_value = timeline_value,
+    .buffer_create = buffer_create,
+    .buffer_destroy = buffer_destroy,
+    .buffer_cuda = buffer_cuda,
+    .buffer_write = buffer_write,
+    .buffer_read = buffer_read,
+    .image_create = image_create,
+    .image_destroy = image_destroy,
+    .image_cuda = image_cuda,
+    .semaphore_create = semaphore_create,
+    .semaphore_destroy = semaphore_destroy,
+    .semaphore_cuda = semaphore_cuda,
+    .semaphore_timeline = semaphore_timeline,
+    .fail_at = fail_at,
+};
