@@ -1,266 +1,198 @@
-/* The Vulkan attachment's symbols in a build without it (CULVERT_VULKAN=OFF): each says so. Vulkan's types
- * are not there; on every ABI that Culvert builds for, its handles and pointers are passed alike as one
- * machine word. SPDX-License-Identifier: MIT */
+/* The Vulkan attachment's symbols in a build without it (CULVERT_VULKAN=OFF): each says so. The compiler holds them
+ * against the public headers, whose <vulkan/vulkan_core.h> is empty in such a build: what they need of it is here.
+ * SPDX-License-Identifier: MIT */
 #include "base/message.h"
 
-#define REFUSE(name)                                                                                         \
-    return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,                             \
-                      "%s: this build of Culvert leaves Vulkan out (CULVERT_VULKAN=OFF)", #name)
-#define STUB2(name)                                                                                          \
-    CULV_API culv_result name(WORD a, WORD b);                                                               \
-    culv_result name(WORD a, WORD b)                                                                         \
+#if UINTPTR_MAX == UINT64_MAX
+#    define OBJECT(name) typedef struct name##_T *name;
+#else
+#    define OBJECT(name) typedef uint64_t name;
+#endif
+#define DISPATCHABLE(name) typedef struct name##_T *name;
+#define STRUCT(name)                                                                                         \
+    typedef struct name {                                                                                    \
+        int unknown;                                                                                         \
+    } name;
+#define NUMBER(name) typedef uint32_t name;
+#define FLAGS2(name) typedef uint64_t name;
+DISPATCHABLE(VkInstance)
+DISPATCHABLE(VkPhysicalDevice)
+DISPATCHABLE(VkDevice)
+DISPATCHABLE(VkQueue)
+DISPATCHABLE(VkCommandBuffer)
+OBJECT(VkBuffer)
+OBJECT(VkImage)
+OBJECT(VkDeviceMemory)
+OBJECT(VkSemaphore)
+OBJECT(VkFence)
+STRUCT(VkBufferCreateInfo)
+STRUCT(VkBufferMemoryBarrier)
+STRUCT(VkBufferMemoryBarrier2)
+STRUCT(VkDependencyInfo)
+STRUCT(VkExtent3D)
+STRUCT(VkImageCreateInfo)
+STRUCT(VkImageMemoryBarrier)
+STRUCT(VkImageMemoryBarrier2)
+STRUCT(VkMemoryRequirements)
+STRUCT(VkSamplerCreateInfo)
+STRUCT(VkSemaphoreSubmitInfo)
+NUMBER(VkBool32)
+NUMBER(VkBufferUsageFlags)
+NUMBER(VkDriverId)
+NUMBER(VkFormat)
+NUMBER(VkImageAspectFlags)
+NUMBER(VkImageLayout)
+NUMBER(VkMemoryAllocateFlags)
+NUMBER(VkMemoryPropertyFlags)
+NUMBER(VkPhysicalDeviceType)
+NUMBER(VkPipelineStageFlags)
+NUMBER(VkSampleCountFlags)
+FLAGS2(VkDeviceSize)
+FLAGS2(VkPipelineStageFlags2)
+FLAGS2(VkAccessFlags2)
+typedef void (*PFN_vkVoidFunction)(void);
+typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, const char *name);
+
+#include "culvert/vulkan.h"
+
+#if defined(__GNUC__)
+#    pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+
+/* Culvert's result, which is this refusal. */
+#define REFUSE(name, ...)                                                                                    \
+    culv_result name(__VA_ARGS__)                                                                            \
     {                                                                                                        \
-        (void)a, (void)b;                                                                                    \
-        REFUSE(name);                                                                                        \
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,                         \
+                          "%s: this build of Culvert leaves Vulkan out (CULVERT_VULKAN=OFF)", #name);        \
     }
-#define STUB3(name)                                                                                          \
-    CULV_API culv_result name(WORD a, WORD b, WORD c);                                                       \
-    culv_result name(WORD a, WORD b, WORD c)                                                                 \
+/* Nothing can have been made, so there is nothing to destroy or to ask. */
+#define DESTROY(name, ...)                                                                                   \
+    void name(__VA_ARGS__) {}
+#define NOTHING(type, name, ...)                                                                             \
+    type name(__VA_ARGS__)                                                                                   \
     {                                                                                                        \
-        (void)a, (void)b, (void)c;                                                                           \
-        REFUSE(name);                                                                                        \
+        return 0;                                                                                            \
     }
-#define STUB4(name)                                                                                          \
-    CULV_API culv_result name(WORD a, WORD b, WORD c, WORD d);                                               \
-    culv_result name(WORD a, WORD b, WORD c, WORD d)                                                         \
-    {                                                                                                        \
-        (void)a, (void)b, (void)c, (void)d;                                                                  \
-        REFUSE(name);                                                                                        \
-    }
-#define STUB5(name)                                                                                          \
-    CULV_API culv_result name(WORD a, WORD b, WORD c, WORD d, WORD e);                                       \
-    culv_result name(WORD a, WORD b, WORD c, WORD d, WORD e)                                                 \
-    {                                                                                                        \
-        (void)a, (void)b, (void)c, (void)d, (void)e;                                                         \
-        REFUSE(name);                                                                                        \
-    }
-/* The exporting calls have an enum in the middle. */
-#define STUB_EXPORT(name)                                                                                    \
-    CULV_API culv_result name(WORD a, WORD b, int c, WORD d);                                                \
-    culv_result name(WORD a, WORD b, int c, WORD d)                                                          \
-    {                                                                                                        \
-        (void)a, (void)b, (void)c, (void)d;                                                                  \
-        REFUSE(name);                                                                                        \
-    }
-#define WORD const void *
-CULV_API culv_result culv_vk_image_map_pitched(WORD a, WORD b, WORD c, uint32_t d, uint32_t e, WORD f,
-                                               WORD g);
-culv_result culv_vk_image_map_pitched(WORD a, WORD b, WORD c, uint32_t d, uint32_t e, WORD f, WORD g)
+
+/* vulkan_barrier.h */
+REFUSE(culv_vk_buffer_release_barrier2, const culv_vk_buffer_transfer *transfer, VkBufferMemoryBarrier2 *out)
+REFUSE(culv_vk_buffer_acquire_barrier2, const culv_vk_buffer_transfer *transfer, VkBufferMemoryBarrier2 *out)
+REFUSE(culv_vk_buffer_release_barrier, const culv_vk_buffer_transfer *transfer, culv_vk_buffer_barrier *out)
+REFUSE(culv_vk_buffer_acquire_barrier, const culv_vk_buffer_transfer *transfer, culv_vk_buffer_barrier *out)
+REFUSE(culv_vk_image_release_barrier2, const culv_vk_image_transfer *transfer, VkImageMemoryBarrier2 *out)
+REFUSE(culv_vk_image_acquire_barrier2, const culv_vk_image_transfer *transfer, VkImageMemoryBarrier2 *out)
+REFUSE(culv_vk_image_release_barrier, const culv_vk_image_transfer *transfer, culv_vk_image_barrier *out)
+REFUSE(culv_vk_image_acquire_barrier, const culv_vk_image_transfer *transfer, culv_vk_image_barrier *out)
+
+/* vulkan_check.h */
+REFUSE(culv_vk_check_buffer, culv_vk *vk, const VkBufferCreateInfo *create_info,
+       const culv_vk_check_desc *desc, culv_vk_sharing *out)
+REFUSE(culv_vk_check_image, culv_vk *vk, const VkImageCreateInfo *create_info, const culv_vk_check_desc *desc,
+       culv_vk_sharing *out)
+
+/* vulkan_device.h */
+NOTHING(uint32_t, culv_vk_instance_extensions, uint32_t api_version, uint32_t capacity,
+        const char **out_names)
+NOTHING(uint32_t, culv_vk_instance_layers, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+        uint32_t capacity, const char **out_names)
+NOTHING(uint32_t, culv_vk_device_extensions, uint32_t api_version, uint32_t capacity, const char **out_names)
+NOTHING(uint32_t, culv_vk_optional_device_extensions, uint32_t api_version, uint32_t capacity,
+        const char **out_names)
+REFUSE(culv_vk_rank_physical_devices, PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+       const culv_device_desc *desc, uint32_t *count, culv_vk_candidate *out)
+REFUSE(culv_vk_device_open, PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+       VkPhysicalDevice physical_device, const culv_device_desc *desc, culv_device **out)
+REFUSE(culv_vk_attach, culv_device *device, const culv_vk_desc *desc, culv_vk **out)
+NOTHING(VkDeviceSize, culv_vk_host_import_alignment, const culv_vk *vk)
+DESTROY(culv_vk_detach, culv_vk **vk)
+
+/* vulkan_export.h */
+REFUSE(culv_vk_memory_export_dup, culv_vk *vk, VkDeviceMemory memory, culv_handle_type type, culv_handle *out)
+REFUSE(culv_vk_semaphore_export_dup, culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
+       culv_handle *out)
+REFUSE(culv_vk_memory_from_handle, culv_vk *vk, const culv_vk_memory_from_handle_desc *desc,
+       VkDeviceMemory *out)
+
+/* vulkan_fallback.h */
+REFUSE(culv_vk_buffer_record_push, const culv_vk_buffer *buffer, VkCommandBuffer commands)
+REFUSE(culv_vk_buffer_record_pull, const culv_vk_buffer *buffer, VkCommandBuffer commands)
+REFUSE(culv_vk_image_record_push, const culv_vk_image *image, VkCommandBuffer commands, VkImageLayout layout)
+REFUSE(culv_vk_image_record_pull, const culv_vk_image *image, VkCommandBuffer commands, VkImageLayout layout)
+
+/* vulkan_memory.h */
+REFUSE(culv_vk_memory_import, culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)
+REFUSE(culv_vk_memory_acquire, culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)
+REFUSE(culv_vk_image_map, culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc, culv_image **out)
+REFUSE(culv_vk_image_map_pitched, culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
+       uint32_t level, uint32_t plane, culv_buffer **out, culv_vk_pitched *layout)
+REFUSE(culv_vk_buffer_create, culv_vk *vk, const culv_vk_buffer_create_desc *desc, culv_vk_buffer **out)
+DESTROY(culv_vk_buffer_destroy, culv_vk_buffer **buffer)
+DESTROY(culv_vk_buffer_destroy_after, culv_vk_buffer **buffer, CUstream last_use)
+NOTHING(VkBuffer, culv_vk_buffer_handle, const culv_vk_buffer *buffer)
+VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize *size)
 {
-    (void)a, (void)b, (void)c, (void)d, (void)e, (void)f, (void)g;
-    REFUSE(culv_vk_image_map_pitched);
+    if (size != NULL) *size = 0;
+    return 0;
 }
-CULV_API const char *culv_vk_sampler_difference_text(int difference);
-const char *culv_vk_sampler_difference_text(int difference)
+NOTHING(void *, culv_vk_buffer_host_pointer, const culv_vk_buffer *buffer)
+NOTHING(culv_buffer *, culv_vk_buffer_cuda, const culv_vk_buffer *buffer)
+REFUSE(culv_vk_image_create, culv_vk *vk, const culv_vk_image_create_desc *desc, culv_vk_image **out)
+DESTROY(culv_vk_image_destroy, culv_vk_image **image)
+DESTROY(culv_vk_image_destroy_after, culv_vk_image **image, CUstream last_use)
+NOTHING(VkImage, culv_vk_image_handle, const culv_vk_image *image)
+VkDeviceMemory culv_vk_image_memory(const culv_vk_image *image, VkDeviceSize *size)
 {
-    (void)difference;
+    if (size != NULL) *size = 0;
+    return 0;
+}
+NOTHING(culv_image *, culv_vk_image_cuda, const culv_vk_image *image)
+
+/* vulkan_ring.h */
+REFUSE(culv_vk_ring_create, culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc, culv_vk_ring **out)
+DESTROY(culv_vk_ring_destroy, culv_vk_ring **ring)
+NOTHING(culv_ring *, culv_vk_ring_core, const culv_vk_ring *ring)
+NOTHING(culv_vk_image *, culv_vk_ring_image, const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+NOTHING(culv_vk_buffer *, culv_vk_ring_buffer, const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+NOTHING(VkSemaphore, culv_vk_ring_semaphore, const culv_vk_ring *ring, culv_ring_side side)
+REFUSE(culv_vk_ring_acquire, culv_vk_ring *ring, uint64_t timeout, culv_vk_ring_frame *out)
+REFUSE(culv_vk_ring_release, culv_vk_ring *ring, culv_vk_ring_frame *frame)
+REFUSE(culv_vk_ring_submit, culv_vk_ring *ring, VkQueue queue, VkCommandBuffer commands, VkFence fence,
+       culv_vk_ring_frame *frame)
+REFUSE(culv_vk_ring_flush, culv_vk_ring *ring, VkQueue queue, VkFence fence)
+REFUSE(culv_vk_pick_queue_family, PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+       VkPhysicalDevice physical_device, culv_vk_queue_use use, uint32_t *out)
+REFUSE(culv_vk_ring_record_copy, const culv_vk_ring *ring, VkCommandBuffer commands, uint32_t slot,
+       uint32_t resource, VkBuffer to, VkDeviceSize offset, VkDeviceSize size)
+
+/* vulkan_semaphore.h */
+REFUSE(culv_vk_semaphore_import, culv_vk *vk, const culv_vk_semaphore_desc *desc, culv_semaphore **out)
+REFUSE(culv_vk_semaphore_create, culv_vk *vk, const culv_vk_semaphore_create_desc *desc,
+       culv_vk_semaphore **out)
+DESTROY(culv_vk_semaphore_destroy, culv_vk_semaphore **semaphore)
+DESTROY(culv_vk_semaphore_destroy_after, culv_vk_semaphore **semaphore, CUstream last_use)
+NOTHING(VkSemaphore, culv_vk_semaphore_handle, const culv_vk_semaphore *semaphore)
+NOTHING(culv_semaphore *, culv_vk_semaphore_cuda, const culv_vk_semaphore *semaphore)
+
+/* vulkan_texture.h */
+REFUSE(culv_vk_texture_desc_from_sampler, const VkSamplerCreateInfo *sampler, culv_texture_desc *out,
+       uint32_t *differences)
+const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference)
+{
     return "unknown";
 }
-/* Nothing can have been made, so there is nothing to destroy or to ask. */
-#define STUB_DESTROY(name)                                                                                   \
-    CULV_API void name(WORD a, WORD b);                                                                      \
-    void name(WORD a, WORD b)                                                                                \
-    {                                                                                                        \
-        (void)a, (void)b;                                                                                    \
-    }
-#define STUB_GET(name)                                                                                       \
-    CULV_API WORD name(WORD a, WORD b);                                                                      \
-    WORD name(WORD a, WORD b)                                                                                \
-    {                                                                                                        \
-        (void)a, (void)b;                                                                                    \
-        return NULL;                                                                                         \
-    }
 
-CULV_API uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
-                                              const char **out_names);
-CULV_API uint32_t culv_vk_instance_layers(WORD get_proc, uint32_t capacity, const char **out_names);
-CULV_API uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names);
-CULV_API uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
-                                                     const char **out_names);
-CULV_API uint64_t culv_vk_host_import_alignment(WORD vk);
-CULV_API void culv_vk_detach(void **vk);
-
-uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
-{
-    (void)api_version, (void)capacity, (void)out_names;
-    return 0;
-}
-
-uint32_t culv_vk_instance_layers(WORD get_proc, uint32_t capacity, const char **out_names)
-{
-    (void)get_proc, (void)capacity, (void)out_names;
-    return 0;
-}
-
-uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
-{
-    (void)api_version, (void)capacity, (void)out_names;
-    return 0;
-}
-
-uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
-{
-    (void)api_version, (void)capacity, (void)out_names;
-    return 0;
-}
-
-uint64_t culv_vk_host_import_alignment(WORD vk)
-{
-    (void)vk;
-    return 0;
-}
-
-void culv_vk_detach(void **vk)
-{
-    (void)vk;
-}
-
-STUB5(culv_vk_rank_physical_devices)
-STUB5(culv_vk_device_open)
-STUB3(culv_vk_attach)
-STUB3(culv_vk_memory_import)
-STUB3(culv_vk_memory_acquire)
-STUB3(culv_vk_texture_desc_from_sampler)
-STUB3(culv_vk_memory_from_handle)
-STUB4(culv_vk_memory_from_vmm)
-STUB4(culv_vk_vector_create)
-STUB3(culv_vk_semaphore_import)
-STUB_EXPORT(culv_vk_memory_export_dup)
-STUB_EXPORT(culv_vk_semaphore_export_dup)
-STUB4(culv_vk_check_buffer)
-STUB4(culv_vk_check_image)
-STUB4(culv_vk_image_map)
-STUB3(culv_vk_buffer_create)
-STUB3(culv_vk_image_create)
-STUB3(culv_vk_semaphore_create)
-STUB2(culv_vk_buffer_record_push)
-STUB2(culv_vk_buffer_record_pull)
-STUB3(culv_vk_image_record_push)
-STUB3(culv_vk_image_record_pull)
-STUB_DESTROY(culv_vk_buffer_destroy)
-STUB_DESTROY(culv_vk_buffer_destroy_after)
-STUB_DESTROY(culv_vk_image_destroy)
-STUB_DESTROY(culv_vk_image_destroy_after)
-STUB_DESTROY(culv_vk_semaphore_destroy)
-STUB_DESTROY(culv_vk_semaphore_destroy_after)
-STUB_GET(culv_vk_buffer_handle)
-STUB_GET(culv_vk_buffer_memory)
-STUB_GET(culv_vk_buffer_cuda)
-STUB_GET(culv_vk_buffer_host_pointer)
-STUB_GET(culv_vk_image_handle)
-STUB_GET(culv_vk_image_memory)
-STUB_GET(culv_vk_image_cuda)
-STUB_GET(culv_vk_semaphore_handle)
-STUB_GET(culv_vk_semaphore_cuda)
-STUB4(culv_vk_ring_create)
-STUB2(culv_vk_ring_release)
-STUB5(culv_vk_ring_submit)
-STUB3(culv_vk_ring_flush)
-STUB2(culv_vk_buffer_release_barrier2)
-STUB2(culv_vk_buffer_acquire_barrier2)
-STUB2(culv_vk_buffer_release_barrier)
-STUB2(culv_vk_buffer_acquire_barrier)
-STUB2(culv_vk_image_release_barrier2)
-STUB2(culv_vk_image_acquire_barrier2)
-STUB2(culv_vk_image_release_barrier)
-STUB2(culv_vk_image_acquire_barrier)
-
-/* Rings, whose calls have numbers among their parameters. */
-CULV_API void culv_vk_ring_destroy(void **ring);
-CULV_API WORD culv_vk_ring_core(WORD ring);
-CULV_API WORD culv_vk_ring_image(WORD ring, uint32_t slot, uint32_t resource);
-CULV_API WORD culv_vk_ring_buffer(WORD ring, uint32_t slot, uint32_t resource);
-CULV_API WORD culv_vk_ring_semaphore(WORD ring, int side);
-CULV_API culv_result culv_vk_ring_acquire(WORD ring, uint64_t timeout, WORD out);
-CULV_API culv_result culv_vk_pick_queue_family(WORD get_proc, WORD instance, WORD device, int use, WORD out);
-CULV_API culv_result culv_vk_ring_record_copy(WORD ring, WORD commands, uint32_t slot, uint32_t resource,
-                                              WORD to, uint64_t offset, uint64_t size);
-
-void culv_vk_ring_destroy(void **ring)
-{
-    (void)ring;
-}
-
-WORD culv_vk_ring_core(WORD ring)
-{
-    return (void)ring, NULL;
-}
-
-WORD culv_vk_ring_image(WORD ring, uint32_t slot, uint32_t resource)
-{
-    return (void)ring, (void)slot, (void)resource, NULL;
-}
-
-WORD culv_vk_ring_buffer(WORD ring, uint32_t slot, uint32_t resource)
-{
-    return (void)ring, (void)slot, (void)resource, NULL;
-}
-
-WORD culv_vk_ring_semaphore(WORD ring, int side)
-{
-    return (void)ring, (void)side, NULL;
-}
-
-culv_result culv_vk_ring_acquire(WORD ring, uint64_t timeout, WORD out)
-{
-    (void)ring, (void)timeout, (void)out;
-    REFUSE(culv_vk_ring_acquire);
-}
-
-culv_result culv_vk_pick_queue_family(WORD get_proc, WORD instance, WORD device, int use, WORD out)
-{
-    (void)get_proc, (void)instance, (void)device, (void)use, (void)out;
-    REFUSE(culv_vk_pick_queue_family);
-}
-
-culv_result culv_vk_ring_record_copy(WORD ring, WORD commands, uint32_t slot, uint32_t resource, WORD to,
-                                     uint64_t offset, uint64_t size)
-{
-    (void)ring, (void)commands, (void)slot, (void)resource, (void)to, (void)offset, (void)size;
-    REFUSE(culv_vk_ring_record_copy);
-}
-
-/* CUDA's memory in Vulkan, likewise. */
-CULV_API culv_result culv_vk_buffer_bind_vmm(WORD vk, WORD buffer, WORD allocation, uint64_t offset,
-                                             WORD out);
-CULV_API culv_result culv_vk_image_bind_vmm(WORD vk, WORD image, WORD create_info, WORD allocation,
-                                            uint64_t offset, WORD out);
-CULV_API void culv_vk_vector_destroy(void **view);
-CULV_API culv_result culv_vk_vector_update(WORD view);
-CULV_API culv_result culv_vk_vector_get_parts(WORD view, WORD parts, size_t capacity, WORD count);
-CULV_API uint64_t culv_vk_vector_generation(WORD view);
-
-culv_result culv_vk_buffer_bind_vmm(WORD vk, WORD buffer, WORD allocation, uint64_t offset, WORD out)
-{
-    (void)vk, (void)buffer, (void)allocation, (void)offset, (void)out;
-    REFUSE(culv_vk_buffer_bind_vmm);
-}
-
-culv_result culv_vk_image_bind_vmm(WORD vk, WORD image, WORD create_info, WORD allocation, uint64_t offset,
-                                   WORD out)
-{
-    (void)vk, (void)image, (void)create_info, (void)allocation, (void)offset, (void)out;
-    REFUSE(culv_vk_image_bind_vmm);
-}
-
-void culv_vk_vector_destroy(void **view)
-{
-    (void)view;
-}
-
-culv_result culv_vk_vector_update(WORD view)
-{
-    (void)view;
-    REFUSE(culv_vk_vector_update);
-}
-
-culv_result culv_vk_vector_get_parts(WORD view, WORD parts, size_t capacity, WORD count)
-{
-    (void)view, (void)parts, (void)capacity, (void)count;
-    REFUSE(culv_vk_vector_get_parts);
-}
-
-uint64_t culv_vk_vector_generation(WORD view)
-{
-    return (void)view, 0;
-}
+/* vulkan_vmm.h */
+REFUSE(culv_vk_memory_from_vmm, culv_vk *vk, culv_vmm_allocation *allocation,
+       const culv_vk_memory_from_handle_desc *desc, VkDeviceMemory *out)
+REFUSE(culv_vk_buffer_bind_vmm, culv_vk *vk, VkBuffer buffer, culv_vmm_allocation *allocation,
+       VkDeviceSize offset, VkDeviceMemory *out)
+REFUSE(culv_vk_image_bind_vmm, culv_vk *vk, VkImage image, const VkImageCreateInfo *create_info,
+       culv_vmm_allocation *allocation, VkDeviceSize offset, VkDeviceMemory *out)
+REFUSE(culv_vk_vector_create, culv_vk *vk, culv_vector *vector, const culv_vk_vector_desc *desc,
+       culv_vk_vector **out)
+DESTROY(culv_vk_vector_destroy, culv_vk_vector **view)
+REFUSE(culv_vk_vector_update, culv_vk_vector *view)
+REFUSE(culv_vk_vector_get_parts, const culv_vk_vector *view, culv_vk_vector_part *parts, size_t capacity,
+       size_t *count)
+NOTHING(uint64_t, culv_vk_vector_generation, const culv_vk_vector *view)
