@@ -10,7 +10,6 @@ typedef struct culvi_words {
     culv_api api;                /* of native error codes */
     const char *name;            /* "Vulkan" */
     const char *physical_device; /* "VkPhysicalDevice" */
-    const char *device;          /* "VkDevice" */
     const char *memory;          /* "VkDeviceMemory" */
     const char *semaphore;       /* "VkSemaphore" */
     /* These stand in brackets, behind the words that say what it is. */
@@ -20,10 +19,8 @@ typedef struct culvi_words {
     const char *image_offset;
     const char *plane_offset;
     const char *map_rows; /* a call that maps an image by its rows: "culv_vk_image_map_pitched()" */
-    /* Native calls. */
-    const char *export_memory; /* "vkGetMemoryFdKHR" */
-    const char *export_semaphore;
-    const char *read_call; /* of a timeline, on the host: "vkGetSemaphoreCounterValue" */
+    /* Native calls of the host's on a timeline. */
+    const char *read_call; /* "vkGetSemaphoreCounterValue" */
     const char *wait_call;
     const char *signal_call;
     /* Culvert's own calls and structs for this API. */

@@ -224,17 +224,10 @@ static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, u
     return culvi_vk_timeline_signal(culvi_vk_of(graphics), (VkSemaphore)semaphore, value);
 }
 
-#ifdef _WIN32
-#    define HANDLE_CALL "Win32HandleKHR"
-#else
-#    define HANDLE_CALL "FdKHR"
-#endif
-
 const culvi_words culvi_vk_words = {
     .api = CULV_API_VULKAN,
     .name = "Vulkan",
     .physical_device = "VkPhysicalDevice",
-    .device = "VkDevice",
     .memory = "VkDeviceMemory",
     .semaphore = "VkSemaphore",
     .size = "VkMemoryAllocateInfo::allocationSize",
@@ -243,8 +236,6 @@ const culvi_words culvi_vk_words = {
     .image_offset = "memoryOffset of vkBindImageMemory",
     .plane_offset = "memoryOffset of VkBindImagePlaneMemoryInfo's bind of a DISJOINT image",
     .map_rows = "a LINEAR one by culv_vk_image_map_pitched()",
-    .export_memory = "vkGetMemory" HANDLE_CALL,
-    .export_semaphore = "vkGetSemaphore" HANDLE_CALL,
     .read_call = "vkGetSemaphoreCounterValue",
     .wait_call = "vkWaitSemaphores",
     .signal_call = "vkSignalSemaphore",

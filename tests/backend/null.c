@@ -34,7 +34,6 @@ static const culvi_words words = {
     .api = CULV_API_OS,
     .name = "null",
     .physical_device = "null device",
-    .device = "null device",
     .memory = "null memory",
     .semaphore = "null timeline",
     .size = "null_memory::size",
@@ -43,8 +42,6 @@ static const culvi_words words = {
     .image_offset = "always 0",
     .plane_offset = "it has no planes",
     .map_rows = "it has no such images",
-    .export_memory = "null_memory_export",
-    .export_semaphore = "null_timeline_fd",
     .read_call = "null_timeline_value",
     .wait_call = "null_timeline_wait",
     .signal_call = "null_timeline_signal",
@@ -127,8 +124,7 @@ static culv_result export_semaphore(const culvi_graphics *graphics, const char *
                                     culv_handle *out)
 {
     int fd = null_timeline_fd((const null_timeline *)(uintptr_t)semaphore);
-    if (fd < 0)
-        return fail(graphics, label, errno, words.export_semaphore, "the timeline could not be exported");
+    if (fd < 0) return fail(graphics, label, errno, "null_timeline_fd", "the timeline could not be exported");
     *out = culv_handle_opaque_fd(fd);
     return CULV_OK;
 }
