@@ -239,26 +239,16 @@ static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, u
     return null_timeline_signal((null_timeline *)(uintptr_t)semaphore, value);
 }
 
-static const culvi_graphics_api api = {
-    .words = &words,
-    .list = list,
-    .free = free_device,
-    .attach_again = attach_again,
-    .check_exports = check_exports,
-    .export_memory = export_memory,
-    .export_semaphore = export_semaphore,
-    .plan = plan_native,
-    .make = make,
-    .unmake = unmake,
-    .stage = stage,
-    .make_semaphore = make_semaphore,
-    .unmake_semaphore = unmake_semaphore,
-    .check_timelines = check_timelines,
-    .timeline_value = timeline_value,
-    .timeline_wait = timeline_wait,
-    .timeline_signal = timeline_signal,
-    .fail = fail,
-};
+/* What every table of the null API has. */
+#define ALWAYS                                                                                               \
+    .words = &words, .list = list, .free = free_device, .check_exports = check_exports,                      \
+    .export_memory = export_memory, .export_semaphore = export_semaphore, .plan = plan_native, .make = make, \
+    .unmake = unmake, .make_semaphore = make_semaphore, .unmake_semaphore = unmake_semaphore,                \
+    .check_timelines = check_timelines, .timeline_value = timeline_value, .timeline_wait = timeline_wait,    \
+    .timeline_signal = timeline_signal, .fail = fail
+
+static const culvi_graphics_api api = {ALWAYS, .attach_again = attach_again, .stage = stage};
+static const culvi_graphics_api api_without_copies = {ALWAYS};
 
 /* The calls -------------------------------------------------------------------------------------------------- */
 
@@ -279,7 +269,7 @@ culv_result null_attach(culv_device *device, null_native *native, uint32_t fallb
 {
     null_device *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(&device->voice, NULL);
-    culvi_graphics_init(&made->base, &api, device, "null");
+    culvi_graphics_init(&made->base, native->copies_nothing ? &api_without_copies : &api, device, "null");
     made->native = native;
     made->fallback = fallback;
     snprintf(made->base.name, sizeof made->base.name, "null");

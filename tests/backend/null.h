@@ -15,6 +15,7 @@ typedef struct null_native {
     size_t granularity;
     uint8_t uuid_xor;     /* spoils what it tells */
     bool exports_nothing; /* as if it had been made without */
+    bool copies_nothing;  /* as an API whose table has no copies */
 } null_native;
 
 void null_native_open(null_native *native);

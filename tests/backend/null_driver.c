@@ -1,6 +1,6 @@
 /* The null back-end under the back-end suite. SPDX-License-Identifier: MIT */
-#include "backend.h"
 #include "null.h"
+#include "suite.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static const raw_cuda *open_native(void)
 {
     char path[TEST_PATH_MAX];
     REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
-    native = (null_native){.cu = raw_cuda_open()};
+    native = (null_native){.cu = raw_cuda_open(), .copies_nothing = native.copies_nothing};
     if (native.cu->software) REQUIRE(setenv("CULVERT_SOFT", "1", 1) == 0);
     null_native_open(&native);
     return native.cu;
@@ -196,6 +196,30 @@ static void *semaphore_timeline(const void *semaphore)
 {
     return null_semaphore_timeline(semaphore);
 }
+
+/* An API may have neither copies to another GPU nor copies through the host. */
+static void without_copies(void)
+{
+    scene s;
+    void *buffer = NULL, *semaphore = NULL;
+    native.copies_nothing = true;
+    suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_ANY);
+    REFUSED(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_ANY, &buffer), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NOT_EXPORTABLE);
+    suite_require_says("null has no copies through the host");
+    REFUSED(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_PEER);
+    suite_require_says("null has no copies to another GPU");
+    REFUSED(s.b->semaphore_create(s.attachment, 0, CULV_FALLBACK_PEER, &semaphore), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_PEER);
+    REQUIRE(buffer == NULL && semaphore == NULL);
+    suite_close(&s);
+}
+
+const test_case backend_own_cases[] = {
+    {.name = "null.without_copies", .run = without_copies},
+    {.name = NULL},
+};
 
 const backend backend_under_test = {
     .name = "null",
