@@ -71,4 +71,8 @@ void null_semaphore_destroy(null_semaphore **semaphore, bool has_last_use, CUstr
 culv_semaphore *null_semaphore_cuda(const null_semaphore *semaphore);
 null_timeline *null_semaphore_timeline(const null_semaphore *semaphore);
 
+/* null_ring.c: cases. */
+void null_ring_shared(void);
+void null_ring_by_host(void);
+
 #endif

@@ -218,6 +218,8 @@ static void without_copies(void)
 
 const test_case backend_own_cases[] = {
     {.name = "null.without_copies", .run = without_copies},
+    {.name = "null.ring_shared", .run = null_ring_shared},
+    {.name = "null.ring_by_host", .run = null_ring_by_host},
     {.name = NULL},
 };
 

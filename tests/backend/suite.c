@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-/* Rings and vectors over a back-end are a table of their own here, once the native side can take part in them. */
 const test_case *const test_suite_tables[] = {suite_cases, suite_torture_cases, backend_own_cases, NULL};
 
 void suite_require_ok(const char *file, int line, const char *text, culv_result result)
