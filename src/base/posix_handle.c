@@ -10,8 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-const char *const culvi_handle_types_text =
-    "this system has OPAQUE_FD (1) and DMA_BUF_FD (4), Windows alone has NT and KMT handles";
 const char *const culvi_handle_duplicate_call = "fcntl";
 
 bool culvi_handle_examine(const culv_handle *handle, culvi_handle_facts *facts, culv_reason *problem,

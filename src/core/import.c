@@ -6,8 +6,14 @@
 
 culv_result culvi_import_check(const culv_device *device, culvi_import *import, const culv_uuid *exporter)
 {
+    char field[96] = "";
+    culvi_text text = {field, sizeof field, 0};
+    culvi_text_add(&text, "%s.type", import->field);
     culv_result result =
-        culvi_handle_check(&device->voice, import->label, import->field, import->handle, &import->facts);
+        culvi_handle_use_check(&device->voice, import->label, field, import->handle->type, import->use);
+    if (result == CULV_OK)
+        result =
+            culvi_handle_check(&device->voice, import->label, import->field, import->handle, &import->facts);
     if (result != CULV_OK) return result;
     return culvi_check_exporter(device, import->label, exporter, import->what);
 }

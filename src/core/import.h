@@ -11,6 +11,7 @@ typedef struct culvi_import {
     const char *what;
     const char *call;  /* the driver's function */
     const char *field; /* where the handle came in */
+    culvi_handle_use use;
     const culv_handle *handle;
     culvi_handle_facts facts; /* of the handle, by culvi_import_check() */
     const char *label;

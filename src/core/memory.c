@@ -81,9 +81,6 @@ void culvi_memory_settle(culv_memory *memory, bool entered, bool last_try)
     culvi_keep(device, &memory->retired);
 }
 
-/* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, which cuda.h has from 13.0 on. */
-enum { DMABUF_FD = CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1 };
-
 /* Handles are pointers or small numbers: their low bits are alike. */
 static culv_memory **bucket(culv_device *device, uint64_t owner, uint64_t key)
 {
@@ -126,18 +123,15 @@ void culvi_memory_let_go(culv_memory *memory)
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_memory *memory = object;
+    const culvi_handle_row *row = culvi_handle_row_of(duplicate->type);
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = {0};
+    d.type = (CUexternalMemoryHandleType)row->number[CULVI_USE_MEMORY];
     d.size = memory->size;
-    d.flags = memory->dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
-    switch ((int)duplicate->type) {
-    case CULV_HANDLE_OPAQUE_FD: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD; break;
-    case CULV_HANDLE_OPAQUE_WIN32: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32; break;
-    case CULV_HANDLE_OPAQUE_WIN32_KMT: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT; break;
-    default: /* a dma-buf, which takes no flags (cuda.h) */
-        d.type = (CUexternalMemoryHandleType)DMABUF_FD;
-        d.flags = 0;
-    }
-    if (duplicate->type == CULV_HANDLE_OPAQUE_FD || duplicate->type == CULV_HANDLE_DMA_BUF_FD) {
+    d.flags = row->dedicated == CULVI_DEDICATED_ALWAYS ||
+                      (row->dedicated == CULVI_DEDICATED_EITHER && memory->dedicated)
+                  ? CUDA_EXTERNAL_MEMORY_DEDICATED
+                  : 0;
+    if (row->kind == CULVI_KIND_FD) {
         d.handle.fd = duplicate->value.fd;
     } else {
         d.handle.win32.handle = duplicate->value.win32;
@@ -153,7 +147,7 @@ static void describe(const void *object, culvi_text *text)
         text, "it must be an %s of a VkDeviceMemory of this very GPU, of %" PRIu64 " bytes, allocated %s%s",
         culvi_handle_type_name(memory->handle_type), memory->size,
         memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
-        memory->handle_type == CULV_HANDLE_OPAQUE_WIN32_KMT
+        culvi_handle_row_of(memory->handle_type)->kind == CULVI_KIND_KMT
             ? "; a KMT handle keeps nothing alive, so that must still be there"
             : "");
 }
@@ -191,6 +185,7 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
     culvi_import import = {.what = "memory",
                            .call = "cuImportExternalMemory",
                            .field = "culv_memory_desc.handle",
+                           .use = CULVI_USE_MEMORY,
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &device->counts.memories,

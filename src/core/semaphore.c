@@ -8,22 +8,18 @@
 #include "core/relay.h"
 #include "cuda/context.h"
 
+static culvi_handle_use use_of(culv_semaphore_type type)
+{
+    return type == CULV_SEMAPHORE_TIMELINE ? CULVI_USE_TIMELINE : CULVI_USE_BINARY;
+}
+
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_semaphore *semaphore = object;
+    const culvi_handle_row *row = culvi_handle_row_of(duplicate->type);
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = {0};
-    bool timeline = semaphore->type == CULV_SEMAPHORE_TIMELINE;
-    switch ((int)duplicate->type) {
-    case CULV_HANDLE_OPAQUE_WIN32:
-        d.type = timeline ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32
-                          : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32;
-        break;
-    case CULV_HANDLE_OPAQUE_WIN32_KMT: d.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT; break;
-    default:
-        d.type = timeline ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
-                          : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
-    }
-    if (duplicate->type == CULV_HANDLE_OPAQUE_FD) {
+    d.type = (CUexternalSemaphoreHandleType)row->number[use_of(semaphore->type)];
+    if (row->kind == CULVI_KIND_FD) {
         d.handle.fd = duplicate->value.fd;
     } else {
         d.handle.win32.handle = duplicate->value.win32;
@@ -37,20 +33,6 @@ static void describe(const void *object, culvi_text *text)
     const culv_semaphore *semaphore = object;
     culvi_text_add(text, "it must be exported from a VkSemaphore of type %s of this very GPU",
                    semaphore->type == CULV_SEMAPHORE_TIMELINE ? "TIMELINE" : "BINARY");
-}
-
-/* Handles that name no such semaphore on any system (R13). */
-static culv_result check_handle_type(const culv_device *device, const culv_semaphore_desc *desc)
-{
-    const char *problem = NULL;
-    if (desc->handle.type == CULV_HANDLE_DMA_BUF_FD)
-        problem = "a dma-buf is memory; semaphores are exported as OPAQUE_FD, on Windows as OPAQUE_WIN32";
-    if (desc->handle.type == CULV_HANDLE_OPAQUE_WIN32_KMT && desc->type == CULV_SEMAPHORE_TIMELINE)
-        problem = "CUDA imports timelines by NT handle or by name alone: export it as OPAQUE_WIN32";
-    if (problem == NULL) return CULV_OK;
-    return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                      "culv_semaphore_desc.handle.type is %d (%s); %s", (int)desc->handle.type,
-                      culvi_handle_type_name(desc->handle.type), problem);
 }
 
 static culv_result check_desc(const culv_device *device, culvi_import *import,
@@ -72,8 +54,8 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
         return culvi_fail(
             voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_semaphore_desc.value is for timelines; of a binary semaphore say signal_pending");
-    culv_result result = check_handle_type(device, desc);
-    if (result == CULV_OK) result = culvi_import_check(device, import, &desc->exporter);
+    import->use = use_of(desc->type);
+    culv_result result = culvi_import_check(device, import, &desc->exporter);
     if (result != CULV_OK) return result;
     if (desc->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
         return culvi_fail(voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,

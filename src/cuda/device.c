@@ -104,8 +104,9 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
     for (size_t i = 0; result == CULV_OK && i < sizeof rows / sizeof rows[0]; i++)
         result = attribute(device, rows[i].attribute, rows[i].field);
     /* Whether it takes dma-bufs, the driver tells of an import alone. */
-    caps->memory_handle_types = (uint32_t)CULVI_HANDLE_TYPES & ~(1u << CULV_HANDLE_DMA_BUF_FD);
-    caps->semaphore_handle_types = caps->memory_handle_types;
+    caps->memory_handle_types = culvi_handle_types_of(CULVI_USE_MEMORY) & ~(1u << CULV_HANDLE_DMA_BUF_FD);
+    caps->semaphore_handle_types =
+        culvi_handle_types_of(CULVI_USE_BINARY) | culvi_handle_types_of(CULVI_USE_TIMELINE);
     return result;
 }
 

@@ -17,8 +17,8 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
                           CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_export_dup: %s is NULL",
                           pool == NULL ? "pool" : "out");
     culv_device *device = pool->device;
-    culv_result result =
-        culvi_handle_type_check(&device->voice, pool->label, "culv_mem_pool_export_dup: type", type);
+    culv_result result = culvi_handle_use_check(&device->voice, pool->label, "culv_mem_pool_export_dup: type",
+                                                type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (pool->imported || !(pool->handle_types & UINT32_C(1) << type))
         return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
@@ -31,17 +31,17 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
     handle.type = type;
     result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
-    void *place = type == CULV_HANDLE_OPAQUE_FD ? (void *)&handle.value.fd : (void *)&handle.value.win32;
+    const bool fd = culvi_handle_row_of(type)->kind == CULVI_KIND_FD;
+    void *place = fd ? (void *)&handle.value.fd : (void *)&handle.value.win32;
     CUresult r =
         CULVI_CU(device, cuMemPoolExportToShareableHandle,
-                 (place, pool->pool,
-                  (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << type), 0));
+                 (place, pool->pool, (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, pool->label, r, "cuMemPoolExportToShareableHandle",
                                CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported as %s",
                                culvi_handle_type_name(type));
-    if (type == CULV_HANDLE_OPAQUE_FD) culvi_handle_keep_private(&handle);
+    if (fd) culvi_handle_keep_private(&handle);
     atomic_store(&pool->exported, true);
     *out = handle;
     return CULV_OK;
@@ -50,11 +50,9 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_mem_pool *pool = object;
-    void *handle = duplicate->type == CULV_HANDLE_OPAQUE_FD ? (void *)(intptr_t)duplicate->value.fd
-                                                            : duplicate->value.win32;
-    const unsigned type = culvi_vmm_to_cuda_handle_types(UINT32_C(1) << duplicate->type);
+    const unsigned type = culvi_handle_number(duplicate->type, CULVI_USE_VMM);
     return CULVI_CU(device, cuMemPoolImportFromShareableHandle,
-                    (&pool->pool, handle, (CUmemAllocationHandleType)type, 0));
+                    (&pool->pool, culvi_vmm_shareable(duplicate), (CUmemAllocationHandleType)type, 0));
 }
 
 static void describe(const void *object, culvi_text *text)
@@ -110,6 +108,7 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
     culvi_import import = {.what = "memory pool",
                            .call = "cuMemPoolImportFromShareableHandle",
                            .field = "culv_mem_pool_import_desc.handle",
+                           .use = CULVI_USE_VMM,
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,
@@ -117,12 +116,13 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
                            .lent = true,
                            .give = give,
                            .describe = describe};
-    if (d.handle.type == CULV_HANDLE_DMA_BUF_FD ||
-        (d.handle.type == CULV_HANDLE_OPAQUE_WIN32 && d.handle.name != NULL))
+    result = culvi_handle_use_check(&device->voice, d.label, "culv_mem_pool_import_desc.handle.type",
+                                    d.handle.type, CULVI_USE_VMM);
+    if (result != CULV_OK) return result;
+    if (d.handle.name != NULL && culvi_handle_row_of(d.handle.type)->kind == CULVI_KIND_NT)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_mem_pool_import_desc.handle is a %s; pools are imported by what "
-                          "culv_mem_pool_export_dup() made",
-                          d.handle.type == CULV_HANDLE_DMA_BUF_FD ? "dma-buf" : "name");
+                          "culv_mem_pool_import_desc.handle is a name; pools are imported by what "
+                          "culv_mem_pool_export_dup() made");
     result = culvi_mem_pool_check_device(device, d.label);
     if (result == CULV_OK) result = culvi_import_check(device, &import, &any);
     if (result != CULV_OK) return result;

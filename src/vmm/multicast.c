@@ -8,8 +8,6 @@
 
 #include <inttypes.h>
 
-enum { HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_OPAQUE_WIN32 };
-
 static bool has_calls(const culvi_cuda *cuda)
 {
     return cuda->cuMulticastCreate != NULL && cuda->cuMulticastAddDevice != NULL &&
@@ -71,18 +69,10 @@ static culv_result check_desc(const culv_device *device, const culv_multicast_de
     if (d->num_devices == 0)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_multicast_desc.num_devices is 0");
-    if (d->handle_types & ~(uint32_t)HANDLE_TYPES)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_multicast_desc.handle_types is %#" PRIx32
-                          "; it has bits (1 << culv_handle_type) of OPAQUE_FD and OPAQUE_WIN32",
-                          d->handle_types);
-    for (uint32_t type = 0; d->handle_types >> type != 0; type++) {
-        if (!(d->handle_types & UINT32_C(1) << type)) continue;
-        culv_result result = culvi_handle_type_check(&device->voice, d->label,
-                                                     "culv_multicast_desc.handle_types has a bit that",
-                                                     (culv_handle_type)type);
-        if (result != CULV_OK) return result;
-    }
+    culv_result result =
+        culvi_handle_types_check(&device->voice, d->label, "culv_multicast_desc.handle_types has a bit that",
+                                 d->handle_types, CULVI_USE_MULTICAST);
+    if (result != CULV_OK) return result;
     return culvi_multicast_check_device(device, d->label);
 }
 
@@ -255,11 +245,10 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_multicast *m = object;
-    void *handle = duplicate->type == CULV_HANDLE_OPAQUE_FD ? (void *)(intptr_t)duplicate->value.fd
-                                                            : duplicate->value.win32;
-    const unsigned type = culvi_vmm_to_cuda_handle_types(UINT32_C(1) << duplicate->type);
-    return CULVI_CU(device, cuMemImportFromShareableHandle,
-                    (&m->allocation->handle, handle, (CUmemAllocationHandleType)type));
+    const unsigned type = culvi_handle_number(duplicate->type, CULVI_USE_MULTICAST);
+    return CULVI_CU(
+        device, cuMemImportFromShareableHandle,
+        (&m->allocation->handle, culvi_vmm_shareable(duplicate), (CUmemAllocationHandleType)type));
 }
 
 static void describe(const void *object, culvi_text *text)
@@ -278,13 +267,13 @@ static culv_result check_import(const culv_device *device, const culv_multicast_
                           d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
                           "culv_multicast_import_desc.%s is 0; CUDA does not tell it of an import",
                           d->size == 0 ? "size" : "num_devices");
-    if (d->handle.type == CULV_HANDLE_DMA_BUF_FD || d->handle.type == CULV_HANDLE_OPAQUE_WIN32_KMT ||
-        d->handle.name != NULL)
-        return culvi_fail(
-            &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_multicast_import_desc.handle is of type %s; multicast objects are imported by "
-            "OPAQUE_FD, or an NT handle without a name",
-            culvi_handle_type_name(d->handle.type));
+    result = culvi_handle_use_check(&device->voice, d->label, "culv_multicast_import_desc.handle.type",
+                                    d->handle.type, CULVI_USE_MULTICAST);
+    if (result != CULV_OK) return result;
+    if (d->handle.name != NULL)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_multicast_import_desc.handle has a name; multicast objects are imported by "
+                          "handles without one");
     return culvi_multicast_check_device(device, d->label);
 }
 
@@ -307,6 +296,7 @@ static culv_result import_object(culv_device *device, const culv_multicast_impor
     culvi_import import = {.what = "multicast object",
                            .call = "cuMemImportFromShareableHandle",
                            .field = "culv_multicast_import_desc.handle",
+                           .use = CULVI_USE_MULTICAST,
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,

@@ -83,7 +83,7 @@ culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSe
 }
 
 static culv_result check_export(const culv_vk *vk, bool has_object, const char *object, culv_handle_type type,
-                                const culv_handle *out, const char *function)
+                                culvi_handle_use use, const culv_handle *out, const char *function)
 {
     const culvi_voice *voice = vk != NULL ? &vk->device->voice : NULL;
     if (vk == NULL || !has_object || out == NULL)
@@ -93,15 +93,15 @@ static culv_result check_export(const culv_vk *vk, bool has_object, const char *
                           : !has_object ? object
                                         : "out",
                           vk != NULL && !has_object ? "VK_NULL_HANDLE" : "NULL");
-    return culvi_handle_type_check(voice, vk->label, "type", type);
+    return culvi_handle_use_check(voice, vk->label, "type", type, use);
 }
 
 culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
                                       culv_handle *out)
 {
     culv_handle handle;
-    culv_result result =
-        check_export(vk, memory != VK_NULL_HANDLE, "memory", type, out, "culv_vk_memory_export_dup");
+    culv_result result = check_export(vk, memory != VK_NULL_HANDLE, "memory", type, CULVI_USE_VK_MEMORY, out,
+                                      "culv_vk_memory_export_dup");
     if (result == CULV_OK) result = check_memory_handles(vk, vk->label);
     if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, vk->label);
     if (result == CULV_OK) result = culvi_vk_memory_export(vk, vk->label, memory, type, &handle);
@@ -113,12 +113,8 @@ culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, cul
                                          culv_handle *out)
 {
     culv_handle handle;
-    culv_result result =
-        check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type, out, "culv_vk_semaphore_export_dup");
-    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD)
-        result = culvi_fail(&vk->device->voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                            "type is %d (DMA_BUF_FD), which is memory; semaphores are exported as OPAQUE_FD",
-                            (int)type);
+    culv_result result = check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type,
+                                      CULVI_USE_VK_SEMAPHORE, out, "culv_vk_semaphore_export_dup");
     if (result == CULV_OK)
         result = check_enabled(vk, vk->label, culvi_vk_exports_semaphores(vk), culvi_vk_semaphore_extension,
                                "semaphores");
@@ -206,8 +202,11 @@ static culv_result check_desc(const culv_vk *vk, const culv_vk_memory_from_handl
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's in bytes");
-    culv_result result =
-        culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle", &d->handle, &facts);
+    culv_result result = culvi_handle_use_check(
+        voice, d->label, "culv_vk_memory_from_handle_desc.handle.type", d->handle.type, CULVI_USE_VK_MEMORY);
+    if (result == CULV_OK)
+        result =
+            culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle", &d->handle, &facts);
     if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
     if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, d->label);
     if (result != CULV_OK) return result;
