@@ -269,6 +269,7 @@
     X(culvSoftPlayVersion, 0, culvSoftPlayVersion) \
     X(culvSoftBarPeers, 0, culvSoftBarPeers) \
     X(culvSoftPlayAttribute, 0, culvSoftPlayAttribute) \
+    X(culvSoftPlayLuid, 0, culvSoftPlayLuid) \
     X(culvSoftSpoilPeers, 0, culvSoftSpoilPeers) \
     X(culvSoftAddLayerPath, 0, culvSoftAddLayerPath) \
     X(culvSoftBinaryCreate, 0, culvSoftBinaryCreate) \

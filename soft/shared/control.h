@@ -56,6 +56,9 @@ void culvSoftPlayVersion(int version);
  * GENERIC_COMPRESSION_SUPPORTED, HANDLE_TYPE_FABRIC_SUPPORTED, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED and those of the
  * host's memory. 16 attributes at most; attribute 0: all its own again. */
 void culvSoftPlayAttribute(int attribute, int value);
+/* Gives a device a LUID and a node mask, as drivers for Windows do; luid NULL: none again. Several devices may have
+ * the same one, as linked GPUs do. */
+void culvSoftPlayLuid(int device, const uint8_t luid[8], unsigned node_mask);
 /* Nonzero: no device is another one's peer (cuDeviceCanAccessPeer, cuCtxEnablePeerAccess). Copies between
  * devices still work, as where the driver stages them. */
 void culvSoftBarPeers(int bar);

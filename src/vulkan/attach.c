@@ -98,6 +98,13 @@ static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const c
             "that matches, or set culv_vk_desc.fallback for copies",
             buffer);
     }
+    const culv_device_caps *caps = &vk->device->caps;
+    if (!vk->foreign && !culvi_vk_same_node(c, caps->luid_valid != 0, &caps->luid, caps->node_mask))
+        return culvi_fail(
+            voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
+            "'%s' is of node mask %#x among linked GPUs, and the culv_device '%s' of node mask %#x; open "
+            "the device of that node (culv_device_open_by_luid())",
+            vk->name, (unsigned)c->node_mask, caps->name, (unsigned)caps->node_mask);
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(
             voice, vk->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,

@@ -71,6 +71,11 @@ static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice devic
     out->vendor_id = basic.vendorID;
     out->driver_id = driver.driverID;
     memcpy(out->uuid.bytes, id.deviceUUID, sizeof out->uuid.bytes);
+    out->luid_valid = id.deviceLUIDValid != VK_FALSE;
+    if (out->luid_valid) {
+        memcpy(out->luid.bytes, id.deviceLUID, sizeof out->luid.bytes);
+        out->node_mask = id.deviceNodeMask;
+    }
     snprintf(out->name, sizeof out->name, "%s", basic.deviceName);
     snprintf(out->driver_name, sizeof out->driver_name, "%s", driver.driverName);
     snprintf(out->driver_info, sizeof out->driver_info, "%s", driver.driverInfo);
@@ -196,6 +201,9 @@ static void add_device(culvi_text *text, const culv_vk_candidate *c)
 {
     culvi_text_add(text, "Vulkan device '%s' UUID ", c->name);
     culvi_text_add_uuid(text, &c->uuid);
+    if (!c->luid_valid) return;
+    culvi_text_add(text, " ");
+    culvi_text_add_luid(text, &c->luid, c->node_mask);
 }
 
 /* A driver that is absent explains only what it would have served. */
@@ -235,6 +243,13 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
                              : CULV_REASON_NONE;
 }
 
+bool culvi_vk_same_node(const culv_vk_candidate *c, bool luid_valid, const culv_luid *luid,
+                        uint32_t node_mask)
+{
+    if (!c->luid_valid || !luid_valid || !culvi_luid_equal(&c->luid, luid)) return true;
+    return c->node_mask == node_mask && (node_mask & (node_mask - 1)) == 0;
+}
+
 /* Fills the match and, where there is none, the reason. */
 static void match(const culvi_probe *probe, culv_vk_candidate *c)
 {
@@ -256,7 +271,15 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     c->driver = found->cuda->kind;
     c->cuda_ordinal = found->ordinal;
     snprintf(c->cuda_name, sizeof c->cuda_name, "%s", found->name);
-    c->reason = missing_feature(c, &why);
+    if (culvi_vk_same_node(c, found->luid_valid, &found->luid, found->node_mask)) {
+        c->reason = missing_feature(c, &why);
+    } else {
+        c->reason = CULV_REASON_DEVICE_GROUP;
+        add_device(&why, c);
+        culvi_text_add(&why,
+                       " is a node of linked GPUs, and CUDA device %d '%s' with that UUID has node mask %#x",
+                       (int)found->ordinal, found->name, (unsigned)found->node_mask);
+    }
     c->reachable = c->reason == CULV_REASON_NONE;
 }
 

@@ -78,6 +78,10 @@ culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_i
                                       VkPhysicalDevice **out);
 culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
                                 VkPhysicalDevice device, uint32_t *out);
+/* Whether a CUDA device with this LUID, if it has one, is this very node and no other one of linked GPUs. What tells no
+ * LUID is not asked. */
+bool culvi_vk_same_node(const culv_vk_candidate *c, bool luid_valid, const culv_luid *luid,
+                        uint32_t node_mask);
 /* All of a candidate but its match. */
 culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk, VkPhysicalDevice device,
                              culv_vk_candidate *out);
