@@ -152,20 +152,45 @@ static void describe(const void *object, culvi_text *text)
             : "");
 }
 
-static culv_result check_desc(const culv_device *device, culvi_import *import, const culv_memory_desc *desc)
+static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d, bool take)
 {
-    if (desc->size == 0)
-        return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_memory_desc.size is 0; it is the whole allocation's size in bytes "
-                          "(VkMemoryAllocateInfo::allocationSize)");
-    culv_result result = culvi_import_check(device, import, &desc->exporter);
-    if (result != CULV_OK) return result;
-    if (desc->size > import->facts.size_limit)
-        return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+    return (culvi_import){.what = "memory",
+                          .call = "cuImportExternalMemory",
+                          .field = "culv_memory_desc.handle",
+                          .use = CULVI_USE_MEMORY,
+                          .handle = &d->handle,
+                          .label = d->label,
+                          .count = &device->counts.memories,
+                          .take = take,
+                          .give = give,
+                          .describe = describe};
+}
+
+/* After the handle was checked. */
+static culv_result import_checked(culv_device *device, const culvi_import *import, const culv_memory_desc *d,
+                                  culv_memory **out)
+{
+    if (d->size > import->facts.size_limit)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_memory_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
                           " are behind file "
                           "descriptor %d; pass VkMemoryAllocateInfo::allocationSize",
-                          desc->size, import->facts.size_limit, desc->handle.value.fd);
+                          d->size, import->facts.size_limit, d->handle.value.fd);
+    culv_memory *memory = culvi_alloc(sizeof *memory);
+    if (memory == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    memory->device = device;
+    memory->size = d->size;
+    memory->dedicated = d->dedicated != 0;
+    memory->handle_type = d->handle.type;
+    memory->refs = 1;
+    memory->holders = 1;
+    culvi_label_set(memory->label, d->label);
+    culv_result result = culvi_import_run(device, import, memory);
+    if (result != CULV_OK) {
+        culvi_free(memory);
+        return result;
+    }
+    *out = memory;
     return CULV_OK;
 }
 
@@ -182,34 +207,22 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
                                          : "out");
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
     if (result != CULV_OK) return result;
-    culvi_import import = {.what = "memory",
-                           .call = "cuImportExternalMemory",
-                           .field = "culv_memory_desc.handle",
-                           .use = CULVI_USE_MEMORY,
-                           .handle = &d.handle,
-                           .label = d.label,
-                           .count = &device->counts.memories,
-                           .take = take,
-                           .give = give,
-                           .describe = describe};
-    result = check_desc(device, &import, &d);
-    if (result != CULV_OK) return result;
-    culv_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) return culvi_fail_host_memory(&device->voice, d.label);
-    memory->device = device;
-    memory->size = d.size;
-    memory->dedicated = d.dedicated != 0;
-    memory->handle_type = d.handle.type;
-    memory->refs = 1;
-    memory->holders = 1;
-    culvi_label_set(memory->label, d.label);
-    result = culvi_import_run(device, &import, memory);
-    if (result != CULV_OK) {
-        culvi_free(memory);
-        return result;
-    }
-    *out = memory;
-    return CULV_OK;
+    if (d.size == 0)
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_memory_desc.size is 0; it is the whole allocation's size in bytes "
+                          "(VkMemoryAllocateInfo::allocationSize)");
+    culvi_import import = how_to_import(device, &d, take);
+    result = culvi_import_check(device, &import, &d.exporter);
+    return result == CULV_OK ? import_checked(device, &import, &d, out) : result;
+}
+
+culv_result culvi_memory_import_exported(culv_device *device, const culv_memory_desc *d, culv_memory **out)
+{
+    culvi_import import = how_to_import(device, d, true);
+    culv_result result = culvi_import_trust(device, &import);
+    if (result == CULV_OK) result = import_checked(device, &import, d, out);
+    if (result != CULV_OK) culvi_handle_close(&d->handle);
+    return result;
 }
 
 /* Without an import. */

@@ -54,14 +54,47 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
         return culvi_fail(
             voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_semaphore_desc.value is for timelines; of a binary semaphore say signal_pending");
-    import->use = use_of(desc->type);
-    culv_result result = culvi_import_check(device, import, &desc->exporter);
-    if (result != CULV_OK) return result;
-    if (desc->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
-        return culvi_fail(voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+    return culvi_import_check(device, import, &desc->exporter);
+}
+
+static culvi_import how_to_import(culv_device *device, const culv_semaphore_desc *d, bool take)
+{
+    return (culvi_import){.what = "semaphore",
+                          .call = "cuImportExternalSemaphore",
+                          .field = "culv_semaphore_desc.handle",
+                          .use = use_of(d->type),
+                          .handle = &d->handle,
+                          .label = d->label,
+                          .count = &device->counts.semaphores,
+                          .take = take,
+                          .give = give,
+                          .describe = describe};
+}
+
+/* After the handle was checked. */
+static culv_result import_checked(culv_device *device, const culvi_import *import,
+                                  const culv_semaphore_desc *d, culv_semaphore **out)
+{
+    if (d->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "'%s' does not import timeline semaphores "
                           "(CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
                           device->caps.name);
+    culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
+    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d->label);
+    semaphore->device = device;
+    semaphore->type = d->type;
+    semaphore->untracked = d->untracked != 0;
+    atomic_init(&semaphore->noted, d->value);
+    atomic_init(&semaphore->signalled, 0);
+    atomic_init(&semaphore->state, d->signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
+    culvi_label_set(semaphore->label, d->label);
+    culv_result result = culvi_import_run(device, import, semaphore);
+    if (result != CULV_OK) {
+        culvi_free(semaphore);
+        return result;
+    }
+    *out = semaphore;
     return CULV_OK;
 }
 
@@ -78,33 +111,19 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
                                          : "out");
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
     if (result != CULV_OK) return result;
-    culvi_import import = {.what = "semaphore",
-                           .call = "cuImportExternalSemaphore",
-                           .field = "culv_semaphore_desc.handle",
-                           .handle = &d.handle,
-                           .label = d.label,
-                           .count = &device->counts.semaphores,
-                           .take = take,
-                           .give = give,
-                           .describe = describe};
+    culvi_import import = how_to_import(device, &d, take);
     result = check_desc(device, &import, &d);
-    if (result != CULV_OK) return result;
-    culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d.label);
-    semaphore->device = device;
-    semaphore->type = d.type;
-    semaphore->untracked = d.untracked != 0;
-    atomic_init(&semaphore->noted, d.value);
-    atomic_init(&semaphore->signalled, 0);
-    atomic_init(&semaphore->state, d.signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
-    culvi_label_set(semaphore->label, d.label);
-    result = culvi_import_run(device, &import, semaphore);
-    if (result != CULV_OK) {
-        culvi_free(semaphore);
-        return result;
-    }
-    *out = semaphore;
-    return CULV_OK;
+    return result == CULV_OK ? import_checked(device, &import, &d, out) : result;
+}
+
+culv_result culvi_semaphore_import_exported(culv_device *device, const culv_semaphore_desc *d,
+                                            culv_semaphore **out)
+{
+    culvi_import import = how_to_import(device, d, true);
+    culv_result result = culvi_import_trust(device, &import);
+    if (result == CULV_OK) result = import_checked(device, &import, d, out);
+    if (result != CULV_OK) culvi_handle_close(&d->handle);
+    return result;
 }
 
 culv_result culv_semaphore_import_take(culv_device *device, const culv_semaphore_desc *desc,

@@ -24,6 +24,11 @@ struct culv_semaphore {
     culvi_retired retired;
 };
 
+/* Imports what an API has exported a moment ago for this call alone (culvi_import_trust()), of a type that was checked. The
+ * handle is gone, whatever the result. */
+culv_result culvi_semaphore_import_exported(culv_device *device, const culv_semaphore_desc *d,
+                                            culv_semaphore **out);
+
 /* signal.c: what signals, waits and graph nodes check alike. TIMELINE_BACKWARDS; and points that are NULL, too many, of
  * several devices or the same twice, with *relayed for whether some are not shared (core/staging.h). */
 culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t value);

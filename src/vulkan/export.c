@@ -194,10 +194,10 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memo
         buffer);
 }
 
-static culv_result check_desc(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
+static culv_result check_desc(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
+                              culvi_handle_facts *facts)
 {
     const culvi_voice *voice = &vk->device->voice;
-    culvi_handle_facts facts;
     if (d->size == 0)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -206,15 +206,15 @@ static culv_result check_desc(const culv_vk *vk, const culv_vk_memory_from_handl
         voice, d->label, "culv_vk_memory_from_handle_desc.handle.type", d->handle.type, CULVI_USE_VK_MEMORY);
     if (result == CULV_OK)
         result =
-            culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle", &d->handle, &facts);
+            culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle", &d->handle, facts);
     if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
     if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, d->label);
     if (result != CULV_OK) return result;
-    if (d->size > facts.size_limit)
+    if (d->size > facts->size_limit)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_memory_from_handle_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
                           " are behind the handle",
-                          d->size, facts.size_limit);
+                          d->size, facts->size_limit);
     return CULV_OK;
 }
 
@@ -261,8 +261,8 @@ culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_ha
     return CULV_OK;
 }
 
-culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t type,
-                                   VkDeviceMemory *out)
+culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
+                                   const culvi_handle_facts *facts, uint32_t type, VkDeviceMemory *out)
 {
     const culvi_voice *voice = &vk->device->voice;
     VkMemoryDedicatedAllocateInfo dedicated = {
@@ -275,7 +275,7 @@ culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_
                                  .allocationSize = d->size,
                                  .memoryTypeIndex = type};
     culvi_duplicate duplicate;
-    culv_result result = culvi_handle_duplicate_for(voice, d->label, &d->handle, NULL, &duplicate);
+    culv_result result = culvi_handle_duplicate_for(voice, d->label, &d->handle, facts, &duplicate);
     if (result != CULV_OK) return result;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
@@ -293,6 +293,7 @@ culv_result culv_vk_memory_from_handle(culv_vk *vk, const culv_vk_memory_from_ha
                                        VkDeviceMemory *out)
 {
     culv_vk_memory_from_handle_desc d;
+    culvi_handle_facts facts;
     uint32_t type = 0;
     if (vk == NULL || desc == NULL || out == NULL)
         return culvi_fail(vk != NULL ? &vk->device->voice : NULL, NULL, CULV_ERROR_INVALID,
@@ -302,8 +303,8 @@ culv_result culv_vk_memory_from_handle(culv_vk *vk, const culv_vk_memory_from_ha
                                          : "out");
     culv_result result =
         culvi_desc_read(&vk->device->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
-    if (result == CULV_OK) result = check_desc(vk, &d);
+    if (result == CULV_OK) result = check_desc(vk, &d, &facts);
     if (result == CULV_OK)
         result = culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type);
-    return result == CULV_OK ? culvi_vk_memory_import(vk, &d, type, out) : result;
+    return result == CULV_OK ? culvi_vk_memory_import(vk, &d, &facts, type, out) : result;
 }

@@ -49,11 +49,8 @@ static culv_result import_memory(culv_vk *vk, const culv_vk_memory_desc *d, culv
     if (result != CULV_OK) return result;
     import.size = d->allocation_size;
     import.dedicated = d->dedicated != VK_FALSE;
-    import.exporter = vk->uuid;
     import.label = d->label;
-    result = culv_memory_import_take(vk->device, &import, out);
-    if (result != CULV_OK) culvi_handle_close(&import.handle);
-    return result;
+    return culvi_memory_import_exported(vk->device, &import, out);
 }
 
 culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)

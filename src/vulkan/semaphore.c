@@ -40,11 +40,7 @@ static culv_result share(culv_vk *vk, VkSemaphore semaphore, culv_semaphore_desc
 {
     culv_result result = culvi_vk_semaphore_export(vk, import->label, semaphore,
                                                    (culv_handle_type)CULVI_HANDLE_OPAQUE, &import->handle);
-    if (result != CULV_OK) return result;
-    import->exporter = vk->uuid;
-    result = culv_semaphore_import_take(vk->device, import, out);
-    if (result != CULV_OK) culvi_handle_close(&import->handle);
-    return result;
+    return result == CULV_OK ? culvi_semaphore_import_exported(vk->device, import, out) : result;
 }
 
 culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *desc, culv_semaphore **out)

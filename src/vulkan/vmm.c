@@ -1,6 +1,7 @@
 /* VMM allocations under Vulkan's buffers and images. The drivers refuse little of what is wrong here: memory of another GPU
  * is imported and shows wrong data, and so do images that share an allocation (docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
 #include "base/desc.h"
+#include "core/import.h"
 #include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
@@ -62,7 +63,7 @@ culv_result culvi_vk_vmm_import(culv_vk *vk, culv_vmm_allocation *a,
     culv_result result = culvi_vk_memory_plan(vk, &d, "the VMM allocation", &type);
     if (result == CULV_OK) result = culv_vmm_export_dup(a, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle);
     if (result != CULV_OK) return result;
-    result = culvi_vk_memory_import(vk, &d, type, out);
+    result = culvi_vk_memory_import(vk, &d, culvi_import_known_facts(vk->device), type, out);
     culv_handle_close(&d.handle);
     return result;
 }
