@@ -193,9 +193,7 @@ culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out)
 {
     culvi_duplicate duplicate;
     culvi_handle_facts facts;
-    if (handle == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_handle_dup: %s is NULL", handle == NULL ? "handle" : "out");
+    CULVI_REQUIRE2(NULL, handle, out);
     culv_result result = culvi_handle_check(NULL, NULL, "culv_handle_dup: handle", handle, &facts);
     if (result == CULV_OK) result = culvi_handle_duplicate_for(NULL, NULL, handle, &facts, &duplicate);
     if (result == CULV_OK) *out = duplicate.handle;

@@ -207,8 +207,7 @@ static bool noted(const culv_semaphore *semaphore, const char *call, culv_result
 {
     *result = CULV_OK;
     if (semaphore == NULL)
-        *result = culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                             "%s: semaphore is NULL", call);
+        *result = culvi_fail_null(NULL, call, "semaphore");
     else if (semaphore->type != CULV_SEMAPHORE_BINARY)
         *result =
             culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,

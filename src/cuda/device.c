@@ -300,9 +300,7 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, const culv
 culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask, const culv_device_desc *desc,
                                      culv_device **out)
 {
-    if (luid == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_open_by_luid: %s is NULL", luid == NULL ? "luid" : "out");
+    CULVI_REQUIRE2(NULL, luid, out);
     if (!culvi_luid_given(luid) || node_mask == 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_device_open_by_luid: %s is 0; %s", node_mask == 0 ? "node_mask" : "luid",
@@ -321,17 +319,13 @@ culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask, 
 
 culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc, culv_device **out)
 {
-    if (uuid == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_open_by_uuid: %s is NULL", uuid == NULL ? "uuid" : "out");
+    CULVI_REQUIRE2(NULL, uuid, out);
     return culvi_device_open(uuid, -1, NULL, desc, out);
 }
 
 culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc, culv_device **out)
 {
-    if (out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_open_by_ordinal: out is NULL");
+    CULVI_REQUIRE(NULL, out);
     return culvi_device_open(NULL, ordinal, NULL, desc, out);
 }
 
@@ -371,9 +365,7 @@ void culv_device_close(culv_device **device)
 
 culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out)
 {
-    if (device == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_get_caps: %s is NULL", device == NULL ? "device" : "out");
+    CULVI_REQUIRE2(NULL, device, out);
     culv_result result = culvi_struct_check(&device->voice, out, "culv_device_caps");
     if (result == CULV_OK) culvi_struct_write(out, &device->caps, sizeof device->caps);
     return result;
@@ -391,9 +383,7 @@ uint64_t culv_device_collect(culv_device *device)
 
 culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
 {
-    if (device == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_get_counts: %s is NULL", device == NULL ? "device" : "out");
+    CULVI_REQUIRE2(NULL, device, out);
     culv_result result = culvi_struct_check(&device->voice, out, "culv_device_counts");
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&device->lock);

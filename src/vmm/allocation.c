@@ -191,10 +191,8 @@ void culv_vmm_free(culv_vmm_allocation **allocation)
 
 culv_result culv_vmm_get_allocation_info(const culv_vmm_allocation *allocation, culv_vmm_allocation_info *out)
 {
-    if (allocation == NULL || out == NULL)
-        return culvi_fail(allocation != NULL ? &allocation->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_get_allocation_info: %s is NULL",
-                          allocation == NULL ? "allocation" : "out");
+    CULVI_REQUIRE(NULL, allocation);
+    CULVI_REQUIRE(&allocation->device->voice, out);
     culv_result result = culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info");
     if (result != CULV_OK) return result;
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();

@@ -139,10 +139,8 @@ culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *
 {
     culv_mem_pool_desc d;
     culvi_scope scope;
-    if (device == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_create: %s is NULL",
-                          device == NULL ? "device" : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_desc");
     if (result != CULV_OK) return result;
     if (d.max_size > SIZE_MAX)
@@ -207,10 +205,8 @@ culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream str
     culvi_scope scope;
     bool pushed;
     CUdeviceptr found = 0;
-    if (pool == NULL || out == NULL)
-        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_alloc: %s is NULL",
-                          pool == NULL ? "pool" : "out");
+    CULVI_REQUIRE(NULL, pool);
+    CULVI_REQUIRE(&pool->device->voice, out);
     culv_device *device = pool->device;
     if (size == 0 || size > SIZE_MAX)
         return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -235,9 +231,7 @@ culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer, CUstrea
 {
     culvi_scope scope;
     bool pushed;
-    if (pool == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_mem_pool_free: pool is NULL");
+    CULVI_REQUIRE(NULL, pool);
     if (pointer == 0) return CULV_OK;
     culv_device *device = pool->device;
     culv_result result = enter_stream(pool, stream, &scope, &pushed);

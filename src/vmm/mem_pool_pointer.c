@@ -173,10 +173,8 @@ culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv
 {
     culvi_scope scope;
     answers a;
-    if (device == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_pointer_get_info: %s is NULL",
-                          device == NULL ? "device" : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
     culv_result result = culvi_struct_check(&device->voice, out, "culv_pointer_info");
     if (result != CULV_OK) return result;
     culv_pointer_info info = culv_pointer_info_init();

@@ -12,10 +12,8 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
 {
     culvi_scope scope;
     culv_handle handle;
-    if (pool == NULL || out == NULL)
-        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_export_dup: %s is NULL",
-                          pool == NULL ? "pool" : "out");
+    CULVI_REQUIRE(NULL, pool);
+    CULVI_REQUIRE(&pool->device->voice, out);
     culv_device *device = pool->device;
     culv_result result = culvi_handle_use_check(&device->voice, pool->label, "culv_mem_pool_export_dup: type",
                                                 type, CULVI_USE_VMM);
@@ -222,12 +220,8 @@ culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_poo
     CUmemPoolPtrExportData data;
     CUdeviceptr found = 0;
     _Static_assert(sizeof data == sizeof pointer->data, "what is sent is all that the driver made");
-    if (pool == NULL || pointer == NULL || out == NULL)
-        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_import_pointer: %s is NULL",
-                          pool == NULL      ? "pool"
-                          : pointer == NULL ? "pointer"
-                                            : "out");
+    CULVI_REQUIRE(NULL, pool);
+    CULVI_REQUIRE2(&pool->device->voice, pointer, out);
     culv_device *device = pool->device;
     if (!pool->imported)
         return culvi_fail(

@@ -107,10 +107,8 @@ culv_result culv_multicast_get_granularity(culv_device *device, const culv_multi
     culv_multicast_desc d;
     culvi_scope scope;
     uint64_t least = 0, best = 0;
-    if (device == NULL || desc == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_get_granularity: %s is NULL",
-                          device == NULL ? "device" : "desc");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, desc);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_desc");
     if (result == CULV_OK) result = check_desc(device, &d);
     if (result == CULV_OK) result = culvi_enter(device, &scope, d.label);
@@ -211,12 +209,8 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
     culv_multicast_desc d;
     culvi_scope scope;
     uint64_t size = 0;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_create: %s is NULL",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_desc");
     if (result == CULV_OK) result = check_opt_in(device, d.opt_in, d.label, "culv_multicast_desc");
     if (result == CULV_OK && d.size == 0)
@@ -421,9 +415,7 @@ culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *de
 
 culv_result culv_multicast_note_devices(culv_multicast *multicast, uint32_t count)
 {
-    if (multicast == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_multicast_note_devices: multicast is NULL");
+    CULVI_REQUIRE(NULL, multicast);
     culvi_mutex_lock(&multicast->lock);
     const uint32_t missing = atomic_load(&multicast->allocation->missing);
     culv_result result = CULV_OK;

@@ -110,11 +110,10 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
                                 const char *call, culv_vmm_allocation_desc *d, CUmemAllocationProp *prop)
 {
     if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+        return culvi_fail_null(device != NULL ? &device->voice : NULL, call,
+                               device == NULL ? "device"
+                               : desc == NULL ? "desc"
+                                              : "out");
     culv_result result = culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc");
     if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
     if (result == CULV_OK) result = check_place(device, d);

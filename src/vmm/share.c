@@ -20,10 +20,8 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
 {
     culvi_scope scope;
     shareable made = {0};
-    if (allocation == NULL || out == NULL)
-        return culvi_fail(allocation != NULL ? &allocation->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_export_dup: %s is NULL",
-                          allocation == NULL ? "allocation" : "out");
+    CULVI_REQUIRE(NULL, allocation);
+    CULVI_REQUIRE(&allocation->device->voice, out);
     culv_device *device = allocation->device;
     const culvi_voice *voice = &device->voice;
     const char *label = allocation->label;
