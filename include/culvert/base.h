@@ -59,6 +59,13 @@ typedef struct culv_uuid {
     uint8_t bytes[16];
 } culv_uuid;
 
+/** A Windows adapter's locally unique identifier: VkPhysicalDeviceIDProperties::deviceLUID, what cuDeviceGetLuid() tells,
+ * DXGI_ADAPTER_DESC::AdapterLuid and ID3D12Device::GetAdapterLuid() are the same 8 bytes. Linked GPUs have one LUID;
+ * a node mask with one bit says which of them is meant. */
+typedef struct culv_luid {
+    uint8_t bytes[8];
+} culv_luid;
+
 /** The version of the library in use, coded as CULV_MAKE_VERSION does.
  *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
 CULV_API uint32_t culv_version(void);

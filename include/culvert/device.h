@@ -78,6 +78,9 @@ typedef struct culv_device_caps {
     uint32_t host_register;         /**< It takes the host's pages (cuMemHostRegister). */
     uint32_t host_register_address; /**< ... and uses them by the CPU's address. */
     uint32_t host_page_tables;      /**< It reads pageable memory by the CPU's page tables, as on Grace. */
+    uint32_t luid_valid;            /**< The driver tells a LUID, as on Windows in WDDM mode. */
+    culv_luid luid;                 /**< Its adapter's, where luid_valid. */
+    uint32_t node_mask; /**< The bit of its node among linked GPUs, where luid_valid: 1 for a GPU alone. */
 } culv_device_caps;
 
 /** An empty culv_device_caps with its struct_size set.
@@ -129,6 +132,16 @@ static inline culv_device_counts culv_device_counts_init(void)
  *  its own. */
 CULV_API culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc,
                                               culv_device **out);
+
+/** Opens the CUDA device with this LUID and node: what a Direct3D program knows of its GPU. node_mask has one bit, the
+ *  node's (1 << node index); it is 1 where ID3D12Device::GetNodeCount() is 1, and for Direct3D 11. desc may be NULL.
+ *  Errors: INVALID (NULL_ARGUMENT; VALUE: an all-zero LUID, or node_mask 0; DEVICE_GROUP: several nodes); NO_DEVICE with
+ *  every CUDA device named and what it has instead (DEVICE_UNKNOWN; DEVICE_GROUP: another node of that adapter);
+ *  UNSUPPORTED without a usable driver; DRIVER; ASYNC; OUT_OF_MEMORY.  Ownership: *out is yours, for
+ *  culv_device_close().  Threads: any.  Since: 0.1.  Source: cuda.h, cuDeviceGetLuid, which Windows alone has; CUDA
+ *  programming guide, "Matching device LUIDs". */
+CULV_API culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
+                                              const culv_device_desc *desc, culv_device **out);
 
 /** Opens the CUDA device with this ordinal: NVIDIA's numbering (CUDA_VISIBLE_DEVICES applies), or the
  *  software twin's when desc->driver is CULV_DRIVER_SOFT, or AUTO finds no NVIDIA driver and the twin is

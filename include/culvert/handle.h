@@ -24,6 +24,17 @@ typedef enum culv_handle_type {
                                            and keeps nothing alive: the caller promises that the VkDeviceMemory
                                            or VkSemaphore lives until the import has returned. */
     CULV_HANDLE_DMA_BUF_FD = 4,       /**< Linux dma-buf: memory only. */
+    /* No call of this version takes or makes one of the following: each refuses them by name (UNSUPPORTED,
+       HANDLE_TYPE). They have their numbers so that a program can be written against them. */
+    CULV_HANDLE_D3D12_HEAP = 5,         /**< Windows: NT handle of an ID3D12Heap. */
+    CULV_HANDLE_D3D12_RESOURCE = 6,     /**< Windows: NT handle of an ID3D12Resource, always dedicated. */
+    CULV_HANDLE_D3D11_RESOURCE = 7,     /**< Windows: NT handle of an ID3D11Resource, always dedicated. */
+    CULV_HANDLE_D3D11_RESOURCE_KMT = 8, /**< Windows: its global share handle, which keeps nothing alive. */
+    CULV_HANDLE_D3D12_FENCE = 9,        /**< Windows: NT handle of an ID3D12Fence. */
+    CULV_HANDLE_D3D11_FENCE = 10,       /**< Windows: NT handle of an ID3D11Fence. */
+    CULV_HANDLE_D3D11_KEYED_MUTEX = 11, /**< Windows: NT handle of an IDXGIKeyedMutex. */
+    CULV_HANDLE_D3D11_KEYED_MUTEX_KMT = 12, /**< Windows: its global share handle. */
+    CULV_HANDLE_FABRIC = 13,                /**< CUmemFabricHandle, for processes on other machines. */
     CULV_HANDLE_FORCE32 = 0x7fffffff
 } culv_handle_type;
 

@@ -41,8 +41,8 @@ typedef enum culv_result {
       "the file descriptor is of a kind that no driver exports (a pipe, a socket, a directory)")             \
     X(HANDLE_REFUSED, "the driver does not know the handle as something it exported")                        \
     X(DEVICE_MISMATCH, "the object belongs to another device")                                               \
-    X(DEVICE_UNKNOWN, "no CUDA device has that UUID or ordinal")                                             \
-    X(DEVICE_GROUP, "the Vulkan device spans more than one GPU")                                             \
+    X(DEVICE_UNKNOWN, "no CUDA device has that UUID, LUID or ordinal")                                       \
+    X(DEVICE_GROUP, "the device is one of several linked GPUs, or spans them")                               \
     X(DEVICE_SLICE, "CUDA sees only a MIG slice of that GPU, and slices have no graphics")                   \
     X(DRIVER_MISSING, "no CUDA driver library could be loaded")                                              \
     X(DRIVER_TOO_OLD, "the CUDA driver lacks an entry point that is required")                               \

@@ -69,6 +69,9 @@ typedef struct culv_vk_candidate {
     uint32_t timeline_opaque_fd_export;
     uint32_t binary_opaque_fd_export;
     uint32_t buffer_host_import; /**< VK_EXT_external_memory_host is offered: buffers in host memory. */
+    uint32_t luid_valid;         /**< VkPhysicalDeviceIDProperties::deviceLUIDValid: on Windows. */
+    culv_luid luid;              /**< ... deviceLUID, where luid_valid. */
+    uint32_t node_mask;          /**< ... deviceNodeMask, where luid_valid: its node among linked GPUs. */
     culv_reason reason;          /**< Why it is not reachable. */
     char why[1024];              /**< The same with names and what to do; "" when reachable. */
 } culv_vk_candidate;

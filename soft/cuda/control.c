@@ -160,6 +160,17 @@ void culvSoftPlayName(const char *name)
     pthread_mutex_unlock(&soft.lock);
 }
 
+void culvSoftPlayLuid(int device, const uint8_t luid[8], unsigned node_mask)
+{
+    if (device < 0 || device >= SOFT_MAX_DEVICES) return;
+    pthread_mutex_lock(&soft.lock);
+    struct soft_device *d = &soft.devices[device];
+    d->has_luid = luid != NULL;
+    if (luid != NULL) memcpy(d->luid, luid, sizeof(d->luid));
+    d->node_mask = node_mask;
+    pthread_mutex_unlock(&soft.lock);
+}
+
 void culvSoftBarPeers(int bar)
 {
     pthread_mutex_lock(&soft.lock);

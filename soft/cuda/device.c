@@ -153,9 +153,13 @@ CUresult CUDAAPI cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice dev)
 CUresult CUDAAPI cuDeviceGetLuid(char *luid, unsigned int *deviceNodeMask, CUdevice dev)
 {
     const struct soft_device *device = NULL;
-    (void)deviceNodeMask;
     CUresult result = begin_query(__func__, luid, dev, &device);
-    return result != CUDA_SUCCESS ? result : soft_end(CUDA_ERROR_NOT_SUPPORTED); /* as on Linux */
+    if (result != CUDA_SUCCESS) return result;
+    if (!device->has_luid) return soft_end(CUDA_ERROR_NOT_SUPPORTED); /* as on Linux */
+    if (deviceNodeMask == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    memcpy(luid, device->luid, sizeof(device->luid));
+    *deviceNodeMask = device->node_mask;
+    return soft_end(CUDA_SUCCESS);
 }
 
 CUresult CUDAAPI cuDeviceTotalMem_v2(size_t *bytes, CUdevice dev)

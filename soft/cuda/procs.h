@@ -270,6 +270,7 @@
     X(culvSoftBarPeers, 0, culvSoftBarPeers) \
     X(culvSoftPlayName, 0, culvSoftPlayName) \
     X(culvSoftPlayAttribute, 0, culvSoftPlayAttribute) \
+    X(culvSoftPlayLuid, 0, culvSoftPlayLuid) \
     X(culvSoftSpoilPeers, 0, culvSoftSpoilPeers) \
     X(culvSoftAddLayerPath, 0, culvSoftAddLayerPath) \
     X(culvSoftBinaryCreate, 0, culvSoftBinaryCreate) \

@@ -96,7 +96,10 @@ struct soft_context {
 struct soft_device {
     char name[256];
     uint8_t uuid[16];
-    bool invented; /* no Vulkan device has this UUID */
+    bool invented;   /* no Vulkan device has this UUID */
+    uint8_t luid[8]; /* culvSoftPlayLuid */
+    unsigned node_mask;
+    bool has_luid;
     struct soft_context primary;
 };
 

@@ -58,6 +58,9 @@ void culvSoftPlayVersion(int version);
 void culvSoftPlayAttribute(int attribute, int value);
 /* Gives every device this name (255 bytes at most); NULL: its own again. */
 void culvSoftPlayName(const char *name);
+/* Gives a device a LUID and a node mask, as drivers for Windows do; luid NULL: none again. Several devices may have
+ * the same one, as linked GPUs do. */
+void culvSoftPlayLuid(int device, const uint8_t luid[8], unsigned node_mask);
 /* Nonzero: no device is another one's peer (cuDeviceCanAccessPeer, cuCtxEnablePeerAccess). Copies between
  * devices still work, as where the driver stages them. */
 void culvSoftBarPeers(int bar);

@@ -1,32 +1,140 @@
 /* Handles: types, checks, closing. SPDX-License-Identifier: MIT */
 #include "base/handle.h"
 
+static const culvi_handle_row rows[CULVI_HANDLE_END] = {
+#define CULVI_HANDLE(name_, words_, kind_, system_, closer_, state_, dedicated_, memory_, binary_,           \
+                     timeline_, mutex_, vmm_, multicast_, vk_memory_, vk_semaphore_, gl_)                    \
+    [CULV_HANDLE_##name_] = {.name = #name_,                                                                 \
+                             .words = words_,                                                                \
+                             .kind = CULVI_KIND_##kind_,                                                     \
+                             .closer = CULVI_CLOSER_##closer_,                                               \
+                             .dedicated = CULVI_DEDICATED_##dedicated_,                                      \
+                             .here = (int)CULVI_SYSTEM_##system_ == (int)CULVI_SYSTEM,                       \
+                             .built = CULVI_STATE_##state_ == CULVI_STATE_BUILT,                             \
+                             .number = {[CULVI_USE_MEMORY] = (memory_),                                      \
+                                        [CULVI_USE_BINARY] = (binary_),                                      \
+                                        [CULVI_USE_TIMELINE] = (timeline_),                                  \
+                                        [CULVI_USE_MUTEX] = (mutex_),                                        \
+                                        [CULVI_USE_VMM] = (vmm_),                                            \
+                                        [CULVI_USE_MULTICAST] = (multicast_),                                \
+                                        [CULVI_USE_VK_MEMORY] = (vk_memory_),                                \
+                                        [CULVI_USE_VK_SEMAPHORE] = (vk_semaphore_),                          \
+                                        [CULVI_USE_GL] = (gl_)}},
+#include "base/handle_rows.h"
+#undef CULVI_HANDLE
+};
+
+const culvi_handle_row *culvi_handle_row_of(culv_handle_type type)
+{
+    static const culvi_handle_row none = {.closer = CULVI_CLOSER_NOBODY};
+    return (int)type >= 0 && (int)type < CULVI_HANDLE_END && rows[type].name != NULL ? &rows[type] : &none;
+}
+
 bool culvi_handle_type_known(culv_handle_type type)
 {
-    return (int)type > CULV_HANDLE_NONE && (int)type <= CULV_HANDLE_DMA_BUF_FD;
+    return culvi_handle_row_of(type)->name != NULL;
 }
 
 const char *culvi_handle_type_name(culv_handle_type type)
 {
-    static const char *const names[] = {"NONE", "OPAQUE_FD", "OPAQUE_WIN32", "OPAQUE_WIN32_KMT",
-                                        "DMA_BUF_FD"};
-    return type == CULV_HANDLE_NONE || culvi_handle_type_known(type) ? names[type] : "unknown";
+    const char *name = culvi_handle_row_of(type)->name;
+    return name != NULL ? name : type == CULV_HANDLE_NONE ? "NONE" : "unknown";
 }
 
-static bool of_this_system(culv_handle_type type)
+static bool served(culv_handle_type type)
 {
     return culvi_handle_type_known(type) && ((uint32_t)CULVI_HANDLE_TYPES & (UINT32_C(1) << type));
+}
+
+/* A keyed mutex is a semaphore too, of neither kind. */
+static bool serves(const culvi_handle_row *row, culvi_handle_use use)
+{
+    const bool semaphore = use == CULVI_USE_BINARY || use == CULVI_USE_TIMELINE;
+    return row->number[use] != 0 || (semaphore && row->number[CULVI_USE_MUTEX] != 0);
+}
+
+uint32_t culvi_handle_types_of(culvi_handle_use use)
+{
+    uint32_t types = 0;
+    for (int type = 0; type < CULVI_HANDLE_END; type++)
+        if (rows[type].number[use] != 0) types |= UINT32_C(1) << type;
+    return types & (uint32_t)CULVI_HANDLE_TYPES;
+}
+
+/* "OPAQUE_FD (1), DMA_BUF_FD (4)" */
+static void list(culvi_text *text, uint32_t types)
+{
+    const char *comma = "";
+    for (int type = 0; type < CULVI_HANDLE_END; type++) {
+        if (!(types & UINT32_C(1) << type)) continue;
+        culvi_text_add(text, "%s%s (%d)", comma, rows[type].name, type);
+        comma = ", ";
+    }
 }
 
 culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label, const char *field,
                                     culv_handle_type type)
 {
-    bool known = culvi_handle_type_known(type);
-    if (of_this_system(type)) return CULV_OK;
+    const culvi_handle_row *row = culvi_handle_row_of(type);
+    char buffer[128] = "";
+    culvi_text here = {buffer, sizeof buffer, 0};
+    if (served(type)) return CULV_OK;
+    list(&here, (uint32_t)CULVI_HANDLE_TYPES);
+    if (row->name == NULL)
+        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "%s is %d (%s); this system has %s", field, (int)type, culvi_handle_type_name(type),
+                          buffer);
     /* A type of another system is no mistake of the caller's. */
-    return culvi_fail(voice, label, known ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
-                      CULV_REASON_HANDLE_TYPE, "%s is %d (%s); %s", field, (int)type,
-                      culvi_handle_type_name(type), culvi_handle_types_text);
+    if (!row->here)
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            "%s is %d (%s), %s, which only %s; this system has %s", field, (int)type, row->name, row->words,
+            (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS ? "POSIX systems have" : "Windows has", buffer);
+    return culvi_fail(
+        voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+        "%s is %d (%s), %s, which this version of Culvert does not take or make yet; it serves %s", field,
+        (int)type, row->name, row->words, buffer);
+}
+
+culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, const char *field,
+                                   culv_handle_type type, culvi_handle_use use)
+{
+    static const char *const things[CULVI_USES] = {
+        [CULVI_USE_MEMORY] = "memory",
+        [CULVI_USE_BINARY] = "binary semaphores",
+        [CULVI_USE_TIMELINE] = "timelines",
+        [CULVI_USE_MUTEX] = "keyed mutexes",
+        [CULVI_USE_VMM] = "VMM allocations and memory pools",
+        [CULVI_USE_MULTICAST] = "multicast objects",
+        [CULVI_USE_VK_MEMORY] = "Vulkan's memory",
+        [CULVI_USE_VK_SEMAPHORE] = "Vulkan's semaphores",
+        [CULVI_USE_GL] = "GL's memory and semaphores",
+    };
+    const culvi_handle_row *row = culvi_handle_row_of(type);
+    if (row->name == NULL || serves(row, use)) return culvi_handle_type_check(voice, label, field, type);
+    uint32_t types = 0;
+    for (int i = 0; i < CULVI_HANDLE_END; i++)
+        if (rows[i].number[use] != 0 && rows[i].built) types |= UINT32_C(1) << i;
+    char buffer[128] = "";
+    culvi_text text = {buffer, sizeof buffer, 0};
+    list(&text, types);
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                      "%s is %d (%s), %s; handles of %s are %s", field, (int)type, row->name, row->words,
+                      things[use], buffer);
+}
+
+culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label, const char *field,
+                                     uint32_t types, culvi_handle_use use)
+{
+    /* What is wrong on every system first. */
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t type = 0; type < 32 && types >> type != 0; type++) {
+            if (!(types & UINT32_C(1) << type)) continue;
+            if (pass == 0 && serves(culvi_handle_row_of((culv_handle_type)type), use)) continue;
+            culv_result result = culvi_handle_use_check(voice, label, field, (culv_handle_type)type, use);
+            if (result != CULV_OK) return result;
+        }
+    return CULV_OK;
 }
 
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,
@@ -34,12 +142,12 @@ culv_result culvi_handle_check(const culvi_voice *voice, const char *label, cons
 {
     char text[256];
     culv_reason reason = CULV_REASON_NONE;
-    if (!of_this_system(handle->type)) {
+    if (!served(handle->type)) {
         culvi_text type = {text, sizeof text, 0};
         culvi_text_add(&type, "%s.type", field);
         return culvi_handle_type_check(voice, label, text, handle->type);
     }
-    if (handle->name != NULL && handle->type != CULV_HANDLE_OPAQUE_WIN32)
+    if (handle->name != NULL && culvi_handle_row_of(handle->type)->kind != CULVI_KIND_NT)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.name is given, and a handle of type %s has no name", field,
                           culvi_handle_type_name(handle->type));
@@ -49,20 +157,22 @@ culv_result culvi_handle_check(const culvi_voice *voice, const char *label, cons
 
 void culvi_handle_describe(const culv_handle *handle, culvi_text *text)
 {
-    if (handle->type == CULV_HANDLE_OPAQUE_FD || handle->type == CULV_HANDLE_DMA_BUF_FD)
-        culvi_text_add(text, "file descriptor %d", handle->value.fd);
-    else if (handle->type == CULV_HANDLE_OPAQUE_WIN32_KMT)
-        culvi_text_add(text, "KMT handle %p", handle->value.win32);
-    else if (handle->name == NULL)
-        culvi_text_add(text, "NT handle %p", handle->value.win32);
-    else {
-        char name[64];
-        size_t n = 0;
-        for (; n + 1 < sizeof name && handle->name[n] != L'\0'; n++)
-            name[n] = handle->name[n] > L' ' && handle->name[n] <= L'~' ? (char)handle->name[n] : '?';
-        name[n] = '\0';
-        culvi_text_add(text, "name '%s'", name);
+    char name[64];
+    size_t n = 0;
+    switch (culvi_handle_row_of(handle->type)->kind) {
+    case CULVI_KIND_FD: culvi_text_add(text, "file descriptor %d", handle->value.fd); return;
+    case CULVI_KIND_KMT: culvi_text_add(text, "KMT handle %p", handle->value.win32); return;
+    case CULVI_KIND_BYTES: culvi_text_add(text, "%s", culvi_handle_row_of(handle->type)->words); return;
+    case CULVI_KIND_NT: break;
     }
+    if (handle->name == NULL) {
+        culvi_text_add(text, "NT handle %p", handle->value.win32);
+        return;
+    }
+    for (; n + 1 < sizeof name && handle->name[n] != L'\0'; n++)
+        name[n] = handle->name[n] > L' ' && handle->name[n] <= L'~' ? (char)handle->name[n] : '?';
+    name[n] = '\0';
+    culvi_text_add(text, "name '%s'", name);
 }
 
 static culv_result fail_duplicate(const culvi_voice *voice, const char *label, const culv_handle *handle,
@@ -99,9 +209,7 @@ culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out)
 {
     culvi_handle_facts facts;
     int os_error = 0;
-    if (handle == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_handle_dup: %s is NULL", handle == NULL ? "handle" : "out");
+    CULVI_REQUIRE2(NULL, handle, out);
     culv_result result =
         culvi_handle_check(NULL, NULL, "culv_handle_dup: handle", "a graphics API or CUDA", handle, &facts);
     if (result != CULV_OK || culvi_handle_duplicate(handle, &facts, out, &os_error)) return result;
@@ -112,6 +220,7 @@ void culv_handle_close(culv_handle *handle)
 {
     if (handle == NULL || handle->type == CULV_HANDLE_NONE) return;
     /* The bytes of another type may look like an open handle, which is somebody else's. */
-    if (of_this_system(handle->type)) culvi_handle_close(handle);
+    const culvi_handle_row *row = culvi_handle_row_of(handle->type);
+    if (row->here && row->closer != CULVI_CLOSER_NOBODY) culvi_handle_close(handle);
     memset(handle, 0, sizeof *handle);
 }

@@ -7,20 +7,91 @@
 #include "base/text.h"
 #include "culvert/handle.h"
 
-/* Handles: the types that this system has, as bits (1 << culv_handle_type), and the one of them that a program takes
- * unless it has a cause for another. */
+/* What base/handle_rows.h says of a type. */
+typedef enum culvi_handle_kind {
+    CULVI_KIND_FD,
+    CULVI_KIND_NT,
+    CULVI_KIND_KMT,
+    CULVI_KIND_BYTES
+} culvi_handle_kind;
+typedef enum culvi_handle_closer {
+    CULVI_CLOSER_DRIVER,
+    CULVI_CLOSER_OWNER,
+    CULVI_CLOSER_NOBODY
+} culvi_handle_closer;
+typedef enum culvi_dedicated {
+    CULVI_DEDICATED_EITHER,
+    CULVI_DEDICATED_ALWAYS,
+    CULVI_DEDICATED_NEVER
+} culvi_dedicated;
+enum { CULVI_SYSTEM_POSIX, CULVI_SYSTEM_WINDOWS };
+enum { CULVI_STATE_LATER, CULVI_STATE_BUILT };
 #ifdef _WIN32
-enum {
-    CULVI_HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_WIN32 | 1 << CULV_HANDLE_OPAQUE_WIN32_KMT,
-    CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_WIN32
-};
+enum { CULVI_SYSTEM = CULVI_SYSTEM_WINDOWS };
 #else
-enum {
-    CULVI_HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_DMA_BUF_FD,
-    CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_FD
-};
+enum { CULVI_SYSTEM = CULVI_SYSTEM_POSIX };
 #endif
-extern const char *const culvi_handle_types_text; /* the same in words */
+
+/* What a handle is asked for: the columns of numbers. */
+typedef enum culvi_handle_use {
+    CULVI_USE_MEMORY,
+    CULVI_USE_BINARY,
+    CULVI_USE_TIMELINE,
+    CULVI_USE_MUTEX,
+    CULVI_USE_VMM,
+    CULVI_USE_MULTICAST,
+    CULVI_USE_VK_MEMORY,
+    CULVI_USE_VK_SEMAPHORE,
+    CULVI_USE_GL,
+    CULVI_USES
+} culvi_handle_use;
+
+typedef struct culvi_handle_row {
+    const char *name; /* "OPAQUE_FD"; NULL: no type */
+    const char *words;
+    culvi_handle_kind kind;
+    culvi_handle_closer closer;
+    culvi_dedicated dedicated;
+    bool here;  /* this system has it */
+    bool built; /* this version serves it */
+    uint32_t number[CULVI_USES];
+} culvi_handle_row;
+
+/* Of what is no type, a row without a name and with numbers 0. */
+const culvi_handle_row *culvi_handle_row_of(culv_handle_type type);
+/* What another API calls it; 0: nothing. */
+static inline uint32_t culvi_handle_number(culv_handle_type type, culvi_handle_use use)
+{
+    return culvi_handle_row_of(type)->number[use];
+}
+/* One more than the last type. */
+enum {
+    CULVI_HANDLE_END = 1
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
+                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
+    +1
+#include "base/handle_rows.h"
+#undef CULVI_HANDLE
+};
+/* The types that this system has and this version serves, as bits (1 << culv_handle_type). */
+enum {
+    CULVI_HANDLE_TYPES = 0
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
+                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
+    | ((int)CULVI_SYSTEM_##system == (int)CULVI_SYSTEM && (int)CULVI_STATE_##state == (int)CULVI_STATE_BUILT \
+           ? 1 << CULV_HANDLE_##name                                                                         \
+           : 0)
+#include "base/handle_rows.h"
+#undef CULVI_HANDLE
+};
+/* Of those, the ones that serve `use`. */
+uint32_t culvi_handle_types_of(culvi_handle_use use);
+/* The one that a program takes unless it has a cause for another. */
+#ifdef _WIN32
+enum { CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_WIN32 };
+#else
+enum { CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_FD };
+#endif
 
 /* What the system tells of a handle, asked once. */
 typedef struct culvi_handle_facts {
@@ -63,9 +134,16 @@ void culvi_handle_keep_private(const culv_handle *handle);
 /* "OPAQUE_FD"; "unknown" for what is no type. */
 const char *culvi_handle_type_name(culv_handle_type type);
 bool culvi_handle_type_known(culv_handle_type type);
-/* Of a type that this system has; else what was asked of it ("culv_memory_desc.handle.type") is refused. */
+/* Of a type that this system has and this version serves; else what was asked of it ("culv_memory_desc.handle.type") is
+ * refused. */
 culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label, const char *field,
                                     culv_handle_type type);
+/* The same, and of a type that serves `use`: what serves it on no system is refused as such. */
+culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, const char *field,
+                                   culv_handle_type type, culvi_handle_use use);
+/* The same of each bit (1 << culv_handle_type) of a descriptor's handle_types. */
+culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label, const char *field,
+                                     uint32_t types, culvi_handle_use use);
 /* Refuses a handle that cannot be what it is said to be; `field` is where it came in ("culv_memory_desc.handle"),
  * `source` the call that makes such handles. *facts is written on success. */
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,

@@ -69,9 +69,7 @@ void culv_last_error(culv_error *out)
 culv_result culv_last_error_set(const culv_error *error)
 {
     culv_error e;
-    if (error == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_last_error_set: error is NULL");
+    CULVI_REQUIRE(NULL, error);
     culv_result result = culvi_desc_read(NULL, &e, sizeof e, error, "culv_error");
     if (result != CULV_OK) return result;
     if (e.result >= 0)
@@ -183,6 +181,12 @@ culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result
     record(voice, object, result, reason, CULV_API_NONE, 0, "", format, args);
     va_end(args);
     return result;
+}
+
+culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name)
+{
+    return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
+                      name);
 }
 
 culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object)

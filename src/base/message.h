@@ -38,6 +38,25 @@ culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv
                               culv_reason reason, culv_api api, int64_t code, const char *call,
                               const char *format, ...) CULVI_PRINTF(8, 9);
 
+/* "culv_x_y: name is NULL" */
+culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name);
+/* The first lines of a public function: it returns that error where a pointer is NULL. The first NULL is named, so the
+ * one whose voice it is stands in a line above. */
+#define CULVI_REQUIRE(voice, pointer)                                                                        \
+    do {                                                                                                     \
+        if ((pointer) == NULL) return culvi_fail_null((voice), __func__, #pointer);                          \
+    } while (0)
+#define CULVI_REQUIRE2(voice, first, second)                                                                 \
+    do {                                                                                                     \
+        CULVI_REQUIRE(voice, first);                                                                         \
+        CULVI_REQUIRE(voice, second);                                                                        \
+    } while (0)
+#define CULVI_REQUIRE3(voice, first, second, third)                                                          \
+    do {                                                                                                     \
+        CULVI_REQUIRE2(voice, first, second);                                                                \
+        CULVI_REQUIRE(voice, third);                                                                         \
+    } while (0)
+
 /* An allocation of Culvert's own failed. */
 culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object);
 

@@ -12,8 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-const char *const culvi_handle_types_text =
-    "this system has OPAQUE_FD (1) and DMA_BUF_FD (4), Windows alone has NT and KMT handles";
 const char *const culvi_handle_duplicate_call = "fcntl";
 
 const char *const culvi_handle_memory_source = "vkGetMemoryFdKHR";

@@ -22,6 +22,14 @@ void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid)
         culvi_text_add(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
 }
 
+void culvi_text_add_luid(culvi_text *text, const culv_luid *luid, uint32_t node_mask)
+{
+    culvi_text_add(text, "LUID ");
+    for (int i = 0; i < 8; i++)
+        culvi_text_add(text, "%02x", luid->bytes[i]);
+    culvi_text_add(text, " node mask %#x", (unsigned)node_mask);
+}
+
 bool culvi_uuid_equal(const culv_uuid *a, const culv_uuid *b)
 {
     return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
@@ -31,4 +39,15 @@ bool culvi_uuid_given(const culv_uuid *uuid)
 {
     static const culv_uuid none;
     return !culvi_uuid_equal(uuid, &none);
+}
+
+bool culvi_luid_equal(const culv_luid *a, const culv_luid *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
+}
+
+bool culvi_luid_given(const culv_luid *luid)
+{
+    static const culv_luid none;
+    return !culvi_luid_equal(luid, &none);
 }

@@ -15,8 +15,11 @@ typedef struct culvi_text {
 
 void culvi_text_add(culvi_text *text, const char *format, ...) CULVI_PRINTF(2, 3);
 void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid);
+void culvi_text_add_luid(culvi_text *text, const culv_luid *luid, uint32_t node_mask);
 
 bool culvi_uuid_equal(const culv_uuid *a, const culv_uuid *b);
 bool culvi_uuid_given(const culv_uuid *uuid);
+bool culvi_luid_equal(const culv_luid *a, const culv_luid *b);
+bool culvi_luid_given(const culv_luid *luid);
 
 #endif

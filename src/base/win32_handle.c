@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <windows.h>
 
-const char *const culvi_handle_types_text =
-    "this system has OPAQUE_WIN32 (2) and OPAQUE_WIN32_KMT (3), file descriptors are of POSIX systems alone";
 const char *const culvi_handle_duplicate_call = "DuplicateHandle";
 
 /* What an exported object never is. (Wine says of a section, which may well be exported memory, that it is a file.) */
@@ -38,7 +36,9 @@ bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_h
     if (nt == NULL && handle->name == NULL) {
         *problem = CULV_REASON_NULL_ARGUMENT;
         snprintf(text, size, "value.win32 is NULL%s",
-                 handle->type == CULV_HANDLE_OPAQUE_WIN32 ? ", and so is name; one of them is required" : "");
+                 culvi_handle_row_of(handle->type)->kind == CULVI_KIND_NT
+                     ? ", and so is name; one of them is required"
+                     : "");
         return false;
     }
     if (nt != NULL && handle->name != NULL) {
@@ -46,7 +46,7 @@ bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_h
         snprintf(text, size, "value.win32 and name are both given; an object is named by one of them");
         return false;
     }
-    if (handle->type == CULV_HANDLE_OPAQUE_WIN32_KMT)
+    if (culvi_handle_row_of(handle->type)->kind == CULVI_KIND_KMT)
         return true; /* a number that only its driver can look up */
     if (handle->name != NULL) {
         *problem = CULV_REASON_VALUE;
@@ -73,7 +73,7 @@ bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_h
 
 static bool is_nt(const culv_handle *handle)
 {
-    return handle->type == CULV_HANDLE_OPAQUE_WIN32 && handle->value.win32 != NULL;
+    return culvi_handle_row_of(handle->type)->kind == CULVI_KIND_NT && handle->value.win32 != NULL;
 }
 
 bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culv_handle *out,

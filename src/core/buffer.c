@@ -78,9 +78,7 @@ culv_result culvi_memory_map(culv_memory *memory)
 culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, culv_buffer **out)
 {
     culv_buffer_desc d;
-    if (memory == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_buffer_map: %s is NULL", memory == NULL ? "memory" : "out");
+    CULVI_REQUIRE2(NULL, memory, out);
     culv_device *device = memory->device;
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_buffer_desc");
     if (result != CULV_OK) return result;

@@ -82,11 +82,10 @@ static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t nu
     culvi_scope scope;
     CUgraphNode node = NULL;
     if (graph == NULL || out == NULL || (dependencies == NULL && num_dependencies != 0))
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",
-                          names[way].add,
-                          graph == NULL ? "graph"
-                          : out == NULL ? "out"
-                                        : "dependencies");
+        return culvi_fail_null(NULL, names[way].add,
+                               graph == NULL ? "graph"
+                               : out == NULL ? "out"
+                                             : "dependencies");
     culv_result result = fill(points, count, way, names[way].add, &params);
     if (result != CULV_OK) return result;
     culv_device *device = points[0].semaphore->device;
@@ -130,8 +129,7 @@ static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_
     node_params params;
     culvi_scope scope;
     if (exec == NULL || node == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",
-                          names[way].set, exec == NULL ? "exec" : "node");
+        return culvi_fail_null(NULL, names[way].set, exec == NULL ? "exec" : "node");
     culv_result result = fill(points, count, way, names[way].set, &params);
     if (result != CULV_OK) return result;
     culv_device *device = points[0].semaphore->device;
@@ -203,13 +201,8 @@ culv_result culv_graph_find(culv_device *device, CUgraph graph, CUgraphNode *sig
     culvi_scope scope;
     CUgraphNode *nodes = NULL;
     size_t count = 0, found[2] = {0};
-    if (device == NULL || graph == NULL || num_signals == NULL || num_waits == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_graph_find: %s is NULL",
-                          device == NULL        ? "device"
-                          : graph == NULL       ? "graph"
-                          : num_signals == NULL ? "num_signals"
-                                                : "num_waits");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE3(&device->voice, graph, num_signals, num_waits);
     culv_result result = culvi_enter(device, &scope, NULL);
     if (result != CULV_OK) return result;
     result = get_nodes(device, graph, &nodes, &count);

@@ -53,12 +53,8 @@ static bool release_image(culv_device *device, culvi_retired *self, bool last_tr
 culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out)
 {
     culv_image_desc d;
-    if (memory == NULL || desc == NULL || out == NULL)
-        return culvi_fail(memory != NULL ? &memory->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_image_map: %s is NULL",
-                          memory == NULL ? "memory"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, memory);
+    CULVI_REQUIRE2(&memory->device->voice, desc, out);
     culv_device *device = memory->device;
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_image_desc");
     if (result != CULV_OK) return result;
@@ -143,8 +139,8 @@ culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint
                                    const void *out, const char *call)
 {
     if (image == NULL || out == NULL)
-        return culvi_fail(image != NULL ? &image->memory->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, image == NULL ? "image" : "out");
+        return culvi_fail_null(image != NULL ? &image->memory->device->voice : NULL, call,
+                               image == NULL ? "image" : "out");
     if (index < count) return CULV_OK;
     return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                       "%s: %s %" PRIu32 " of an image that has %" PRIu32, call, what, index, count);

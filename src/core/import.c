@@ -6,10 +6,35 @@
 
 culv_result culvi_import_check(const culv_device *device, culvi_import *import, const culv_uuid *exporter)
 {
-    culv_result result = culvi_handle_check(&device->voice, import->label, import->field, import->source,
-                                            import->handle, &import->facts);
+    char field[96] = "";
+    culvi_text text = {field, sizeof field, 0};
+    culvi_text_add(&text, "%s.type", import->field);
+    culv_result result =
+        culvi_handle_use_check(&device->voice, import->label, field, import->handle->type, import->use);
+    if (result == CULV_OK)
+        result = culvi_handle_check(&device->voice, import->label, import->field, import->source,
+                                    import->handle, &import->facts);
     if (result != CULV_OK) return result;
     return culvi_check_exporter(device, import->label, exporter, import->what);
+}
+
+const culvi_handle_facts *culvi_import_known_facts(const culv_device *device)
+{
+    static const culvi_handle_facts nothing = {.reopens = false, .size_limit = UINT64_MAX};
+    /* NVIDIA's file descriptors are of devices, and what is behind a Windows handle the system does not tell. The
+     * twin's and Mesa's are files, which have a size and are reopened. */
+    return device->caps.is_software && (int)CULVI_SYSTEM == (int)CULVI_SYSTEM_POSIX ? NULL : &nothing;
+}
+
+culv_result culvi_import_trust(const culv_device *device, culvi_import *import)
+{
+    const culvi_handle_facts *known = culvi_import_known_facts(device);
+    import->exported = true;
+    if (known == NULL)
+        return culvi_handle_check(&device->voice, import->label, import->field, import->source,
+                                  import->handle, &import->facts);
+    import->facts = *known;
+    return CULV_OK;
 }
 
 /* dma-bufs: drivers differ in how they say that they take none, so any refusal of the handle itself says so. */
@@ -22,11 +47,16 @@ static bool is_refusal(CUresult code)
 static culv_result give_duplicate(culv_device *device, const culvi_import *import, void *object)
 {
     culvi_duplicate duplicate;
-    culv_result result =
-        culvi_handle_lend_for(&device->voice, import->label, import->handle, &import->facts, &duplicate);
-    if (result != CULV_OK) return result;
-    CUresult r = import->give(device, &duplicate.handle, object);
-    culvi_handle_lent_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
+    CUresult r;
+    if (import->exported && culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER) {
+        r = import->give(device, import->handle, object);
+    } else {
+        culv_result result =
+            culvi_handle_lend_for(&device->voice, import->label, import->handle, &import->facts, &duplicate);
+        if (result != CULV_OK) return result;
+        r = import->give(device, &duplicate.handle, object);
+        culvi_handle_lent_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
+    }
     if (r == CUDA_SUCCESS) return CULV_OK;
     char name[160] = "";
     char buffer[256] = "";

@@ -81,9 +81,6 @@ void culvi_memory_settle(culv_memory *memory, bool entered, bool last_try)
     culvi_keep(device, &memory->retired);
 }
 
-/* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD, which cuda.h has from 13.0 on. */
-enum { DMABUF_FD = CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF + 1 };
-
 /* Handles are pointers or small numbers: their low bits are alike. */
 static culv_memory **bucket(culv_device *device, uint64_t owner, uint64_t key)
 {
@@ -126,18 +123,15 @@ void culvi_memory_let_go(culv_memory *memory)
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_memory *memory = object;
+    const culvi_handle_row *row = culvi_handle_row_of(duplicate->type);
     CUDA_EXTERNAL_MEMORY_HANDLE_DESC d = {0};
+    d.type = (CUexternalMemoryHandleType)row->number[CULVI_USE_MEMORY];
     d.size = memory->size;
-    d.flags = memory->dedicated ? CUDA_EXTERNAL_MEMORY_DEDICATED : 0;
-    switch ((int)duplicate->type) {
-    case CULV_HANDLE_OPAQUE_FD: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD; break;
-    case CULV_HANDLE_OPAQUE_WIN32: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32; break;
-    case CULV_HANDLE_OPAQUE_WIN32_KMT: d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT; break;
-    default: /* a dma-buf, which takes no flags (cuda.h) */
-        d.type = (CUexternalMemoryHandleType)DMABUF_FD;
-        d.flags = 0;
-    }
-    if (duplicate->type == CULV_HANDLE_OPAQUE_FD || duplicate->type == CULV_HANDLE_DMA_BUF_FD) {
+    d.flags = row->dedicated == CULVI_DEDICATED_ALWAYS ||
+                      (row->dedicated == CULVI_DEDICATED_EITHER && memory->dedicated)
+                  ? CUDA_EXTERNAL_MEMORY_DEDICATED
+                  : 0;
+    if (row->kind == CULVI_KIND_FD) {
         d.handle.fd = duplicate->value.fd;
     } else {
         d.handle.win32.handle = duplicate->value.win32;
@@ -152,61 +146,63 @@ static void describe(const void *object, culvi_text *text)
     culvi_text_add(text, "it must be an %s of a %s of this very GPU, of %" PRIu64 " bytes, allocated %s%s",
                    culvi_handle_type_name(memory->handle_type), memory->words->memory, memory->size,
                    memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
-                   memory->handle_type == CULV_HANDLE_OPAQUE_WIN32_KMT
+                   culvi_handle_row_of(memory->handle_type)->kind == CULVI_KIND_KMT
                        ? "; a KMT handle keeps nothing alive, so that must still be there"
                        : "");
 }
 
-static culv_result check_desc(const culv_device *device, const culvi_words *words, culvi_import *import,
-                              const culv_memory_desc *desc)
+static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d, bool take)
 {
-    if (desc->size == 0)
-        return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
-                          words->size);
-    culv_result result = culvi_import_check(device, import, &desc->exporter);
-    if (result != CULV_OK) return result;
-    if (desc->size > import->facts.size_limit)
-        return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+    return (culvi_import){.what = "memory",
+                          .call = "cuImportExternalMemory",
+                          .field = "culv_memory_desc.handle",
+                          .source = culvi_handle_memory_source,
+                          .use = CULVI_USE_MEMORY,
+                          .handle = &d->handle,
+                          .label = d->label,
+                          .count = &device->counts.memories,
+                          .take = take,
+                          .give = give,
+                          .describe = describe};
+}
+
+/* After the handle was checked. */
+static culv_result import_checked(culv_device *device, const culvi_words *words, const culvi_import *import,
+                                  const culv_memory_desc *d, culv_memory **out)
+{
+    if (d->size > import->facts.size_limit)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_memory_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
                           " are behind file "
                           "descriptor %d; pass the whole allocation's size (%s)",
-                          desc->size, import->facts.size_limit, desc->handle.value.fd, words->size);
-    return CULV_OK;
-}
-
-culv_result culvi_memory_import(culv_device *device, const culvi_words *words, const culv_memory_desc *desc,
-                                bool take, culv_memory **out)
-{
-    culvi_import import = {.what = "memory",
-                           .call = "cuImportExternalMemory",
-                           .field = "culv_memory_desc.handle",
-                           .source = culvi_handle_memory_source,
-                           .handle = &desc->handle,
-                           .label = desc->label,
-                           .count = &device->counts.memories,
-                           .take = take,
-                           .give = give,
-                           .describe = describe};
-    culv_result result = check_desc(device, words, &import, desc);
-    if (result != CULV_OK) return result;
+                          d->size, import->facts.size_limit, d->handle.value.fd, words->size);
     culv_memory *memory = culvi_alloc(sizeof *memory);
-    if (memory == NULL) return culvi_fail_host_memory(&device->voice, desc->label);
+    if (memory == NULL) return culvi_fail_host_memory(&device->voice, d->label);
     memory->device = device;
     memory->words = words;
-    memory->size = desc->size;
-    memory->dedicated = desc->dedicated != 0;
-    memory->handle_type = desc->handle.type;
+    memory->size = d->size;
+    memory->dedicated = d->dedicated != 0;
+    memory->handle_type = d->handle.type;
     memory->refs = 1;
     memory->holders = 1;
-    culvi_label_set(memory->label, desc->label);
-    result = culvi_import_run(device, &import, memory);
+    culvi_label_set(memory->label, d->label);
+    culv_result result = culvi_import_run(device, import, memory);
     if (result != CULV_OK) {
         culvi_free(memory);
         return result;
     }
     *out = memory;
     return CULV_OK;
+}
+
+culv_result culvi_memory_import_exported(culv_device *device, const culvi_words *words,
+                                         const culv_memory_desc *d, culv_memory **out)
+{
+    culvi_import import = how_to_import(device, d, true);
+    culv_result result = culvi_import_trust(device, &import);
+    if (result == CULV_OK) result = import_checked(device, words, &import, d, out);
+    if (result != CULV_OK) culvi_handle_close(&d->handle);
+    return result;
 }
 
 /* Without an import. */
@@ -256,7 +252,14 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
                           : desc == NULL ? "desc"
                                          : "out");
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
-    return result == CULV_OK ? culvi_memory_import(device, &culvi_plain_words, &d, take, out) : result;
+    if (result != CULV_OK) return result;
+    if (d.size == 0)
+        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
+                          culvi_plain_words.size);
+    culvi_import import = how_to_import(device, &d, take);
+    result = culvi_import_check(device, &import, &d.exporter);
+    return result == CULV_OK ? import_checked(device, &culvi_plain_words, &import, &d, out) : result;
 }
 
 culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc, culv_memory **out)

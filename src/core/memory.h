@@ -33,9 +33,10 @@ struct culv_memory {
     culvi_retired retired;
 };
 
-/* culv_memory_import_take(), or _borrow, of a descriptor that was read already. */
-culv_result culvi_memory_import(culv_device *device, const culvi_words *words, const culv_memory_desc *desc,
-                                bool take, culv_memory **out);
+/* Imports what an API has exported a moment ago for this call alone (culvi_import_trust()); its words. The handle is gone,
+ * whatever the result. */
+culv_result culvi_memory_import_exported(culv_device *device, const culvi_words *words,
+                                         const culv_memory_desc *d, culv_memory **out);
 /* Memory of CUDA's own, allocated by the first mapping. NULL: out of host memory (recorded). */
 culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label);
 /* Pages of the host's, `size` whole ones, registered by the first mapping. `block`: culvi_free() it in the end, or NULL.

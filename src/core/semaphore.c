@@ -8,22 +8,18 @@
 #include "core/relay.h"
 #include "cuda/context.h"
 
+static culvi_handle_use use_of(culv_semaphore_type type)
+{
+    return type == CULV_SEMAPHORE_TIMELINE ? CULVI_USE_TIMELINE : CULVI_USE_BINARY;
+}
+
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_semaphore *semaphore = object;
+    const culvi_handle_row *row = culvi_handle_row_of(duplicate->type);
     CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC d = {0};
-    bool timeline = semaphore->type == CULV_SEMAPHORE_TIMELINE;
-    switch ((int)duplicate->type) {
-    case CULV_HANDLE_OPAQUE_WIN32:
-        d.type = timeline ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32
-                          : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32;
-        break;
-    case CULV_HANDLE_OPAQUE_WIN32_KMT: d.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT; break;
-    default:
-        d.type = timeline ? CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD
-                          : CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD;
-    }
-    if (duplicate->type == CULV_HANDLE_OPAQUE_FD) {
+    d.type = (CUexternalSemaphoreHandleType)row->number[use_of(semaphore->type)];
+    if (row->kind == CULVI_KIND_FD) {
         d.handle.fd = duplicate->value.fd;
     } else {
         d.handle.win32.handle = duplicate->value.win32;
@@ -38,20 +34,6 @@ static void describe(const void *object, culvi_text *text)
     culvi_text_add(text, "it must be exported from a %s of type %s of this very GPU",
                    semaphore->words->semaphore,
                    semaphore->type == CULV_SEMAPHORE_TIMELINE ? "TIMELINE" : "BINARY");
-}
-
-/* Handles that name no such semaphore on any system (R13). */
-static culv_result check_handle_type(const culv_device *device, const culv_semaphore_desc *desc)
-{
-    const char *problem = NULL;
-    if (desc->handle.type == CULV_HANDLE_DMA_BUF_FD)
-        problem = "a dma-buf is memory; semaphores are exported as OPAQUE_FD, on Windows as OPAQUE_WIN32";
-    if (desc->handle.type == CULV_HANDLE_OPAQUE_WIN32_KMT && desc->type == CULV_SEMAPHORE_TIMELINE)
-        problem = "CUDA imports timelines by NT handle or by name alone: export it as OPAQUE_WIN32";
-    if (problem == NULL) return CULV_OK;
-    return culvi_fail(&device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                      "culv_semaphore_desc.handle.type is %d (%s); %s", (int)desc->handle.type,
-                      culvi_handle_type_name(desc->handle.type), problem);
 }
 
 static culv_result check_desc(const culv_device *device, culvi_import *import,
@@ -73,43 +55,44 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
         return culvi_fail(
             voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_semaphore_desc.value is for timelines; of a binary semaphore say signal_pending");
-    culv_result result = check_handle_type(device, desc);
-    if (result == CULV_OK) result = culvi_import_check(device, import, &desc->exporter);
-    if (result != CULV_OK) return result;
-    if (desc->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
-        return culvi_fail(voice, desc->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+    return culvi_import_check(device, import, &desc->exporter);
+}
+
+static culvi_import how_to_import(culv_device *device, const culv_semaphore_desc *d, bool take)
+{
+    return (culvi_import){.what = "semaphore",
+                          .call = "cuImportExternalSemaphore",
+                          .field = "culv_semaphore_desc.handle",
+                          .source = culvi_handle_semaphore_source,
+                          .use = use_of(d->type),
+                          .handle = &d->handle,
+                          .label = d->label,
+                          .count = &device->counts.semaphores,
+                          .take = take,
+                          .give = give,
+                          .describe = describe};
+}
+
+/* After the handle was checked. */
+static culv_result import_checked(culv_device *device, const culvi_words *words, const culvi_import *import,
+                                  const culv_semaphore_desc *d, culv_semaphore **out)
+{
+    if (d->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "'%s' does not import timeline semaphores "
                           "(CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
                           device->caps.name);
-    return CULV_OK;
-}
-
-culv_result culvi_semaphore_import(culv_device *device, const culvi_words *words,
-                                   const culv_semaphore_desc *desc, bool take, culv_semaphore **out)
-{
-    culvi_import import = {.what = "semaphore",
-                           .call = "cuImportExternalSemaphore",
-                           .field = "culv_semaphore_desc.handle",
-                           .source = culvi_handle_semaphore_source,
-                           .handle = &desc->handle,
-                           .label = desc->label,
-                           .count = &device->counts.semaphores,
-                           .take = take,
-                           .give = give,
-                           .describe = describe};
-    culv_result result = check_desc(device, &import, desc);
-    if (result != CULV_OK) return result;
     culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
-    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, desc->label);
+    if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d->label);
     semaphore->device = device;
     semaphore->words = words;
-    semaphore->type = desc->type;
-    semaphore->untracked = desc->untracked != 0;
-    atomic_init(&semaphore->noted, desc->value);
+    semaphore->type = d->type;
+    semaphore->untracked = d->untracked != 0;
+    atomic_init(&semaphore->noted, d->value);
     atomic_init(&semaphore->signalled, 0);
-    atomic_init(&semaphore->state, desc->signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
-    culvi_label_set(semaphore->label, desc->label);
-    result = culvi_import_run(device, &import, semaphore);
+    atomic_init(&semaphore->state, d->signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
+    culvi_label_set(semaphore->label, d->label);
+    culv_result result = culvi_import_run(device, import, semaphore);
     if (result != CULV_OK) {
         culvi_free(semaphore);
         return result;
@@ -130,7 +113,20 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
                           : desc == NULL ? "desc"
                                          : "out");
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_semaphore_desc");
-    return result == CULV_OK ? culvi_semaphore_import(device, &culvi_plain_words, &d, take, out) : result;
+    if (result != CULV_OK) return result;
+    culvi_import import = how_to_import(device, &d, take);
+    result = check_desc(device, &import, &d);
+    return result == CULV_OK ? import_checked(device, &culvi_plain_words, &import, &d, out) : result;
+}
+
+culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_words *words,
+                                            const culv_semaphore_desc *d, culv_semaphore **out)
+{
+    culvi_import import = how_to_import(device, d, true);
+    culv_result result = culvi_import_trust(device, &import);
+    if (result == CULV_OK) result = import_checked(device, words, &import, d, out);
+    if (result != CULV_OK) culvi_handle_close(&d->handle);
+    return result;
 }
 
 culv_result culv_semaphore_import_take(culv_device *device, const culv_semaphore_desc *desc,
@@ -215,8 +211,7 @@ static bool noted(const culv_semaphore *semaphore, const char *call, culv_result
 {
     *result = CULV_OK;
     if (semaphore == NULL)
-        *result = culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                             "%s: semaphore is NULL", call);
+        *result = culvi_fail_null(NULL, call, "semaphore");
     else if (semaphore->type != CULV_SEMAPHORE_BINARY)
         *result =
             culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,

@@ -26,9 +26,10 @@ struct culv_semaphore {
     culvi_retired retired;
 };
 
-/* culv_semaphore_import_take(), or _borrow, of a descriptor that was read already. */
-culv_result culvi_semaphore_import(culv_device *device, const culvi_words *words,
-                                   const culv_semaphore_desc *desc, bool take, culv_semaphore **out);
+/* Imports what an API has exported a moment ago for this call alone (culvi_import_trust()), of a type that was checked; its
+ * words. The handle is gone, whatever the result. */
+culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_words *words,
+                                            const culv_semaphore_desc *d, culv_semaphore **out);
 
 /* signal.c: what signals, waits and graph nodes check alike. TIMELINE_BACKWARDS; and points that are NULL, too many, of
  * several devices or the same twice, with *relayed for whether some are not shared (core/staging.h). */

@@ -223,9 +223,7 @@ culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint
                                         bool *relayed)
 {
     *relayed = false;
-    if (points == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: points is NULL",
-                          call);
+    if (points == NULL) return culvi_fail_null(NULL, call, "points");
     if (count > CULV_SEMAPHORE_BATCH_MAX)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: a batch of %" PRIu32 "; it has at most %d", call, count,

@@ -72,6 +72,11 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
     caps->is_software = found->cuda->kind == CULV_DRIVER_SOFT;
     caps->driver_version = (uint32_t)found->cuda->version;
     caps->mig_slice = found->mig;
+    caps->luid_valid = found->luid_valid;
+    if (found->luid_valid) {
+        caps->luid = found->luid;
+        caps->node_mask = found->node_mask;
+    }
     size_t bytes = 0;
     if (CULVI_CU(device, cuDeviceTotalMem, (&bytes, device->ordinal)) == CUDA_SUCCESS)
         caps->total_memory = bytes;
@@ -104,13 +109,42 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
     for (size_t i = 0; result == CULV_OK && i < sizeof rows / sizeof rows[0]; i++)
         result = attribute(device, rows[i].attribute, rows[i].field);
     /* Whether it takes dma-bufs, the driver tells of an import alone. */
-    caps->memory_handle_types = (uint32_t)CULVI_HANDLE_TYPES & ~(1u << CULV_HANDLE_DMA_BUF_FD);
-    caps->semaphore_handle_types = caps->memory_handle_types;
+    caps->memory_handle_types = culvi_handle_types_of(CULVI_USE_MEMORY) & ~(1u << CULV_HANDLE_DMA_BUF_FD);
+    caps->semaphore_handle_types =
+        culvi_handle_types_of(CULVI_USE_BINARY) | culvi_handle_types_of(CULVI_USE_TIMELINE);
     return result;
 }
 
-static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, const culv_uuid *uuid,
-                            int32_t ordinal, culvi_describe_fn describe, const void *asker, culv_driver asked)
+/* What a device is looked for by: one of the first two, or else the ordinal. */
+typedef struct key {
+    const culv_uuid *uuid;
+    const culv_luid *luid;
+    uint32_t node_mask;
+    int32_t ordinal;
+    culvi_describe_fn describe; /* NULL: Culvert's own words */
+    const void *asker;
+} key;
+
+/* What keeps devices from being found by a LUID. */
+static void explain_luid(const culvi_probe *probe, bool linked, culvi_text *text)
+{
+    uint32_t without = 0;
+    for (uint32_t i = 0; i < probe->num_devices; i++)
+        without += !probe->devices[i].luid_valid;
+    if (linked)
+        culvi_text_add(text,
+                       ". Linked GPUs share a LUID and have a CUDA device for each node: pass the bit of the "
+                       "node that the resources are on");
+    else if (without > 0)
+        culvi_text_add(
+            text,
+            ". Of %u of them the driver tells no LUID: it does so on Windows alone, and not in TCC mode; "
+            "open it by UUID or ordinal",
+            (unsigned)without);
+}
+
+static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, const key *wanted,
+                            bool linked, culv_driver asked)
 {
     char buffer[1800];
     culvi_text text = {buffer, sizeof buffer, 0};
@@ -120,18 +154,21 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
         mig = mig || probe->devices[i].mig;
     char hint[400] = "";
     culvi_text hint_text = {hint, sizeof hint, 0};
-    if (describe != NULL) {
-        describe(asker, voice, probe, &text, &hint_text);
-    } else if (uuid != NULL) {
+    if (wanted->describe != NULL) {
+        wanted->describe(wanted->asker, voice, probe, &text, &hint_text);
+    } else if (wanted->uuid != NULL) {
         culvi_text_add(&text, "UUID ");
-        culvi_text_add_uuid(&text, uuid);
+        culvi_text_add_uuid(&text, wanted->uuid);
+    } else if (wanted->luid != NULL) {
+        culvi_text_add_luid(&text, wanted->luid, wanted->node_mask);
     } else {
-        culvi_text_add(&text, "ordinal %d", (int)ordinal);
+        culvi_text_add(&text, "ordinal %d", (int)wanted->ordinal);
     }
     culvi_text_add(&text, ". CUDA has: ");
     culvi_probe_describe(probe, &text);
+    if (wanted->luid != NULL) explain_luid(probe, linked, &text);
     if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
-    if (describe == NULL && !any_driver && asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
+    if (wanted->describe == NULL && !any_driver && asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
         culvi_text_add(
             &hint_text,
             "Without a GPU, Culvert's software twin can take its place once it is installed and allowed "
@@ -142,7 +179,9 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
                           probe->reason != CULV_REASON_NONE ? probe->reason : CULV_REASON_DRIVER_MISSING,
                           "no CUDA driver for %s", buffer);
     return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE,
-                      mig && uuid != NULL ? CULV_REASON_DEVICE_SLICE : CULV_REASON_DEVICE_UNKNOWN,
+                      linked                        ? CULV_REASON_DEVICE_GROUP
+                      : mig && wanted->uuid != NULL ? CULV_REASON_DEVICE_SLICE
+                                                    : CULV_REASON_DEVICE_UNKNOWN,
                       "no CUDA device is %s", buffer);
 }
 
@@ -187,9 +226,9 @@ static culv_result take_context(culv_device *device, CUcontext theirs)
     return CULV_OK;
 }
 
-culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_describe_fn describe,
-                              const void *asker, const culv_device_desc *desc, culv_device **out)
+static culv_result open_device(const key *wanted, const culv_device_desc *desc, culv_device **out)
 {
+    bool linked = false;
     culv_device_desc d;
     culvi_voice voice;
     culvi_probe probe;
@@ -199,9 +238,11 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_desc
     result = culvi_probe_open(&voice, d.driver, &probe);
     if (result != CULV_OK) return result;
     const culvi_cuda_device *found =
-        uuid != NULL ? culvi_probe_find(&probe, uuid) : find_ordinal(&probe, ordinal);
+        wanted->uuid != NULL   ? culvi_probe_find(&probe, wanted->uuid)
+        : wanted->luid != NULL ? culvi_probe_find_luid(&probe, wanted->luid, wanted->node_mask, &linked)
+                               : find_ordinal(&probe, wanted->ordinal);
     if (found == NULL) {
-        result = no_match(&voice, &probe, uuid, ordinal, describe, asker, d.driver);
+        result = no_match(&voice, &probe, wanted, linked, d.driver);
         goto close_probe;
     }
     culv_device *device = culvi_alloc(sizeof *device);
@@ -253,19 +294,42 @@ close_probe:
     return result;
 }
 
+culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_describe_fn describe,
+                              const void *asker, const culv_device_desc *desc, culv_device **out)
+{
+    const key wanted = {.uuid = uuid, .ordinal = ordinal, .describe = describe, .asker = asker};
+    return open_device(&wanted, desc, out);
+}
+
+culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask, const culv_device_desc *desc,
+                                     culv_device **out)
+{
+    CULVI_REQUIRE2(NULL, luid, out);
+    if (!culvi_luid_given(luid) || node_mask == 0)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_device_open_by_luid: %s is 0; %s", node_mask == 0 ? "node_mask" : "luid",
+                          node_mask == 0
+                              ? "it has the bit of one node, which is 1 for a GPU alone"
+                              : "no adapter has that LUID, and where a graphics API says so it has none "
+                                "(in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
+    if ((node_mask & (node_mask - 1)) != 0)
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
+            "culv_device_open_by_luid: node_mask is %#x, several nodes of linked GPUs; CUDA has a "
+            "device for each of them: pass one bit, and open a device for each node that is used",
+            (unsigned)node_mask);
+    return open_device(&(key){.luid = luid, .node_mask = node_mask, .ordinal = -1}, desc, out);
+}
+
 culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc, culv_device **out)
 {
-    if (uuid == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_open_by_uuid: %s is NULL", uuid == NULL ? "uuid" : "out");
+    CULVI_REQUIRE2(NULL, uuid, out);
     return culvi_device_open(uuid, -1, NULL, NULL, desc, out);
 }
 
 culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc, culv_device **out)
 {
-    if (out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_open_by_ordinal: out is NULL");
+    CULVI_REQUIRE(NULL, out);
     return culvi_device_open(NULL, ordinal, NULL, NULL, desc, out);
 }
 
@@ -305,9 +369,7 @@ void culv_device_close(culv_device **device)
 
 culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out)
 {
-    if (device == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_get_caps: %s is NULL", device == NULL ? "device" : "out");
+    CULVI_REQUIRE2(NULL, device, out);
     culv_result result = culvi_struct_check(&device->voice, out, "culv_device_caps");
     if (result == CULV_OK) culvi_struct_write(out, &device->caps, sizeof device->caps);
     return result;
@@ -325,9 +387,7 @@ uint64_t culv_device_collect(culv_device *device)
 
 culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
 {
-    if (device == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_get_counts: %s is NULL", device == NULL ? "device" : "out");
+    CULVI_REQUIRE2(NULL, device, out);
     culv_result result = culvi_struct_check(&device->voice, out, "culv_device_counts");
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&device->lock);

@@ -164,6 +164,22 @@ static void begin_problem(culvi_text *text)
     if (text->length > 0) culvi_text_add(text, "; ");
 }
 
+/* Outside Windows, and of devices in TCC mode, drivers refuse it or leave zeros. */
+static void read_luid(culvi_cuda_device *out)
+{
+    char bytes[8] = {0};
+    culv_luid luid;
+    unsigned node_mask = 0;
+    if (out->cuda->cuDeviceGetLuid == NULL ||
+        out->cuda->cuDeviceGetLuid(bytes, &node_mask, out->ordinal) != CUDA_SUCCESS)
+        return;
+    memcpy(luid.bytes, bytes, sizeof luid.bytes);
+    if (!culvi_luid_given(&luid) || node_mask == 0) return;
+    out->luid = luid;
+    out->node_mask = node_mask;
+    out->luid_valid = true;
+}
+
 /* Reads one device; a device that cannot be read is left out, and said. */
 static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *out, culvi_text *text)
 {
@@ -180,6 +196,7 @@ static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *ou
     }
     memcpy(out->uuid.bytes, uuid.bytes, sizeof out->uuid.bytes);
     out->mig = strstr(out->name, " MIG ") != NULL;
+    read_luid(out);
     return true;
 }
 
@@ -257,6 +274,19 @@ const culvi_cuda_device *culvi_probe_find(const culvi_probe *probe, const culv_u
     return NULL;
 }
 
+const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const culv_luid *luid,
+                                               uint32_t node_mask, bool *linked)
+{
+    *linked = false;
+    for (uint32_t i = 0; i < probe->num_devices; i++) {
+        const culvi_cuda_device *d = &probe->devices[i];
+        if (!d->luid_valid || !culvi_luid_equal(&d->luid, luid)) continue;
+        if (d->node_mask == node_mask) return d;
+        *linked = true;
+    }
+    return NULL;
+}
+
 void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
 {
     if (probe->num_devices == 0) culvi_text_add(text, "no CUDA device");
@@ -265,6 +295,10 @@ void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
         culvi_text_add(text, "%s%s device %d '%s' UUID ", i > 0 ? ", " : "", culvi_driver_name(d->cuda->kind),
                        (int)d->ordinal, d->name);
         culvi_text_add_uuid(text, &d->uuid);
+        if (d->luid_valid) {
+            culvi_text_add(text, " ");
+            culvi_text_add_luid(text, &d->luid, d->node_mask);
+        }
     }
     if (probe->problems[0] != '\0') culvi_text_add(text, "; %s", probe->problems);
     const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");

@@ -40,6 +40,9 @@ typedef struct culvi_cuda_device {
     char name[256];
     culv_uuid uuid; /* a MIG slice's own */
     bool mig;       /* the driver calls it a MIG slice */
+    bool luid_valid;
+    culv_luid luid;
+    uint32_t node_mask;
 } culvi_cuda_device;
 
 /* What the drivers that `kind` allows have. */
@@ -56,6 +59,9 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
 void culvi_probe_close(culvi_probe *probe); /* closes the drivers that are still in it */
 /* The device with this UUID, or NULL. */
 const culvi_cuda_device *culvi_probe_find(const culvi_probe *probe, const culv_uuid *uuid);
+/* The device with this LUID and node, or NULL; then *linked tells that some have the LUID with other nodes. */
+const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const culv_luid *luid,
+                                               uint32_t node_mask, bool *linked);
 /* Names every device of the probe and what keeps others from being seen. */
 void culvi_probe_describe(const culvi_probe *probe, culvi_text *text);
 

@@ -226,9 +226,7 @@ static culv_result refuse_number(const char *call, culv_format format)
 
 culv_result culv_format_get_info(culv_format format, culv_format_info *out)
 {
-    if (out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_format_get_info: out is NULL");
+    CULVI_REQUIRE(NULL, out);
     culv_result result = culvi_struct_check(NULL, out, "culv_format_info");
     if (result != CULV_OK) return result;
     const culvi_format *row = culvi_format_find((uint32_t)format);
@@ -313,9 +311,7 @@ culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
 {
     const culvi_format *found[NUM_ROWS];
     uint32_t num = 0;
-    if (count == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_format_from_cuda: count is NULL");
+    CULVI_REQUIRE(NULL, count);
     for (size_t i = 0; i < NUM_ROWS; i++) {
         const culvi_format *row = &rows[i];
         bool stored = (uint32_t)row->cuda_format == cuda_array_format && row->channels == channels;

@@ -103,9 +103,7 @@ void culvi_formats_forget(culv_device *device)
 
 culv_result culv_device_supports_format(culv_device *device, culv_format format, culv_texels texels)
 {
-    if (device == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_device_supports_format: device is NULL");
+    CULVI_REQUIRE(NULL, device);
     if (texels != CULV_TEXELS_STORED && texels != CULV_TEXELS_NORMALIZED)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_device_supports_format: texels is %u, which is no culv_texels",

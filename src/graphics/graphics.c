@@ -12,11 +12,25 @@ void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api
     culvi_label_set(graphics->label, label);
 }
 
+bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_luid *b, uint32_t b_mask)
+{
+    if (!culvi_luid_given(a) || !culvi_luid_equal(a, b)) return true;
+    return a_mask == b_mask && (a_mask & (a_mask - 1)) == 0;
+}
+
 culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback)
 {
     const culv_device *device = graphics->device;
     const culvi_words *words = graphics->api->words;
     graphics->foreign = !culvi_uuid_equal(&graphics->uuid, &device->caps.uuid);
+    if (!graphics->foreign && !culvi_graphics_same_node(&graphics->luid, graphics->node_mask,
+                                                        &device->caps.luid, device->caps.node_mask))
+        return culvi_fail(
+            &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
+            "'%s' is of node mask %#x among linked GPUs, and the culv_device '%s' of node mask %#x; open "
+            "the device of that node (culv_device_open_by_luid())",
+            graphics->name, (unsigned)graphics->node_mask, device->caps.name,
+            (unsigned)device->caps.node_mask);
     if (!graphics->foreign || fallback != 0) return CULV_OK;
     char buffer[768];
     culvi_text text = {buffer, sizeof buffer, 0};

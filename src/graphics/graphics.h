@@ -67,9 +67,9 @@ struct culvi_graphics {
     culv_device *device;
     char name[256];
     culv_uuid uuid;
-    uint64_t luid; /* Windows'; 0: not known */
-    uint32_t node_mask;
-    bool foreign; /* another GPU than the device */
+    culv_luid luid;     /* Windows'; all zero: not known */
+    uint32_t node_mask; /* its node among linked GPUs, where the LUID is known */
+    bool foreign;       /* another GPU than the device */
     char label[64];
     /* Its own GPU in CUDA, and the attachment to that, for copies (core/staging.h). Guarded by the device's lock. */
     culvi_peer *peer;
@@ -79,7 +79,10 @@ struct culvi_graphics {
 /* An attachment is made in this order; before culvi_graphics_attached() it holds nothing and is simply freed. */
 void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api, culv_device *device,
                          const char *label);
-/* Sets `foreign`. Without a fallback another GPU than the device is refused. The name and the UUID are set. */
+/* Whether two that have the same UUID are one node, and not several of linked GPUs. What tells no LUID is not asked. */
+bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_luid *b, uint32_t b_mask);
+/* Sets `foreign`. Without a fallback another GPU than the device is refused, and another node of linked GPUs always. The
+ * name, the UUID, the LUID and the node are set. */
 culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback);
 /* Counts it: from here on it goes by culvi_graphics_unref(). */
 void culvi_graphics_attached(culvi_graphics *graphics);

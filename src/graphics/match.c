@@ -7,6 +7,9 @@ static void add_device(culvi_text *text, const culvi_words *words, const culvi_a
 {
     culvi_text_add(text, "%s device '%s' UUID ", words->name, adapter->name);
     culvi_text_add_uuid(text, &adapter->uuid);
+    if (!culvi_luid_given(&adapter->luid)) return;
+    culvi_text_add(text, " ");
+    culvi_text_add_luid(text, &adapter->luid, adapter->node_mask);
 }
 
 /* A driver that is absent explains only what it would have served. */
@@ -56,6 +59,14 @@ const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const c
                                           const culvi_adapter *adapter, culv_reason *reason, culvi_text *why)
 {
     const culvi_cuda_device *found = culvi_probe_find(probe, &adapter->uuid);
+    if (found != NULL &&
+        !culvi_graphics_same_node(&adapter->luid, adapter->node_mask, &found->luid, found->node_mask)) {
+        *reason = CULV_REASON_DEVICE_GROUP;
+        add_device(why, api->words, adapter);
+        culvi_text_add(why,
+                       " is a node of linked GPUs, and CUDA device %d '%s' with that UUID has node mask %#x",
+                       (int)found->ordinal, found->name, (unsigned)found->node_mask);
+    }
     if (found != NULL) return found;
     *reason = no_match_reason(probe, adapter);
     add_device(why, api->words, adapter);

@@ -9,12 +9,15 @@ struct culvi_adapter {
     const void *native;
     char name[256];
     culv_uuid uuid;
-    bool software;     /* it draws on the CPU */
-    bool nvidia;       /* NVIDIA's hardware, whosever driver */
-    const char *cause; /* the API knows why CUDA does not have it; NULL: it does not */
+    culv_luid luid;     /* Windows'; all zero: not known */
+    uint32_t node_mask; /* its node among linked GPUs, where the LUID is known */
+    bool software;      /* it draws on the CPU */
+    bool nvidia;        /* NVIDIA's hardware, whosever driver */
+    const char *cause;  /* the API knows why CUDA does not have it; NULL: it does not */
 };
 
-/* The CUDA device that is this one. NULL: there is none; then *reason and `why` say so. */
+/* The CUDA device that is this one. NULL: there is none; then *reason and `why` say so. They do so too where it is another
+ * node of linked GPUs, which nothing is shared with. */
 const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const culvi_probe *probe,
                                           const culvi_adapter *adapter, culv_reason *reason, culvi_text *why);
 

@@ -1,6 +1,5 @@
 /* Importing a caller's native memory: anew, or once for all who need it. SPDX-License-Identifier: MIT */
 #include "core/memory.h"
-#include "base/handle.h"
 #include "graphics/graphics.h"
 
 #include <inttypes.h>
@@ -13,11 +12,8 @@ culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_a
     if (result != CULV_OK) return result;
     import.size = ask->size;
     import.dedicated = ask->dedicated;
-    import.exporter = graphics->uuid;
     import.label = ask->label;
-    result = culvi_memory_import(graphics->device, api->words, &import, true, out);
-    if (result != CULV_OK) culvi_handle_close(&import.handle);
-    return result;
+    return culvi_memory_import_exported(graphics->device, api->words, &import, out);
 }
 
 /* An import that is found again must be what the caller says of it now. */

@@ -1,6 +1,5 @@
 /* Native semaphores in CUDA: the caller's own, and those that Culvert makes. SPDX-License-Identifier: MIT */
 #include "base/alloc.h"
-#include "base/handle.h"
 #include "core/relay.h"
 #include "graphics/pair.h"
 
@@ -26,10 +25,7 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, cu
     const culvi_graphics_api *api = graphics->api;
     culv_result result = api->export_semaphore(graphics, import->label, semaphore, &import->handle);
     if (result != CULV_OK) return result;
-    import->exporter = graphics->uuid;
-    result = culvi_semaphore_import(graphics->device, api->words, import, true, out);
-    if (result != CULV_OK) culvi_handle_close(&import->handle);
-    return result;
+    return culvi_semaphore_import_exported(graphics->device, api->words, import, out);
 }
 
 /* Only of what was imported as a timeline: drivers crash when they are asked for the counter of a binary semaphore. */

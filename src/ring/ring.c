@@ -30,9 +30,7 @@ culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason rea
 
 culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *call)
 {
-    if (ring == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: ring is NULL",
-                          call);
+    if (ring == NULL) return culvi_fail_null(NULL, call, "ring");
     if (side != CULV_RING_PRODUCER && side != CULV_RING_CONSUMER)
         return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: side is %d; it is CULV_RING_PRODUCER (%d) or CULV_RING_CONSUMER (%d)", call,
@@ -174,10 +172,8 @@ static void apply(culv_ring *ring, const culv_ring_settings *s)
 culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *settings)
 {
     culv_ring_settings s;
-    if (ring == NULL || settings == NULL)
-        return culvi_fail(ring != NULL ? &ring->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_ring_configure: %s is NULL",
-                          ring == NULL ? "ring" : "settings");
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(&ring->device->voice, settings);
     culv_ring_desc d = culv_ring_desc_init();
     d.max_depth = ring->max_depth;
     d.ready = ring->side[CULV_RING_PRODUCER].api;
@@ -234,12 +230,8 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
 {
     culv_ring_desc d;
     culv_ring_settings s;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_ring_create: %s is NULL",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_ring_desc");
     if (result != CULV_OK) return result;
@@ -299,10 +291,8 @@ void culv_ring_destroy(culv_ring **ring)
 
 culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
 {
-    if (ring == NULL || out == NULL)
-        return culvi_fail(ring != NULL ? &ring->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_ring_get_stats: %s is NULL",
-                          ring == NULL ? "ring" : "out");
+    CULVI_REQUIRE(NULL, ring);
+    CULVI_REQUIRE(&ring->device->voice, out);
     culv_result result = culvi_struct_check(&ring->device->voice, out, "culv_ring_stats");
     if (result != CULV_OK) return result;
     culv_ring *r = (culv_ring *)ring; /* its lock */

@@ -25,15 +25,6 @@ culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char 
     return result;
 }
 
-static uint32_t from_cuda_handle_types(unsigned types)
-{
-    uint32_t handle_types = 0;
-    if (types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) handle_types |= 1u << CULV_HANDLE_OPAQUE_FD;
-    if (types & CU_MEM_HANDLE_TYPE_WIN32) handle_types |= 1u << CULV_HANDLE_OPAQUE_WIN32;
-    if (types & CU_MEM_HANDLE_TYPE_WIN32_KMT) handle_types |= 1u << CULV_HANDLE_OPAQUE_WIN32_KMT;
-    return handle_types & (uint32_t)CULVI_HANDLE_TYPES;
-}
-
 /* Allocations ----------------------------------------------------------------------------------------------
  */
 
@@ -70,7 +61,7 @@ void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemA
         allocation->owner = -1;
         allocation->uuid = none;
     }
-    allocation->handle_types = from_cuda_handle_types((unsigned)prop->requestedHandleTypes);
+    allocation->handle_types = culvi_vmm_from_cuda_handle_types((unsigned)prop->requestedHandleTypes);
     allocation->usage = 0;
     if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE)
         allocation->usage |= CULV_VMM_COMPRESSIBLE;
@@ -202,10 +193,8 @@ void culv_vmm_free(culv_vmm_allocation **allocation)
 
 culv_result culv_vmm_get_allocation_info(const culv_vmm_allocation *allocation, culv_vmm_allocation_info *out)
 {
-    if (allocation == NULL || out == NULL)
-        return culvi_fail(allocation != NULL ? &allocation->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_get_allocation_info: %s is NULL",
-                          allocation == NULL ? "allocation" : "out");
+    CULVI_REQUIRE(NULL, allocation);
+    CULVI_REQUIRE(&allocation->device->voice, out);
     culv_result result = culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info");
     if (result != CULV_OK) return result;
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();

@@ -10,11 +10,6 @@
 
 #include <inttypes.h>
 
-enum {
-    HANDLE_TYPES =
-        1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_OPAQUE_WIN32 | 1 << CULV_HANDLE_OPAQUE_WIN32_KMT
-};
-
 culv_result culvi_mem_pool_check_device(const culv_device *device, const char *label)
 {
     const culvi_cuda *cuda = device->cuda;
@@ -44,19 +39,9 @@ static culv_result check_handle_types(const culv_device *device, const culv_mem_
 {
     const uint32_t types = d->handle_types;
     int supported = 0;
-    if (types & ~(uint32_t)HANDLE_TYPES)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_mem_pool_desc.handle_types is %#" PRIx32
-                          "; a pool is exported as OPAQUE_FD, OPAQUE_WIN32 or OPAQUE_WIN32_KMT (bits 1 << "
-                          "culv_handle_type)",
-                          types);
-    for (uint32_t type = 0; types >> type != 0; type++) {
-        if (!(types & UINT32_C(1) << type)) continue;
-        culv_result result =
-            culvi_handle_type_check(&device->voice, d->label,
-                                    "culv_mem_pool_desc.handle_types has a bit that", (culv_handle_type)type);
-        if (result != CULV_OK) return result;
-    }
+    culv_result result = culvi_handle_types_check(
+        &device->voice, d->label, "culv_mem_pool_desc.handle_types has a bit that", types, CULVI_USE_VMM);
+    if (result != CULV_OK) return result;
     if (d->security_attributes != NULL && !(types & 1u << CULV_HANDLE_OPAQUE_WIN32))
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_mem_pool_desc.security_attributes is given, and handle_types has no "
@@ -169,10 +154,8 @@ culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *
 {
     culv_mem_pool_desc d;
     culvi_scope scope;
-    if (device == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_create: %s is NULL",
-                          device == NULL ? "device" : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_desc");
     if (result != CULV_OK) return result;
     if (d.max_size > SIZE_MAX)
@@ -237,10 +220,8 @@ culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream str
     culvi_scope scope;
     bool pushed;
     CUdeviceptr found = 0;
-    if (pool == NULL || out == NULL)
-        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_alloc: %s is NULL",
-                          pool == NULL ? "pool" : "out");
+    CULVI_REQUIRE(NULL, pool);
+    CULVI_REQUIRE(&pool->device->voice, out);
     culv_device *device = pool->device;
     if (size == 0 || size > SIZE_MAX)
         return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -265,9 +246,7 @@ culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer, CUstrea
 {
     culvi_scope scope;
     bool pushed;
-    if (pool == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_mem_pool_free: pool is NULL");
+    CULVI_REQUIRE(NULL, pool);
     if (pointer == 0) return CULV_OK;
     culv_device *device = pool->device;
     culv_result result = enter_stream(pool, stream, &scope, &pushed);

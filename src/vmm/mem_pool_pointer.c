@@ -5,6 +5,7 @@
 #include "cuda/context.h"
 #include "culvert/mem_pool.h"
 #include "vmm/allocation.h"
+#include "vmm/property.h"
 
 #include <stdio.h>
 
@@ -92,17 +93,10 @@ static culv_result find_kind(culv_device *device, CUdeviceptr pointer, const ans
 
 static uint32_t handle_types(const culv_device *device, const culv_pointer_info *info, uint64_t allowed)
 {
-    static const struct {
-        unsigned cuda;
-        culv_handle_type type;
-    } rows[] = {{CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, CULV_HANDLE_OPAQUE_FD},
-                {CU_MEM_HANDLE_TYPE_WIN32, CULV_HANDLE_OPAQUE_WIN32},
-                {CU_MEM_HANDLE_TYPE_WIN32_KMT, CULV_HANDLE_OPAQUE_WIN32_KMT}};
     uint32_t types = 0;
     const bool dma_buf = device->caps.dma_buf_export && device->cuda->cuMemGetHandleForAddressRange != NULL;
     if (info->kind == CULV_POINTER_VMM || info->kind == CULV_POINTER_POOL)
-        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-            if (allowed & rows[i].cuda) types |= UINT32_C(1) << rows[i].type;
+        types = culvi_vmm_from_cuda_handle_types(allowed);
     if (dma_buf && (info->kind == CULV_POINTER_VMM || info->kind == CULV_POINTER_DEVICE))
         types |= UINT32_C(1) << CULV_HANDLE_DMA_BUF_FD;
     return types & (uint32_t)CULVI_HANDLE_TYPES;
@@ -179,10 +173,8 @@ culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv
 {
     culvi_scope scope;
     answers a;
-    if (device == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_pointer_get_info: %s is NULL",
-                          device == NULL ? "device" : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
     culv_result result = culvi_struct_check(&device->voice, out, "culv_pointer_info");
     if (result != CULV_OK) return result;
     culv_pointer_info info = culv_pointer_info_init();

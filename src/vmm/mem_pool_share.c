@@ -12,13 +12,11 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
 {
     culvi_scope scope;
     culv_handle handle;
-    if (pool == NULL || out == NULL)
-        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_export_dup: %s is NULL",
-                          pool == NULL ? "pool" : "out");
+    CULVI_REQUIRE(NULL, pool);
+    CULVI_REQUIRE(&pool->device->voice, out);
     culv_device *device = pool->device;
-    culv_result result =
-        culvi_handle_type_check(&device->voice, pool->label, "culv_mem_pool_export_dup: type", type);
+    culv_result result = culvi_handle_use_check(&device->voice, pool->label, "culv_mem_pool_export_dup: type",
+                                                type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (pool->imported || !(pool->handle_types & UINT32_C(1) << type))
         return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
@@ -31,11 +29,11 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
     handle.type = type;
     result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
-    void *place = type == CULV_HANDLE_OPAQUE_FD ? (void *)&handle.value.fd : (void *)&handle.value.win32;
+    const bool fd = culvi_handle_row_of(type)->kind == CULVI_KIND_FD;
+    void *place = fd ? (void *)&handle.value.fd : (void *)&handle.value.win32;
     CUresult r =
         CULVI_CU(device, cuMemPoolExportToShareableHandle,
-                 (place, pool->pool,
-                  (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << type), 0));
+                 (place, pool->pool, (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
         result = culvi_handle_check_left(&device->voice, pool->label, "cuMemPoolExportToShareableHandle",
@@ -45,7 +43,7 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
         return culvi_fail_cuda(device, pool->label, r, "cuMemPoolExportToShareableHandle",
                                CULV_REASON_NOT_EXPORTABLE, "the pool could not be exported as %s",
                                culvi_handle_type_name(type));
-    if (type == CULV_HANDLE_OPAQUE_FD) culvi_handle_keep_private(&handle);
+    if (fd) culvi_handle_keep_private(&handle);
     atomic_store(&pool->exported, true);
     *out = handle;
     return CULV_OK;
@@ -54,11 +52,9 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_mem_pool *pool = object;
-    void *handle = duplicate->type == CULV_HANDLE_OPAQUE_FD ? (void *)(intptr_t)duplicate->value.fd
-                                                            : duplicate->value.win32;
-    const unsigned type = culvi_vmm_to_cuda_handle_types(UINT32_C(1) << duplicate->type);
+    const unsigned type = culvi_handle_number(duplicate->type, CULVI_USE_VMM);
     return CULVI_CU(device, cuMemPoolImportFromShareableHandle,
-                    (&pool->pool, handle, (CUmemAllocationHandleType)type, 0));
+                    (&pool->pool, culvi_vmm_shareable(duplicate), (CUmemAllocationHandleType)type, 0));
 }
 
 static void describe(const void *object, culvi_text *text)
@@ -115,6 +111,7 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
                            .call = "cuMemPoolImportFromShareableHandle",
                            .field = "culv_mem_pool_import_desc.handle",
                            .source = "culv_mem_pool_export_dup() (cuMemPoolExportToShareableHandle)",
+                           .use = CULVI_USE_VMM,
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,
@@ -122,12 +119,13 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
                            .lent = true,
                            .give = give,
                            .describe = describe};
-    if (d.handle.type == CULV_HANDLE_DMA_BUF_FD ||
-        (d.handle.type == CULV_HANDLE_OPAQUE_WIN32 && d.handle.name != NULL))
+    result = culvi_handle_use_check(&device->voice, d.label, "culv_mem_pool_import_desc.handle.type",
+                                    d.handle.type, CULVI_USE_VMM);
+    if (result != CULV_OK) return result;
+    if (d.handle.name != NULL && culvi_handle_row_of(d.handle.type)->kind == CULVI_KIND_NT)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_mem_pool_import_desc.handle is a %s; pools are imported by what "
-                          "culv_mem_pool_export_dup() made",
-                          d.handle.type == CULV_HANDLE_DMA_BUF_FD ? "dma-buf" : "name");
+                          "culv_mem_pool_import_desc.handle is a name; pools are imported by what "
+                          "culv_mem_pool_export_dup() made");
     result = culvi_mem_pool_check_device(device, d.label);
     if (result == CULV_OK) result = culvi_import_check(device, &import, &any);
     if (result != CULV_OK) return result;
@@ -227,12 +225,8 @@ culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_poo
     CUmemPoolPtrExportData data;
     CUdeviceptr found = 0;
     _Static_assert(sizeof data == sizeof pointer->data, "what is sent is all that the driver made");
-    if (pool == NULL || pointer == NULL || out == NULL)
-        return culvi_fail(pool != NULL ? &pool->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_mem_pool_import_pointer: %s is NULL",
-                          pool == NULL      ? "pool"
-                          : pointer == NULL ? "pointer"
-                                            : "out");
+    CULVI_REQUIRE(NULL, pool);
+    CULVI_REQUIRE2(&pool->device->voice, pointer, out);
     culv_device *device = pool->device;
     if (!pool->imported)
         return culvi_fail(

@@ -9,8 +9,6 @@
 
 #include <inttypes.h>
 
-enum { HANDLE_TYPES = 1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_OPAQUE_WIN32 };
-
 static bool has_calls(const culvi_cuda *cuda)
 {
     return cuda->cuMulticastCreate != NULL && cuda->cuMulticastAddDevice != NULL &&
@@ -72,18 +70,10 @@ static culv_result check_desc(const culv_device *device, const culv_multicast_de
     if (d->num_devices == 0)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_multicast_desc.num_devices is 0");
-    if (d->handle_types & ~(uint32_t)HANDLE_TYPES)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_multicast_desc.handle_types is %#" PRIx32
-                          "; it has bits (1 << culv_handle_type) of OPAQUE_FD and OPAQUE_WIN32",
-                          d->handle_types);
-    for (uint32_t type = 0; d->handle_types >> type != 0; type++) {
-        if (!(d->handle_types & UINT32_C(1) << type)) continue;
-        culv_result result = culvi_handle_type_check(&device->voice, d->label,
-                                                     "culv_multicast_desc.handle_types has a bit that",
-                                                     (culv_handle_type)type);
-        if (result != CULV_OK) return result;
-    }
+    culv_result result =
+        culvi_handle_types_check(&device->voice, d->label, "culv_multicast_desc.handle_types has a bit that",
+                                 d->handle_types, CULVI_USE_MULTICAST);
+    if (result != CULV_OK) return result;
     return culvi_multicast_check_device(device, d->label);
 }
 
@@ -118,10 +108,8 @@ culv_result culv_multicast_get_granularity(culv_device *device, const culv_multi
     culv_multicast_desc d;
     culvi_scope scope;
     uint64_t least = 0, best = 0;
-    if (device == NULL || desc == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_get_granularity: %s is NULL",
-                          device == NULL ? "device" : "desc");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, desc);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_desc");
     if (result == CULV_OK) result = check_desc(device, &d);
     if (result == CULV_OK) result = culvi_enter(device, &scope, d.label);
@@ -222,12 +210,8 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
     culv_multicast_desc d;
     culvi_scope scope;
     uint64_t size = 0;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_create: %s is NULL",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_desc");
     if (result == CULV_OK) result = check_opt_in(device, d.opt_in, d.label, "culv_multicast_desc");
     if (result == CULV_OK && d.size == 0)
@@ -256,11 +240,10 @@ culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
 {
     culv_multicast *m = object;
-    void *handle = duplicate->type == CULV_HANDLE_OPAQUE_FD ? (void *)(intptr_t)duplicate->value.fd
-                                                            : duplicate->value.win32;
-    const unsigned type = culvi_vmm_to_cuda_handle_types(UINT32_C(1) << duplicate->type);
-    return CULVI_CU(device, cuMemImportFromShareableHandle,
-                    (&m->allocation->handle, handle, (CUmemAllocationHandleType)type));
+    const unsigned type = culvi_handle_number(duplicate->type, CULVI_USE_MULTICAST);
+    return CULVI_CU(
+        device, cuMemImportFromShareableHandle,
+        (&m->allocation->handle, culvi_vmm_shareable(duplicate), (CUmemAllocationHandleType)type));
 }
 
 static void describe(const void *object, culvi_text *text)
@@ -279,13 +262,13 @@ static culv_result check_import(const culv_device *device, const culv_multicast_
                           d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
                           "culv_multicast_import_desc.%s is 0; CUDA does not tell it of an import",
                           d->size == 0 ? "size" : "num_devices");
-    if (d->handle.type == CULV_HANDLE_DMA_BUF_FD || d->handle.type == CULV_HANDLE_OPAQUE_WIN32_KMT ||
-        d->handle.name != NULL)
-        return culvi_fail(
-            &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_multicast_import_desc.handle is of type %s; multicast objects are imported by "
-            "OPAQUE_FD, or an NT handle without a name",
-            culvi_handle_type_name(d->handle.type));
+    result = culvi_handle_use_check(&device->voice, d->label, "culv_multicast_import_desc.handle.type",
+                                    d->handle.type, CULVI_USE_MULTICAST);
+    if (result != CULV_OK) return result;
+    if (d->handle.name != NULL)
+        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+                          "culv_multicast_import_desc.handle has a name; multicast objects are imported by "
+                          "handles without one");
     return culvi_multicast_check_device(device, d->label);
 }
 
@@ -309,6 +292,7 @@ static culv_result import_object(culv_device *device, const culv_multicast_impor
                            .call = "cuMemImportFromShareableHandle",
                            .field = "culv_multicast_import_desc.handle",
                            .source = "culv_multicast_export_dup() (cuMemExportToShareableHandle)",
+                           .use = CULVI_USE_MULTICAST,
                            .handle = &d.handle,
                            .label = d.label,
                            .count = &uncounted,
@@ -433,9 +417,7 @@ culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *de
 
 culv_result culv_multicast_note_devices(culv_multicast *multicast, uint32_t count)
 {
-    if (multicast == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_multicast_note_devices: multicast is NULL");
+    CULVI_REQUIRE(NULL, multicast);
     culvi_mutex_lock(&multicast->lock);
     const uint32_t missing = atomic_load(&multicast->allocation->missing);
     culv_result result = CULV_OK;

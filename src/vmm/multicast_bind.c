@@ -154,9 +154,8 @@ culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset, culv
 {
     static const char call[] = "culv_multicast_bind";
     if (multicast == NULL || memory == NULL)
-        return culvi_fail(multicast != NULL ? &multicast->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                          multicast == NULL ? "multicast" : "memory");
+        return culvi_fail_null(multicast != NULL ? &multicast->device->voice : NULL, call,
+                               multicast == NULL ? "multicast" : "memory");
     culv_result result = check_ready(multicast, call);
     if (result == CULV_OK)
         result = check_place(multicast, offset, memory_offset, size, "memory_offset", call);
@@ -219,10 +218,8 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
 culv_result culv_multicast_unbind(culv_multicast *multicast, uint64_t offset, culv_device *device,
                                   uint64_t size)
 {
-    if (multicast == NULL || device == NULL)
-        return culvi_fail(multicast != NULL ? &multicast->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_multicast_unbind: %s is NULL",
-                          multicast == NULL ? "multicast" : "device");
+    CULVI_REQUIRE(NULL, multicast);
+    CULVI_REQUIRE(&multicast->device->voice, device);
     culvi_mutex_lock(&multicast->lock);
     culv_result result = unbind(multicast, offset, device->ordinal, size);
     culvi_mutex_unlock(&multicast->lock);

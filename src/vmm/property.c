@@ -9,11 +9,7 @@
 
 #include <inttypes.h>
 
-enum {
-    ALL_USAGES = CULV_VMM_COMPRESSIBLE | CULV_VMM_RDMA | CULV_VMM_TILE_POOL | CULV_VMM_HW_DECOMPRESS,
-    HANDLE_TYPES =
-        1 << CULV_HANDLE_OPAQUE_FD | 1 << CULV_HANDLE_OPAQUE_WIN32 | 1 << CULV_HANDLE_OPAQUE_WIN32_KMT
-};
+enum { ALL_USAGES = CULV_VMM_COMPRESSIBLE | CULV_VMM_RDMA | CULV_VMM_TILE_POOL | CULV_VMM_HW_DECOMPRESS };
 
 culv_result culvi_vmm_check_device(const culv_device *device, const char *call)
 {
@@ -27,10 +23,25 @@ culv_result culvi_vmm_check_device(const culv_device *device, const char *call)
 unsigned culvi_vmm_to_cuda_handle_types(uint32_t handle_types)
 {
     unsigned types = 0;
-    if (handle_types & 1u << CULV_HANDLE_OPAQUE_FD) types |= CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    if (handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) types |= CU_MEM_HANDLE_TYPE_WIN32;
-    if (handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32_KMT) types |= CU_MEM_HANDLE_TYPE_WIN32_KMT;
+    for (int type = 0; type < CULVI_HANDLE_END; type++)
+        if (handle_types & UINT32_C(1) << type)
+            types |= culvi_handle_number((culv_handle_type)type, CULVI_USE_VMM);
     return types;
+}
+
+uint32_t culvi_vmm_from_cuda_handle_types(uint64_t types)
+{
+    uint32_t handle_types = 0;
+    for (int type = 0; type < CULVI_HANDLE_END; type++)
+        if (types & culvi_handle_number((culv_handle_type)type, CULVI_USE_VMM))
+            handle_types |= UINT32_C(1) << type;
+    return handle_types & (uint32_t)CULVI_HANDLE_TYPES;
+}
+
+void *culvi_vmm_shareable(const culv_handle *handle)
+{
+    return culvi_handle_row_of(handle->type)->kind == CULVI_KIND_FD ? (void *)(intptr_t)handle->value.fd
+                                                                    : handle->value.win32;
 }
 
 /* What is asked for ----------------------------------------------------------------------------------------
@@ -39,21 +50,10 @@ unsigned culvi_vmm_to_cuda_handle_types(uint32_t handle_types)
 static culv_result check_handle_types(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
     const culvi_voice *voice = &device->voice;
-    if (d->handle_types & ~(uint32_t)HANDLE_TYPES)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_vmm_allocation_desc.handle_types is %#" PRIx32
-            "; it has bits (1 << culv_handle_type) of OPAQUE_FD, OPAQUE_WIN32 and "
-            "OPAQUE_WIN32_KMT (dma-bufs are made of any mapped memory: culv_dma_buf_export_dup())",
-            d->handle_types);
-    for (uint32_t type = 0; d->handle_types >> type != 0; type++) {
-        culv_result result = CULV_OK;
-        if (d->handle_types & UINT32_C(1) << type)
-            result = culvi_handle_type_check(voice, d->label,
-                                             "culv_vmm_allocation_desc.handle_types has a bit that",
-                                             (culv_handle_type)type);
-        if (result != CULV_OK) return result;
-    }
+    culv_result result =
+        culvi_handle_types_check(voice, d->label, "culv_vmm_allocation_desc.handle_types has a bit that",
+                                 d->handle_types, CULVI_USE_VMM);
+    if (result != CULV_OK) return result;
     if (d->handle_types != 0 && d->kind == CULV_VMM_HOST)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_vmm_allocation_desc.handle_types is %#" PRIx32
@@ -111,11 +111,10 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
                                 const char *call, culv_vmm_allocation_desc *d, CUmemAllocationProp *prop)
 {
     if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+        return culvi_fail_null(device != NULL ? &device->voice : NULL, call,
+                               device == NULL ? "device"
+                               : desc == NULL ? "desc"
+                                              : "out");
     culv_result result = culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc");
     if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
     if (result == CULV_OK) result = check_place(device, d);

@@ -10,6 +10,10 @@
 culv_result culvi_vmm_check_device(const culv_device *device, const char *call);
 /* Culvert's bits of handle types as CUDA's. */
 unsigned culvi_vmm_to_cuda_handle_types(uint32_t handle_types);
+/* And back, those of this system. */
+uint32_t culvi_vmm_from_cuda_handle_types(uint64_t types);
+/* A handle as cuMemImportFromShareableHandle() and its like take it: the number itself, not where it is. */
+void *culvi_vmm_shareable(const culv_handle *handle);
 /* Reads a caller's descriptor and checks all of it but the size. */
 culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_desc *desc, const void *out,
                                 const char *call, culv_vmm_allocation_desc *d, CUmemAllocationProp *prop);

@@ -168,12 +168,8 @@ culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *des
     culv_vmm_range_desc d;
     culvi_scope scope;
     uint64_t granularity = 0;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_reserve: %s is NULL",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_range_desc");
     if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_reserve");
     if (result == CULV_OK) result = culvi_vmm_least_granularity(device, CULV_VMM_DEVICE, 0, &granularity);

@@ -23,19 +23,18 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
 {
     culvi_scope scope;
     shareable made = {0};
-    if (allocation == NULL || out == NULL)
-        return culvi_fail(allocation != NULL ? &allocation->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_export_dup: %s is NULL",
-                          allocation == NULL ? "allocation" : "out");
+    CULVI_REQUIRE(NULL, allocation);
+    CULVI_REQUIRE(&allocation->device->voice, out);
     culv_device *device = allocation->device;
     const culvi_voice *voice = &device->voice;
     const char *label = allocation->label;
-    culv_result result = culvi_handle_type_check(voice, label, "culv_vmm_export_dup: type", type);
-    if (result != CULV_OK) return result;
     if (type == CULV_HANDLE_DMA_BUF_FD)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
                           "culv_vmm_export_dup: type is DMA_BUF_FD; a dma-buf is made of mapped memory: "
                           "culv_dma_buf_export_dup()");
+    culv_result result =
+        culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type", type, CULVI_USE_VMM);
+    if (result != CULV_OK) return result;
     if (!(allocation->handle_types & UINT32_C(1) << type))
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
                           "culv_vmm_export_dup: the allocation %s %s",
@@ -47,10 +46,9 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
                           culvi_handle_type_name(type));
     result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
-    CUresult r =
-        CULVI_CU(device, cuMemExportToShareableHandle,
-                 (&made, allocation->handle,
-                  (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << type), 0));
+    CUresult r = CULVI_CU(
+        device, cuMemExportToShareableHandle,
+        (&made, allocation->handle, (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
         result = culvi_handle_check_left(voice, label, "cuMemExportToShareableHandle", "allocation");
@@ -59,10 +57,13 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
         return culvi_fail_cuda(device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
                                "%" PRIu64 " bytes could not be exported as %s", allocation->size,
                                culvi_handle_type_name(type));
-    culv_handle handle = type == CULV_HANDLE_OPAQUE_FD ? culv_handle_opaque_fd(made.fd)
-                         : type == CULV_HANDLE_OPAQUE_WIN32
-                             ? culv_handle_opaque_win32(made.nt)
-                             : culv_handle_opaque_win32_kmt((void *)(uintptr_t)made.kmt);
+    culv_handle handle = {.type = type};
+    switch (culvi_handle_row_of(type)->kind) {
+    case CULVI_KIND_FD: handle.value.fd = made.fd; break;
+    case CULVI_KIND_NT: handle.value.win32 = made.nt; break;
+    case CULVI_KIND_KMT: handle.value.win32 = (void *)(uintptr_t)made.kmt; break;
+    case CULVI_KIND_BYTES: break; /* refused above */
+    }
     culvi_handle_keep_private(&handle);
     *out = handle;
     return CULV_OK;
@@ -74,12 +75,9 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
 static CUresult import_handle(const culv_device *device, const culv_handle *duplicate,
                               CUmemGenericAllocationHandle *out)
 {
-    /* The number itself, not where it is (cuda.h, cuMemImportFromShareableHandle). */
-    void *handle = duplicate->type == CULV_HANDLE_OPAQUE_FD ? (void *)(intptr_t)duplicate->value.fd
-                                                            : duplicate->value.win32;
-    CUmemAllocationHandleType type =
-        (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(UINT32_C(1) << duplicate->type);
-    return CULVI_CU(device, cuMemImportFromShareableHandle, (out, handle, type));
+    const unsigned type = culvi_handle_number(duplicate->type, CULVI_USE_VMM);
+    return CULVI_CU(device, cuMemImportFromShareableHandle,
+                    (out, culvi_vmm_shareable(duplicate), (CUmemAllocationHandleType)type));
 }
 
 static CUresult give(culv_device *device, const culv_handle *duplicate, void *object)
@@ -180,11 +178,6 @@ static culv_result check_desc(const culv_device *device, culvi_import *how, cons
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vmm_import_desc.size is 0; it is what culv_vmm_allocation_info::size of the exporter "
             "said");
-    if (d->handle.type == CULV_HANDLE_DMA_BUF_FD)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "culv_vmm_import_desc.handle.type is DMA_BUF_FD, which CUDA imports as VMM memory from "
-            "nobody; export the allocation as OPAQUE_FD");
     culv_result result = culvi_import_check(device, how, &any);
     if (result != CULV_OK) return result;
     if (d->handle.name != NULL)
@@ -217,6 +210,7 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
                         .call = "cuMemImportFromShareableHandle",
                         .field = "culv_vmm_import_desc.handle",
                         .source = "culv_vmm_export_dup() (cuMemExportToShareableHandle)",
+                        .use = CULVI_USE_VMM,
                         .handle = &d.handle,
                         .label = d.label,
                         .count = &device->counts.vmm_allocations,
@@ -276,7 +270,8 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label, cons
     CUmemAllocationProp prop;
     CUuuid uuid;
     memset(&prop, 0, sizeof prop);
-    if (!device->caps.vmm || handle->type == CULV_HANDLE_DMA_BUF_FD || handle->name != NULL) return CULV_OK;
+    if (!device->caps.vmm || culvi_handle_number(handle->type, CULVI_USE_VMM) == 0 || handle->name != NULL)
+        return CULV_OK;
     culv_result result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
     result = culvi_handle_lend_for(&device->voice, label, handle, NULL, &duplicate);

@@ -223,12 +223,8 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
 {
     culv_sparse_array_desc d;
     culvi_scope scope;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_sparse_array_create: %s is NULL",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_sparse_array_desc");
     if (result != CULV_OK) return result;
     if (d.type != CULV_IMAGE_3D && d.depth == 0) d.depth = 1;
@@ -293,10 +289,8 @@ void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstream last_us
 
 culv_result culv_sparse_array_get_info(const culv_sparse_array *array, culv_sparse_array_info *out)
 {
-    if (array == NULL || out == NULL)
-        return culvi_fail(array != NULL ? &array->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_sparse_array_get_info: %s is NULL",
-                          array == NULL ? "array" : "out");
+    CULVI_REQUIRE(NULL, array);
+    CULVI_REQUIRE(&array->device->voice, out);
     culv_result result = culvi_struct_check(&array->device->voice, out, "culv_sparse_array_info");
     if (result == CULV_OK) culvi_struct_write(out, &array->info, sizeof array->info);
     return result;
@@ -316,10 +310,8 @@ culv_result culv_sparse_array_level(const culv_sparse_array *array, uint32_t lev
 {
     culvi_scope scope;
     CUarray found = NULL;
-    if (array == NULL || out == NULL)
-        return culvi_fail(array != NULL ? &array->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_sparse_array_level: %s is NULL",
-                          array == NULL ? "array" : "out");
+    CULVI_REQUIRE(NULL, array);
+    CULVI_REQUIRE(&array->device->voice, out);
     if (level >= array->info.mip_levels)
         return culvi_fail(&array->device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
                           "culv_sparse_array_level: level is %" PRIu32 ", but the array has %" PRIu32

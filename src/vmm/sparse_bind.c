@@ -300,9 +300,7 @@ culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count
 {
     static const char call[] = "culv_sparse_bind_batch";
     if (count == 0) return CULV_OK;
-    if (binds == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: binds is NULL",
-                          call);
+    if (binds == NULL) return culvi_fail_null(NULL, call, "binds");
     return bind_all(binds, count, stream, call, true);
 }
 
@@ -311,9 +309,8 @@ static culv_result bind_tiles(culv_sparse_array *array, const culv_sparse_region
                               const char *call)
 {
     if (array == NULL || region == NULL)
-        return culvi_fail(array != NULL ? &array->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                          array == NULL ? "array" : "region");
+        return culvi_fail_null(array != NULL ? &array->device->voice : NULL, call,
+                               array == NULL ? "array" : "region");
     const culv_sparse_bind bind = {
         .array = array, .region = *region, .pool = pool, .pool_offset = pool_offset};
     return bind_all(&bind, 1, stream, call, false);
@@ -333,8 +330,7 @@ static culv_result bind_tail(culv_sparse_array *array, uint32_t layer, culv_vmm_
 /* What unmaps has a call of its own. */
 static culv_result refuse_no_pool(const culv_sparse_array *array, const char *call)
 {
-    return culvi_fail(array != NULL ? &array->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                      CULV_REASON_NULL_ARGUMENT, "%s: pool is NULL", call);
+    return culvi_fail_null(array != NULL ? &array->device->voice : NULL, call, "pool");
 }
 
 culv_result culv_sparse_array_map(culv_sparse_array *array, const culv_sparse_region *region,
@@ -371,11 +367,10 @@ culv_result culv_sparse_array_region_size(const culv_sparse_array *array, const 
     place p;
     set_place(&p, "culv_sparse_array_region_size", false, 0);
     if (array == NULL || region == NULL || out == NULL)
-        return culvi_fail(array != NULL ? &array->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", p.call,
-                          array == NULL    ? "array"
-                          : region == NULL ? "region"
-                                           : "out");
+        return culvi_fail_null(array != NULL ? &array->device->voice : NULL, p.call,
+                               array == NULL    ? "array"
+                               : region == NULL ? "region"
+                                                : "out");
     culv_sparse_region copy = *region;
     culv_result result = check_region(array, &copy, &p, &bytes);
     if (result == CULV_OK) *out = bytes;

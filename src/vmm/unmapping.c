@@ -173,9 +173,7 @@ static culv_result unmap(culv_vmm_range *range, size_t first, size_t end)
 culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size)
 {
     size_t first = 0, end = 0;
-    if (range == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vmm_unmap: range is NULL");
+    CULVI_REQUIRE(NULL, range);
     culvi_mutex_lock(&range->device->lock);
     culvi_vmm_reap(range);
     culv_result result = culvi_vmm_choose(range, offset, size, "culv_vmm_unmap", &first, &end);
@@ -213,9 +211,7 @@ culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_
     size_t first = 0, end = 0;
     culvi_scope scope;
     bool entered = false;
-    if (range == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: range is NULL",
-                          call);
+    if (range == NULL) return culvi_fail_null(NULL, call, "range");
     culv_device *device = range->device;
     culvi_mutex_lock(&device->lock);
     culvi_vmm_reap(range);

@@ -142,10 +142,8 @@ static void free_all(culv_vector *v, bool unmap)
 culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc, culv_vector **out)
 {
     culv_vector_desc d;
-    if (device == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vector_create: %s is NULL",
-                          device == NULL ? "device" : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE(&device->voice, out);
     const culvi_voice *voice = &device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vector_desc");
     if (result != CULV_OK) return result;
@@ -246,10 +244,8 @@ culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk 
 
 culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out)
 {
-    if (vector == NULL || out == NULL)
-        return culvi_fail(vector != NULL ? &vector->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vector_get_stats: %s is NULL",
-                          vector == NULL ? "vector" : "out");
+    CULVI_REQUIRE(NULL, vector);
+    CULVI_REQUIRE(&vector->device->voice, out);
     culv_result result = culvi_struct_check(&vector->device->voice, out, "culv_vector_stats");
     if (result != CULV_OK) return result;
     culv_vector *v = (culv_vector *)vector; /* its lock */

@@ -43,9 +43,7 @@ static culv_result unmap_chunks(culv_vector *v, size_t first, CUstream last_use)
 
 culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use)
 {
-    if (vector == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vector_shrink: vector is NULL");
+    CULVI_REQUIRE(NULL, vector);
     culv_vector *v = vector;
     if (size > atomic_load(&v->size)) return CULV_OK;
     (void)culvi_vector_take(v, UINT64_MAX);
@@ -81,9 +79,7 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
 {
     bool found = before == 0;
     culv_result result = CULV_OK;
-    if (vector == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vector_retire: vector is NULL");
+    CULVI_REQUIRE(NULL, vector);
     culv_vector *v = vector;
     for (culvi_vector_space **link = &v->retiring; *link != NULL && result == CULV_OK;) {
         culvi_vector_space *space = *link;

@@ -101,12 +101,8 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
 {
     culv_vk_desc d;
     culv_vk_candidate candidate;
-    if (device == NULL || desc == NULL || out == NULL)
-        return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vk_attach: %s is NULL",
-                          device == NULL ? "device"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, device);
+    CULVI_REQUIRE2(&device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_desc");
     if (result != CULV_OK) return result;
@@ -132,6 +128,8 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
     if (result != CULV_OK) goto free_vk;
     snprintf(vk->base.name, sizeof vk->base.name, "%s", candidate.name);
     vk->base.uuid = candidate.uuid;
+    vk->base.luid = candidate.luid;
+    vk->base.node_mask = candidate.node_mask;
     result = check_identity(vk, voice, &d, &candidate);
     uint32_t api_version = d.api_version != 0 ? d.api_version : VK_API_VERSION_1_1;
     if (api_version > candidate.api_version) api_version = candidate.api_version;

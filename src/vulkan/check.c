@@ -12,18 +12,6 @@ const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
     return NULL;
 }
 
-/* What Vulkan exports, and CUDA imports as such. */
-static const struct {
-    culv_handle_type type;
-    VkExternalMemoryHandleTypeFlagBits vk;
-} handle_types[] = {
-    {CULV_HANDLE_OPAQUE_FD, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT},
-    {CULV_HANDLE_OPAQUE_WIN32, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT},
-    {CULV_HANDLE_OPAQUE_WIN32_KMT, VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT},
-    {CULV_HANDLE_DMA_BUF_FD, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT},
-};
-enum { HANDLE_TYPES = sizeof handle_types / sizeof handle_types[0] };
-
 /* No handle is between the two: each takes the host's pages. */
 static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out)
 {
@@ -47,7 +35,7 @@ culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *as
     if (ask->host) return check_host_type(vk, ask, out);
     culv_handle_type type =
         ask->handle_type != CULV_HANDLE_NONE ? ask->handle_type : (culv_handle_type)CULVI_HANDLE_OPAQUE;
-    culv_result result = culvi_handle_type_check(voice, ask->label, "handle_type", type);
+    culv_result result = culvi_handle_use_check(voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY);
     if (result != CULV_OK) return result;
     if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
         return culvi_fail(
@@ -64,8 +52,7 @@ culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *as
             culvi_handle_type_name(type), vk->base.device->caps.name,
             culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     out->handle_type = type;
-    for (int i = 0; i < HANDLE_TYPES; i++)
-        if (handle_types[i].type == type) out->vk_handle_type = handle_types[i].vk;
+    out->vk_handle_type = culvi_vk_memory_handle_bit(type);
     return CULV_OK;
 }
 
@@ -163,11 +150,10 @@ static culv_result begin(const char *call, const culv_vk *vk, const void *create
                          const culv_vk_check_desc *desc, const culv_vk_sharing *out, request *r)
 {
     if (vk == NULL || create_info == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                          vk == NULL            ? "vk"
-                          : create_info == NULL ? "create_info"
-                                                : "out");
+        return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
+                               vk == NULL            ? "vk"
+                               : create_info == NULL ? "create_info"
+                                                     : "out");
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
     if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing");
@@ -187,22 +173,24 @@ static culv_result begin(const char *call, const culv_vk *vk, const void *create
 static culv_result find_handle_types(culv_vk *vk, const VkBufferCreateInfo *buffer,
                                      const VkImageCreateInfo *image, request *r)
 {
-    for (int i = 0; i < HANDLE_TYPES && !r->ask.host; i++) {
-        uint32_t bit = UINT32_C(1) << handle_types[i].type;
+    const uint32_t types = culvi_handle_types_of(CULVI_USE_VK_MEMORY);
+    for (int i = 0; i < CULVI_HANDLE_END && !r->ask.host; i++) {
+        const culv_handle_type type = (culv_handle_type)i;
+        const uint32_t bit = UINT32_C(1) << i;
         culvi_vk_answer a = {.result = VK_SUCCESS};
-        if (handle_types[i].type == r->verdict.handle_type) {
+        if (!(types & bit)) continue;
+        if (type == r->verdict.handle_type) {
             r->sharing.handle_types |= bit;
             continue;
         }
-        bool no_array =
-            handle_types[i].type == CULV_HANDLE_DMA_BUF_FD && r->verdict.access == CULV_VK_ACCESS_ARRAY;
-        if (!(vk->base.device->caps.memory_handle_types & (uint32_t)CULVI_HANDLE_TYPES & bit) || no_array)
-            continue;
+        bool no_array = type == CULV_HANDLE_DMA_BUF_FD && r->verdict.access == CULV_VK_ACCESS_ARRAY;
+        if (!(vk->base.device->caps.memory_handle_types & bit) || no_array) continue;
         culv_result result = CULV_OK;
         if (buffer != NULL)
-            culvi_vk_ask_buffer_sharing(vk, buffer, handle_types[i].vk, &a.external);
+            culvi_vk_ask_buffer_sharing(vk, buffer, culvi_vk_memory_handle_bit(type), &a.external);
         else
-            result = culvi_vk_ask_image_sharing(vk, r->ask.label, image, handle_types[i].vk, &a);
+            result =
+                culvi_vk_ask_image_sharing(vk, r->ask.label, image, culvi_vk_memory_handle_bit(type), &a);
         if (result != CULV_OK) return result;
         if (a.external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)
             r->sharing.handle_types |= bit;

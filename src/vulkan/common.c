@@ -6,6 +6,40 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Vulkan's numbers in base/handle_rows.h, held against its header. */
+enum {
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
+                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
+    MEMORY_##name = (vk_memory), SEMAPHORE_##name = (vk_semaphore),
+#include "base/handle_rows.h"
+#undef CULVI_HANDLE
+};
+#define SAME(of, name, bit)                                                                                  \
+    _Static_assert((int)of##_##name == (int)VK_EXTERNAL_##of##_HANDLE_TYPE_##bit, "as in vulkan_core.h")
+SAME(MEMORY, OPAQUE_FD, OPAQUE_FD_BIT);
+SAME(MEMORY, OPAQUE_WIN32, OPAQUE_WIN32_BIT);
+SAME(MEMORY, OPAQUE_WIN32_KMT, OPAQUE_WIN32_KMT_BIT);
+SAME(MEMORY, DMA_BUF_FD, DMA_BUF_BIT_EXT);
+SAME(MEMORY, D3D12_HEAP, D3D12_HEAP_BIT);
+SAME(MEMORY, D3D12_RESOURCE, D3D12_RESOURCE_BIT);
+SAME(MEMORY, D3D11_RESOURCE, D3D11_TEXTURE_BIT);
+SAME(MEMORY, D3D11_RESOURCE_KMT, D3D11_TEXTURE_KMT_BIT);
+SAME(SEMAPHORE, OPAQUE_FD, OPAQUE_FD_BIT);
+SAME(SEMAPHORE, OPAQUE_WIN32, OPAQUE_WIN32_BIT);
+SAME(SEMAPHORE, OPAQUE_WIN32_KMT, OPAQUE_WIN32_KMT_BIT);
+SAME(SEMAPHORE, D3D12_FENCE, D3D12_FENCE_BIT);
+SAME(SEMAPHORE, D3D11_FENCE, D3D11_FENCE_BIT);
+
+VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type)
+{
+    return (VkExternalMemoryHandleTypeFlagBits)culvi_handle_number(type, CULVI_USE_VK_MEMORY);
+}
+
+VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type)
+{
+    return (VkExternalSemaphoreHandleTypeFlagBits)culvi_handle_number(type, CULVI_USE_VK_SEMAPHORE);
+}
+
 const char culvi_vk_soft_layer[] = "VK_LAYER_CULVERT_soft";
 
 enum { REQUIRED = 1, OPTIONAL = 0 };

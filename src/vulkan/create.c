@@ -6,11 +6,10 @@
 
 static culv_result null_argument(const culv_vk *vk, const char *call, const void *desc)
 {
-    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                      CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                      vk == NULL     ? "vk"
-                      : desc == NULL ? "desc"
-                                     : "out");
+    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
+                           vk == NULL     ? "vk"
+                           : desc == NULL ? "desc"
+                                          : "out");
 }
 
 static culv_result no_create_info(const culvi_voice *voice, const char *label, const char *desc)

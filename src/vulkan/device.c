@@ -72,6 +72,11 @@ static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice devic
     out->vendor_id = basic.vendorID;
     out->driver_id = driver.driverID;
     memcpy(out->uuid.bytes, id.deviceUUID, sizeof out->uuid.bytes);
+    out->luid_valid = id.deviceLUIDValid != VK_FALSE;
+    if (out->luid_valid) {
+        memcpy(out->luid.bytes, id.deviceLUID, sizeof out->luid.bytes);
+        out->node_mask = id.deviceNodeMask;
+    }
     snprintf(out->name, sizeof out->name, "%s", basic.deviceName);
     snprintf(out->driver_name, sizeof out->driver_name, "%s", driver.driverName);
     snprintf(out->driver_info, sizeof out->driver_info, "%s", driver.driverInfo);
@@ -175,6 +180,8 @@ static culvi_adapter adapter_of(const culv_vk_candidate *c)
 {
     culvi_adapter adapter = {.native = (const void *)c->physical_device,
                              .uuid = c->uuid,
+                             .luid = c->luid,
+                             .node_mask = c->node_mask,
                              .software = c->type == VK_PHYSICAL_DEVICE_TYPE_CPU,
                              .nvidia = c->vendor_id == VENDOR_NVIDIA};
     if (adapter.nvidia && c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_NVIDIA_PROPRIETARY)
@@ -227,7 +234,7 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     c->driver = found->cuda->kind;
     c->cuda_ordinal = found->ordinal;
     snprintf(c->cuda_name, sizeof c->cuda_name, "%s", found->name);
-    c->reason = missing_feature(c, &why);
+    if (c->reason == CULV_REASON_NONE) c->reason = missing_feature(c, &why);
     c->reachable = c->reason == CULV_REASON_NONE;
 }
 
@@ -283,8 +290,7 @@ static culv_result check_instance(const char *call, PFN_vkGetInstanceProcAddr ge
                        : third == NULL    ? third_name
                                           : NULL;
     if (what == NULL) return CULV_OK;
-    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                      what);
+    return culvi_fail_null(NULL, call, what);
 }
 
 culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,

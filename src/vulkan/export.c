@@ -95,7 +95,7 @@ culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSe
 }
 
 static culv_result check_export(const culv_vk *vk, bool has_object, const char *object, culv_handle_type type,
-                                const culv_handle *out, const char *function)
+                                culvi_handle_use use, const culv_handle *out, const char *function)
 {
     const culvi_voice *voice = vk != NULL ? &vk->base.device->voice : NULL;
     if (vk == NULL || !has_object || out == NULL)
@@ -105,15 +105,15 @@ static culv_result check_export(const culv_vk *vk, bool has_object, const char *
                           : !has_object ? object
                                         : "out",
                           vk != NULL && !has_object ? "VK_NULL_HANDLE" : "NULL");
-    return culvi_handle_type_check(voice, vk->base.label, "type", type);
+    return culvi_handle_use_check(voice, vk->base.label, "type", type, use);
 }
 
 culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
                                       culv_handle *out)
 {
     culv_handle handle;
-    culv_result result =
-        check_export(vk, memory != VK_NULL_HANDLE, "memory", type, out, "culv_vk_memory_export_dup");
+    culv_result result = check_export(vk, memory != VK_NULL_HANDLE, "memory", type, CULVI_USE_VK_MEMORY, out,
+                                      "culv_vk_memory_export_dup");
     if (result == CULV_OK) result = check_memory_handles(vk, vk->base.label);
     if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, vk->base.label);
     if (result == CULV_OK) result = culvi_vk_memory_export(vk, vk->base.label, memory, type, &handle);
@@ -125,12 +125,8 @@ culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, cul
                                          culv_handle *out)
 {
     culv_handle handle;
-    culv_result result =
-        check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type, out, "culv_vk_semaphore_export_dup");
-    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD)
-        result = culvi_fail(
-            &vk->base.device->voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-            "type is %d (DMA_BUF_FD), which is memory; semaphores are exported as OPAQUE_FD", (int)type);
+    culv_result result = check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type,
+                                      CULVI_USE_VK_SEMAPHORE, out, "culv_vk_semaphore_export_dup");
     if (result == CULV_OK)
         result = check_enabled(vk, vk->base.label, culvi_vk_exports_semaphores(vk),
                                culvi_vk_semaphore_extension, "semaphores");
@@ -212,27 +208,30 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memo
 }
 
 /* Fills the exporter in where the driver tells it. */
-static culv_result check_desc(const culv_vk *vk, culv_vk_memory_from_handle_desc *d)
+static culv_result check_desc(const culv_vk *vk, culv_vk_memory_from_handle_desc *d,
+                              culvi_handle_facts *facts)
 {
     const culvi_voice *voice = &vk->base.device->voice;
-    culvi_handle_facts facts;
     if (d->size == 0)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's in bytes");
-    culv_result result =
-        culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle",
-                           "cuMemExportToShareableHandle or culv_vk_memory_export_dup()", &d->handle, &facts);
+    culv_result result = culvi_handle_use_check(
+        voice, d->label, "culv_vk_memory_from_handle_desc.handle.type", d->handle.type, CULVI_USE_VK_MEMORY);
+    if (result == CULV_OK)
+        result = culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle",
+                                    "cuMemExportToShareableHandle or culv_vk_memory_export_dup()", &d->handle,
+                                    facts);
     if (result == CULV_OK && !culvi_uuid_given(&d->exporter))
         result = culvi_vmm_find_exporter(vk->base.device, d->label, &d->handle, &d->exporter);
     if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
     if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, d->label);
     if (result != CULV_OK) return result;
-    if (d->size > facts.size_limit)
+    if (d->size > facts->size_limit)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_vk_memory_from_handle_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
                           " are behind the handle",
-                          d->size, facts.size_limit);
+                          d->size, facts->size_limit);
     return CULV_OK;
 }
 
@@ -279,8 +278,8 @@ culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_ha
     return CULV_OK;
 }
 
-culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t type,
-                                   VkDeviceMemory *out)
+culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
+                                   const culvi_handle_facts *facts, uint32_t type, VkDeviceMemory *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     VkMemoryDedicatedAllocateInfo dedicated = {
@@ -293,7 +292,7 @@ culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_
                                  .allocationSize = d->size,
                                  .memoryTypeIndex = type};
     culvi_duplicate duplicate;
-    culv_result result = culvi_handle_lend_for(voice, d->label, &d->handle, NULL, &duplicate);
+    culv_result result = culvi_handle_lend_for(voice, d->label, &d->handle, facts, &duplicate);
     if (result != CULV_OK) return result;
     VkDeviceMemory memory = VK_NULL_HANDLE;
     VkResult r = culvi_vk_allocate_from(vk, &duplicate.handle, &info, &memory);
@@ -313,17 +312,14 @@ culv_result culv_vk_memory_from_handle(culv_vk *vk, const culv_vk_memory_from_ha
                                        VkDeviceMemory *out)
 {
     culv_vk_memory_from_handle_desc d;
+    culvi_handle_facts facts;
     uint32_t type = 0;
-    if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vk_memory_from_handle: %s is NULL",
-                          vk == NULL     ? "vk"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, vk);
+    CULVI_REQUIRE2(&vk->base.device->voice, desc, out);
     culv_result result =
         culvi_desc_read(&vk->base.device->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
-    if (result == CULV_OK) result = check_desc(vk, &d);
+    if (result == CULV_OK) result = check_desc(vk, &d, &facts);
     if (result == CULV_OK)
         result = culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type);
-    return result == CULV_OK ? culvi_vk_memory_import(vk, &d, type, out) : result;
+    return result == CULV_OK ? culvi_vk_memory_import(vk, &d, &facts, type, out) : result;
 }

@@ -60,12 +60,11 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
 {
     culvi_vk_needs needs;
     if (vk == NULL || memory == NULL || desc == NULL || !has_outputs)
-        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                          vk == NULL       ? "vk"
-                          : memory == NULL ? "memory"
-                          : desc == NULL   ? "desc"
-                                           : "an output");
+        return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
+                               vk == NULL       ? "vk"
+                               : memory == NULL ? "memory"
+                               : desc == NULL   ? "desc"
+                                                : "an output");
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_image_desc");
     if (result != CULV_OK) return result;

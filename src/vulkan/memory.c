@@ -6,11 +6,10 @@ static culv_result read_desc(culv_vk *vk, const culv_vk_memory_desc *desc, const
                              culv_vk_memory_desc *d)
 {
     if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                          vk == NULL     ? "vk"
-                          : desc == NULL ? "desc"
-                                         : "out");
+        return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
+                               vk == NULL     ? "vk"
+                               : desc == NULL ? "desc"
+                                              : "out");
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, d, sizeof *d, desc, "culv_vk_memory_desc");
     if (result != CULV_OK) return result;

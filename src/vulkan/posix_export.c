@@ -16,18 +16,6 @@ bool culvi_vk_exports_semaphores(const culv_vk *vk)
     return vk->table.vkGetSemaphoreFdKHR != NULL;
 }
 
-VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type)
-{
-    return type == CULV_HANDLE_DMA_BUF_FD ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT
-                                          : VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-}
-
-VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type)
-{
-    (void)type;
-    return VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
-}
-
 static void own(int fd, culv_handle_type type, culv_handle *out)
 {
     memset(out, 0, sizeof *out);

@@ -268,12 +268,8 @@ static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
 culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc, culv_vk_ring **out)
 {
     culv_vk_ring_desc d;
-    if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vk_ring_create: %s is NULL",
-                          vk == NULL     ? "vk"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, vk);
+    CULVI_REQUIRE2(&vk->base.device->voice, desc, out);
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_ring_desc");
     if (result == CULV_OK) result = check_desc(vk, queue, &d);

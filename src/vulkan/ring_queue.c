@@ -8,8 +8,7 @@
 
 static culv_result null_argument(const culv_vk_ring *ring, const char *call, const char *what)
 {
-    return culvi_fail(ring != NULL ? &ring->vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                      CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, what);
+    return culvi_fail_null(ring != NULL ? &ring->vk->base.device->voice : NULL, call, what);
 }
 
 static VkSemaphoreSubmitInfo point(const culv_vk_ring *ring, culv_ring_side side, uint64_t value,

@@ -118,10 +118,7 @@ culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler
 {
     culv_texture_desc d;
     uint32_t found = 0;
-    if (sampler == NULL || out == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_texture_desc_from_sampler: %s is NULL",
-                          sampler == NULL ? "sampler" : "out");
+    CULVI_REQUIRE2(NULL, sampler, out);
     culv_result result = culvi_desc_read(NULL, &d, sizeof d, out, "culv_texture_desc");
     if (result != CULV_OK) return result;
     if (sampler->sType != VK_STRUCTURE_TYPE_SAMPLER_CREATE_INFO) return refuse("sType");

@@ -6,12 +6,8 @@
 culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *desc, culv_semaphore **out)
 {
     culv_vk_semaphore_desc d;
-    if (vk == NULL || desc == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vk_semaphore_import: %s is NULL",
-                          vk == NULL     ? "vk"
-                          : desc == NULL ? "desc"
-                                         : "out");
+    CULVI_REQUIRE(NULL, vk);
+    CULVI_REQUIRE2(&vk->base.device->voice, desc, out);
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_desc");
     if (result != CULV_OK) return result;
@@ -78,10 +74,8 @@ culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create
                                      culv_vk_semaphore **out)
 {
     culv_vk_semaphore_create_desc d;
-    if (vk == NULL || out == NULL)
-        return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vk_semaphore_create: %s is NULL",
-                          vk == NULL ? "vk" : "out");
+    CULVI_REQUIRE(NULL, vk);
+    CULVI_REQUIRE(&vk->base.device->voice, out);
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
     if (result != CULV_OK) return result;

@@ -14,8 +14,7 @@ static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRA
 static culv_result check_call(const culv_vk *vk, const char *call, const char *what, VkCommandBuffer commands)
 {
     if (vk != NULL && commands != NULL) return CULV_OK;
-    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                      CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, vk == NULL ? what : "commands");
+    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, vk == NULL ? what : "commands");
 }
 
 /* `image` has the layouts of the one before the copy and of the one after it; NULL: a buffer. */

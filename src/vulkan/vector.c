@@ -19,8 +19,7 @@ struct culv_vk_vector {
 
 static culv_result null_argument(const culv_vk *vk, const char *call, const char *what)
 {
-    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                      CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, what);
+    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, what);
 }
 
 static VkMemoryAllocateFlags allocate_flags(const culv_vk_vector *view)

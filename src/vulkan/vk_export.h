@@ -20,9 +20,9 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memo
 /* Holds what will be bound against the size, which `size_is` names for messages, and chooses the memory type. */
 culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
                                  const char *size_is, uint32_t *type);
-/* Imports a duplicate of the handle. */
-culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d, uint32_t type,
-                                   VkDeviceMemory *out);
+/* Imports a duplicate of the handle. `facts` are of it; NULL: they are asked. */
+culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
+                                   const culvi_handle_facts *facts, uint32_t type, VkDeviceMemory *out);
 /* vkAllocateMemory of what a duplicated handle names. */
 VkResult culvi_vk_allocate_from(const culv_vk *vk, const culv_handle *duplicate,
                                 const VkMemoryAllocateInfo *info, VkDeviceMemory *out);

@@ -1,6 +1,7 @@
 /* VMM allocations under Vulkan's buffers and images. The drivers refuse little of what is wrong here: memory of another GPU
  * is imported and shows wrong data, and so do images that share an allocation (docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
 #include "base/desc.h"
+#include "core/import.h"
 #include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
@@ -61,7 +62,7 @@ culv_result culvi_vk_vmm_import(culv_vk *vk, culv_vmm_allocation *a,
     culv_result result = culvi_vk_memory_plan(vk, &d, "the VMM allocation", &type);
     if (result == CULV_OK) result = culv_vmm_export_dup(a, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle);
     if (result != CULV_OK) return result;
-    result = culvi_vk_memory_import(vk, &d, type, out);
+    result = culvi_vk_memory_import(vk, &d, culvi_import_known_facts(vk->base.device), type, out);
     culv_handle_close(&d.handle);
     return result;
 }
@@ -81,8 +82,7 @@ static culv_result check_shared_image(const culv_vk *vk, const char *label, cons
 
 static culv_result null_argument(const culv_vk *vk, const char *call, const char *what)
 {
-    return culvi_fail(vk != NULL ? &vk->base.device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                      CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call, what);
+    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, what);
 }
 
 culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *allocation,

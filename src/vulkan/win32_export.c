@@ -23,18 +23,6 @@ bool culvi_vk_exports_semaphores(const culv_vk *vk)
     return vk->table.vkGetSemaphoreWin32HandleKHR != NULL;
 }
 
-VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type)
-{
-    return type == CULV_HANDLE_OPAQUE_WIN32_KMT ? VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT
-                                                : VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT;
-}
-
-VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type)
-{
-    return type == CULV_HANDLE_OPAQUE_WIN32_KMT ? VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT
-                                                : VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT;
-}
-
 static void own(HANDLE handle, culv_handle_type type, culv_handle *out)
 {
     memset(out, 0, sizeof *out);

@@ -139,9 +139,9 @@ static void duplicates_refused(void)
     for (int i = 0; i < 3; i++) {
         REFUSES_HANDLE(out, culv_handle_dup(&windows[i], &out), CULV_ERROR_UNSUPPORTED,
                        CULV_REASON_HANDLE_TYPE);
-        LIB_SAYS("Windows alone");
+        LIB_SAYS("only Windows has");
     }
-    static const int none[] = {CULV_HANDLE_NONE, 5, -1};
+    static const int none[] = {CULV_HANDLE_NONE, 99, -1};
     for (int i = 0; i < 3; i++) {
         h.type = (culv_handle_type)none[i];
         REFUSES_HANDLE(out, culv_handle_dup(&h, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
@@ -176,12 +176,12 @@ static void imports_refused(void)
         bool kmt = i == 2; /* CUDA has no such import on Windows either */
         LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w.device, &sd, &semaphore),
                     kmt ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
-        if (kmt) LIB_SAYS("NT handle or by name");
+        if (kmt) LIB_SAYS("handles of timelines are OPAQUE_FD (1), OPAQUE_WIN32 (2)");
     }
     sd.handle = culv_handle_dma_buf_fd(fd2.fd);
     LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w.device, &sd, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("a dma-buf is memory");
+    LIB_SAYS("a dma-buf; handles of timelines are OPAQUE_FD");
     d.handle = culv_handle_opaque_fd(fd.fd);
     sd.handle = culv_handle_opaque_fd(fd2.fd);
     d.handle.name = sd.handle.name = L"heights";
@@ -353,7 +353,7 @@ static void exports_refused(void)
     }
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, timeline, CULV_HANDLE_DMA_BUF_FD, &out),
                    CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
-    LIB_SAYS("which is memory");
+    LIB_SAYS("a dma-buf; handles of Vulkan's semaphores are OPAQUE_FD");
     if (!raw_vk_has_device_extension(w.vk.physical, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME)) {
         REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, buffer.memory, CULV_HANDLE_DMA_BUF_FD, &out),
                        CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
@@ -449,7 +449,7 @@ static void not_enabled(void)
     lib_close(&w);
 }
 
-extern const test_case from_handle_cases[], dma_buf_cases[], bystander_cases[];
+extern const test_case from_handle_cases[], dma_buf_cases[], bystander_cases[], handle_rows_cases[];
 
 static const test_case cases[] = {
     {.name = "handles.constructors", .run = constructors},
@@ -465,4 +465,5 @@ static const test_case cases[] = {
     {.name = "export.not_enabled", .run = not_enabled},
     {.name = NULL},
 };
-const test_case *const test_suite_tables[] = {cases, from_handle_cases, dma_buf_cases, bystander_cases, NULL};
+const test_case *const test_suite_tables[] = {cases,           from_handle_cases, dma_buf_cases,
+                                              bystander_cases, handle_rows_cases, NULL};

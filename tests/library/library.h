@@ -143,6 +143,8 @@ typedef struct lib_lies {
     uint32_t group_size;  /* each device is in a group of so many */
     uint32_t api_version; /* each device's apiVersion */
     uint8_t uuid_xor;     /* spoils each device's UUID */
+    const uint8_t *luid;  /* each device has these 8 bytes and node_mask, when not NULL */
+    uint32_t node_mask;
     VkPhysicalDevice
         stranger_like;       /* lists a first device that is this one, but for a UUID that is nobody's */
     bool no_timelines;       /* the device lacks their functions */

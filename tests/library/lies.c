@@ -177,7 +177,12 @@ static VKAPI_ATTR void VKAPI_CALL lying_properties2(VkPhysicalDevice device, VkP
     uint8_t change = device == lib_stranger() ? 0xff : lib_lying.uuid_xor;
     for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext) {
         VkPhysicalDeviceIDProperties *id = (VkPhysicalDeviceIDProperties *)(void *)s;
-        if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES) id->deviceUUID[3] ^= change;
+        if (s->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES) continue;
+        id->deviceUUID[3] ^= change;
+        if (lib_lying.luid == NULL) continue;
+        id->deviceLUIDValid = VK_TRUE;
+        memcpy(id->deviceLUID, lib_lying.luid, VK_LUID_SIZE);
+        id->deviceNodeMask = lib_lying.node_mask;
     }
 }
 

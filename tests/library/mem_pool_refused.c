@@ -102,7 +102,7 @@ static void allocations(void)
     LIB_ERROR(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
     LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_DMA_BUF_FD, &handle), CULV_ERROR_INVALID,
-              CULV_REASON_NOT_EXPORTABLE);
+              CULV_REASON_HANDLE_TYPE);
     LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_WIN32, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     LIB_ERROR(culv_mem_pool_export_dup(open, (culv_handle_type)99, &handle), CULV_ERROR_INVALID,

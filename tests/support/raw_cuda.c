@@ -82,6 +82,7 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
     (void)symbol(library, "culvSoftPlayName", &cu->SoftPlayName);
     (void)symbol(library, "culvSoftSpoilPeers", &cu->SoftSpoilPeers);
     (void)symbol(library, "culvSoftPlayAttribute", &cu->SoftPlayAttribute);
+    (void)symbol(library, "culvSoftPlayLuid", &cu->SoftPlayLuid);
     (void)symbol(library, "culvSoftBinaryCreate", &cu->SoftBinaryCreate);
     (void)symbol(library, "culvSoftBinarySignal", &cu->SoftBinarySignal);
     (void)symbol(library, "culvSoftBinaryWait", &cu->SoftBinaryWait);

@@ -191,6 +191,7 @@ typedef struct raw_cuda {
     void (*SoftBarPeers)(int bar);
     void (*SoftSpoilPeers)(int spoil);
     void (*SoftPlayAttribute)(int attribute, int value);
+    void (*SoftPlayLuid)(int device, const uint8_t luid[8], unsigned node_mask);
     int (*SoftBinaryCreate)(const uint8_t device_uuid[16], int *fd);
     int (*SoftBinarySignal)(int fd);
     int (*SoftBinaryWait)(int fd, unsigned timeout_ms);

@@ -18,12 +18,12 @@ DRIVER = {"allowed": FLAG, "usable": FLAG, "path": TEXT, "cuda_version": TEXT, "
 SYSTEM = {"nvidia_gpus": NUMBER, "nvidia_kernel_version": TEXT, "nvidia_kernel_open": FLAG, "nvidia_icd": TEXT,
           "iommu_units": NUMBER, "iommu_groups": NUMBER}
 GRAPHICS = {"vulkan_index": (int,), "name": (str,), "type": (str,), "vendor_id": (int,), "uuid": (str,),
-            "api_version": (str,), "driver_name": TEXT, "driver_info": TEXT, "group_size": (int,),
+            "luid": TEXT, "node_mask": NUMBER, "api_version": (str,), "driver_name": TEXT, "driver_info": TEXT, "group_size": (int,),
             "reachable": FLAG, "reason": TEXT, "why": TEXT, "message": TEXT, "cuda": (dict, type(None)),
             "features": (dict,)}
 MATCH = {"driver": (str,), "ordinal": (int,), "name": (str,)}
 CUDA = {"driver": (str,), "ordinal": (int,), "opened": FLAG, "reason": TEXT, "why": TEXT, "vulkan_index": NUMBER,
-        "name": TEXT, "uuid": TEXT, "compute_capability": TEXT, "pci_bus_id": TEXT,
+        "name": TEXT, "uuid": TEXT, "luid": TEXT, "node_mask": NUMBER, "compute_capability": TEXT, "pci_bus_id": TEXT,
         "pcie_path": TEXT, "iommu_group": NUMBER, "total_memory": NUMBER,
         "mig_slice": (bool, type(None)), "features": (dict,)}
 SHARE_FEATURES = {"buffer_opaque_fd", "timeline_opaque_fd", "binary_opaque_fd", "buffer_dma_buf",

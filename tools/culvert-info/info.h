@@ -162,6 +162,7 @@ void print_json(const struct report *report, FILE *out);
 const char *driver_key(culv_driver driver); /* "nvidia", "soft" */
 const char *device_type_key(VkPhysicalDeviceType type);
 void uuid_text(const culv_uuid *uuid, char out[37]);
+void luid_text(const culv_luid *luid, char out[17]);
 void vulkan_version_text(uint32_t version, char out[32]);
 void cuda_version_text(int version, char out[32]);
 

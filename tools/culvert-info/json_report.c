@@ -70,6 +70,17 @@ static void put_driver(struct json *json, const struct cuda_driver *driver)
     json_end(json, '}');
 }
 
+static void put_luid(struct json *json, bool valid, const culv_luid *luid, uint32_t node_mask)
+{
+    char text[17];
+    luid_text(luid, text);
+    json_string(json, "luid", valid ? text : NULL);
+    if (valid)
+        json_integer(json, "node_mask", node_mask);
+    else
+        json_null(json, "node_mask");
+}
+
 static void put_graphics(struct json *json, const struct graphics_device *d)
 {
     char text[64];
@@ -81,6 +92,7 @@ static void put_graphics(struct json *json, const struct graphics_device *d)
     json_integer(json, "vendor_id", d->vendor_id);
     uuid_text(&c->uuid, text);
     json_string(json, "uuid", text);
+    put_luid(json, c->luid_valid != 0, &c->luid, c->node_mask);
     vulkan_version_text(c->api_version, text);
     json_string(json, "api_version", text);
     json_text(json, "driver_name", c->driver_name);
@@ -118,14 +130,16 @@ static void put_cuda(struct json *json, const struct report *report, const struc
     else
         json_null(json, "vulkan_index");
     if (!d->opened) {
-        static const char *const unknown[] = {"name",      "uuid",        "compute_capability", "pci_bus_id",
-                                              "pcie_path", "iommu_group", "total_memory",       "mig_slice"};
+        static const char *const unknown[] = {
+            "name",       "uuid",      "luid",        "node_mask",    "compute_capability",
+            "pci_bus_id", "pcie_path", "iommu_group", "total_memory", "mig_slice"};
         for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
             json_null(json, unknown[i]);
     } else {
         json_string(json, "name", caps->name);
         uuid_text(&caps->uuid, text);
         json_string(json, "uuid", text);
+        put_luid(json, caps->luid_valid != 0, &caps->luid, caps->node_mask);
         text_set(text, sizeof text, "%u.%u", caps->compute_major, caps->compute_minor);
         json_string(json, "compute_capability", text);
         json_text(json, "pci_bus_id", caps->pci_bus_id);

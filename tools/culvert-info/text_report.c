@@ -30,6 +30,21 @@ void uuid_text(const culv_uuid *uuid, char out[37])
         text_add(out, 37, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
 }
 
+void luid_text(const culv_luid *luid, char out[17])
+{
+    out[0] = '\0';
+    for (int i = 0; i < 8; i++)
+        text_add(out, 17, "%02x", luid->bytes[i]);
+}
+
+static void luid_row(const struct page *page, const culv_luid *luid, uint32_t node_mask)
+{
+    char text[64], digits[17];
+    luid_text(luid, digits);
+    text_set(text, sizeof text, "%s, node mask %#x", digits, (unsigned)node_mask);
+    page_row(page, "LUID", text);
+}
+
 void vulkan_version_text(uint32_t version, char out[32])
 {
     text_set(out, 32, "%u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
@@ -146,6 +161,7 @@ static void print_graphics(const struct page *page, const struct report *report,
                             strcmp(report->cuda[d->cuda].caps.name, c->name) != 0);
     uuid_text(&c->uuid, text);
     page_row(page, "UUID", text);
+    if (c->luid_valid) luid_row(page, &c->luid, c->node_mask);
     if (c->group_size > 1) {
         text_set(line, sizeof line,
                  "one of %u linked GPUs; make the VkDevice of this one alone and say so "
@@ -177,6 +193,7 @@ static void print_lonely_cuda(const struct page *page, const struct cuda_device 
         print_cuda_identity(page, d, false);
         uuid_text(&d->caps.uuid, text);
         page_row(page, "UUID", text);
+        if (d->caps.luid_valid) luid_row(page, &d->caps.luid, d->caps.node_mask);
     }
     page_row(page, d->opened ? "No match" : "Not opened", d->why);
     if (!verbose || !d->opened) return;

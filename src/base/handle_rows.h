@@ -1,0 +1,51 @@
+/* One row for each type of handle. Everything else looks its answer up here, so a type that is added here is refused by
+ * name until code serves it, and is never taken for another one.
+ *
+ *   CULVI_HANDLE(name, words, kind, system, closer, state, dedicated,
+ *                memory, binary, timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)
+ *
+ * name       of the public enum: CULV_HANDLE_<name>
+ * words      what it is, for messages
+ * kind       FD: culv_handle::value.fd; NT, KMT: value.win32; BYTES: more than a culv_handle holds
+ * system     POSIX or WINDOWS
+ * closer     who closes what a driver has imported: DRIVER (it keeps the number), OWNER, or NOBODY (it holds nothing)
+ * state      BUILT, or LATER: no code of this version serves it
+ * dedicated  CUDA_EXTERNAL_MEMORY_DEDICATED: EITHER as the memory is, ALWAYS, or NEVER (cuda.h, cuImportExternalMemory)
+ *
+ * The rest are the numbers that other APIs have for it, 0 where they take none:
+ * memory                   CUexternalMemoryHandleType
+ * binary, timeline, mutex  CUexternalSemaphoreHandleType of a binary semaphore, of a timeline or fence, of a keyed mutex
+ * vmm, multicast           CUmemAllocationHandleType of allocations and pools, and of multicast objects
+ * vk_memory, vk_semaphore  VkExternalMemoryHandleTypeFlagBits, VkExternalSemaphoreHandleTypeFlagBits
+ * gl                       GL_HANDLE_TYPE_..._EXT (GL_EXT_memory_object_fd, GL_EXT_memory_object_win32, GL_EXT_semaphore_win32)
+ *
+ * cuda/handle_numbers.c and vulkan/common.c hold them against cuda.h and vulkan_core.h. Included several times; no guard.
+ * SPDX-License-Identifier: MIT */
+// clang-format off
+CULVI_HANDLE(OPAQUE_FD, "a file descriptor", FD, POSIX, DRIVER, BUILT, EITHER,
+             1, 1, 9, 0, 1, 1, 0x1, 0x1, 0x9586)
+CULVI_HANDLE(OPAQUE_WIN32, "an NT handle", NT, WINDOWS, OWNER, BUILT, EITHER,
+             2, 2, 10, 0, 2, 2, 0x2, 0x2, 0x9587)
+CULVI_HANDLE(OPAQUE_WIN32_KMT, "a KMT handle", KMT, WINDOWS, NOBODY, BUILT, EITHER,
+             3, 3, 0, 0, 4, 0, 0x4, 0x4, 0x9588)
+CULVI_HANDLE(DMA_BUF_FD, "a dma-buf", FD, POSIX, DRIVER, BUILT, NEVER,
+             9, 0, 0, 0, 0, 0, 0x200, 0, 0)
+CULVI_HANDLE(D3D12_HEAP, "an NT handle of an ID3D12Heap", NT, WINDOWS, OWNER, LATER, EITHER,
+             4, 0, 0, 0, 0, 0, 0x20, 0, 0x9589)
+CULVI_HANDLE(D3D12_RESOURCE, "an NT handle of an ID3D12Resource", NT, WINDOWS, OWNER, LATER, ALWAYS,
+             5, 0, 0, 0, 0, 0, 0x40, 0, 0x958a)
+CULVI_HANDLE(D3D11_RESOURCE, "an NT handle of an ID3D11Resource", NT, WINDOWS, OWNER, LATER, ALWAYS,
+             6, 0, 0, 0, 0, 0, 0x8, 0, 0x958b)
+CULVI_HANDLE(D3D11_RESOURCE_KMT, "a KMT handle of an ID3D11Resource", KMT, WINDOWS, NOBODY, LATER, ALWAYS,
+             7, 0, 0, 0, 0, 0, 0x10, 0, 0x958c)
+CULVI_HANDLE(D3D12_FENCE, "an NT handle of an ID3D12Fence", NT, WINDOWS, OWNER, LATER, EITHER,
+             0, 0, 4, 0, 0, 0, 0, 0x8, 0x9594)
+CULVI_HANDLE(D3D11_FENCE, "an NT handle of an ID3D11Fence", NT, WINDOWS, OWNER, LATER, EITHER,
+             0, 0, 5, 0, 0, 0, 0, 0x8, 0)
+CULVI_HANDLE(D3D11_KEYED_MUTEX, "an NT handle of an IDXGIKeyedMutex", NT, WINDOWS, OWNER, LATER, EITHER,
+             0, 0, 0, 7, 0, 0, 0, 0, 0)
+CULVI_HANDLE(D3D11_KEYED_MUTEX_KMT, "a KMT handle of an IDXGIKeyedMutex", KMT, WINDOWS, NOBODY, LATER, EITHER,
+             0, 0, 0, 8, 0, 0, 0, 0, 0)
+CULVI_HANDLE(FABRIC, "a fabric handle", BYTES, POSIX, NOBODY, LATER, EITHER,
+             0, 0, 0, 0, 8, 8, 0, 0, 0)
+// clang-format on
