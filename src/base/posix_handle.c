@@ -14,8 +14,8 @@
 
 const char *const culvi_handle_duplicate_call = "fcntl";
 
-const char *const culvi_handle_memory_source = "vkGetMemoryFdKHR";
-const char *const culvi_handle_semaphore_source = "vkGetSemaphoreFdKHR";
+const char *const culvi_handle_memory_source = "the graphics API (in Vulkan vkGetMemoryFdKHR)";
+const char *const culvi_handle_semaphore_source = "the graphics API (in Vulkan vkGetSemaphoreFdKHR)";
 const char *const culvi_handle_left_advice = "close some file descriptors, or raise RLIMIT_NOFILE";
 
 bool culvi_handle_left(int *os_error)

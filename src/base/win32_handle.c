@@ -17,8 +17,8 @@ static const char *foreign_kind(HANDLE handle)
     }
 }
 
-const char *const culvi_handle_memory_source = "vkGetMemoryWin32HandleKHR";
-const char *const culvi_handle_semaphore_source = "vkGetSemaphoreWin32HandleKHR";
+const char *const culvi_handle_memory_source = "the graphics API (in Vulkan vkGetMemoryWin32HandleKHR)";
+const char *const culvi_handle_semaphore_source = "the graphics API (in Vulkan vkGetSemaphoreWin32HandleKHR)";
 const char *const culvi_handle_left_advice = "close some handles";
 
 bool culvi_handle_left(int *os_error)
