@@ -112,27 +112,27 @@ culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc, c
     return CULV_OK;
 }
 
-static bool release_buffer(culv_device *device, culvi_retired *self, bool last_try)
+static bool release_buffer(culv_device *device, culvi_deferred *self, bool last_try)
 {
-    culv_buffer *buffer = CULVI_CONTAINER(self, culv_buffer, retired);
+    culv_buffer *buffer = CULVI_CONTAINER(self, culv_buffer, deferred);
     culv_memory *memory = buffer->memory;
     if (buffer->staging != NULL && !culvi_staging_release(device, memory, &buffer->staging, last_try))
         return false;
     memory->buffers--;
     memory->refs--;
     culvi_free(buffer);
-    culvi_memory_settle(memory, true, last_try);
+    culvi_memory_release_unused(memory, true, last_try);
     return true;
 }
 
-void culvi_buffer_give_up(culv_buffer *buffer, bool has_last_use, CUstream last_use)
+void culvi_buffer_release_or_defer(culv_buffer *buffer, bool has_last_use, CUstream last_use)
 {
     culv_device *device = buffer->memory->device;
-    buffer->retired.release = release_buffer;
+    buffer->deferred.release = release_buffer;
     culvi_mutex_lock(&device->lock);
     device->counts.buffers--;
-    culvi_memory_let_go(buffer->memory);
-    culvi_retire(device, &buffer->retired, has_last_use, last_use);
+    culvi_memory_drop_holder(buffer->memory);
+    culvi_release_or_defer(device, &buffer->deferred, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
@@ -145,7 +145,7 @@ static void unmap(culv_buffer **buffer, const char *call, bool has_last_use, CUs
                            mine->memory->words->buffer_destroy))
         return;
     *buffer = NULL;
-    culvi_buffer_give_up(mine, has_last_use, last_use);
+    culvi_buffer_release_or_defer(mine, has_last_use, last_use);
 }
 
 void culv_buffer_unmap(culv_buffer **buffer)

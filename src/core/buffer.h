@@ -12,10 +12,10 @@ struct culv_buffer {
     bool owned;                    /* by an object of Culvert's, which unmaps it */
     struct culvi_staging *staging; /* NULL: it is shared */
     char label[64];
-    culvi_retired retired;
+    culvi_deferred deferred;
 };
 
 /* Gives up what an object of Culvert's owns. */
-void culvi_buffer_give_up(culv_buffer *buffer, bool has_last_use, CUstream last_use);
+void culvi_buffer_release_or_defer(culv_buffer *buffer, bool has_last_use, CUstream last_use);
 
 #endif

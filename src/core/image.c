@@ -34,9 +34,9 @@ static void explicit_defaults(culv_image_desc *d)
 
 /* The array first: its destruction waits for the context's work, that of a surface does not (measured), so no
  * surface goes while a kernel may still use it. */
-static bool release_image(culv_device *device, culvi_retired *self, bool last_try)
+static bool release_image(culv_device *device, culvi_deferred *self, bool last_try)
 {
-    culv_image *image = CULVI_CONTAINER(self, culv_image, retired);
+    culv_image *image = CULVI_CONTAINER(self, culv_image, deferred);
     culv_memory *memory = image->memory;
     if (!culvi_image_release_arrays(device, image, last_try)) return false;
     if (!culvi_image_release_views(device, image, last_try)) return false;
@@ -46,7 +46,7 @@ static bool release_image(culv_device *device, culvi_retired *self, bool last_tr
     if (linear) memory->buffers--;
     memory->refs--;
     culvi_free(image);
-    culvi_memory_settle(memory, true, last_try);
+    culvi_memory_release_unused(memory, true, last_try);
     return true;
 }
 
@@ -86,10 +86,10 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
         memory->holders++;
         device->counts.images++;
     } else if (image->arrays[0] !=
-               NULL) { /* some planes' arrays: a sweep releases them, since that may wait */
+               NULL) { /* some planes' arrays: a collection releases them, since that may wait */
         memory->refs++;
-        image->retired.release = release_image;
-        culvi_keep(device, &image->retired);
+        image->deferred.release = release_image;
+        culvi_defer(device, &image->deferred);
         image = NULL;
     }
     culvi_mutex_unlock(&device->lock);
@@ -102,14 +102,14 @@ culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, cul
     return CULV_OK;
 }
 
-void culvi_image_give_up(culv_image *image, bool has_last_use, CUstream last_use)
+void culvi_image_release_or_defer(culv_image *image, bool has_last_use, CUstream last_use)
 {
     culv_device *device = image->memory->device;
-    image->retired.release = release_image;
+    image->deferred.release = release_image;
     culvi_mutex_lock(&device->lock);
     device->counts.images--;
-    culvi_memory_let_go(image->memory);
-    culvi_retire(device, &image->retired, has_last_use, last_use);
+    culvi_memory_drop_holder(image->memory);
+    culvi_release_or_defer(device, &image->deferred, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
@@ -122,7 +122,7 @@ static void unmap(culv_image **image, const char *call, bool has_last_use, CUstr
                            mine->memory->words->image_destroy))
         return;
     *image = NULL;
-    culvi_image_give_up(mine, has_last_use, last_use);
+    culvi_image_release_or_defer(mine, has_last_use, last_use);
 }
 
 void culv_image_unmap(culv_image **image)

@@ -36,7 +36,7 @@ struct culv_image {
     char label[64];
     _Atomic(culvi_texture *)
         textures; /* grows by the head under the device's lock; never shrinks before the end */
-    culvi_retired retired;
+    culvi_deferred deferred;
     uint32_t slots;
     culvi_level levels[]; /* of each, or of each plane of a format of several, which has one level */
 };
@@ -68,6 +68,6 @@ culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint
 uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth);
 
 /* Gives up what an object of Culvert's owns. */
-void culvi_image_give_up(culv_image *image, bool has_last_use, CUstream last_use);
+void culvi_image_release_or_defer(culv_image *image, bool has_last_use, CUstream last_use);
 
 #endif

@@ -46,7 +46,7 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
 
 /* Frees the mapping once no buffer needs it, then the import once nobody holds it, then the object. The
  * caller holds the lock and has entered the context. False: the driver refused, try again. */
-static bool settle(culv_memory *memory, bool last_try)
+static bool release_unused(culv_memory *memory, bool last_try)
 {
     culv_device *device = memory->device;
     if (memory->buffers == 0 && !unmap(device, memory, last_try)) return false;
@@ -61,24 +61,24 @@ static bool settle(culv_memory *memory, bool last_try)
     return true;
 }
 
-static bool release_memory(culv_device *device, culvi_retired *self, bool last_try)
+static bool release_memory(culv_device *device, culvi_deferred *self, bool last_try)
 {
-    culv_memory *memory = CULVI_CONTAINER(self, culv_memory, retired);
+    culv_memory *memory = CULVI_CONTAINER(self, culv_memory, deferred);
     (void)device;
     memory->waiting = false;
-    if (settle(memory, last_try)) return true;
+    if (release_unused(memory, last_try)) return true;
     memory->waiting = true;
     return false;
 }
 
-void culvi_memory_settle(culv_memory *memory, bool entered, bool last_try)
+void culvi_memory_release_unused(culv_memory *memory, bool entered, bool last_try)
 {
     culv_device *device = memory->device;
-    if (memory->waiting || (entered && settle(memory, last_try))) return;
+    if (memory->waiting || (entered && release_unused(memory, last_try))) return;
     memory->waiting = true;
-    memory->retired.event = NULL;
-    memory->retired.release = release_memory;
-    culvi_keep(device, &memory->retired);
+    memory->deferred.event = NULL;
+    memory->deferred.release = release_memory;
+    culvi_defer(device, &memory->deferred);
 }
 
 /* Handles are pointers or small numbers: their low bits are alike. */
@@ -110,7 +110,7 @@ void culvi_memory_share(culv_memory *memory, uint64_t owner, uint64_t key)
     *first = memory;
 }
 
-void culvi_memory_let_go(culv_memory *memory)
+void culvi_memory_drop_holder(culv_memory *memory)
 {
     if (--memory->holders > 0 || memory->shared_owner == 0) return;
     culv_memory **link = bucket(memory->device, memory->shared_owner, memory->shared_key);
@@ -280,12 +280,12 @@ void culv_memory_destroy(culv_memory **memory)
     culvi_scope scope;
     *memory = NULL;
     culvi_mutex_lock(&device->lock);
-    culvi_memory_let_go(mine);
+    culvi_memory_drop_holder(mine);
     mine->refs--;
     /* With buffers or images alive there is nothing to do yet; without, no mapping is left that GPU work could use. */
     if (mine->refs == 0) {
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-        culvi_memory_settle(mine, entered || device->lost, false);
+        culvi_memory_release_unused(mine, entered || device->lost, false);
         if (entered) culvi_leave(device, &scope);
     }
     culvi_mutex_unlock(&device->lock);

@@ -25,12 +25,12 @@ struct culv_memory {
     uint32_t holders;         /* as refs, without what was given up and is deferred */
     CUdeviceptr base;         /* the one mapping of all of it; 0 when not mapped */
     culv_memory *mapped_next; /* culv_device::mapped */
-    bool waiting;             /* on the retired list after a refused release */
+    bool waiting;             /* on the deferred list after a refused release */
     /* An acquired import can be found while it has holders. */
     struct culv_memory *shared_next;
     uint64_t shared_owner; /* culvi_graphics::id; 0: it was not acquired */
     uint64_t shared_key;   /* the native memory */
-    culvi_retired retired;
+    culvi_deferred deferred;
 };
 
 /* Imports what an API has exported a moment ago for this call alone (culvi_import_trust()); its words. The handle is gone,
@@ -52,10 +52,10 @@ bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
 culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint64_t key);
 void culvi_memory_share(culv_memory *memory, uint64_t owner, uint64_t key);
 /* One holder less. The caller holds the lock. */
-void culvi_memory_let_go(culv_memory *memory);
+void culvi_memory_drop_holder(culv_memory *memory);
 
 /* Releases at the driver what nobody needs any more, or leaves it to a later call. The caller holds the lock.
  */
-void culvi_memory_settle(culv_memory *memory, bool entered, bool last_try);
+void culvi_memory_release_unused(culv_memory *memory, bool entered, bool last_try);
 
 #endif

@@ -280,9 +280,9 @@ void culvi_relay_quiesce(culv_semaphore *semaphore)
         wait_for_request(semaphore->device, q);
 }
 
-static void finish(culvi_retired *self)
+static void finish(culvi_deferred *self)
 {
-    culvi_relay_quiesce(CULVI_CONTAINER(self, culv_semaphore, retired));
+    culvi_relay_quiesce(CULVI_CONTAINER(self, culv_semaphore, deferred));
 }
 
 /* Both ------------------------------------------------------------------------------------------------------- */
@@ -380,8 +380,8 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
     if (peer != NULL) culvi_device_ref(relay->there);
     if (host != NULL) {
         relay->host = *host;
-        semaphore->retired.holder = host->holder;
-        semaphore->retired.finish = finish;
+        semaphore->deferred.holder = host->holder;
+        semaphore->deferred.finish = finish;
     }
     atomic_init(&relay->released, false);
     atomic_init(&relay->failed, 0);
@@ -393,7 +393,7 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
     culv_result result = peer != NULL ? prepare_peer(semaphore) : CULV_OK;
     if (result != CULV_OK) {
         relay->peer = NULL; /* still the caller's */
-        culvi_semaphore_give_up(semaphore, false, NULL);
+        culvi_semaphore_release_or_defer(semaphore, false, NULL);
         return result;
     }
     *out = semaphore;
@@ -481,7 +481,7 @@ static bool release_peer(culvi_relay *relay, bool last_try)
     bool done = entered || there->lost ? release_streams(relay, last_try) : last_try;
     if (entered) culvi_leave(there, &scope);
     if (!done) return false;
-    if (relay->peer != NULL) culvi_semaphore_give_up(relay->peer, false, NULL);
+    if (relay->peer != NULL) culvi_semaphore_release_or_defer(relay->peer, false, NULL);
     relay->peer = NULL;
     relay->there = NULL;
     culvi_device_unref(there);

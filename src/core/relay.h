@@ -17,7 +17,7 @@ typedef struct culvi_host_semaphore {
     int (*wait)(void *context, uint64_t value);
     bool (*reached)(void *context, uint64_t value); /* asked before a wait is put into the stream */
     void (*release)(void *context); /* destroys it, once no host function will call it any more */
-    const void *holder;             /* culvi_retired::holder: what the calls need */
+    const void *holder;             /* culvi_deferred::holder: what the calls need */
 } culvi_host_semaphore;
 
 /* A signal or wait on its way; kept for the next one. */

@@ -146,9 +146,9 @@ culv_semaphore_type culv_semaphore_get_type(const culv_semaphore *semaphore)
     return semaphore != NULL ? semaphore->type : CULV_SEMAPHORE_NONE;
 }
 
-static bool release_semaphore(culv_device *device, culvi_retired *self, bool last_try)
+static bool release_semaphore(culv_device *device, culvi_deferred *self, bool last_try)
 {
-    culv_semaphore *semaphore = CULVI_CONTAINER(self, culv_semaphore, retired);
+    culv_semaphore *semaphore = CULVI_CONTAINER(self, culv_semaphore, deferred);
     if (semaphore->relay != NULL) {
         if (!culvi_relay_release(device, &semaphore->relay, last_try)) return false;
     } else {
@@ -160,12 +160,12 @@ static bool release_semaphore(culv_device *device, culvi_retired *self, bool las
     return true;
 }
 
-void culvi_semaphore_give_up(culv_semaphore *semaphore, bool has_last_use, CUstream last_use)
+void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use, CUstream last_use)
 {
     culv_device *device = semaphore->device;
-    semaphore->retired.release = release_semaphore;
+    semaphore->deferred.release = release_semaphore;
     culvi_mutex_lock(&device->lock);
-    culvi_retire(device, &semaphore->retired, has_last_use, last_use);
+    culvi_release_or_defer(device, &semaphore->deferred, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }
@@ -177,7 +177,7 @@ static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_
     if (culvi_refuse_owned(mine->device, mine->label, mine->owned, call, mine->words->semaphore_destroy))
         return;
     *semaphore = NULL;
-    culvi_semaphore_give_up(mine, has_last_use, last_use);
+    culvi_semaphore_release_or_defer(mine, has_last_use, last_use);
 }
 
 void culv_semaphore_destroy(culv_semaphore **semaphore)

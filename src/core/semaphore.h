@@ -23,7 +23,7 @@ struct culv_semaphore {
     _Atomic uint64_t signalled;
     _Atomic uint32_t state; /* binary ones */
     char label[64];
-    culvi_retired retired;
+    culvi_deferred deferred;
 };
 
 /* Imports what an API has exported a moment ago for this call alone (culvi_import_trust()), of a type that was checked; its
@@ -49,6 +49,6 @@ static inline uint64_t culvi_semaphore_last(const culv_semaphore *semaphore)
 enum { CULVI_UNSIGNALLED = 0, CULVI_SIGNALLED_BY_CUDA = 1, CULVI_SIGNALLED_BY_PEER = 2 };
 
 /* Gives up what an object of Culvert's owns. */
-void culvi_semaphore_give_up(culv_semaphore *semaphore, bool has_last_use, CUstream last_use);
+void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use, CUstream last_use);
 
 #endif

@@ -37,7 +37,7 @@ typedef struct culvi_mapping {
     void (*free_memory)(void); /* the API's function */
     void *device;
     uint64_t memory;
-    const void *holder; /* culvi_retired::holder: the API's device must still be there */
+    const void *holder; /* culvi_deferred::holder: the API's device must still be there */
 } culvi_mapping;
 
 /* Of a buffer or an image that is not shared. Immutable once made, until it is released. */

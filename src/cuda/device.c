@@ -251,7 +251,7 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
         goto close_probe;
     }
     atomic_init(&device->refs, 1);
-    device->retired_end = &device->retired;
+    device->retired_end = &device->deferred;
     device->voice = voice;
     device->ordinal = found->ordinal;
     device->counts.struct_size = sizeof device->counts;
@@ -341,8 +341,8 @@ void culvi_device_ref(culv_device *device)
 void culvi_device_unref(culv_device *device)
 {
     if (atomic_fetch_sub(&device->refs, 1) != 1) return;
-    culvi_drain(device);
-    culvi_formats_forget(device);
+    culvi_wait_and_collect(device);
+    culvi_formats_release(device);
     if (device->free_peers != NULL) device->free_peers(device);
     unregister_driver_log(device);
     if (device->retained) {
@@ -379,7 +379,7 @@ uint64_t culv_device_collect(culv_device *device)
 {
     if (device == NULL) return 0;
     culvi_mutex_lock(&device->lock);
-    culvi_reap(device);
+    culvi_collect(device);
     uint64_t deferred = device->counts.deferred;
     culvi_mutex_unlock(&device->lock);
     return deferred;
@@ -391,7 +391,7 @@ culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
     culv_result result = culvi_struct_check(&device->voice, out, "culv_device_counts");
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&device->lock);
-    culvi_reap(device);
+    culvi_collect(device);
     culv_device_counts counts = device->counts;
     culvi_mutex_unlock(&device->lock);
     culvi_struct_write(out, &counts, sizeof counts);

@@ -9,8 +9,8 @@
 
 #include <stdatomic.h>
 
-typedef struct culvi_retired culvi_retired; /* cuda/retire.h */
-typedef struct culvi_peer culvi_peer;       /* core/peer.h */
+typedef struct culvi_deferred culvi_deferred; /* cuda/retire.h */
+typedef struct culvi_peer culvi_peer;         /* core/peer.h */
 
 enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64 };
 /* CUarray_format has numbers below this. */
@@ -39,8 +39,8 @@ struct culv_device {
     culv_device_caps caps;
     culvi_mutex
         lock; /* guards what follows, and the graph of memories and buffers; never taken in the frame path */
-    culvi_retired *retired; /* in the order in which they came: events of one stream pass so */
-    culvi_retired **retired_end;
+    culvi_deferred *deferred; /* in the order in which they came: events of one stream pass so */
+    culvi_deferred **retired_end;
     culv_device_counts counts;
     culv_memory *shared[CULVI_SHARED_BUCKETS]; /* acquired imports, by key */
     culv_memory *mapped;                       /* imports with a buffer mapping */

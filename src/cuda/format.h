@@ -44,6 +44,6 @@ uint32_t culvi_array_format_version(CUarray_format format);
 culv_result culvi_format_supported(culv_device *device, const culvi_format *row, culv_texels texels,
                                    const char *label);
 /* Releases the arrays by which the driver was asked. No lock: the device has no users left. */
-void culvi_formats_forget(culv_device *device);
+void culvi_formats_release(culv_device *device);
 
 #endif

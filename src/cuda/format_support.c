@@ -84,7 +84,7 @@ culv_result culvi_format_supported(culv_device *device, const culvi_format *row,
     return answer != LACKS_IT ? CULV_OK : refuse(device, label, row, format);
 }
 
-void culvi_formats_forget(culv_device *device)
+void culvi_formats_release(culv_device *device)
 {
     culvi_scope scope;
     bool tried = false, entered = false;

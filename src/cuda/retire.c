@@ -30,7 +30,7 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
     return last_try;
 }
 
-static void destroy_event(culv_device *device, culvi_retired *object)
+static void destroy_event(culv_device *device, culvi_deferred *object)
 {
     CUresult r = CULVI_RELEASE(device, cuEventDestroy, (object->event));
     if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
@@ -38,9 +38,9 @@ static void destroy_event(culv_device *device, culvi_retired *object)
     object->event = NULL;
 }
 
-/* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at the next sweep,
+/* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at the next collection,
  * in which the driver then waits by itself. In the device's context. */
-static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
+static void mark(culv_device *device, culvi_deferred *object, CUstream last_use)
 {
     culvi_capture capture;
     CUresult r = culvi_stream_capture(device, last_use, &capture);
@@ -62,8 +62,8 @@ static void mark(culv_device *device, culvi_retired *object, CUstream last_use)
         destroy_event(device, object);
 }
 
-culv_result culvi_defer(culv_device *device, culvi_retired *object, CUstream last_use, const char *label,
-                        const char *call)
+culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstream last_use,
+                              const char *label, const char *call)
 {
     bool pushed = false;
     culvi_capture capture;
@@ -94,7 +94,7 @@ culv_result culvi_defer(culv_device *device, culvi_retired *object, CUstream las
         if (r != CUDA_SUCCESS) destroy_event(device, object);
     }
     if (r == CUDA_SUCCESS)
-        culvi_keep(device, object);
+        culvi_defer(device, object);
     else
         result =
             culvi_fail_cuda(device, label, r, failed, CULV_REASON_DRIVER_REFUSED,
@@ -105,7 +105,7 @@ leave:
 }
 
 /* True when the GPU is done with the object. In the device's context. */
-static bool is_due(culv_device *device, culvi_retired *object, bool wait)
+static bool is_due(culv_device *device, culvi_deferred *object, bool wait)
 {
     if (object->event == NULL) return true;
     CUresult r = wait ? CULVI_CU(device, cuEventSynchronize, (object->event))
@@ -119,13 +119,13 @@ static bool is_due(culv_device *device, culvi_retired *object, bool wait)
 }
 
 /* Takes what is chosen off the device's list; NULL: all. */
-static culvi_retired *take(culv_device *device,
-                           bool (*choose)(const culvi_retired *object, const void *context),
-                           const void *context)
+static culvi_deferred *take(culv_device *device,
+                            bool (*choose)(const culvi_deferred *object, const void *context),
+                            const void *context)
 {
-    culvi_retired *list = NULL, **tail = &list, **link = &device->retired;
+    culvi_deferred *list = NULL, **tail = &list, **link = &device->deferred;
     while (*link != NULL) {
-        culvi_retired *object = *link;
+        culvi_deferred *object = *link;
         if (choose != NULL && !choose(object, context)) {
             link = &object->next;
             continue;
@@ -141,7 +141,7 @@ static culvi_retired *take(culv_device *device,
 
 enum { BUSY_STREAMS = 32 }; /* that a sweep remembers; of more it asks each event */
 
-static bool is_busy(const culvi_retired *object, const CUstream *busy, size_t count)
+static bool is_busy(const culvi_deferred *object, const CUstream *busy, size_t count)
 {
     for (size_t i = 0; object->event != NULL && i < count; i++)
         if (busy[i] == object->stream) return true;
@@ -151,13 +151,13 @@ static bool is_busy(const culvi_retired *object, const CUstream *busy, size_t co
 /* Takes what is due of a holder's, or of all (NULL). A stream that has not reached an event does not reach a later one
  * either, so it is asked no more: a sweep asks about what has passed, and once more for each stream. In the device's
  * context. */
-static culvi_retired *take_due(culv_device *device, const void *holder)
+static culvi_deferred *take_due(culv_device *device, const void *holder)
 {
     CUstream busy[BUSY_STREAMS];
     size_t count = 0;
-    culvi_retired *list = NULL, **tail = &list, **link = &device->retired;
+    culvi_deferred *list = NULL, **tail = &list, **link = &device->deferred;
     while (*link != NULL) {
-        culvi_retired *object = *link;
+        culvi_deferred *object = *link;
         bool asked = (holder == NULL || object->holder == holder) && !is_busy(object, busy, count);
         if (asked && is_due(device, object, false)) {
             *link = object->next;
@@ -175,25 +175,25 @@ static culvi_retired *take_due(culv_device *device, const void *holder)
     return list;
 }
 
-static bool has_holder(const culvi_retired *object, const void *holder)
+static bool has_holder(const culvi_deferred *object, const void *holder)
 {
     return object->holder == holder;
 }
 
 /* Releases what was taken off the device's list, once its event has passed where there is a context to ask in; what the
  * driver refuses goes back onto the list. In the device's context where there is one. */
-static void sweep(culv_device *device, culvi_retired *list, bool entered, bool last_try)
+static void collect_list(culv_device *device, culvi_deferred *list, bool entered, bool last_try)
 {
     while (list != NULL) { /* a release may retire something anew */
-        culvi_retired *next = list->next;
+        culvi_deferred *next = list->next;
         device->counts.deferred--;
         if ((entered && !is_due(device, list, true)) || !list->release(device, list, last_try))
-            culvi_keep(device, list);
+            culvi_defer(device, list);
         list = next;
     }
 }
 
-void culvi_keep(culv_device *device, culvi_retired *object)
+void culvi_defer(culv_device *device, culvi_deferred *object)
 {
     object->next = NULL;
     *device->retired_end = object;
@@ -202,34 +202,34 @@ void culvi_keep(culv_device *device, culvi_retired *object)
 }
 
 /* What is due now of a holder's, or of all; with the context gone, all is. */
-static void sweep_now(culv_device *device, const void *holder, culvi_scope *scope, CUresult entered)
+static void collect_due(culv_device *device, const void *holder, culvi_scope *scope, CUresult entered)
 {
     if (entered == CUDA_SUCCESS)
-        sweep(device, take_due(device, holder), true, false);
+        collect_list(device, take_due(device, holder), true, false);
     else if (culvi_cuda_gone(entered))
-        sweep(device, take(device, holder != NULL ? has_holder : NULL, holder), false, true);
+        collect_list(device, take(device, holder != NULL ? has_holder : NULL, holder), false, true);
     if (entered == CUDA_SUCCESS) culvi_leave(device, scope);
 }
 
-void culvi_reap(culv_device *device)
+void culvi_collect(culv_device *device)
 {
-    culvi_reap_for(device, NULL);
+    culvi_collect_for(device, NULL);
 }
 
-void culvi_reap_for(culv_device *device, const void *holder)
+void culvi_collect_for(culv_device *device, const void *holder)
 {
     culvi_scope scope;
-    if (device->retired == NULL) return;
-    sweep_now(device, holder, &scope, culvi_enter_quietly(device, &scope));
+    if (device->deferred == NULL) return;
+    collect_due(device, holder, &scope, culvi_enter_quietly(device, &scope));
 }
 
-void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use, CUstream last_use)
+void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool has_last_use, CUstream last_use)
 {
     culvi_scope scope;
     object->event = NULL;
     CUresult entered = culvi_enter_quietly(device, &scope);
     if (entered == CUDA_SUCCESS && has_last_use) mark(device, object, last_use);
-    culvi_keep(device, object);
+    culvi_defer(device, object);
     if (has_last_use && device->counts.deferred % MANY == 0)
         culvi_log(&device->voice, CULV_LOG_WARNING,
                   "%" PRIu64 " objects that were given up by ..._after() calls are not released yet; call "
@@ -239,23 +239,23 @@ void culvi_retire(culv_device *device, culvi_retired *object, bool has_last_use,
     if (entered == CUDA_SUCCESS && has_last_use)
         culvi_leave(device, &scope);
     else
-        sweep_now(device, NULL, &scope, entered);
+        collect_due(device, NULL, &scope, entered);
 }
 
-void culvi_drain(culv_device *device)
+void culvi_wait_and_collect(culv_device *device)
 {
-    for (int attempt = 0; device->retired != NULL && attempt < 3; attempt++) {
+    for (int attempt = 0; device->deferred != NULL && attempt < 3; attempt++) {
         bool last = attempt == 2;
         culvi_scope scope;
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         /* Without a context there is nothing to wait for; the releases then answer for themselves. */
-        if (entered || last) sweep(device, take(device, NULL, NULL), entered, last);
+        if (entered || last) collect_list(device, take(device, NULL, NULL), entered, last);
         if (entered) culvi_leave(device, &scope);
     }
 }
 
 /* One that is on no list. */
-static void release_now(culv_device *device, culvi_retired *object)
+static void release_now(culv_device *device, culvi_deferred *object)
 {
     culvi_scope scope;
     bool released = false;
@@ -274,26 +274,27 @@ static void release_now(culv_device *device, culvi_retired *object)
         if (entered || last) released = object->release(device, object, last);
         if (entered) culvi_leave(device, &scope);
     }
-    if (!released) culvi_keep(device, object);
+    if (!released) culvi_defer(device, object);
     culvi_mutex_unlock(&device->lock);
 }
 
-void culvi_drain_chosen(culv_device *device, bool (*choose)(const culvi_retired *object, const void *context),
-                        const void *context)
+void culvi_wait_and_collect_chosen(culv_device *device,
+                                   bool (*choose)(const culvi_deferred *object, const void *context),
+                                   const void *context)
 {
     culvi_mutex_lock(&device->lock);
-    culvi_retired *list = take(device, choose, context);
+    culvi_deferred *list = take(device, choose, context);
     culvi_mutex_unlock(&device->lock);
     while (list != NULL) {
-        culvi_retired *next = list->next;
+        culvi_deferred *next = list->next;
         release_now(device, list);
         list = next;
     }
 }
 
-void culvi_drain_for(culv_device *device, const void *holder)
+void culvi_wait_and_collect_for(culv_device *device, const void *holder)
 {
-    culvi_drain_chosen(device, has_holder, holder);
+    culvi_wait_and_collect_chosen(device, has_holder, holder);
 }
 
 bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned, const char *call,

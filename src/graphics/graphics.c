@@ -67,7 +67,7 @@ void culvi_graphics_unref(culvi_graphics *graphics)
     culv_device *device = graphics->device;
     if (atomic_fetch_sub_explicit(&graphics->refs, 1, memory_order_acq_rel) != 1) return;
     /* What Culvert made with it makes its last native calls. */
-    culvi_drain_for(device, graphics);
+    culvi_wait_and_collect_for(device, graphics);
     if (graphics->there != NULL) culvi_graphics_unref(graphics->there);
     culv_device *peer = NULL;
     culvi_mutex_lock(&device->lock);

@@ -73,7 +73,7 @@ static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size
     }
     pair->buffer->owned = true;
     pair->buffer->staging = staging;
-    pair->buffer->retired.holder = staging->native.holder;
+    pair->buffer->deferred.holder = staging->native.holder;
     return CULV_OK;
 }
 
@@ -89,23 +89,23 @@ static culv_result own_image(culvi_pair *pair, const char *label, const culvi_fo
                                 : culvi_image_make_linear(pair->import, row, &d, staging, &pair->image);
     if (result == CULV_OK && arrays) {
         result = culvi_image_set_staging(pair->image, staging);
-        if (result != CULV_OK) culvi_image_give_up(pair->image, false, NULL);
+        if (result != CULV_OK) culvi_image_release_or_defer(pair->image, false, NULL);
     }
     if (result != CULV_OK) {
         culv_memory_destroy(&pair->import);
         return result;
     }
     pair->image->owned = true;
-    pair->image->retired.holder = staging->native.holder;
+    pair->image->deferred.holder = staging->native.holder;
     return CULV_OK;
 }
 
 static void give_up(culvi_pair *pair, bool has_last_use, CUstream last_use)
 {
     if (pair->image != NULL)
-        culvi_image_give_up(pair->image, has_last_use, last_use);
+        culvi_image_release_or_defer(pair->image, has_last_use, last_use);
     else
-        culvi_buffer_give_up(pair->buffer, has_last_use, last_use);
+        culvi_buffer_release_or_defer(pair->buffer, has_last_use, last_use);
 }
 
 /* Through another GPU, which is the native device's own: shared there. */

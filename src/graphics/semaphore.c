@@ -39,7 +39,7 @@ static culv_result note_counter(const culvi_graphics *graphics, uint64_t semapho
     }
     culv_result result = graphics->api->fail(graphics, cuda->label, code, graphics->api->words->read_call,
                                              "the timeline's counter could not be read");
-    culvi_semaphore_give_up(cuda, false, NULL);
+    culvi_semaphore_release_or_defer(cuda, false, NULL);
     return result;
 }
 
@@ -102,7 +102,7 @@ static culv_result make_by_peer(void *object, void *plans)
     result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type, plan->initial_value,
                                    plan->untracked, plan->label, far.cuda, NULL, &pair->cuda);
     if (result != CULV_OK) {
-        culvi_semaphore_give_up(far.cuda, false, NULL);
+        culvi_semaphore_release_or_defer(far.cuda, false, NULL);
         far.graphics->api->unmake_semaphore(far.graphics, far.native);
         return result;
     }
@@ -208,7 +208,7 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use,
     /* Host functions that are on their way use it: all of it goes with CUDA's half. */
     bool used = culv_semaphore_path(cuda) == CULV_PATH_HOST;
     if (!has_last_use) culvi_relay_quiesce(cuda);
-    culvi_semaphore_give_up(cuda, has_last_use, last_use);
+    culvi_semaphore_release_or_defer(cuda, has_last_use, last_use);
     if (!used) {
         graphics->api->unmake_semaphore(graphics, pair->native);
         culvi_free(pair);

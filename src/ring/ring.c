@@ -78,7 +78,7 @@ void culvi_ring_aim(culv_ring *ring)
     ring->depth = ring->burst = ring->automatic.level;
 }
 
-void culvi_ring_settle_depth(culv_ring *ring)
+void culvi_ring_apply_depth(culv_ring *ring)
 {
     uint64_t aimed = ring->depth < 64 ? (UINT64_C(1) << ring->depth) - 1 : UINT64_MAX;
     if (ring->in_use == ring->depth && (ring->parked & aimed) == 0) return;
@@ -258,7 +258,7 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
     for (uint32_t slot = 0; slot < d.max_depth; slot++)
         culvi_ring_push(&ring->free, slot);
     apply(ring, &s);
-    culvi_ring_settle_depth(ring);
+    culvi_ring_apply_depth(ring);
     culvi_device_ref(device);
     *out = ring;
     return CULV_OK;

@@ -219,7 +219,7 @@ void culvi_ring_leave(culv_ring *ring, culv_ring_side side);
 culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason reason, const char *format, ...)
     CULVI_PRINTF(4, 5);
 void culvi_ring_wake(culv_ring *ring);
-void culvi_ring_settle_depth(culv_ring *ring);
+void culvi_ring_apply_depth(culv_ring *ring);
 /* Depth and burst as settings and max_latency have them now. */
 void culvi_ring_aim(culv_ring *ring);
 
@@ -229,7 +229,7 @@ bool culvi_ring_begin_newest(culv_ring *ring, culv_ring_side side, culvi_ring_ne
 /* The value of `done` that a side's next burst waits for on the host. */
 uint64_t culvi_ring_pace(culv_ring *ring);
 /* Gives the consumer's kept slot back. */
-void culvi_ring_let_go(culv_ring *ring);
+void culvi_ring_release_kept(culv_ring *ring);
 
 /* ring_flow.c: culv_ring_acquire() by the name `call`. */
 culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, culv_ring_frame *out,

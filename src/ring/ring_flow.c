@@ -66,15 +66,15 @@ bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_n
     culvi_ring_party *me = &ring->side[side];
     bool producer = side == CULV_RING_PRODUCER;
     if (producer)
-        culvi_ring_settle_depth(ring);
+        culvi_ring_apply_depth(ring);
     else
-        culvi_ring_let_go(ring);
+        culvi_ring_release_kept(ring);
     culvi_ring_queue *queue = producer ? &ring->free : &ring->ready;
     uint32_t least = producer && !me->flushed ? ring->burst : 1;
     /* What the consumer kept of NEWEST, and does not read again now, may be what a burst of all slots lacks. */
     if (queue->count < least && !ring->side[CULV_RING_CONSUMER].again) {
-        culvi_ring_let_go(ring);
-        if (producer) culvi_ring_settle_depth(ring);
+        culvi_ring_release_kept(ring);
+        if (producer) culvi_ring_apply_depth(ring);
     }
     if (queue->count < least) {
         need->lack = CULVI_RING_OTHER_SIDE;

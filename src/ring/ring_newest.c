@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: MIT */
 #include "ring/ring.h"
 
-void culvi_ring_let_go(culv_ring *ring)
+void culvi_ring_release_kept(culv_ring *ring)
 {
     if (!ring->keeps) return;
     ring->keeps = false;
@@ -47,7 +47,7 @@ static bool begin_producer(culv_ring *ring, culvi_ring_need *need)
 {
     culvi_ring_party *me = &ring->side[CULV_RING_PRODUCER];
     const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
-    culvi_ring_settle_depth(ring);
+    culvi_ring_apply_depth(ring);
     uint32_t least = 0; /* of the free ones, the first whose reader will be done */
     for (uint32_t i = 1; i < ring->free.count; i++)
         if (ring->slots[culvi_ring_peek(&ring->free, i)].done <
@@ -81,7 +81,7 @@ static bool begin_consumer(culv_ring *ring, culvi_ring_need *need)
         return lacks(need, CULVI_RING_COUNTER, CULV_RING_PRODUCER, 0);
     if (found == 0 && ring->keeps) return use(me, ring->kept, 0, true);
     if (count == 0) return lacks(need, CULVI_RING_OTHER_SIDE, CULV_RING_PRODUCER, 0);
-    culvi_ring_let_go(ring);
+    culvi_ring_release_kept(ring);
     for (; found > 1; found--) /* the first one of all is the oldest: it will be done first */
         culvi_ring_push(&ring->free, drop_oldest(ring));
     uint32_t slot = culvi_ring_pop(&ring->ready);

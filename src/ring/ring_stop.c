@@ -222,7 +222,7 @@ culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint
 /* Draining ------------------------------------------------------------------------------------------------ */
 
 /* Waits for all that was handed out. */
-static culv_result settle(culv_ring *ring, uint64_t timeout, culv_ring_side *late, uint64_t counter[2])
+static culv_result wait_for_all(culv_ring *ring, uint64_t timeout, culv_ring_side *late, uint64_t counter[2])
 {
     culvi_ring_limit limit = {.timeout = timeout};
     for (int i = 0; i < 2; i++) {
@@ -315,7 +315,7 @@ static culv_result drain(culv_ring *ring, uint64_t timeout, bool force)
     bool spoilt = false;
     for (int i = 0; i < 2; i++)
         spoilt = spoilt || ring->side[i].held || ring->side[i].at > 0;
-    result = settle(ring, timeout, &late, counter);
+    result = wait_for_all(ring, timeout, &late, counter);
     /* Whoever waited for the first late side goes on then; when it does not, it is late too. */
     for (int i = 0; i < 2 && force && result == CULV_ERROR_TIMEOUT; i++) {
         result = CULV_OK;
@@ -323,7 +323,7 @@ static culv_result drain(culv_ring *ring, uint64_t timeout, bool force)
             spoilt = true;
             result = force_side(ring, late, counter[late]);
         }
-        if (result == CULV_OK) result = settle(ring, timeout, &late, counter);
+        if (result == CULV_OK) result = wait_for_all(ring, timeout, &late, counter);
     }
     if (result == CULV_OK && spoilt) reset(ring);
     return result;

@@ -256,7 +256,7 @@ culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t
         return culvi_fail(&range->device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: count is %zu", call, count);
     culvi_mutex_lock(&range->device->lock);
-    culvi_vmm_reap(range);
+    culvi_vmm_collect(range);
     culv_result result = culvi_vmm_choose(range, offset, size, call, &c.first, &c.end);
     if (result == CULV_OK) result = set_access(&c, access, count);
     culvi_mutex_unlock(&range->device->lock);

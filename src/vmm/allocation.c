@@ -160,9 +160,9 @@ culv_result culv_vmm_allocate(culv_device *device, const culv_vmm_allocation_des
 }
 
 /* The driver's handle. The memory stays with what maps it. */
-static bool release_allocation(culv_device *device, culvi_retired *self, bool last_try)
+static bool release_allocation(culv_device *device, culvi_deferred *self, bool last_try)
 {
-    culv_vmm_allocation *allocation = CULVI_CONTAINER(self, culv_vmm_allocation, retired);
+    culv_vmm_allocation *allocation = CULVI_CONTAINER(self, culv_vmm_allocation, deferred);
     CUresult r = CULVI_CU(device, cuMemRelease, (allocation->handle));
     /* It is the process's, not the context's: it outlives a reset, which is no reason not to call (CULVI_RELEASE), and is
      * released in spite of a sticky error (measured): once more in case that this was told instead. */
@@ -181,11 +181,11 @@ void culv_vmm_free(culv_vmm_allocation **allocation)
     culvi_scope scope;
     *allocation = NULL;
     atomic_store(&mine->given_up, true);
-    mine->retired.release = release_allocation;
+    mine->deferred.release = release_allocation;
     culvi_mutex_lock(&device->lock);
     bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    if (!(entered || device->lost) || !release_allocation(device, &mine->retired, false))
-        culvi_keep(device, &mine->retired);
+    if (!(entered || device->lost) || !release_allocation(device, &mine->deferred, false))
+        culvi_defer(device, &mine->deferred);
     if (entered) culvi_leave(device, &scope);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);

@@ -38,7 +38,7 @@ struct culv_vmm_allocation {
     bool imported;
     bool multicast; /* a multicast object: no memory itself */
     char label[64];
-    culvi_retired retired;
+    culvi_deferred deferred;
 };
 
 /* Whether both are served by one driver. */

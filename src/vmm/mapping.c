@@ -103,7 +103,7 @@ static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
 /* The caller holds the lock. */
 static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t size, size_t *place)
 {
-    culvi_vmm_reap(range);
+    culvi_vmm_collect(range);
     *place = culvi_vmm_find(range, offset);
     if (*place == range->num_mappings || range->mappings[*place]->offset >= offset + size) return CULV_OK;
     char buffer[1400] = "";
@@ -169,7 +169,7 @@ culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset, culv_
         if (left) {
             m->unmapping = true;
             range->num_unmapping++;
-            culvi_vmm_keep_batch(range, m);
+            culvi_vmm_defer_batch(range, m);
         }
     }
     culvi_mutex_unlock(&device->lock);

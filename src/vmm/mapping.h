@@ -11,7 +11,7 @@ culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset, culv_
 
 /* Unmaps what lies in [offset, offset + size), whole mappings, but for deferred unmappings. Quietly: destroys have no error to
  * report; what the driver refuses is tried again by later calls for the range. */
-void culvi_vmm_unmap_quietly(culv_vmm_range *range, uint64_t offset, uint64_t size);
+void culvi_vmm_unmap_or_defer(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
 /* The caller holds the device's lock for the rest. */
 
@@ -19,7 +19,7 @@ void culvi_vmm_compact(culv_vmm_range *range); /* closes the gaps that culvi_vmm
 void culvi_vmm_mapping_free(culvi_vmm_mapping *mapping);
 
 /* Releases deferred unmappings of the range that are due. */
-void culvi_vmm_reap(culv_vmm_range *range);
+void culvi_vmm_collect(culv_vmm_range *range);
 /* The mappings in [offset, offset + size), from *first up to *end; some of them may be unmapping. NOT_MAPPED: an end lies
  * within one, or there is none that is not. */
 culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint64_t size, const char *call,
@@ -28,7 +28,7 @@ culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint6
 bool culvi_vmm_is_unmapping(const culv_vmm_range *range, uint64_t offset, uint64_t size);
 /* Unmaps at the driver and frees it; its place in the range is NULL then. In the device's context where there is one. */
 bool culvi_vmm_unmap_one(culv_vmm_range *range, size_t place, bool last_try, CUresult *code);
-/* Leaves to later sweeps what is in the table: a chain, sorted as the table is. */
-void culvi_vmm_keep_batch(culv_vmm_range *range, culvi_vmm_mapping *batch);
+/* Leaves to later collections what is in the table: a chain, sorted as the table is. */
+void culvi_vmm_defer_batch(culv_vmm_range *range, culvi_vmm_mapping *batch);
 
 #endif

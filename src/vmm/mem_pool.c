@@ -79,24 +79,24 @@ static bool release_pool(culv_device *device, CUmemoryPool pool, bool last_try)
     return culvi_release_done(device, "cuMemPoolDestroy", r, last_try);
 }
 
-static bool release(culv_device *device, culvi_retired *self, bool last_try)
+static bool release(culv_device *device, culvi_deferred *self, bool last_try)
 {
-    culv_mem_pool *pool = CULVI_CONTAINER(self, culv_mem_pool, retired);
+    culv_mem_pool *pool = CULVI_CONTAINER(self, culv_mem_pool, deferred);
     if (!release_pool(device, pool->pool, last_try)) return false;
     culvi_free(pool);
     return true;
 }
 
-void culvi_mem_pool_give_up(culv_mem_pool *pool)
+void culvi_mem_pool_release_or_defer(culv_mem_pool *pool)
 {
     culv_device *device = pool->device;
     culvi_scope scope;
-    pool->retired.release = release;
+    pool->deferred.release = release;
     culvi_mutex_lock(&device->lock);
-    /* Not by culvi_retire(), whose sweep releases other objects too, for which the driver may wait. */
+    /* Not by culvi_release_or_defer(), whose collection releases other objects too, for which the driver may wait. */
     bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-    if (!(entered || device->lost) || !release(device, &pool->retired, false))
-        culvi_keep(device, &pool->retired);
+    if (!(entered || device->lost) || !release(device, &pool->deferred, false))
+        culvi_defer(device, &pool->deferred);
     if (entered) culvi_leave(device, &scope);
     culvi_mutex_unlock(&device->lock);
 }
@@ -190,7 +190,7 @@ void culv_mem_pool_destroy(culv_mem_pool **pool)
     culv_mem_pool *mine = *pool;
     culv_device *device = mine->device;
     *pool = NULL;
-    culvi_mem_pool_give_up(mine);
+    culvi_mem_pool_release_or_defer(mine);
     culvi_device_unref(device);
 }
 

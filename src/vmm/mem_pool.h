@@ -12,12 +12,12 @@ struct culv_mem_pool {
     bool imported;
     atomic_bool exported; /* its pointers can be from then on */
     char label[64];
-    culvi_retired retired;
+    culvi_deferred deferred;
 };
 
 /* Refuses a device without pools, or a driver without their calls. */
 culv_result culvi_mem_pool_check_device(const culv_device *device, const char *label);
-/* The driver takes a pool back, or it is left to a later sweep. Takes the lock. */
-void culvi_mem_pool_give_up(culv_mem_pool *pool);
+/* The driver takes a pool back, or it is left to a later collection. Takes the lock. */
+void culvi_mem_pool_release_or_defer(culv_mem_pool *pool);
 
 #endif

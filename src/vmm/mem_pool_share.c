@@ -142,7 +142,7 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
     }
     result = allow(pool);
     if (result != CULV_OK) {
-        culvi_mem_pool_give_up(pool);
+        culvi_mem_pool_release_or_defer(pool);
         culvi_device_unref(device);
         return result;
     }

@@ -68,38 +68,38 @@ static bool free_addresses(culv_vmm_range *range, bool last_try, CUresult *code)
     return true;
 }
 
-static bool release_addresses(culv_device *device, culvi_retired *self, bool last_try)
+static bool release_addresses(culv_device *device, culvi_deferred *self, bool last_try)
 {
     CUresult r;
     (void)device;
-    return free_addresses(CULVI_CONTAINER(self, culv_vmm_range, retired), last_try, &r);
+    return free_addresses(CULVI_CONTAINER(self, culv_vmm_range, deferred), last_try, &r);
 }
 
-void culvi_vmm_range_settled(culv_vmm_range *range, bool last_try)
+void culvi_vmm_range_release_empty(culv_vmm_range *range, bool last_try)
 {
     CUresult r;
     culv_device *device = range->device;
-    if (!range->abandoned || range->num_mappings > 0 || free_addresses(range, last_try, &r)) return;
-    range->retired.event = NULL;
-    range->retired.release = release_addresses;
-    culvi_keep(device, &range->retired);
+    if (!range->given_up || range->num_mappings > 0 || free_addresses(range, last_try, &r)) return;
+    range->deferred.event = NULL;
+    range->deferred.release = release_addresses;
+    culvi_defer(device, &range->deferred);
 }
 
 /* What nobody unmapped goes with the device, when no work is left that could use it. */
-static bool release_with_device(culv_device *device, culvi_retired *self, bool last_try)
+static bool release_with_device(culv_device *device, culvi_deferred *self, bool last_try)
 {
     CUresult r;
-    culv_vmm_range *range = CULVI_CONTAINER(self, culv_vmm_range, retired);
+    culv_vmm_range *range = CULVI_CONTAINER(self, culv_vmm_range, deferred);
     if (atomic_load(&device->refs) > 0 && !device->lost) return false;
     bool all = true;
     for (size_t i = 0; i < range->num_mappings; i++)
         if (!range->mappings[i]->unmapping) all = culvi_vmm_unmap_one(range, i, last_try, &r) && all;
     culvi_vmm_compact(range);
-    if (all) culvi_vmm_range_settled(range, last_try);
+    if (all) culvi_vmm_range_release_empty(range, last_try);
     return all;
 }
 
-void culvi_vmm_range_abandon(culv_vmm_range **range)
+void culvi_vmm_range_release_or_defer(culv_vmm_range **range)
 {
     if (*range == NULL) return;
     culv_vmm_range *mine = *range;
@@ -107,14 +107,14 @@ void culvi_vmm_range_abandon(culv_vmm_range **range)
     culvi_scope scope;
     *range = NULL;
     culvi_mutex_lock(&device->lock);
-    mine->abandoned = true;
+    mine->given_up = true;
     bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
     if (mine->num_mappings == mine->num_unmapping && (entered || device->lost)) {
-        culvi_vmm_range_settled(mine, false);
+        culvi_vmm_range_release_empty(mine, false);
     } else if (mine->num_mappings == 0 || mine->num_mappings > mine->num_unmapping) {
-        mine->retired.event = NULL;
-        mine->retired.release = mine->num_mappings == 0 ? release_addresses : release_with_device;
-        culvi_keep(device, &mine->retired);
+        mine->deferred.event = NULL;
+        mine->deferred.release = mine->num_mappings == 0 ? release_addresses : release_with_device;
+        culvi_defer(device, &mine->deferred);
     }
     if (entered) culvi_leave(device, &scope);
     culvi_mutex_unlock(&device->lock);
@@ -192,9 +192,9 @@ culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *des
     device->counts.vmm_ranges += reserved;
     if (result != CULV_OK) {
         /* Somewhere else than it was to be. */
-        range->abandoned = true;
+        range->given_up = true;
         if (reserved)
-            culvi_vmm_range_settled(range, false);
+            culvi_vmm_range_release_empty(range, false);
         else
             culvi_free(range);
     }
@@ -212,7 +212,7 @@ static culv_result release(culv_vmm_range *range)
     culv_device *device = range->device;
     culvi_scope scope;
     bool entered = false;
-    culvi_vmm_reap(range);
+    culvi_vmm_collect(range);
     if (range->num_mappings > 0) {
         char buffer[1400] = "";
         culvi_text text = {buffer, sizeof buffer, 0};
@@ -269,7 +269,7 @@ culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappi
                           : count == NULL ? "count"
                                           : "mappings");
     culvi_mutex_lock(&range->device->lock);
-    culvi_vmm_reap(range);
+    culvi_vmm_collect(range);
     for (size_t i = 0; i < range->num_mappings && i < capacity; i++) {
         const culvi_vmm_mapping *m = range->mappings[i];
         mappings[i] = (culv_vmm_mapping){

@@ -9,7 +9,7 @@
 
 /* All of an allocation at an offset of a range. */
 typedef struct culvi_vmm_mapping {
-    culvi_retired retired;          /* of the first of a batch that waits for its release */
+    culvi_deferred deferred;        /* of the first of a batch that waits for its release */
     struct culvi_vmm_mapping *next; /* of that batch */
     culv_vmm_range *range;
     culv_vmm_allocation *allocation; /* a reference */
@@ -22,7 +22,7 @@ typedef struct culvi_vmm_mapping {
 } culvi_vmm_mapping;
 
 struct culv_vmm_range {
-    culv_device *device; /* holds a reference until it is abandoned */
+    culv_device *device; /* holds a reference until it is given up */
     CUdeviceptr base;
     uint64_t size;
     uint64_t granularity;
@@ -32,16 +32,16 @@ struct culv_vmm_range {
     size_t num_mappings;
     size_t capacity;
     size_t num_unmapping;
-    bool abandoned; /* the addresses go with the last mapping */
-    culvi_retired retired;
+    bool given_up; /* the addresses go with the last mapping */
+    culvi_deferred deferred;
 };
 
 /* Gives a range up: its addresses go once nothing is mapped in it any more, deferred unmappings included. What is mapped and
  * was not given up by then goes with the device. */
-void culvi_vmm_range_abandon(culv_vmm_range **range);
+void culvi_vmm_range_release_or_defer(culv_vmm_range **range);
 /* Waits on the host, without the device's lock, for deferred unmappings that touch [offset, offset + size) and releases
  * them. BUSY (MAPPED): the driver took one of them not back. */
-culv_result culvi_vmm_range_settle(culv_vmm_range *range, uint64_t offset, uint64_t size);
+culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
 /* The caller holds the device's lock for the rest. */
 
@@ -52,7 +52,7 @@ void culvi_vmm_list(const culv_vmm_range *range, uint64_t offset, uint64_t size,
 /* Whether [offset, offset + size) is of the range. */
 culv_result culvi_vmm_check_span(const culv_vmm_range *range, uint64_t offset, uint64_t size,
                                  const char *call);
-/* Releases an abandoned range in which nothing is mapped any more. In the device's context where there is one. */
-void culvi_vmm_range_settled(culv_vmm_range *range, bool last_try);
+/* Releases a range that was given up in which nothing is mapped any more. In the device's context where there is one. */
+void culvi_vmm_range_release_empty(culv_vmm_range *range, bool last_try);
 
 #endif

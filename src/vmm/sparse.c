@@ -121,9 +121,9 @@ static bool release_array(culv_device *device, culv_sparse_array *array, bool la
     return true;
 }
 
-static bool release(culv_device *device, culvi_retired *self, bool last_try)
+static bool release(culv_device *device, culvi_deferred *self, bool last_try)
 {
-    culv_sparse_array *array = CULVI_CONTAINER(self, culv_sparse_array, retired);
+    culv_sparse_array *array = CULVI_CONTAINER(self, culv_sparse_array, deferred);
     if (!release_array(device, array, last_try)) return false;
     culvi_free(array);
     return true;
@@ -271,8 +271,8 @@ static void give_up(culv_sparse_array **array, bool has_last_use, CUstream last_
     culv_device *device = mine->device;
     *array = NULL;
     culvi_mutex_lock(&device->lock);
-    mine->retired.release = release;
-    culvi_retire(device, &mine->retired, has_last_use, last_use);
+    mine->deferred.release = release;
+    culvi_release_or_defer(device, &mine->deferred, has_last_use, last_use);
     culvi_mutex_unlock(&device->lock);
     culvi_device_unref(device);
 }

@@ -13,7 +13,7 @@ struct culv_sparse_array {
     culv_sparse_array_desc desc; /* every default made explicit; mip_levels 0 of a CUarray; no label */
     culv_sparse_array_info info;
     char label[64];
-    culvi_retired retired;
+    culvi_deferred deferred;
 };
 
 /* A side of a level in texels. */

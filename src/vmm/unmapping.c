@@ -23,25 +23,25 @@ bool culvi_vmm_unmap_one(culv_vmm_range *range, size_t place, bool last_try, CUr
     return true;
 }
 
-static bool release_batch(culv_device *device, culvi_retired *self, bool last_try);
+static bool release_batch(culv_device *device, culvi_deferred *self, bool last_try);
 
 static void prepare_batch(culv_vmm_range *range, culvi_vmm_mapping *batch)
 {
-    batch->retired.event = NULL;
-    batch->retired.release = release_batch;
-    batch->retired.holder = range;
+    batch->deferred.event = NULL;
+    batch->deferred.release = release_batch;
+    batch->deferred.holder = range;
 }
 
-void culvi_vmm_keep_batch(culv_vmm_range *range, culvi_vmm_mapping *batch)
+void culvi_vmm_defer_batch(culv_vmm_range *range, culvi_vmm_mapping *batch)
 {
     prepare_batch(range, batch);
-    culvi_keep(range->device, &batch->retired);
+    culvi_defer(range->device, &batch->deferred);
 }
 
 /* What the driver refuses to unmap becomes a batch of its own. Batches are sorted, as the table is. */
-static bool release_batch(culv_device *device, culvi_retired *self, bool last_try)
+static bool release_batch(culv_device *device, culvi_deferred *self, bool last_try)
 {
-    culvi_vmm_mapping *m = CULVI_CONTAINER(self, culvi_vmm_mapping, retired);
+    culvi_vmm_mapping *m = CULVI_CONTAINER(self, culvi_vmm_mapping, deferred);
     culv_vmm_range *range = m->range;
     culvi_vmm_mapping *left = NULL, **tail = &left;
     (void)device;
@@ -58,15 +58,15 @@ static bool release_batch(culv_device *device, culvi_retired *self, bool last_tr
     }
     culvi_vmm_compact(range);
     if (left != NULL)
-        culvi_vmm_keep_batch(range, left);
+        culvi_vmm_defer_batch(range, left);
     else
-        culvi_vmm_range_settled(range, last_try);
+        culvi_vmm_range_release_empty(range, last_try);
     return true;
 }
 
-void culvi_vmm_reap(culv_vmm_range *range)
+void culvi_vmm_collect(culv_vmm_range *range)
 {
-    if (range->num_unmapping > 0) culvi_reap_for(range->device, range);
+    if (range->num_unmapping > 0) culvi_collect_for(range->device, range);
 }
 
 typedef struct span {
@@ -74,11 +74,11 @@ typedef struct span {
     uint64_t offset, size;
 } span;
 
-static bool touches(const culvi_retired *object, const void *context)
+static bool touches(const culvi_deferred *object, const void *context)
 {
     const span *where = context;
     if (object->holder != where->range) return false;
-    const culvi_vmm_mapping *m = CULVI_CONTAINER(object, const culvi_vmm_mapping, retired);
+    const culvi_vmm_mapping *m = CULVI_CONTAINER(object, const culvi_vmm_mapping, deferred);
     for (; m != NULL; m = m->next)
         if (m->offset < where->offset + where->size && where->offset < m->offset + m->size) return true;
     return false;
@@ -92,15 +92,15 @@ bool culvi_vmm_is_unmapping(const culv_vmm_range *range, uint64_t offset, uint64
     return false;
 }
 
-culv_result culvi_vmm_range_settle(culv_vmm_range *range, uint64_t offset, uint64_t size)
+culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, uint64_t size)
 {
     culv_device *device = range->device;
     const span where = {range, offset, size};
     bool waiting = true;
-    culv_result result = culvi_vmm_check_span(range, offset, size, "culvi_vmm_range_settle");
+    culv_result result = culvi_vmm_check_span(range, offset, size, "culvi_vmm_wait_and_collect");
     if (result != CULV_OK) return result;
     for (int attempt = 0; attempt < 3 && waiting; attempt++) {
-        culvi_drain_chosen(device, touches, &where);
+        culvi_wait_and_collect_chosen(device, touches, &where);
         culvi_mutex_lock(&device->lock);
         waiting = culvi_vmm_is_unmapping(range, offset, size);
         culvi_mutex_unlock(&device->lock);
@@ -175,7 +175,7 @@ culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size
     size_t first = 0, end = 0;
     CULVI_REQUIRE(NULL, range);
     culvi_mutex_lock(&range->device->lock);
-    culvi_vmm_reap(range);
+    culvi_vmm_collect(range);
     culv_result result = culvi_vmm_choose(range, offset, size, "culv_vmm_unmap", &first, &end);
     if (result == CULV_OK) result = unmap(range, first, end);
     culvi_mutex_unlock(&range->device->lock);
@@ -214,12 +214,12 @@ culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_
     if (range == NULL) return culvi_fail_null(NULL, call, "range");
     culv_device *device = range->device;
     culvi_mutex_lock(&device->lock);
-    culvi_vmm_reap(range);
+    culvi_vmm_collect(range);
     culv_result result = culvi_vmm_choose(range, offset, size, call, &first, &end);
     if (result == CULV_OK) result = culvi_vmm_enter(device, &scope, range->label, &entered);
     if (result == CULV_OK && entered) {
         culvi_vmm_mapping *batch = chain(range, first, end);
-        result = culvi_defer(device, &batch->retired, last_use, range->label, call);
+        result = culvi_defer_after(device, &batch->deferred, last_use, range->label, call);
         if (result == CULV_OK) mark_batch(range, batch);
         /* In a broken context nothing runs any more. */
         if (result == CULV_ERROR_ASYNC) result = unmap(range, first, end);
@@ -239,7 +239,7 @@ static size_t end_of(const culv_vmm_range *range, size_t first, uint64_t offset)
     return first;
 }
 
-void culvi_vmm_unmap_quietly(culv_vmm_range *range, uint64_t offset, uint64_t size)
+void culvi_vmm_unmap_or_defer(culv_vmm_range *range, uint64_t offset, uint64_t size)
 {
     culv_device *device = range->device;
     culvi_scope scope;
@@ -254,7 +254,7 @@ void culvi_vmm_unmap_quietly(culv_vmm_range *range, uint64_t offset, uint64_t si
     culvi_vmm_mapping *refused = chain(range, first, end_of(range, first, offset + size));
     if (refused != NULL) {
         mark_batch(range, refused);
-        culvi_vmm_keep_batch(range, refused);
+        culvi_vmm_defer_batch(range, refused);
     }
     if (entered) culvi_leave(device, &scope);
     culvi_mutex_unlock(&device->lock);

@@ -159,7 +159,7 @@ static culv_result map_chunk(change *c, const culv_vector_chunk *chunk)
 }
 
 /* Where a shrink's memory was, the stream that it named may still use the addresses. */
-static culv_result settle(const change *c, const culv_vector_chunk *chunk)
+static culv_result wait_for_shrunk(const change *c, const culv_vector_chunk *chunk)
 {
     culv_vector *v = c->v;
     if (c->fresh != NULL || !culvi_vector_is_unmapping(v, chunk->offset, chunk->size)) return CULV_OK;
@@ -168,7 +168,7 @@ static culv_result settle(const change *c, const culv_vector_chunk *chunk)
               " are still mapped for it",
               v->label, chunk->size, chunk->offset);
     const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
-    return culvi_vmm_range_settle(segment->range, chunk->offset - segment->offset, chunk->size);
+    return culvi_vmm_wait_and_collect(segment->range, chunk->offset - segment->offset, chunk->size);
 }
 
 /* The vector's chunks at the new place, and the new ones. */
@@ -179,7 +179,7 @@ static culv_result map(change *c)
     for (size_t i = 0; c->fresh != NULL && i < v->num_chunks && result == CULV_OK; i++)
         result = map_chunk(c, &v->chunks[i]);
     for (; c->mapped < c->count && result == CULV_OK; c->mapped++) {
-        result = settle(c, &v->chunks[c->mapped]);
+        result = wait_for_shrunk(c, &v->chunks[c->mapped]);
         if (result == CULV_OK) result = map_chunk(c, &v->chunks[c->mapped]);
         if (result != CULV_OK) break; /* this one is not */
     }
@@ -243,7 +243,7 @@ static void undo(change *c)
         for (size_t i = c->mapped; i-- > v->num_chunks;) {
             const culv_vector_chunk *chunk = &v->chunks[i];
             const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
-            culvi_vmm_unmap_quietly(segment->range, chunk->offset - segment->offset, chunk->size);
+            culvi_vmm_unmap_or_defer(segment->range, chunk->offset - segment->offset, chunk->size);
         }
         while (v->space != NULL && c->top != v->space->top)
             c->top = culvi_vector_segment_pop(c->top, true);

@@ -65,8 +65,8 @@ culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vecto
 culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool unmap)
 {
     culvi_vector_segment *below = top->below;
-    if (unmap) culvi_vmm_unmap_quietly(top->range, 0, top->size);
-    culvi_vmm_range_abandon(&top->range);
+    if (unmap) culvi_vmm_unmap_or_defer(top->range, 0, top->size);
+    culvi_vmm_range_release_or_defer(&top->range);
     culvi_free(top);
     return below;
 }
@@ -100,7 +100,7 @@ bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size)
         const uint64_t begin = offset > s->offset ? offset : s->offset;
         const uint64_t end = offset + size < s->offset + s->size ? offset + size : s->offset + s->size;
         if (begin >= end) continue;
-        culvi_vmm_reap(s->range);
+        culvi_vmm_collect(s->range);
         found = culvi_vmm_is_unmapping(s->range, begin - s->offset, end - begin);
     }
     culvi_mutex_unlock(&v->device->lock);

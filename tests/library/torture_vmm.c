@@ -179,12 +179,12 @@ static void run_inner(lib_world *w, CUstream stream)
     use(range, stream);
     TRY_AGAIN(culv_vmm_unmap_after(range, 0, BLOCK, stream), has_mappings(range, 4));
     TRY_AGAIN(culv_vmm_unmap_after(range, BLOCK, BLOCK, stream), has_mappings_left(range, 3, 4));
-    TRY_AGAIN(culvi_vmm_range_settle(range, 0, 2 * BLOCK), has_mappings_left(range, 2, 4));
+    TRY_AGAIN(culvi_vmm_wait_and_collect(range, 0, 2 * BLOCK), has_mappings_left(range, 2, 4));
     REQUIRE(has_mappings(range, 2));
     TRY_AGAIN(culv_vmm_unmap_after(range, 2 * BLOCK, BLOCK, stream), has_mappings(range, 2));
     lib_finish(w, stream);
-    DO(culvi_vmm_unmap_quietly(range, 0, culv_vmm_range_size(range)));
-    DO(culvi_vmm_range_abandon(&range));
+    DO(culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range)));
+    DO(culvi_vmm_range_release_or_defer(&range));
     DO(culv_device_collect(w->device));
     lib_settle(w);
     culv_device_counts c = lib_counts(w);
@@ -196,7 +196,7 @@ static void run_inner(lib_world *w, CUstream stream)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, BLOCK, one, NULL, 0));
     LIB_OK(culv_vmm_unmap_after(range, 0, BLOCK, stream));
-    DO(culvi_vmm_range_abandon(&range));
+    DO(culvi_vmm_range_release_or_defer(&range));
     DO(culv_vmm_free(&one));
 }
 

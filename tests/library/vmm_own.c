@@ -18,7 +18,7 @@ typedef struct settler {
 static void *settle(void *user)
 {
     settler *it = user;
-    LIB_OK(culvi_vmm_range_settle(it->range, VMM_BLOCK, VMM_BLOCK));
+    LIB_OK(culvi_vmm_wait_and_collect(it->range, VMM_BLOCK, VMM_BLOCK));
     atomic_store(&it->done, true);
     return NULL;
 }
@@ -32,13 +32,13 @@ static void settled(void)
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
     for (uint64_t i = 0; i < 3; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
-    LIB_OK(culvi_vmm_range_settle(range, 0, 4 * VMM_BLOCK)); /* nothing to wait for */
+    LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK)); /* nothing to wait for */
     /* The second first: NVIDIA's driver calls host functions one after another (measured). */
     vmm_gate_begin(&s, &second);
     vmm_gate_begin(&s, &first);
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, first.stream)); /* never opened meanwhile */
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, second.stream));
-    LIB_OK(culvi_vmm_range_settle(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK)); /* touches neither */
+    LIB_OK(culvi_vmm_wait_and_collect(range, 2 * VMM_BLOCK, 2 * VMM_BLOCK)); /* touches neither */
     settler it = {.range = range};
     atomic_init(&it.done, false);
     REQUIRE_EQ(pthread_create(&it.thread, NULL, settle, &it), 0);
@@ -52,11 +52,11 @@ static void settled(void)
     REQUIRE(atomic_load(&it.done));
     REQUIRE_EQ(vmm_count_mappings(range), 3); /* the first one waits on */
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
-    LIB_ERROR(culvi_vmm_range_settle(range, 0, 5 * VMM_BLOCK), CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    LIB_ERROR(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), CULV_ERROR_INVALID, CULV_REASON_RANGE);
     vmm_gate_end(&s, &first);
     vmm_gate_end(&s, &second);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
-    LIB_OK(culvi_vmm_range_settle(range, 0, 4 * VMM_BLOCK));
+    LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK));
     LIB_OK(culv_vmm_release(&range));
     culv_vmm_free(&one);
     vmm_stage_close(&s);
@@ -69,9 +69,9 @@ static void abandoned(void)
     vmm_gate gate;
     vmm_stage_open(&s);
     culv_vmm_range *range = NULL;
-    culvi_vmm_range_abandon(&range);
+    culvi_vmm_range_release_or_defer(&range);
     range = vmm_range(&s, 2);
-    culvi_vmm_range_abandon(&range);
+    culvi_vmm_range_release_or_defer(&range);
     REQUIRE(range == NULL);
     vmm_require_counts(&s, 0, 0, 0);
 
@@ -82,7 +82,7 @@ static void abandoned(void)
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
     LIB_OK(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, gate.stream));
     const CUdeviceptr at = culv_vmm_range_pointer(range);
-    culvi_vmm_range_abandon(&range);
+    culvi_vmm_range_release_or_defer(&range);
     vmm_require_counts(&s, 1, 1, 2);
     REQUIRE_EQ(vmm_try_read(&s, at), CUDA_SUCCESS);
     vmm_gate_open(&s, &gate);
@@ -93,7 +93,7 @@ static void abandoned(void)
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream));
-    culvi_vmm_range_abandon(&range);
+    culvi_vmm_range_release_or_defer(&range);
     vmm_gate_open(&s, &gate);
     (void)culv_device_collect(s.w.device);
     vmm_require_counts(&s, 1, 1, 1);
@@ -118,7 +118,7 @@ static void drained(void)
     CU_OK(s.w.cu->MemsetD32Async(culv_vmm_range_pointer(range), 1, WORDS, gate.stream));
     lib_leave(&s.w, before);
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream));
-    culvi_vmm_range_abandon(&range);
+    culvi_vmm_range_release_or_defer(&range);
     culv_vmm_free(&one);
     atomic_store(&gate.open, 1);
     /* Closes without waiting for the stream first. */
@@ -144,7 +144,7 @@ static void unmapped_quietly(void)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, NULL, 0));
     vmm_gate_begin(&s, &gate);
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, gate.stream));
-    culvi_vmm_unmap_quietly(range, 0, culv_vmm_range_size(range));
+    culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
     culv_vmm_mapping m;
     size_t count = 0;
     LIB_OK(culv_vmm_get_mappings(range, &m, 1, &count));
@@ -155,7 +155,7 @@ static void unmapped_quietly(void)
     if (s.w.cu->SoftFailAt != NULL) {
         for (uint64_t n = 1; n < 30; n++) {
             s.w.cu->SoftFailAt(n, CUDA_ERROR_UNKNOWN);
-            culvi_vmm_unmap_quietly(range, 0, culv_vmm_range_size(range));
+            culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
             const bool hit = s.w.cu->SoftFailedCall() != NULL;
             s.w.cu->SoftFailAt(0, 0);
             lib_settle(&s.w);
@@ -164,7 +164,7 @@ static void unmapped_quietly(void)
             if (!hit) break;
         }
     }
-    culvi_vmm_unmap_quietly(range, 0, culv_vmm_range_size(range));
+    culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
     LIB_OK(culv_vmm_release(&range));
     culv_vmm_free(&one);
     vmm_stage_close(&s);
@@ -247,7 +247,7 @@ static void *work(void *user)
         (void)vmm_count_mappings(me->range);
         if (i % 3 == 0) {
             LIB_OK(culv_vmm_unmap_after(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL));
-            LIB_OK(culvi_vmm_range_settle(me->range, me->place * VMM_BLOCK, VMM_BLOCK));
+            LIB_OK(culvi_vmm_wait_and_collect(me->range, me->place * VMM_BLOCK, VMM_BLOCK));
         } else {
             LIB_OK(culv_vmm_unmap(me->range, me->place * VMM_BLOCK, VMM_BLOCK));
         }
