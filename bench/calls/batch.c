@@ -1,5 +1,6 @@
-/* Several timelines by one call: four, as a program has whose frame hands over to two others and back.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Several timelines by one call: four, as a program has whose frame hands over to two others and
+ * back. */
 #include "calls.h"
 
 enum { BATCH = 4, CALLS = 16 };
@@ -88,9 +89,11 @@ void measure_batch(bench *b)
     bench_variant(b, "%s", "");
     check(&s, BENCH_CULVERT);
     check(&s, BENCH_RAW);
-    bench_begin(b, &series, (bench_setup){.turn = turn, .state = &s, .num_phases = 2, .calls = CALLS});
-    bench_row(b, &series,
-              (bench_row_desc){.name = "signal 4 + wait for 4", .phases = 3, .goal = GOAL_SIGNAL_WAIT});
+    bench_begin(b, &series,
+                (bench_setup){.turn = turn, .state = &s, .num_phases = 2, .calls = CALLS});
+    bench_row(
+        b, &series,
+        (bench_row_desc){.name = "signal 4 + wait for 4", .phases = 3, .goal = GOAL_SIGNAL_WAIT});
     bench_row(b, &series, (bench_row_desc){.name = "signal 4", .phases = 2});
     bench_row(b, &series, (bench_row_desc){.name = "wait for 4", .phases = 1});
     bench_end(&series);

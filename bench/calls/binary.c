@@ -1,5 +1,6 @@
-/* Binary semaphores, where Vulkan exports them: CUDA to Vulkan to CUDA as round_trip.c does it by timelines, on
- * each kind of queue that tells something. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Binary semaphores, where Vulkan exports them: CUDA to Vulkan to CUDA as round_trip.c does it by
+ * timelines, on each kind of queue that tells something. */
 #include "calls.h"
 
 enum { TRIPS = 16 };
@@ -78,9 +79,11 @@ static bool exportable(const rig *r)
     const VkPhysicalDeviceExternalSemaphoreInfo info = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
         .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkExternalSemaphoreProperties properties = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    VkExternalSemaphoreProperties properties = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
     vkGetPhysicalDeviceExternalSemaphoreProperties(r->vk.physical, &info, &properties);
-    return (properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
+    return (properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) !=
+           0;
 }
 
 void measure_binary(bench *b)
@@ -97,7 +100,8 @@ void measure_binary(bench *b)
         bench_variant(b, "queue family %u, empty", (unsigned)s.queue);
         check(&s, BENCH_CULVERT);
         check(&s, BENCH_RAW);
-        bench_begin(b, &series, (bench_setup){.turn = turn, .state = &s, .num_phases = 2, .calls = TRIPS});
+        bench_begin(b, &series,
+                    (bench_setup){.turn = turn, .state = &s, .num_phases = 2, .calls = TRIPS});
         bench_row(b, &series, (bench_row_desc){.name = "CUDA -> Vulkan -> CUDA", .phases = 2});
         bench_row(b, &series, (bench_row_desc){.name = "the calls of it, on the CPU", .phases = 1});
         bench_end(&series);

@@ -1,4 +1,5 @@
-/* Importing a VkDeviceMemory, mapping it as a buffer, and giving both up. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Importing a VkDeviceMemory, mapping it as a buffer, and giving both up. */
 #include "calls.h"
 
 #include <string.h>
@@ -23,8 +24,8 @@ static void culvert_open(buffer_state *s, double at[])
     culv_vk_memory_desc desc = culv_vk_memory_desc_init();
     desc.memory = s->vk.memory;
     desc.allocation_size = s->vk.allocation_size;
-    CULV_OK_OR_EXIT(
-        (s->again ? culv_vk_memory_acquire : culv_vk_memory_import)(s->b->rig.attached, &desc, &s->import));
+    CULV_OK_OR_EXIT((s->again ? culv_vk_memory_acquire : culv_vk_memory_import)(s->b->rig.attached,
+                                                                                &desc, &s->import));
     at[MAP] = bench_now();
     CULV_OK_OR_EXIT(culv_buffer_map(s->import, NULL, &s->buffer));
     at[UNMAP] = bench_now();
@@ -121,7 +122,8 @@ static void measure_size(bench *b, VkDeviceSize size, const char *text, bool con
         bench_row(b, &series, (bench_row_desc){.name = "import", .phases = 1u << IMPORT});
         bench_row(b, &series, (bench_row_desc){.name = "map", .phases = 1u << MAP});
         bench_row(b, &series, (bench_row_desc){.name = "unmap", .phases = 1u << UNMAP});
-        bench_row(b, &series, (bench_row_desc){.name = "release the import", .phases = 1u << RELEASE});
+        bench_row(b, &series,
+                  (bench_row_desc){.name = "release the import", .phases = 1u << RELEASE});
     }
     bench_end(&series);
     check(&s, !control);
@@ -156,12 +158,14 @@ static void measure_again_size(bench *b, VkDeviceSize size, const char *text)
     check(&s, true);
     bench_begin(
         b, &series,
-        (bench_setup){.kind = BENCH_PAIR, .turn = turn, .state = &s, .num_phases = PHASES, .calls = 1});
+        (bench_setup){
+            .kind = BENCH_PAIR, .turn = turn, .state = &s, .num_phases = PHASES, .calls = 1});
     bench_row(b, &series,
               (bench_row_desc){.name = "acquire + map again", .phases = 1u << IMPORT | 1u << MAP});
     bench_row(b, &series, (bench_row_desc){.name = "acquire again", .phases = 1u << IMPORT});
     bench_row(b, &series, (bench_row_desc){.name = "map again", .phases = 1u << MAP});
-    bench_row(b, &series, (bench_row_desc){.name = "give both up", .phases = 1u << UNMAP | 1u << RELEASE});
+    bench_row(b, &series,
+              (bench_row_desc){.name = "give both up", .phases = 1u << UNMAP | 1u << RELEASE});
     bench_end(&series);
     check(&s, true);
     culvert_close(&held, at);

@@ -1,6 +1,7 @@
-/* The measurements of culvert-bench-calls. Each runs both sides, checks what they did on the other API's side,
- * and adds its rows. The raw sides are what one would write by hand: the context current, parameters on the
- * stack, each result looked at. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The measurements of culvert-bench-calls. Each runs both sides, checks what they did on the other
+ * API's side, and adds its rows. The raw sides are what one would write by hand: the context
+ * current, parameters on the stack, each result looked at. */
 #ifndef CULVERT_BENCH_CALLS_H_
 #define CULVERT_BENCH_CALLS_H_
 
@@ -44,9 +45,10 @@ static inline CUresult raw_wait(const raw_cuda *cu, CUexternalSemaphore semaphor
     return cu->WaitExternalSemaphoresAsync(&semaphore, &params, 1, stream);
 }
 
-/* What both sides of a comparison submit: empty, or one command buffer; waiting for and signalling a timeline. */
-static inline VkResult submit(VkQueue queue, VkCommandBuffer commands, VkSemaphore wait, uint64_t wait_value,
-                              VkSemaphore signal, uint64_t signal_value)
+/* What both sides of a comparison submit: empty, or one command buffer; waiting for and signalling
+ * a timeline. */
+static inline VkResult submit(VkQueue queue, VkCommandBuffer commands, VkSemaphore wait,
+                              uint64_t wait_value, VkSemaphore signal, uint64_t signal_value)
 {
     const VkSemaphoreSubmitInfo waits = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
                                          .semaphore = wait,
@@ -68,10 +70,10 @@ static inline VkResult submit(VkQueue queue, VkCommandBuffer commands, VkSemapho
     return vkQueueSubmit2(queue, 1, &info, VK_NULL_HANDLE);
 }
 
-/* A barrier that hands a whole buffer over, between transfers on this queue family and CUDA: by Culvert, or as
- * one would write it. */
+/* A barrier that hands a whole buffer over, between transfers on this queue family and CUDA: by
+ * Culvert, or as one would write it. */
 typedef enum handover { TO_VULKAN, TO_CUDA } handover;
-void record_transfer_barrier(VkCommandBuffer commands, bench_side side, handover way, VkBuffer buffer,
-                             uint32_t queue_family);
+void record_transfer_barrier(VkCommandBuffer commands, bench_side side, handover way,
+                             VkBuffer buffer, uint32_t queue_family);
 
 #endif

@@ -1,5 +1,7 @@
-/* The gate: whether an image or a buffer can be shared, and how; next to the two questions to Vulkan that one would
- * write by hand. A first answer is one of an attachment that was never asked. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate: whether an image or a buffer can be shared, and how; next to the two questions to
+ * Vulkan that one would write by hand. A first answer is one of an attachment that was never
+ * asked. */
 #include "calls.h"
 
 enum { AGAIN = 16 };
@@ -25,27 +27,29 @@ static void ask_about_image(check_state *s, VkMemoryRequirements2 *needs)
     const VkPhysicalDeviceExternalImageFormatInfo shared = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
         .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkPhysicalDeviceImageFormatInfo2 query = {.sType =
-                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                                    .pNext = &shared,
-                                                    .format = s->image_info.format,
-                                                    .type = s->image_info.imageType,
-                                                    .tiling = s->image_info.tiling,
-                                                    .usage = s->image_info.usage};
-    VkExternalImageFormatProperties external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
+    const VkPhysicalDeviceImageFormatInfo2 query = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+        .pNext = &shared,
+        .format = s->image_info.format,
+        .type = s->image_info.imageType,
+        .tiling = s->image_info.tiling,
+        .usage = s->image_info.usage};
+    VkExternalImageFormatProperties external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
     VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
                                        .pNext = &external};
     VK_OK(vkGetPhysicalDeviceImageFormatProperties2(s->b->rig.vk.physical, &query, &answer));
     REQUIRE(external.externalMemoryProperties.externalMemoryFeatures &
             VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT);
     const VkExternalMemoryImageCreateInfo chain = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, .handleTypes = shared.handleType};
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = shared.handleType};
     VkImageCreateInfo info = s->image_info;
     info.pNext = &chain;
     vkGetDeviceImageMemoryRequirements(
         s->b->rig.vk.device,
-        &(VkDeviceImageMemoryRequirements){.sType = VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS,
-                                           .pCreateInfo = &info},
+        &(VkDeviceImageMemoryRequirements){
+            .sType = VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS, .pCreateInfo = &info},
         needs);
 }
 
@@ -60,20 +64,23 @@ static void ask_about_buffer(check_state *s, VkMemoryRequirements2 *needs)
     REQUIRE(answer.externalMemoryProperties.externalMemoryFeatures &
             VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT);
     const VkExternalMemoryBufferCreateInfo chain = {
-        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = query.handleType};
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = query.handleType};
     VkBufferCreateInfo info = s->buffer_info;
     info.pNext = &chain;
     vkGetDeviceBufferMemoryRequirements(
         s->b->rig.vk.device,
-        &(VkDeviceBufferMemoryRequirements){.sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS,
-                                            .pCreateInfo = &info},
+        &(VkDeviceBufferMemoryRequirements){
+            .sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS, .pCreateInfo = &info},
         needs);
 }
 
 static void ask_raw(check_state *s)
 {
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
+    VkMemoryDedicatedRequirements dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                   .pNext = &dedicated};
     (s->buffer ? ask_about_buffer : ask_about_image)(s, &needs);
     s->told[BENCH_RAW] = needs.memoryRequirements;
 }
@@ -122,21 +129,23 @@ static void measure(bench *b, bool buffer, bool first)
 {
     check_state s = {.b = b, .buffer = buffer, .first = first};
     bench_series series;
-    s.image_info = (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                       .imageType = VK_IMAGE_TYPE_2D,
-                                       .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                       .extent = {1024, 1024, 1},
-                                       .mipLevels = 1,
-                                       .arrayLayers = 1,
-                                       .samples = VK_SAMPLE_COUNT_1_BIT,
-                                       .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
+    s.image_info =
+        (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                            .imageType = VK_IMAGE_TYPE_2D,
+                            .format = VK_FORMAT_R8G8B8A8_UNORM,
+                            .extent = {1024, 1024, 1},
+                            .mipLevels = 1,
+                            .arrayLayers = 1,
+                            .samples = VK_SAMPLE_COUNT_1_BIT,
+                            .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
     s.buffer_info = (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                          .size = 1 << 20,
                                          .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
     bench_variant(b, "%s, %s", buffer ? "buffer" : "image", first ? "first" : "asked before");
     check(&s);
-    bench_begin(b, &series,
-                (bench_setup){.turn = turn, .state = &s, .num_phases = 1, .calls = first ? 1 : AGAIN});
+    bench_begin(
+        b, &series,
+        (bench_setup){.turn = turn, .state = &s, .num_phases = 1, .calls = first ? 1 : AGAIN});
     bench_row(b, &series, (bench_row_desc){.name = "check", .phases = 1});
     bench_end(&series);
     check(&s);

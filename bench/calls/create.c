@@ -1,5 +1,6 @@
-/* Resources that Culvert makes, in one call: created, allocated, bound, exported, imported and mapped; next to
- * the same calls made by hand. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Resources that Culvert makes, in one call: created, allocated, bound, exported, imported and
+ * mapped; next to the same calls made by hand. */
 #include "calls.h"
 
 #include <string.h>
@@ -14,15 +15,18 @@ typedef struct create_state {
     CUdeviceptr pointer;
 } create_state;
 
-static const VkBufferUsageFlags usage =
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+static const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
 
 static bool prefers_dedicated(const raw_vk *vk, const raw_vk_buffer *buffer)
 {
     const VkBufferMemoryRequirementsInfo2 info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = buffer->buffer};
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
+    VkMemoryDedicatedRequirements dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                   .pNext = &dedicated};
     vkGetBufferMemoryRequirements2(vk->device, &info, &needs);
     return dedicated.prefersDedicatedAllocation || dedicated.requiresDedicatedAllocation;
 }
@@ -39,7 +43,8 @@ static void make(create_state *s, bench_side side)
         s->pointer = culv_buffer_pointer(culv_vk_buffer_cuda(s->made));
         return;
     }
-    raw_vk_buffer_create(&r->vk, s->size, RAW_VK_EXPORT | (s->dedicated ? RAW_VK_DEDICATED : 0), &s->raw);
+    raw_vk_buffer_create(&r->vk, s->size, RAW_VK_EXPORT | (s->dedicated ? RAW_VK_DEDICATED : 0),
+                         &s->raw);
     RIG_CU(raw_cuda_import_memory(r->cu, raw_vk_buffer_fd(&r->vk, &s->raw), s->raw.allocation_size,
                                   s->dedicated, &s->memory));
     RIG_CU(raw_cuda_map_buffer(r->cu, s->memory, 0, s->raw.allocation_size, &s->pointer));

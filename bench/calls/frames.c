@@ -1,5 +1,6 @@
-/* Whether Culvert allocates in the frame path: all calls of its that a frame makes, with every allocation of the
- * process counted. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Whether Culvert allocates in the frame path: all calls of its that a frame makes, with every
+ * allocation of the process counted. */
 #include "calls.h"
 
 #include "allocations.h"
@@ -56,8 +57,8 @@ static void frame(frames_state *s)
     s->cuda_done.value = ++next;
     CULV_OK_OR_EXIT(culv_semaphore_signal(s->cuda_done.culvert, r->stream, next));
     barriers(s);
-    VK_OK(submit(r->vk.queues[QUEUE].queue, VK_NULL_HANDLE, s->cuda_done.vk, next, s->vulkan_done.vk,
-                 ++s->vulkan_done.value));
+    VK_OK(submit(r->vk.queues[QUEUE].queue, VK_NULL_HANDLE, s->cuda_done.vk, next,
+                 s->vulkan_done.vk, ++s->vulkan_done.value));
     culv_semaphore_note_value(s->vulkan_done.culvert, s->vulkan_done.value);
     REQUIRE_EQ(culv_semaphore_last_value(s->cuda_done.culvert), next);
 }
@@ -78,7 +79,8 @@ static void open_state(frames_state *s)
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                    .usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
+                                    .usage =
+                                        VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT};
     culv_vk_image_create_desc image = culv_vk_image_create_desc_init();
     image.create_info = &info;
     CULV_OK_OR_EXIT(culv_vk_image_create(r->attached, &image, &s->image));
@@ -112,7 +114,8 @@ report_frames count_frames(bench *b, uint64_t frames)
     CULV_OK_OR_EXIT(culv_buffer_map(s.import, NULL, &s.buffer));
     counted.control = allocations_end().culvert;
     if (counted.counted && counted.control == 0)
-        FAIL("culv_buffer_map() allocates, but no allocation of Culvert's was seen: the counter is blind");
+        FAIL(
+            "culv_buffer_map() allocates, but no allocation of Culvert's was seen: the counter is blind");
 
     allocations_begin();
     for (uint64_t i = 0; i < frames; i++) {

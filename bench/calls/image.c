@@ -1,5 +1,6 @@
-/* Importing a VkImage's memory, mapping it as a mipmapped array, making a surface, and giving all of it up.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Importing a VkImage's memory, mapping it as a mipmapped array, making a surface, and giving all
+ * of it up. */
 #include "calls.h"
 
 #include "raw_vulkan_image.h"
@@ -118,7 +119,8 @@ static void turn(void *state, bench_side side, double ns[])
         ns[phase] = close[phase + 1] - close[phase];
 }
 
-/* CUDA writes the first and the last rows through this side's surface's array, Vulkan reads the image. */
+/* CUDA writes the first and the last rows through this side's surface's array, Vulkan reads the
+ * image. */
 static void check(image_state *s, bench_side side)
 {
     enum { ROWS = 4 };
@@ -129,7 +131,8 @@ static void check(image_state *s, bench_side side)
     uint8_t *rows = malloc(ROWS * pitch), *all = malloc(size);
     REQUIRE(rows != NULL && all != NULL);
     (side == BENCH_CULVERT ? culvert_open : raw_open)(s, at);
-    /* The surface is one on level 0 of the mapping, so what is written through its array is the image's. */
+    /* The surface is one on level 0 of the mapping, so what is written through its array is the
+     * image's. */
     CUDA_RESOURCE_DESC resource = {0};
     RIG_CU(cu->SurfObjectGetResourceDesc(&resource, s->surface));
     REQUIRE_EQ(resource.resType, CU_RESOURCE_TYPE_ARRAY);
@@ -165,9 +168,9 @@ static void open_image(image_state *s, VkFormat format, uint32_t side)
                                              .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED},
                         &s->vk);
     /* As it was made in there. */
-    s->external =
-        (VkExternalMemoryImageCreateInfo){.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                          .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    s->external = (VkExternalMemoryImageCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     s->create_info = (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                          .pNext = &s->external,
                                          .imageType = VK_IMAGE_TYPE_2D,
@@ -184,7 +187,8 @@ static void open_image(image_state *s, VkFormat format, uint32_t side)
     s->channels = info.channels;
 }
 
-static void measure_image_of(bench *b, VkFormat format, const char *name, uint32_t side, bool checked)
+static void measure_image_of(bench *b, VkFormat format, const char *name, uint32_t side,
+                             bool checked)
 {
     image_state s = {.b = b, .checked = checked};
     bench_series series;
@@ -193,10 +197,12 @@ static void measure_image_of(bench *b, VkFormat format, const char *name, uint32
                   checked ? ", by culv_vk_image_map" : "");
     check(&s, BENCH_CULVERT);
     check(&s, BENCH_RAW);
-    bench_begin(b, &series, (bench_setup){.turn = turn, .state = &s, .num_phases = PHASES, .calls = 1});
+    bench_begin(b, &series,
+                (bench_setup){.turn = turn, .state = &s, .num_phases = PHASES, .calls = 1});
     bench_row(b, &series,
-              (bench_row_desc){
-                  .name = "import + map", .phases = 1u << IMPORT | 1u << MAP, .goal = GOAL_IMPORT_MAP});
+              (bench_row_desc){.name = "import + map",
+                               .phases = 1u << IMPORT | 1u << MAP,
+                               .goal = GOAL_IMPORT_MAP});
     bench_row(b, &series, (bench_row_desc){.name = "import", .phases = 1u << IMPORT});
     bench_row(b, &series, (bench_row_desc){.name = "map", .phases = 1u << MAP});
     bench_row(b, &series, (bench_row_desc){.name = "surface", .phases = 1u << SURFACE});

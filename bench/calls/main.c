@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: MIT */
 /* culvert-bench-calls: what each of Culvert's calls costs, next to the same done with the raw APIs.
- * docs/benchmarks.md has what is measured and how, and numbers. SPDX-License-Identifier: MIT */
+ * docs/benchmarks.md has what is measured and how, and numbers. */
 #include "calls.h"
 
 #include "arguments.h"
@@ -19,8 +20,10 @@ static const struct {
     void (*run)(bench *b); /* NULL: frames, which are counted and not timed */
 } measurements[] = {
     {"buffer", "import a VkDeviceMemory, map it as a buffer, unmap, release", measure_buffer},
-    {"again", "the same of memory that is acquired and mapped already, next to the raw calls", measure_again},
-    {"image", "import a VkImage's memory, map it as an array, make a surface, unmap, release", measure_image},
+    {"again", "the same of memory that is acquired and mapped already, next to the raw calls",
+     measure_again},
+    {"image", "import a VkImage's memory, map it as an array, make a surface, unmap, release",
+     measure_image},
     {"check", "whether an image or a buffer can be shared, asked first and again", measure_check},
     {"create", "a buffer that Culvert makes, in one call", measure_create},
     {"timeline", "signal and wait on a stream", measure_timeline},
@@ -124,12 +127,13 @@ static void print_frames(const bench *b, const report_frames *f)
 {
     if (b->text == NULL) return;
     if (f->counted)
-        fprintf(b->text,
-                "\nallocations by Culvert in %llu frames: %llu (by drivers and loader: %llu; the counter saw "
-                "%llu in "
-                "culv_buffer_map)\n",
-                (unsigned long long)f->frames, (unsigned long long)f->culvert, (unsigned long long)f->others,
-                (unsigned long long)f->control);
+        fprintf(
+            b->text,
+            "\nallocations by Culvert in %llu frames: %llu (by drivers and loader: %llu; the counter saw "
+            "%llu in "
+            "culv_buffer_map)\n",
+            (unsigned long long)f->frames, (unsigned long long)f->culvert,
+            (unsigned long long)f->others, (unsigned long long)f->control);
     else
         fprintf(b->text, "\nallocations by Culvert: not counted, a sanitizer has its own malloc\n");
 }
@@ -142,7 +146,8 @@ static bool write_json(const bench *b, const options *o, const report_frames *fr
     if (out != NULL) report_json(b, PROGRAM, frames, complete, out);
     bool fine = out != NULL && fflush(out) == 0 && ferror(out) == 0;
     if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine) fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
+    if (!fine)
+        fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
     return fine;
 }
 

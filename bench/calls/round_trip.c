@@ -1,6 +1,7 @@
-/* CUDA to Vulkan to CUDA on the GPU, on each queue family; CUDA stream to stream to compare with. A turn is a
- * chain of hand-overs, each waiting for the one before, submitted ahead and waited for at its end: what a
- * hand-over costs where the host does not stand between. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* CUDA to Vulkan to CUDA on the GPU, on each queue family; CUDA stream to stream to compare with. A
+ * turn is a chain of hand-overs, each waiting for the one before, submitted ahead and waited for at
+ * its end: what a hand-over costs where the host does not stand between. */
 #include "calls.h"
 
 enum { TRIPS = 16, COPIED = 65536 };
@@ -20,11 +21,13 @@ static void trips(trip_state *s, bench_side side, unsigned count)
         uint64_t there = ++s->cuda_done.value, back = ++s->vulkan_done.value;
         if (side == BENCH_CULVERT) {
             CULV_OK_OR_EXIT(culv_semaphore_signal(s->cuda_done.culvert, r->stream, there));
-            VK_OK(submit(queue, s->commands[side], s->cuda_done.vk, there, s->vulkan_done.vk, back));
+            VK_OK(
+                submit(queue, s->commands[side], s->cuda_done.vk, there, s->vulkan_done.vk, back));
             CULV_OK_OR_EXIT(culv_semaphore_wait(s->vulkan_done.culvert, r->stream, back));
         } else {
             RIG_CU(raw_signal(r->cu, s->cuda_done.raw[0], there, r->stream));
-            VK_OK(submit(queue, s->commands[side], s->cuda_done.vk, there, s->vulkan_done.vk, back));
+            VK_OK(
+                submit(queue, s->commands[side], s->cuda_done.vk, there, s->vulkan_done.vk, back));
             RIG_CU(raw_wait(r->cu, s->vulkan_done.raw[0], back, r->stream));
         }
     }
@@ -52,19 +55,21 @@ static void check(trip_state *s, bench_side side)
 static void compare(trip_state *s, const char *name)
 {
     bench_series series;
-    bench_begin(s->b, &series, (bench_setup){.turn = turn, .state = s, .num_phases = 1, .calls = TRIPS});
+    bench_begin(s->b, &series,
+                (bench_setup){.turn = turn, .state = s, .num_phases = 1, .calls = TRIPS});
     bench_row(s->b, &series, (bench_row_desc){.name = name, .phases = 1});
     bench_end(&series);
 }
 
-/* The copy ---------------------------------------------------------------------------------------------- */
+/* The copy ------------------------------------------------------------------------------------- */
 
 /* Copies the first half of the shared buffer to its second half; submitted many times. */
-static VkCommandBuffer record_copy(const trip_state *s, const raw_vk_buffer *buffer, VkCommandPool pool,
-                                   bench_side side)
+static VkCommandBuffer record_copy(const trip_state *s, const raw_vk_buffer *buffer,
+                                   VkCommandPool pool, bench_side side)
 {
     const rig *r = &s->b->rig;
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+    const VkCommandBufferAllocateInfo info = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                               .commandPool = pool,
                                               .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                               .commandBufferCount = 1};
@@ -132,7 +137,8 @@ static uint32_t transfer_family(const rig *r)
 {
     const VkQueueFlags busier = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT;
     for (uint32_t i = 0; i < r->vk.queue_count; i++)
-        if ((r->vk.queues[i].flags & VK_QUEUE_TRANSFER_BIT) != 0 && (r->vk.queues[i].flags & busier) == 0)
+        if ((r->vk.queues[i].flags & VK_QUEUE_TRANSFER_BIT) != 0 &&
+            (r->vk.queues[i].flags & busier) == 0)
             return i;
     return 0;
 }
@@ -143,7 +149,8 @@ static const char *family_name(VkQueueFlags flags)
     if (flags & VK_QUEUE_COMPUTE_BIT) return "compute";
     if (flags & VK_QUEUE_VIDEO_DECODE_BIT_KHR) return "video decode";
     if (flags & VK_QUEUE_OPTICAL_FLOW_BIT_NV) return "optical flow";
-    if (flags & ~(VkQueueFlags)(VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT)) return "other";
+    if (flags & ~(VkQueueFlags)(VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT))
+        return "other";
     return "transfer";
 }
 
@@ -167,7 +174,7 @@ void measure_round_trip(bench *b)
     rig_timeline_close(&b->rig, &s.cuda_done);
 }
 
-/* Stream to stream -------------------------------------------------------------------------------------- */
+/* Stream to stream ----------------------------------------------------------------------------- */
 
 typedef struct stream_state {
     bench *b;
@@ -246,14 +253,17 @@ void measure_streams(bench *b)
     bench_variant(b, "%s", "");
     check_streams(&s, BENCH_CULVERT);
     check_streams(&s, BENCH_RAW);
-    bench_begin(b, &series,
-                (bench_setup){.turn = semaphore_turn, .state = &s, .num_phases = 1, .calls = 2 * TRIPS});
-    bench_row(b, &series, (bench_row_desc){.name = "by a timeline", .phases = 1});
-    bench_end(&series);
     bench_begin(
         b, &series,
-        (bench_setup){
-            .kind = BENCH_SCALE, .turn = event_turn, .state = &s, .num_phases = 1, .calls = 2 * TRIPS});
+        (bench_setup){.turn = semaphore_turn, .state = &s, .num_phases = 1, .calls = 2 * TRIPS});
+    bench_row(b, &series, (bench_row_desc){.name = "by a timeline", .phases = 1});
+    bench_end(&series);
+    bench_begin(b, &series,
+                (bench_setup){.kind = BENCH_SCALE,
+                              .turn = event_turn,
+                              .state = &s,
+                              .num_phases = 1,
+                              .calls = 2 * TRIPS});
     bench_row(b, &series, (bench_row_desc){.name = "by an event", .phases = 1});
     bench_end(&series);
     for (int i = 0; i < 2; i++)

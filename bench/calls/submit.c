@@ -1,6 +1,7 @@
-/* Vulkan's half of a frame: recording a command buffer between Culvert's barriers or hand-written ones, and
- * submitting it with a timeline to wait for and one to signal; and a whole frame's calls on the CPU.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Vulkan's half of a frame: recording a command buffer between Culvert's barriers or hand-written
+ * ones, and submitting it with a timeline to wait for and one to signal; and a whole frame's calls
+ * on the CPU. */
 #include "calls.h"
 
 #include <string.h>
@@ -18,13 +19,15 @@ typedef struct submit_state {
     VkCommandBuffer commands[FRAMES];
 } submit_state;
 
-static void record_by_culvert(VkCommandBuffer commands, handover way, VkBuffer buffer, uint32_t queue_family)
+static void record_by_culvert(VkCommandBuffer commands, handover way, VkBuffer buffer,
+                              uint32_t queue_family)
 {
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     transfer.buffer = buffer;
     transfer.queue_family = queue_family;
     transfer.stage = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
-    transfer.access = VK_ACCESS_2_TRANSFER_WRITE_BIT | (way == TO_VULKAN ? VK_ACCESS_2_TRANSFER_READ_BIT : 0);
+    transfer.access =
+        VK_ACCESS_2_TRANSFER_WRITE_BIT | (way == TO_VULKAN ? VK_ACCESS_2_TRANSFER_READ_BIT : 0);
     VkBufferMemoryBarrier2 barrier;
     CULV_OK_OR_EXIT((way == TO_VULKAN ? culv_vk_buffer_acquire_barrier2
                                       : culv_vk_buffer_release_barrier2)(&transfer, &barrier));
@@ -34,10 +37,12 @@ static void record_by_culvert(VkCommandBuffer commands, handover way, VkBuffer b
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-static void record_by_hand(VkCommandBuffer commands, handover way, VkBuffer buffer, uint32_t queue_family)
+static void record_by_hand(VkCommandBuffer commands, handover way, VkBuffer buffer,
+                           uint32_t queue_family)
 {
-    VkBufferMemoryBarrier2 barrier = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2, .buffer = buffer, .size = VK_WHOLE_SIZE};
+    VkBufferMemoryBarrier2 barrier = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
+                                      .buffer = buffer,
+                                      .size = VK_WHOLE_SIZE};
     if (way == TO_VULKAN) {
         barrier.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
         barrier.dstStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT;
@@ -57,10 +62,11 @@ static void record_by_hand(VkCommandBuffer commands, handover way, VkBuffer buff
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-void record_transfer_barrier(VkCommandBuffer commands, bench_side side, handover way, VkBuffer buffer,
-                             uint32_t queue_family)
+void record_transfer_barrier(VkCommandBuffer commands, bench_side side, handover way,
+                             VkBuffer buffer, uint32_t queue_family)
 {
-    (side == BENCH_CULVERT ? record_by_culvert : record_by_hand)(commands, way, buffer, queue_family);
+    (side == BENCH_CULVERT ? record_by_culvert : record_by_hand)(commands, way, buffer,
+                                                                 queue_family);
 }
 
 static void record(const submit_state *s, VkCommandBuffer commands, bench_side side, uint32_t word)
@@ -74,7 +80,8 @@ static void record(const submit_state *s, VkCommandBuffer commands, bench_side s
     VK_OK(vkEndCommandBuffer(commands));
 }
 
-/* One frame by one side: CUDA waits for Vulkan's last frame and signals, Vulkan waits for that, fills, signals. */
+/* One frame by one side: CUDA waits for Vulkan's last frame and signals, Vulkan waits for that,
+ * fills, signals. */
 static void frame(submit_state *s, unsigned i, bench_side side, double ns[])
 {
     const rig *r = &s->b->rig;
@@ -93,8 +100,8 @@ static void frame(submit_state *s, unsigned i, bench_side side, double ns[])
     at[RECORD] = bench_now();
     record(s, s->commands[i], side, (uint32_t)next);
     at[SUBMIT] = bench_now();
-    VK_OK(submit(r->vk.queues[QUEUE].queue, s->commands[i], s->cuda_done.vk, next, s->vulkan_done.vk,
-                 ++s->vulkan_done.value));
+    VK_OK(submit(r->vk.queues[QUEUE].queue, s->commands[i], s->cuda_done.vk, next,
+                 s->vulkan_done.vk, ++s->vulkan_done.value));
     at[PHASES] = bench_now();
     for (int phase = 0; phase < PHASES; phase++)
         ns[phase] += at[phase + 1] - at[phase];
@@ -146,10 +153,11 @@ static void open_state(submit_state *s)
                                           .flags = VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
                                           .queueFamilyIndex = QUEUE};
     VK_OK(vkCreateCommandPool(r->vk.device, &pool, NULL, &s->pool));
-    const VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                  .commandPool = s->pool,
-                                                  .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                                  .commandBufferCount = FRAMES};
+    const VkCommandBufferAllocateInfo commands = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = s->pool,
+        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+        .commandBufferCount = FRAMES};
     VK_OK(vkAllocateCommandBuffers(r->vk.device, &commands, s->commands));
 }
 
@@ -172,8 +180,10 @@ void measure_submit(bench *b)
     open_state(&s);
     check(&s, BENCH_CULVERT);
     check(&s, BENCH_RAW);
-    bench_begin(b, &series, (bench_setup){.turn = turn, .state = &s, .num_phases = PHASES, .calls = FRAMES});
-    bench_row(b, &series, (bench_row_desc){.name = "record + submit", .phases = 1u << RECORD | 1u << SUBMIT});
+    bench_begin(b, &series,
+                (bench_setup){.turn = turn, .state = &s, .num_phases = PHASES, .calls = FRAMES});
+    bench_row(b, &series,
+              (bench_row_desc){.name = "record + submit", .phases = 1u << RECORD | 1u << SUBMIT});
     bench_row(b, &series, (bench_row_desc){.name = "record", .phases = 1u << RECORD});
     bench_row(b, &series, (bench_row_desc){.name = "submit", .phases = 1u << SUBMIT});
     bench_row(b, &series, (bench_row_desc){.name = "whole frame", .phases = (1u << PHASES) - 1u});

@@ -1,6 +1,7 @@
-/* Timeline semaphores: signal, wait, both as a frame does them, and importing. The GPU's queue is drained after
- * each turn, outside of its times, so that what is timed is the call and not the room in the queue.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Timeline semaphores: signal, wait, both as a frame does them, and importing. The GPU's queue is
+ * drained after each turn, outside of its times, so that what is timed is the call and not the room
+ * in the queue. */
 #include "calls.h"
 
 enum { CALLS = 32 };
@@ -156,7 +157,7 @@ void measure_timeline(bench *b)
     }
 }
 
-/* Importing --------------------------------------------------------------------------------------------- */
+/* Importing ------------------------------------------------------------------------------------ */
 
 typedef struct import_state {
     bench *b;
@@ -180,7 +181,8 @@ static void import_turn(void *state, bench_side side, double ns[])
     } else {
         const VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
                                               .semaphore = s->vk,
-                                              .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+                                              .handleType =
+                                                  VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
         int fd = -1;
         VK_OK(vkGetSemaphoreFdKHR(r->vk.device, &info, &fd));
         RIG_CU(raw_cuda_import_timeline(r->cu, fd, &s->raw));
@@ -218,7 +220,8 @@ void measure_timeline_import(bench *b)
     bench_series series;
     bench_variant(b, "%s", "");
     check_imports(&s);
-    bench_begin(b, &series, (bench_setup){.turn = import_turn, .state = &s, .num_phases = 2, .calls = 1});
+    bench_begin(b, &series,
+                (bench_setup){.turn = import_turn, .state = &s, .num_phases = 2, .calls = 1});
     bench_row(b, &series, (bench_row_desc){.name = "import", .phases = 1});
     bench_row(b, &series, (bench_row_desc){.name = "destroy", .phases = 2});
     bench_end(&series);

@@ -1,6 +1,7 @@
-/* The solver of culvert-bench: works for as long as it is told, then writes a whole frame. Every word of a frame
- * follows from the frame's number and its place (frame_words.h), so that a reader sees one that is late, lost
- * or torn. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The solver of culvert-bench: works for as long as it is told, then writes a whole frame. Every
+ * word of a frame follows from the frame's number and its place (frame_words.h), so that a reader
+ * sees one that is late, lost or torn. */
 #include "culvert_kernel.h"
 
 #include "frame_words.h"
@@ -27,8 +28,8 @@ static unsigned long long frames_clock()
 #endif
 
 /* `log` has two times for each block, when it began and when it ended; 0: nothing is logged. */
-CULV_KERNEL void frames_solve(CULV_GRID uint4 *frame, unsigned vectors, unsigned number, unsigned iterations,
-                              unsigned long long *log)
+CULV_KERNEL void frames_solve(CULV_GRID uint4 *frame, unsigned vectors, unsigned number,
+                              unsigned iterations, unsigned long long *log)
 {
     unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, threads = gridDim.x * blockDim.x;
     if (log != nullptr && threadIdx.x == 0) log[2 * blockIdx.x] = frames_clock();

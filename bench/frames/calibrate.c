@@ -1,4 +1,5 @@
-/* Iterations to time. See calibrate.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Iterations to time. See calibrate.h. */
 #include "calibrate.h"
 
 #include "statistics.h"
@@ -7,7 +8,8 @@ enum { LONG_US = 10000, MOST_TIMES = 256, ROUNDS = 3, STEPS = 12, MOST_ITERATION
 
 #define CLOSE 0.01
 
-/* One load's time in the middle of a row: what a row takes beyond a short one, so that its start counts for nothing. */
+/* One load's time in the middle of a row: what a row takes beyond a short one, so that its start
+ * counts for nothing. */
 static double each(calibrate_run *run, void *state, uint32_t iterations, double expected_us)
 {
     double wanted = LONG_US / (expected_us > 1.0 ? expected_us : 1.0);
@@ -21,8 +23,8 @@ static double each(calibrate_run *run, void *state, uint32_t iterations, double 
     return median > 0.01 ? median : 0.01;
 }
 
-/* A load may take as long with few iterations as with none: the search narrows two ends, by a straight line between them and
- * by halves in turn. */
+/* A load may take as long with few iterations as with none: the search narrows two ends, by a
+ * straight line between them and by halves in turn. */
 uint32_t calibrate(calibrate_run *run, void *state, double us)
 {
     run(state, 0, MOST_TIMES); /* awake, and the clocks up */

@@ -1,6 +1,8 @@
-/* CPU time of a frame's calls: the producer's wait and signal, and the consumer's submission, by Culvert's ring and by the
- * drivers' own calls, without kernels and with command buffers that do nothing but the barriers. As many frames as there
- * are slots are submitted ahead, so that nothing waits. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* CPU time of a frame's calls: the producer's wait and signal, and the consumer's submission, by
+ * Culvert's ring and by the drivers' own calls, without kernels and with command buffers that do
+ * nothing but the barriers. As many frames as there are slots are submitted ahead, so that nothing
+ * waits. */
 #include "sections.h"
 
 #include <stdio.h>
@@ -56,8 +58,9 @@ static void raw_burst(calls_state *s, uint32_t first)
                                            .value = ++s->done.value,
                                            .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT};
     for (uint32_t i = 0; i < s->burst; i++)
-        buffers[i] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                                 .commandBuffer = s->commands[BENCH_RAW][first + i]};
+        buffers[i] =
+            (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                        .commandBuffer = s->commands[BENCH_RAW][first + i]};
     const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
                                 .waitSemaphoreInfoCount = 1,
                                 .pWaitSemaphoreInfos = &waits,
@@ -75,14 +78,15 @@ static void ring_burst(calls_state *s)
     culv_ring_frame frame;
     culv_vk_ring_frame drawn;
     for (uint32_t i = 0; i < s->burst; i++) {
-        CULV_OK_OR_EXIT(culv_ring_acquire_on(core, CULV_RING_PRODUCER, r->stream, CULV_RING_FOREVER, &frame));
+        CULV_OK_OR_EXIT(
+            culv_ring_acquire_on(core, CULV_RING_PRODUCER, r->stream, CULV_RING_FOREVER, &frame));
         CULV_OK_OR_EXIT(culv_ring_release_on(core, CULV_RING_PRODUCER, r->stream, &frame));
     }
     for (uint32_t i = 0; i < s->burst; i++) {
         CULV_OK_OR_EXIT(culv_vk_ring_acquire(s->ring, CULV_RING_FOREVER, &drawn));
         CULV_OK_OR_EXIT(culv_vk_ring_submit(s->ring, r->vk.queues[0].queue,
-                                            s->commands[BENCH_CULVERT][drawn.frame.slot], VK_NULL_HANDLE,
-                                            &drawn));
+                                            s->commands[BENCH_CULVERT][drawn.frame.slot],
+                                            VK_NULL_HANDLE, &drawn));
     }
 }
 
@@ -109,7 +113,8 @@ static void turn(void *state, bench_side side, double ns[])
 static void record(calls_state *s, bench_side side)
 {
     const rig *r = &s->b->bench.rig;
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+    const VkCommandBufferAllocateInfo info = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                               .commandPool = s->pool,
                                               .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                               .commandBufferCount = DEPTH};

@@ -1,5 +1,6 @@
-/* Whether Vulkan's timestamps and CUDA's global timer are one clock. Each is read between two readings of the host's
- * monotonic clock, again and again: the narrowest bounds hold. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Whether Vulkan's timestamps and CUDA's global timer are one clock. Each is read between two
+ * readings of the host's monotonic clock, again and again: the narrowest bounds hold. */
 #include "frames.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* The round trip where a frame only needs copying: CUDA to a copy by Vulkan to CUDA, on the queue family that Culvert picks
- * for copies and on the one for graphics; by a ring of one slot and its recorded copy, and by hand.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The round trip where a frame only needs copying: CUDA to a copy by Vulkan to CUDA, on the queue
+ * family that Culvert picks for copies and on the one for graphics; by a ring of one slot and its
+ * recorded copy, and by hand. */
 #include "frame_words.h"
 #include "sections.h"
 
@@ -55,11 +56,12 @@ static void ring_trip(copies_state *s)
     culv_ring *core = culv_vk_ring_core(s->ring);
     culv_ring_frame frame;
     culv_vk_ring_frame copy;
-    CULV_OK_OR_EXIT(culv_ring_acquire_on(core, CULV_RING_PRODUCER, r->stream, CULV_RING_FOREVER, &frame));
+    CULV_OK_OR_EXIT(
+        culv_ring_acquire_on(core, CULV_RING_PRODUCER, r->stream, CULV_RING_FOREVER, &frame));
     CULV_OK_OR_EXIT(culv_ring_release_on(core, CULV_RING_PRODUCER, r->stream, &frame));
     CULV_OK_OR_EXIT(culv_vk_ring_acquire(s->ring, CULV_RING_FOREVER, &copy));
-    CULV_OK_OR_EXIT(culv_vk_ring_submit(s->ring, r->vk.queues[s->family].queue, s->commands[BENCH_CULVERT],
-                                        VK_NULL_HANDLE, &copy));
+    CULV_OK_OR_EXIT(culv_vk_ring_submit(s->ring, r->vk.queues[s->family].queue,
+                                        s->commands[BENCH_CULVERT], VK_NULL_HANDLE, &copy));
 }
 
 static void idle(copies_state *s)
@@ -105,7 +107,8 @@ static void check(copies_state *s, bench_side side)
 static void record(copies_state *s)
 {
     const rig *r = &s->b->bench.rig;
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+    const VkCommandBufferAllocateInfo info = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                               .commandPool = s->pool,
                                               .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                               .commandBufferCount = BENCH_SIDES};
@@ -129,8 +132,9 @@ static void record(copies_state *s)
         .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
         .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT | VK_PIPELINE_STAGE_2_HOST_BIT,
         .dstAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT | VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo after = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &again};
+    const VkDependencyInfo after = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                    .memoryBarrierCount = 1,
+                                    .pMemoryBarriers = &again};
     const VkBufferCopy region = {.size = copied};
     VK_OK(vkAllocateCommandBuffers(r->vk.device, &info, s->commands));
     VK_OK(vkBeginCommandBuffer(s->commands[BENCH_RAW], &begin));
@@ -146,8 +150,8 @@ static void record(copies_state *s)
     VK_OK(vkEndCommandBuffer(s->commands[BENCH_RAW]));
 
     VK_OK(vkBeginCommandBuffer(s->commands[BENCH_CULVERT], &begin));
-    CULV_OK_OR_EXIT(
-        culv_vk_ring_record_copy(s->ring, s->commands[BENCH_CULVERT], 0, 0, s->to.buffer, 0, copied));
+    CULV_OK_OR_EXIT(culv_vk_ring_record_copy(s->ring, s->commands[BENCH_CULVERT], 0, 0,
+                                             s->to.buffer, 0, copied));
     vkCmdPipelineBarrier2(s->commands[BENCH_CULVERT], &after);
     VK_OK(vkEndCommandBuffer(s->commands[BENCH_CULVERT]));
 }
@@ -165,7 +169,8 @@ static void compare(copies_state *s, const char *name)
     desc.num_resources = 1;
     desc.queue_family = s->family;
     VK_OK(vkCreateCommandPool(r->vk.device, &pool, NULL, &s->pool));
-    CULV_OK_OR_EXIT(culv_vk_ring_create(r->attached, r->vk.queues[s->family].queue, &desc, &s->ring));
+    CULV_OK_OR_EXIT(
+        culv_vk_ring_create(r->attached, r->vk.queues[s->family].queue, &desc, &s->ring));
     record(s);
     bench_variant(&s->b->bench, "%s (queue family %u), copy of 64 KiB", name, (unsigned)s->family);
     check(s, BENCH_RAW);

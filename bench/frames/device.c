@@ -1,4 +1,5 @@
-/* The Vulkan device of culvert-bench. See device.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The Vulkan device of culvert-bench. See device.h. */
 #include "device.h"
 
 enum { MOST_EXTENSIONS = 8 };
@@ -6,8 +7,8 @@ enum { MOST_EXTENSIONS = 8 };
 static void describe(raw_vk *vk)
 {
     vk->id.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &vk->id};
+    VkPhysicalDeviceProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &vk->id};
     vkGetPhysicalDeviceProperties2(vk->physical, &properties);
     vk->properties = properties.properties;
     vk->id.pNext = NULL;
@@ -33,7 +34,8 @@ static VkResult create(raw_vk *vk, VkQueueGlobalPriorityKHR priority, uint32_t n
     VkDeviceQueueCreateInfo queues[RAW_VK_MAX_QUEUES];
     static const float one = 1.0f;
     const VkDeviceQueueGlobalPriorityCreateInfoKHR global = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR, .globalPriority = priority};
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
+        .globalPriority = priority};
     vk->queue_count = RAW_VK_MAX_QUEUES;
     vkGetPhysicalDeviceQueueFamilyProperties(vk->physical, &vk->queue_count, families);
     for (uint32_t i = 0; i < vk->queue_count; i++) {
@@ -45,16 +47,16 @@ static VkResult create(raw_vk *vk, VkQueueGlobalPriorityKHR priority, uint32_t n
                                               .queueCount = 1,
                                               .pQueuePriorities = &one};
     }
-    VkPhysicalDeviceVulkan13Features features13 = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                                   .synchronization2 = VK_TRUE,
-                                                   .dynamicRendering = VK_TRUE,
-                                                   .maintenance4 = VK_TRUE};
-    VkPhysicalDeviceVulkan12Features features12 = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                                   .pNext = &features13,
-                                                   .timelineSemaphore = VK_TRUE,
-                                                   .hostQueryReset = VK_TRUE};
+    VkPhysicalDeviceVulkan13Features features13 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+        .synchronization2 = VK_TRUE,
+        .dynamicRendering = VK_TRUE,
+        .maintenance4 = VK_TRUE};
+    VkPhysicalDeviceVulkan12Features features12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = &features13,
+        .timelineSemaphore = VK_TRUE,
+        .hostQueryReset = VK_TRUE};
     const VkPhysicalDeviceFeatures features = {.fragmentStoresAndAtomics = VK_TRUE};
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &features12,
@@ -80,9 +82,11 @@ void device_open(void *state, raw_vk *vk, const raw_vk_options *options)
     for (uint32_t i = 0; i < count; i++)
         if (!raw_vk_has_device_extension(vk->physical, extensions[i]))
             FAIL("%s lacks %s", vk->properties.deviceName, extensions[i]);
-    o->calibrated = raw_vk_has_device_extension(vk->physical, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
+    o->calibrated =
+        raw_vk_has_device_extension(vk->physical, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
     if (o->calibrated) extensions[count++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
-    o->host_memory = raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    o->host_memory =
+        raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     if (o->host_memory) extensions[count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     o->refused = false;
     if (o->priority != 0) {
@@ -114,6 +118,7 @@ uint32_t device_timestamp_bits(const raw_vk *vk, uint32_t family)
 uint32_t device_family(const raw_vk *vk, VkQueueFlags wanted, VkQueueFlags unwanted)
 {
     for (uint32_t i = 0; i < vk->queue_count; i++)
-        if ((vk->queues[i].flags & wanted) == wanted && (vk->queues[i].flags & unwanted) == 0) return i;
+        if ((vk->queues[i].flags & wanted) == wanted && (vk->queues[i].flags & unwanted) == 0)
+            return i;
     return UINT32_MAX;
 }

@@ -1,5 +1,7 @@
-/* The Vulkan device of culvert-bench: what rig_open() opens, with dynamic rendering, stores in fragment shaders, host
- * memory, and, where there are, calibrated timestamps and a global priority. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The Vulkan device of culvert-bench: what rig_open() opens, with dynamic rendering, stores in
+ * fragment shaders, host memory, and, where there are, calibrated timestamps and a global
+ * priority. */
 #ifndef CULVERT_BENCH_FRAMES_DEVICE_H_
 #define CULVERT_BENCH_FRAMES_DEVICE_H_
 
@@ -10,7 +12,8 @@ typedef struct device_options {
     /* Set by device_open(). */
     bool calibrated;  /* VK_EXT_calibrated_timestamps is enabled */
     bool host_memory; /* VK_EXT_external_memory_host is */
-    bool refused;     /* the priority: no such extension, or not for this user; the device has the default */
+    /* The priority: no such extension, or not for this user; the device has the default */
+    bool refused;
 } device_options;
 
 /* A rig_open_vulkan; `state` is a device_options. */

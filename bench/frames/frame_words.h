@@ -1,4 +1,5 @@
-/* What every word of a frame is: for CUDA, C and GLSL alike. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What every word of a frame is: for CUDA, C and GLSL alike. */
 #ifndef CULVERT_BENCH_FRAME_WORDS_H_
 #define CULVERT_BENCH_FRAME_WORDS_H_
 

@@ -1,4 +1,5 @@
-/* What all schemes stand on: the devices, the loads, the slots. See frames.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What all schemes stand on: the devices, the loads, the slots. See frames.h. */
 #include "frames.h"
 
 #include <stdlib.h>
@@ -10,11 +11,13 @@ static void try_check(frames_bench *b)
     const rig *r = &b->bench.rig;
     for (uint32_t off = 0; off < 2; off++) {
         uint32_t number = b->next_number++;
-        solver_launch(&b->solver, r->stream,
-                      solver_job_of(&b->solver, b->pointers[0], b->slot_bytes, number, 0, SOLVER_NO_LOG));
+        solver_launch(
+            &b->solver, r->stream,
+            solver_job_of(&b->solver, b->pointers[0], b->slot_bytes, number, 0, SOLVER_NO_LOG));
         RIG_CU(r->cu->StreamSynchronize(r->stream));
         VkCommandBuffer commands = renderer_record(
-            &b->renderer, &(renderer_job){.buffer = b->buffers[0], .number = number + off, .untimed = true});
+            &b->renderer,
+            &(renderer_job){.buffer = b->buffers[0], .number = number + off, .untimed = true});
         renderer_alone(r->vk.queues[0].queue, &commands, 1);
         renderer_verdict v = renderer_judge(&b->renderer);
         REQUIRE_EQ(v.frames, 1);
@@ -29,8 +32,9 @@ static void warm_up(frames_bench *b)
     double begun = bench_now();
     while (!r->cu->software && bench_now() - begun < 0.3e9) {
         for (int i = 0; i < 8; i++)
-            solver_launch(&b->solver, r->stream,
-                          solver_job_of(&b->solver, b->pointers[0], b->slot_bytes, 1, 8192, SOLVER_NO_LOG));
+            solver_launch(
+                &b->solver, r->stream,
+                solver_job_of(&b->solver, b->pointers[0], b->slot_bytes, 1, 8192, SOLVER_NO_LOG));
         RIG_CU(r->cu->StreamSynchronize(r->stream));
     }
 }
@@ -109,9 +113,9 @@ static uint32_t calibrated(frames_bench *b, load_kind kind, double us, uint64_t 
     for (size_t i = 0; i < c->num; i++)
         if (c->known[i].kind == (int)kind && c->known[i].us == us && c->known[i].bytes == bytes)
             return c->known[i].iterations;
-    uint32_t iterations = kind == SOLVER
-                              ? solver_calibrate(&b->solver, b->pointers[0], bytes, us)
-                              : renderer_calibrate(&b->renderer, b->buffers[0], us, 0, kind == DISPATCH);
+    uint32_t iterations =
+        kind == SOLVER ? solver_calibrate(&b->solver, b->pointers[0], bytes, us)
+                       : renderer_calibrate(&b->renderer, b->buffers[0], us, 0, kind == DISPATCH);
     REQUIRE(c->num < sizeof c->known / sizeof c->known[0]);
     c->known[c->num].kind = (int)kind;
     c->known[c->num].us = us;
@@ -137,8 +141,10 @@ CUstream frames_stream(const frames_bench *b, int priority)
     CUdriverProcAddressQueryResult ignored;
     int least = 0, greatest = 0;
     CUstream stream = NULL;
-    if (cu->GetProcAddress("cuStreamCreateWithPriority", &found[0], 5050, 0, &ignored) != CUDA_SUCCESS ||
-        cu->GetProcAddress("cuCtxGetStreamPriorityRange", &found[1], 5050, 0, &ignored) != CUDA_SUCCESS ||
+    if (cu->GetProcAddress("cuStreamCreateWithPriority", &found[0], 5050, 0, &ignored) !=
+            CUDA_SUCCESS ||
+        cu->GetProcAddress("cuCtxGetStreamPriorityRange", &found[1], 5050, 0, &ignored) !=
+            CUDA_SUCCESS ||
         found[0] == NULL || found[1] == NULL)
         return NULL;
     memcpy(&create, &found[0], sizeof create);
@@ -148,7 +154,7 @@ CUstream frames_stream(const frames_bench *b, int priority)
     return stream;
 }
 
-/* Samples ------------------------------------------------------------------------------------------------- */
+/* Samples -------------------------------------------------------------------------------------- */
 
 void samples_add(samples *s, double value)
 {

@@ -1,6 +1,7 @@
-/* culvert-bench: frames flow from a CUDA solver to a Vulkan renderer, by every scheme there is. A scheme runs a number
- * of frames, from their first call to the end of the last one's work; schemes take turns, round after round, so that
- * what the machine does besides happens to all of them. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-bench: frames flow from a CUDA solver to a Vulkan renderer, by every scheme there is. A
+ * scheme runs a number of frames, from their first call to the end of the last one's work; schemes
+ * take turns, round after round, so that what the machine does besides happens to all of them. */
 #ifndef CULVERT_BENCH_FRAMES_H_
 #define CULVERT_BENCH_FRAMES_H_
 
@@ -33,7 +34,9 @@ typedef enum submissions {
 
 /* What --search varies, and nothing else. All zero: what the other schemes do. */
 typedef struct tuning {
-    int stream_priority; /* 0: the stream of all; else cuStreamCreateWithPriority() with the least (-1) or greatest (1) */
+    /* 0: the stream of all; else cuStreamCreateWithPriority() with the least (-1) or greatest
+     * (1) */
+    int stream_priority;
     submissions submit;
     bool each_signals;  /* the solver signals each frame, not each burst */
     bool renderer_late; /* submitted when the host has seen that the frames are there */
@@ -54,7 +57,8 @@ typedef struct scheme {
     void (*finish)(struct run *run);  /* NULL: nothing */
     bool no_solver, no_renderer;      /* one side alone */
     bool unchecked;                   /* the renderer has nothing to check */
-    bool endless;                     /* a run may be longer than FRAMES_MAX; the times are the first ones' */
+    /* A run may be longer than FRAMES_MAX; the times are the first ones' */
+    bool endless;
 } scheme;
 
 typedef struct config {
@@ -62,7 +66,8 @@ typedef struct config {
     const char *variant; /* "" for most */
     uint32_t depth, burst;
     uint32_t frames; /* of a run */
-    uint32_t settle; /* the first of them, which are not measured: max_latency finds its depth meanwhile */
+    /* The first of them, which are not measured: max_latency finds its depth meanwhile */
+    uint32_t settle;
     uint64_t max_latency; /* nanoseconds; the ring chooses depth and burst */
     tuning tuning;
 } config;
@@ -82,12 +87,16 @@ typedef struct outcome {
     size_t rounds;
     double us[FRAMES_ROUNDS];    /* a frame: the whole run over its frames */
     double ratio[FRAMES_ROUNDS]; /* of the same round's ideal */
-    double cpu
-        [FRAMES_ROUNDS]; /* microseconds of the calling thread a frame, from the first call to the last's return */
-    samples interval;                    /* from the end of one frame's drawing to the end of the next's */
-    samples hand_over;                   /* from the end of the solver to the beginning of the drawing */
-    samples age;                         /* from the beginning of the solver to the end of the drawing */
-    uint64_t checked, wrong;             /* frames that were checked, pixels that saw another or a torn one */
+    /* Microseconds of the calling thread a frame, from the first call to the last's return */
+    double cpu[FRAMES_ROUNDS];
+    /* From the end of one frame's drawing to the end of the next's */
+    samples interval;
+    /* From the end of the solver to the beginning of the drawing */
+    samples hand_over;
+    /* From the beginning of the solver to the end of the drawing */
+    samples age;
+    /* Frames that were checked, pixels that saw another or a torn one */
+    uint64_t checked, wrong;
     uint32_t chosen_depth, chosen_burst; /* with max_latency: at the end of the last run */
     const char *obstacle;                /* NULL: it ran */
 } outcome;
@@ -137,8 +146,9 @@ typedef struct run {
     const config *c;
     uint32_t base; /* number of the first frame */
     VkCommandBuffer *commands;
-    double cpu_us;  /* a frame */
-    uint32_t first; /* of what is timed: where bursts end, settling may take a few more than it is to */
+    double cpu_us; /* a frame */
+    /* Of what is timed: where bursts end, settling may take a few more than it is to */
+    uint32_t first;
     double begun, cpu_begun;
     uint32_t chosen_depth, chosen_burst;
     void *own; /* the scheme's */
@@ -150,18 +160,21 @@ void frames_close(frames_bench *b);
 bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes);
 void frames_calibrate(frames_bench *b, workload *w, bool compute);
 
-/* Runs each configuration once a round, in an order drawn anew for each, and fills the outcomes in. The first two are
- * solver and renderer alone: what is ideal is their sum. Fails where a frame was lost or torn. */
-void frames_measure(frames_bench *b, const workload *w, outcome *outcomes, size_t count, size_t rounds);
+/* Runs each configuration once a round, in an order drawn anew for each, and fills the outcomes in.
+ * The first two are solver and renderer alone: what is ideal is their sum. Fails where a frame was
+ * lost or torn. */
+void frames_measure(frames_bench *b, const workload *w, outcome *outcomes, size_t count,
+                    size_t rounds);
 void outcome_free(outcome *o);
 
 clocks clocks_compare(frames_bench *b);
 
-/* The schemes ---------------------------------------------------------------------------------------------- */
+/* The schemes ---------------------------------------------------------------------------------- */
 
 extern const scheme scheme_solver_alone, scheme_renderer_alone;
 extern const scheme scheme_host_waits, scheme_raw, scheme_staged, scheme_ring;
-extern const scheme scheme_raw_graphs, scheme_ring_graphs; /* the solver's side launched as graphs */
+extern const scheme scheme_raw_graphs,
+    scheme_ring_graphs; /* the solver's side launched as graphs */
 /* Gives its memory up, which it keeps from run to run. */
 void scheme_staged_close(frames_bench *b);
 
@@ -182,7 +195,8 @@ void run_begins(run *r, uint32_t first);
 /* All is submitted; what comes yet is waiting. */
 void run_issued(run *r);
 
-/* cuStreamCreateWithPriority(): the least (-1) or the greatest (1) that there is; NULL: the driver has none. */
+/* cuStreamCreateWithPriority(): the least (-1) or the greatest (1) that there is; NULL: the driver
+ * has none. */
 CUstream frames_stream(const frames_bench *b, int priority);
 
 #endif

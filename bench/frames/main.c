@@ -1,4 +1,5 @@
-/* culvert-bench: frames from a CUDA solver to a Vulkan renderer by every scheme. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-bench: frames from a CUDA solver to a Vulkan renderer by every scheme. */
 #include "options.h"
 
 #include <stdio.h>
@@ -8,14 +9,16 @@ const section sections[] = {
     {"frames", "every scheme, depth and burst at one size and load", section_frames, false},
     {"latency", "the automatic policy against fixed depths and bursts, under bounds of latency",
      section_latency, false},
-    {"newest", "the mailbox: each side's rate beside one that is ten times slower", section_newest, false},
-    {"copies", "CUDA to Vulkan's copy to CUDA, on the queues for graphics and for transfers", section_copies,
+    {"newest", "the mailbox: each side's rate beside one that is ten times slower", section_newest,
      false},
+    {"copies", "CUDA to Vulkan's copy to CUDA, on the queues for graphics and for transfers",
+     section_copies, false},
     {"calls", "CPU time of a frame's calls, Culvert's against the drivers'", section_calls, false},
     {"graphs", "the solver's side launched as CUDA graphs", section_graphs, false},
     {"sizes", "the main schemes over frames of 1 MiB to 1 GiB", section_sizes, false},
     {"loads", "the main schemes over loads of 20 us to 5 ms", section_loads, false},
-    {"search", "what changes the cost of switching between solver and renderer", section_search, true},
+    {"search", "what changes the cost of switching between solver and renderer", section_search,
+     true},
 };
 const size_t num_sections = sizeof sections / sizeof sections[0];
 
@@ -24,18 +27,21 @@ static void print_heading(const frames_bench *b)
     const rig *r = &b->bench.rig;
     FILE *out = b->bench.text;
     fprintf(out, PROGRAM " %s: %s by %s, CUDA %u.%u; %s\n", culv_version_string(), r->caps.name,
-            r->caps.is_software ? "the software twin" : "NVIDIA's driver", r->caps.driver_version / 1000u,
-            r->caps.driver_version % 1000u / 10u, r->vulkan_driver);
+            r->caps.is_software ? "the software twin" : "NVIDIA's driver",
+            r->caps.driver_version / 1000u, r->caps.driver_version % 1000u / 10u, r->vulkan_driver);
     if (r->caps.is_software) fprintf(out, "The twin is no GPU: its times tell nothing of one.\n");
     if (b->bench.quick) fprintf(out, "--quick: too few frames for the times to mean anything.\n");
-    if (b->bench.validated) fprintf(out, "--validation: the times are those of the validation layer.\n");
-    fprintf(out, "us/frame: median of the runs. ideal: ratio to solver and renderer alone in the same round. "
-                 "p99 gap: from\n"
-                 "one frame's end to the next's. CPU: of the one thread that does it all. hand-over: from "
-                 "the solver's end\n"
-                 "to the drawing's beginning. age: from the solver's beginning to the drawing's end. over "
-                 "raw: ratio to\n"
-                 "the raw ring of the same depth and burst (95 %% interval).\n");
+    if (b->bench.validated)
+        fprintf(out, "--validation: the times are those of the validation layer.\n");
+    fprintf(
+        out,
+        "us/frame: median of the runs. ideal: ratio to solver and renderer alone in the same round. "
+        "p99 gap: from\n"
+        "one frame's end to the next's. CPU: of the one thread that does it all. hand-over: from "
+        "the solver's end\n"
+        "to the drawing's beginning. age: from the solver's beginning to the drawing's end. over "
+        "raw: ratio to\n"
+        "the raw ring of the same depth and burst (95 %% interval).\n");
 }
 
 /* A frame that was lost or torn has ended the program before. */
@@ -56,7 +62,8 @@ static bool write_json(const frames_bench *b, const options *o, const results *a
     FILE *out = to_file ? fopen(o->json, "w") : stdout;
     bool fine = out != NULL && results_write(all, b, PROGRAM, complete, out);
     if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine) fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
+    if (!fine)
+        fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
     return fine;
 }
 

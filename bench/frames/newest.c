@@ -1,6 +1,8 @@
-/* The mailbox: solver and renderer run free, each in a thread of its own with two frames in flight; the renderer draws the
- * newest frame there is, the solver writes over what nobody reads. Each one's rate alone, beside the other without a ring
- * (what the GPU leaves it), and beside it with the ring. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The mailbox: solver and renderer run free, each in a thread of its own with two frames in flight;
+ * the renderer draws the newest frame there is, the solver writes over what nobody reads. Each
+ * one's rate alone, beside the other without a ring (what the GPU leaves it), and beside it with
+ * the ring. */
 #include "sections.h"
 
 #include <pthread.h>
@@ -53,14 +55,15 @@ static void *solve(void *state)
         culv_ring_frame frame = {.number = n};
         if (n >= IN_FLIGHT) RIG_CU(cu->EventSynchronize(events[(n - IN_FLIGHT) % FENCES]));
         if (m->coupling == MAILBOX)
-            CULV_OK_OR_EXIT(culv_ring_acquire_on(culv_vk_ring_core(m->ring), CULV_RING_PRODUCER, r->stream,
-                                                 CULV_RING_FOREVER, &frame));
+            CULV_OK_OR_EXIT(culv_ring_acquire_on(culv_vk_ring_core(m->ring), CULV_RING_PRODUCER,
+                                                 r->stream, CULV_RING_FOREVER, &frame));
         solver_launch(&b->solver, r->stream,
                       solver_job_of(&b->solver, b->pointers[frame.slot], m->w.bytes,
-                                    m->base + (uint32_t)frame.number, m->w.solver_iterations, SOLVER_NO_LOG));
+                                    m->base + (uint32_t)frame.number, m->w.solver_iterations,
+                                    SOLVER_NO_LOG));
         if (m->coupling == MAILBOX)
-            CULV_OK_OR_EXIT(
-                culv_ring_release_on(culv_vk_ring_core(m->ring), CULV_RING_PRODUCER, r->stream, &frame));
+            CULV_OK_OR_EXIT(culv_ring_release_on(culv_vk_ring_core(m->ring), CULV_RING_PRODUCER,
+                                                 r->stream, &frame));
         RIG_CU(cu->EventRecord(events[n % FENCES], r->stream));
         pace(&next, m->solver_period_us);
     }
@@ -99,8 +102,9 @@ static void draw_once(mailbox *m, uint32_t index, VkFence fence, uint64_t *last)
         CULV_OK_OR_EXIT(culv_vk_ring_submit(m->ring, queue, commands, fence, &frame));
         return;
     }
-    const VkSubmitInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+    const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                               .commandBufferCount = 1,
+                               .pCommandBuffers = &commands};
     VK_OK(vkQueueSubmit(queue, 1, &info, fence));
 }
 
@@ -160,8 +164,8 @@ static void make_ring(mailbox *m)
 }
 
 /* Rates of both sides, frames a second. */
-static void run_pair(mailbox *m, coupling how, bool with_solver, bool with_renderer, double rates[2],
-                     uint64_t *skipped)
+static void run_pair(mailbox *m, coupling how, bool with_solver, bool with_renderer,
+                     double rates[2], uint64_t *skipped)
 {
     pthread_t thread;
     m->coupling = how;
@@ -175,7 +179,8 @@ static void run_pair(mailbox *m, coupling how, bool with_solver, bool with_rende
     if (with_renderer) {
         draw(m);
     } else {
-        struct timespec time = {(time_t)m->seconds, (long)((m->seconds - (double)(time_t)m->seconds) * 1e9)};
+        struct timespec time = {(time_t)m->seconds,
+                                (long)((m->seconds - (double)(time_t)m->seconds) * 1e9)};
         nanosleep(&time, NULL);
     }
     atomic_store(&m->stop, true);
@@ -221,8 +226,9 @@ void section_newest(frames_bench *b, const options *o, results *all)
         return;
     }
     if (b->bench.text != NULL)
-        fprintf(b->bench.text,
-                "\nnewest: frames a second. Uncoupled: both run beside each other, without a ring.\n");
+        fprintf(
+            b->bench.text,
+            "\nnewest: frames a second. Uncoupled: both run beside each other, without a ring.\n");
     mailbox m = {.b = b, .seconds = o->quick ? 0.15 : 0.7, .w = w};
     exits_watch(120, "calibrating the loads");
     frames_calibrate(b, &m.w, false);

@@ -1,4 +1,5 @@
-/* The command line. See options.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The command line. See options.h. */
 #include "options.h"
 
 #include "arguments.h"
@@ -49,7 +50,8 @@ static size_t numbers(const arguments *all, const char *argument, const char *te
     char *end = NULL;
     for (;; text = end + 1) {
         if (count == OPTIONS_LIST) arguments_wrong(all, "too many in", argument);
-        out[count++] = (uint32_t)arguments_number_before(all, argument, text, 1, CULV_RING_MAX_DEPTH, &end);
+        out[count++] =
+            (uint32_t)arguments_number_before(all, argument, text, 1, CULV_RING_MAX_DEPTH, &end);
         if (*end == '\0') return count;
         if (*end != ',') arguments_wrong(all, "not a list of numbers:", argument);
     }
@@ -60,7 +62,8 @@ static uint64_t size(const arguments *all, const char *argument, const char *tex
     char *end = NULL;
     uint64_t value = arguments_number_before(all, argument, text, 1, UINT64_C(1) << 40, &end);
     int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
-    if (*end != '\0' && (shift == 0 || end[1] != '\0')) arguments_wrong(all, "not a size:", argument);
+    if (*end != '\0' && (shift == 0 || end[1] != '\0'))
+        arguments_wrong(all, "not a size:", argument);
     value <<= shift;
     /* Words are counted by 32 bits, and a storage buffer has its own limit. */
     if (value < 1024 || value > UINT64_C(1) << 32 || value % 1024 != 0)
@@ -72,7 +75,8 @@ static void loads(const arguments *all, const char *argument, const char *text, 
 {
     char *end = NULL;
     o->solver_us = strtod(text, &end);
-    if (end == text || *end != '/') arguments_wrong(all, "not SOLVER/RENDERER in microseconds:", argument);
+    if (end == text || *end != '/')
+        arguments_wrong(all, "not SOLVER/RENDERER in microseconds:", argument);
     text = end + 1;
     o->renderer_us = strtod(text, &end);
     if (end == text || *end != '\0' || !(o->solver_us >= 1.0 && o->solver_us <= 1e6) ||
@@ -96,8 +100,9 @@ static const char *section_named(const arguments *all, const char *argument, con
 
 static const char *scheme_named(const arguments *all, const char *argument, const char *name)
 {
-    static const scheme *const schemes[] = {&scheme_host_waits, &scheme_staged,     &scheme_raw,
-                                            &scheme_ring,       &scheme_raw_graphs, &scheme_ring_graphs};
+    static const scheme *const schemes[] = {&scheme_host_waits, &scheme_staged,
+                                            &scheme_raw,        &scheme_ring,
+                                            &scheme_raw_graphs, &scheme_ring_graphs};
     for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
         if (strcmp(name, schemes[i]->name) == 0) return schemes[i]->name;
     arguments_wrong(all, "no such scheme:", argument);

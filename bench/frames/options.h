@@ -1,4 +1,5 @@
-/* The command line of culvert-bench. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The command line of culvert-bench. */
 #ifndef CULVERT_BENCH_FRAMES_OPTIONS_H_
 #define CULVERT_BENCH_FRAMES_OPTIONS_H_
 

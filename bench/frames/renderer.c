@@ -1,4 +1,5 @@
-/* The renderer: what is made once. See renderer.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The renderer: what is made once. See renderer.h. */
 #include "renderer.h"
 
 #include "device.h"
@@ -12,13 +13,14 @@ enum { SIDE = 512, SOFT_SIDE = 32 };
 
 static const VkFormat target_format = VK_FORMAT_R8G8B8A8_UNORM;
 
-/* The image ---------------------------------------------------------------------------------------------- */
+/* The image ------------------------------------------------------------------------------------ */
 
 /* UINT32_MAX: there is none. */
 static uint32_t memory_type(const raw_vk *vk, uint32_t bits, VkMemoryPropertyFlags flags)
 {
     for (uint32_t i = 0; i < vk->memory.memoryTypeCount; i++)
-        if ((bits >> i & 1u) != 0 && (vk->memory.memoryTypes[i].propertyFlags & flags) == flags) return i;
+        if ((bits >> i & 1u) != 0 && (vk->memory.memoryTypes[i].propertyFlags & flags) == flags)
+            return i;
     return UINT32_MAX;
 }
 
@@ -39,14 +41,16 @@ static void open_target(renderer *r)
     const VkMemoryAllocateInfo memory = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
         .allocationSize = needs.size,
-        .memoryTypeIndex = memory_type(vk, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
+        .memoryTypeIndex =
+            memory_type(vk, needs.memoryTypeBits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
     VK_OK(vkAllocateMemory(vk->device, &memory, NULL, &r->target_memory));
     VK_OK(vkBindImageMemory(vk->device, r->target, r->target_memory, 0));
-    const VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                                        .image = r->target,
-                                        .viewType = VK_IMAGE_VIEW_TYPE_2D,
-                                        .format = target_format,
-                                        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    const VkImageViewCreateInfo view = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+        .image = r->target,
+        .viewType = VK_IMAGE_VIEW_TYPE_2D,
+        .format = target_format,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
     VK_OK(vkCreateImageView(vk->device, &view, NULL, &r->view));
 }
 
@@ -61,8 +65,8 @@ static void open_verdict(renderer *r)
     const VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                        .size = sizeof(renderer_verdict),
                                        .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                                       .sharingMode =
-                                           several ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+                                       .sharingMode = several ? VK_SHARING_MODE_CONCURRENT
+                                                              : VK_SHARING_MODE_EXCLUSIVE,
                                        .queueFamilyIndexCount = several ? vk->queue_count : 0,
                                        .pQueueFamilyIndices = several ? families : NULL};
     VK_OK(vkCreateBuffer(vk->device, &buffer, NULL, &r->verdict));
@@ -70,7 +74,8 @@ static void open_verdict(renderer *r)
     vkGetBufferMemoryRequirements(vk->device, r->verdict, &needs);
     const VkMemoryPropertyFlags host =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    uint32_t type = memory_type(vk, needs.memoryTypeBits, host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    uint32_t type =
+        memory_type(vk, needs.memoryTypeBits, host | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
     if (type == UINT32_MAX) type = memory_type(vk, needs.memoryTypeBits, host);
     const VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                          .allocationSize = needs.size,
@@ -83,7 +88,7 @@ static void open_verdict(renderer *r)
     *r->judged = (renderer_verdict){0, 0};
 }
 
-/* Pipelines ---------------------------------------------------------------------------------------------- */
+/* Pipelines ------------------------------------------------------------------------------------ */
 
 static VkShaderModule load_shader(const renderer *r, const char *name)
 {
@@ -97,8 +102,9 @@ static VkShaderModule load_shader(const renderer *r, const char *name)
     uint32_t *code = malloc((size_t)size);
     REQUIRE(code != NULL && fread(code, 1, (size_t)size, file) == (size_t)size);
     fclose(file);
-    const VkShaderModuleCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO, .codeSize = (size_t)size, .pCode = code};
+    const VkShaderModuleCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
+                                           .codeSize = (size_t)size,
+                                           .pCode = code};
     VkShaderModule module = VK_NULL_HANDLE;
     VK_OK(vkCreateShaderModule(r->rig->vk.device, &info, NULL, &module));
     free(code);
@@ -110,16 +116,19 @@ static void open_layout(renderer *r)
     VkDevice device = r->rig->vk.device;
     VkDescriptorSetLayoutBinding bindings[3];
     for (uint32_t i = 0; i < 3; i++)
-        bindings[i] = (VkDescriptorSetLayoutBinding){.binding = i,
-                                                     .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                                     .descriptorCount = 1,
-                                                     .stageFlags = RENDERER_STAGES};
-    const VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                                 .bindingCount = 3,
-                                                 .pBindings = bindings};
+        bindings[i] =
+            (VkDescriptorSetLayoutBinding){.binding = i,
+                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+                                           .descriptorCount = 1,
+                                           .stageFlags = RENDERER_STAGES};
+    const VkDescriptorSetLayoutCreateInfo set = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = 3,
+        .pBindings = bindings};
     VK_OK(vkCreateDescriptorSetLayout(device, &set, NULL, &r->set_layout));
     const VkPushConstantRange constants = {RENDERER_STAGES, 0, sizeof(renderer_constants)};
-    const VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+    const VkPipelineLayoutCreateInfo layout = {.sType =
+                                                   VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                                .setLayoutCount = 1,
                                                .pSetLayouts = &r->set_layout,
                                                .pushConstantRangeCount = 1,
@@ -134,7 +143,8 @@ static void open_layout(renderer *r)
     VkDescriptorSetLayout layouts[RENDERER_SLOTS];
     for (uint32_t i = 0; i < RENDERER_SLOTS; i++)
         layouts[i] = r->set_layout;
-    const VkDescriptorSetAllocateInfo sets = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+    const VkDescriptorSetAllocateInfo sets = {.sType =
+                                                  VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                               .descriptorPool = r->pool,
                                               .descriptorSetCount = RENDERER_SLOTS,
                                               .pSetLayouts = layouts};
@@ -177,17 +187,18 @@ static void open_draw(renderer *r)
         .sType = VK_STRUCTURE_TYPE_PIPELINE_MULTISAMPLE_STATE_CREATE_INFO,
         .rasterizationSamples = VK_SAMPLE_COUNT_1_BIT};
     const VkPipelineColorBlendAttachmentState attachment = {
-        .colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT |
-                          VK_COLOR_COMPONENT_A_BIT};
+        .colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT |
+                          VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT};
     const VkPipelineColorBlendStateCreateInfo blend = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
         .attachmentCount = 1,
         .pAttachments = &attachment};
-    const VkPipelineRenderingCreateInfo rendering = {.sType =
-                                                         VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
-                                                     .colorAttachmentCount = 1,
-                                                     .pColorAttachmentFormats = &target_format};
-    const VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+    const VkPipelineRenderingCreateInfo rendering = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
+        .colorAttachmentCount = 1,
+        .pColorAttachmentFormats = &target_format};
+    const VkGraphicsPipelineCreateInfo info = {.sType =
+                                                   VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
                                                .pNext = &rendering,
                                                .stageCount = 2,
                                                .pStages = stages,
@@ -218,7 +229,7 @@ static void open_dispatch(renderer *r)
     vkDestroyShaderModule(device, info.stage.module, NULL);
 }
 
-/* All of it ---------------------------------------------------------------------------------------------- */
+/* All of it ------------------------------------------------------------------------------------ */
 
 void renderer_open(renderer *r, rig *gpu, uint32_t num_frames)
 {
@@ -272,8 +283,9 @@ void renderer_bind(renderer *r, const VkBuffer *buffers, uint32_t count, VkDevic
     REQUIRE(bytes <= r->rig->vk.properties.limits.maxStorageBufferRange);
     r->bytes = bytes;
     for (uint32_t i = 0; i < count; i++) {
-        const VkDescriptorBufferInfo info[] = {
-            {buffers[i], 0, bytes}, {r->verdict, 0, VK_WHOLE_SIZE}, {r->image.buffer, 0, VK_WHOLE_SIZE}};
+        const VkDescriptorBufferInfo info[] = {{buffers[i], 0, bytes},
+                                               {r->verdict, 0, VK_WHOLE_SIZE},
+                                               {r->image.buffer, 0, VK_WHOLE_SIZE}};
         VkWriteDescriptorSet writes[3];
         for (uint32_t b = 0; b < 3; b++)
             writes[b] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,

@@ -1,6 +1,7 @@
-/* The renderer: a full-screen triangle whose fragments take as long as they are told and check the frame that they read
- * (load.glsl); the same as compute, for queues without graphics. Each frame of a run has a command buffer of its own,
- * with its number, its slot, and two timestamps. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The renderer: a full-screen triangle whose fragments take as long as they are told and check the
+ * frame that they read (load.glsl); the same as compute, for queues without graphics. Each frame of
+ * a run has a command buffer of its own, with its number, its slot, and two timestamps. */
 #ifndef CULVERT_BENCH_FRAMES_RENDERER_H_
 #define CULVERT_BENCH_FRAMES_RENDERER_H_
 
@@ -81,7 +82,8 @@ renderer_time renderer_time_of(const renderer *r, uint32_t frame);
 /* Vulkan's device clock, and between which two times of the host's monotonic one it was read. */
 uint64_t renderer_clock(renderer *r, bool calibrated, double *after, double *before);
 
-/* Submits the command buffers, several at a time, waits for their end, and returns the microseconds that it took. */
+/* Submits the command buffers, several at a time, waits for their end, and returns the microseconds
+ * that it took. */
 double renderer_alone(VkQueue queue, const VkCommandBuffer *commands, uint32_t count);
 
 /* The iterations after which a frame takes this long on this family when one follows the other. */

@@ -1,4 +1,5 @@
-/* What the two halves of the renderer share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the two halves of the renderer share. */
 #ifndef CULVERT_BENCH_FRAMES_RENDERER_INTERNAL_H_
 #define CULVERT_BENCH_FRAMES_RENDERER_INTERNAL_H_
 

@@ -1,5 +1,5 @@
-/* The renderer's frames: command buffers, what they saw, when they ran. See renderer.h.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The renderer's frames: command buffers, what they saw, when they ran. See renderer.h. */
 #include "calibrate.h"
 #include "device.h"
 #include "measure.h"
@@ -20,7 +20,8 @@ static renderer_family *family_of(renderer *r, uint32_t index)
     VK_OK(vkCreateCommandPool(device, &pool, NULL, &f->pool));
     f->commands = calloc(r->num_frames, sizeof(VkCommandBuffer));
     REQUIRE(f->commands != NULL);
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+    const VkCommandBufferAllocateInfo info = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                               .commandPool = f->pool,
                                               .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                               .commandBufferCount = r->num_frames};
@@ -29,15 +30,15 @@ static renderer_family *family_of(renderer *r, uint32_t index)
     return f;
 }
 
-/* Barriers ----------------------------------------------------------------------------------------------- */
+/* Barriers ------------------------------------------------------------------------------------- */
 
 typedef enum handover { FROM_CUDA, TO_CUDA } handover;
 
 /* The whole slot changes hands with CUDA: as one would write it. */
 static void hand_over(VkCommandBuffer commands, const renderer_job *job, handover way)
 {
-    VkPipelineStageFlags2 stage =
-        job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
+    VkPipelineStageFlags2 stage = job->compute ? VK_PIPELINE_STAGE_2_COMPUTE_SHADER_BIT
+                                               : VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT;
     const VkBufferMemoryBarrier2 barrier = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2,
         .srcStageMask = way == FROM_CUDA ? VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT : stage,
@@ -53,7 +54,8 @@ static void hand_over(VkCommandBuffer commands, const renderer_job *job, handove
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-/* Everything before is over, as between two frames of a renderer that draws both into the same image. */
+/* Everything before is over, as between two frames of a renderer that draws both into the same
+ * image. */
 static void after_the_last(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
 {
     const VkMemoryBarrier2 memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
@@ -62,16 +64,17 @@ static void after_the_last(const renderer *r, VkCommandBuffer commands, const re
                                      .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
                                      .dstAccessMask = VK_ACCESS_2_SHADER_STORAGE_READ_BIT |
                                                       VK_ACCESS_2_SHADER_STORAGE_WRITE_BIT};
-    const VkImageMemoryBarrier2 image = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
-                                         .srcStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
-                                         .srcAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
-                                         .dstStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
-                                         .dstAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
-                                         .newLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-                                         .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                         .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
-                                         .image = r->target,
-                                         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    const VkImageMemoryBarrier2 image = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+        .srcStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+        .srcAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
+        .dstStageMask = VK_PIPELINE_STAGE_2_COLOR_ATTACHMENT_OUTPUT_BIT,
+        .dstAccessMask = VK_ACCESS_2_COLOR_ATTACHMENT_WRITE_BIT,
+        .newLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+        .image = r->target,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .memoryBarrierCount = 1,
                                    .pMemoryBarriers = &memory,
@@ -88,8 +91,9 @@ static void copy_up(const renderer *r, VkCommandBuffer commands, const renderer_
                                .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
                                .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
                                .dstAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT};
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &memory};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &memory};
     vkCmdPipelineBarrier2(commands, &info);
     vkCmdCopyBuffer(commands, job->from, job->buffer, 1, &all);
     memory.srcStageMask = VK_PIPELINE_STAGE_2_COPY_BIT;
@@ -99,11 +103,12 @@ static void copy_up(const renderer *r, VkCommandBuffer commands, const renderer_
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-/* Work --------------------------------------------------------------------------------------------------- */
+/* Work ----------------------------------------------------------------------------------------- */
 
 static void push(const renderer *r, VkCommandBuffer commands, const renderer_job *job)
 {
-    const renderer_constants constants = {job->number, (uint32_t)(r->bytes / 4), job->iterations, r->pixels};
+    const renderer_constants constants = {job->number, (uint32_t)(r->bytes / 4), job->iterations,
+                                          r->pixels};
     VkPipelineBindPoint point =
         job->compute ? VK_PIPELINE_BIND_POINT_COMPUTE : VK_PIPELINE_BIND_POINT_GRAPHICS;
     vkCmdBindPipeline(commands, point, job->compute ? r->dispatch : r->draw);
@@ -120,7 +125,8 @@ static void work(const renderer *r, VkCommandBuffer commands, const renderer_job
     }
     const VkRenderingAttachmentInfo color = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
                                              .imageView = r->view,
-                                             .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+                                             .imageLayout =
+                                                 VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
                                              .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
                                              .storeOp = VK_ATTACHMENT_STORE_OP_STORE};
     const VkRenderingInfo rendering = {.sType = VK_STRUCTURE_TYPE_RENDERING_INFO,
@@ -146,7 +152,8 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
     VK_OK(vkBeginCommandBuffer(commands, &begin));
     after_the_last(r, commands, job);
     if (timed)
-        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries, 2 * job->frame);
+        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries,
+                             2 * job->frame);
     if (job->acquire != NULL)
         vkCmdPipelineBarrier2(commands, job->acquire);
     else if (job->from == VK_NULL_HANDLE)
@@ -155,7 +162,8 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
         copy_up(r, commands, job);
     work(r, commands, job);
     if (timed)
-        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries, 2 * job->frame + 1);
+        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries,
+                             2 * job->frame + 1);
     if (job->release != NULL)
         vkCmdPipelineBarrier2(commands, job->release);
     else if (job->from == VK_NULL_HANDLE)
@@ -164,7 +172,7 @@ VkCommandBuffer renderer_record(renderer *r, const renderer_job *job)
     return commands;
 }
 
-/* Afterwards --------------------------------------------------------------------------------------------- */
+/* Afterwards ----------------------------------------------------------------------------------- */
 
 void renderer_reset(renderer *r, uint32_t frames)
 {
@@ -181,8 +189,9 @@ renderer_verdict renderer_judge(renderer *r)
 bool renderer_fetch(renderer *r, uint32_t frames, uint32_t family)
 {
     if (family_of(r, family)->timestamp_bits == 0) return false;
-    VK_OK(vkGetQueryPoolResults(r->rig->vk.device, r->queries, 0, 2 * frames, 2 * frames * sizeof(uint64_t),
-                                r->timestamps, sizeof(uint64_t), VK_QUERY_RESULT_64_BIT));
+    VK_OK(vkGetQueryPoolResults(r->rig->vk.device, r->queries, 0, 2 * frames,
+                                2 * frames * sizeof(uint64_t), r->timestamps, sizeof(uint64_t),
+                                VK_QUERY_RESULT_64_BIT));
     return true;
 }
 
@@ -199,7 +208,8 @@ renderer_time renderer_time_of(const renderer *r, uint32_t frame)
                            nanoseconds(r, r->timestamps[2 * frame + 1])};
 }
 
-/* Without calibrated timestamps: a submission that does nothing else, and the host's time around it. */
+/* Without calibrated timestamps: a submission that does nothing else, and the host's time around
+ * it. */
 static uint64_t clock_by_submission(renderer *r, double *after, double *before)
 {
     uint32_t query = 2 * r->num_frames;
@@ -211,8 +221,8 @@ static uint64_t clock_by_submission(renderer *r, double *after, double *before)
     *after = bench_now();
     raw_vk_submit(vk, commands, NULL);
     *before = bench_now();
-    VK_OK(vkGetQueryPoolResults(vk->device, r->queries, query, 1, sizeof ticks, &ticks, sizeof ticks,
-                                VK_QUERY_RESULT_64_BIT));
+    VK_OK(vkGetQueryPoolResults(vk->device, r->queries, query, 1, sizeof ticks, &ticks,
+                                sizeof ticks, VK_QUERY_RESULT_64_BIT));
     return nanoseconds(r, ticks);
 }
 
@@ -220,7 +230,8 @@ uint64_t renderer_clock(renderer *r, bool calibrated, double *after, double *bef
 {
     if (!calibrated) return clock_by_submission(r, after, before);
     static const VkCalibratedTimestampInfoEXT clock = {
-        .sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT, .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT};
+        .sType = VK_STRUCTURE_TYPE_CALIBRATED_TIMESTAMP_INFO_EXT,
+        .timeDomain = VK_TIME_DOMAIN_DEVICE_EXT};
     uint64_t ticks = 0, deviation = 0;
     *after = bench_now();
     VK_OK(vkGetCalibratedTimestampsEXT(r->rig->vk.device, 1, &clock, &ticks, &deviation));
@@ -228,7 +239,7 @@ uint64_t renderer_clock(renderer *r, bool calibrated, double *after, double *bef
     return nanoseconds(r, ticks);
 }
 
-/* Alone -------------------------------------------------------------------------------------------------- */
+/* Alone ---------------------------------------------------------------------------------------- */
 
 double renderer_alone(VkQueue queue, const VkCommandBuffer *commands, uint32_t count)
 {
@@ -237,8 +248,9 @@ double renderer_alone(VkQueue queue, const VkCommandBuffer *commands, uint32_t c
     for (uint32_t i = 0; i < count; i += BATCH) {
         uint32_t n = count - i < BATCH ? count - i : BATCH;
         for (uint32_t j = 0; j < n; j++)
-            buffers[j] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                                     .commandBuffer = commands[i + j]};
+            buffers[j] =
+                (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                            .commandBuffer = commands[i + j]};
         const VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
                                     .commandBufferInfoCount = n,
                                     .pCommandBufferInfos = buffers};
@@ -267,7 +279,8 @@ static double measure(void *state, uint32_t iterations, uint32_t times)
                                            .family = t->family,
                                            .compute = t->compute,
                                            .untimed = true});
-    return renderer_alone(r->rig->vk.queues[t->family].queue, r->families[t->family].commands, times);
+    return renderer_alone(r->rig->vk.queues[t->family].queue, r->families[t->family].commands,
+                          times);
 }
 
 uint32_t renderer_calibrate(renderer *r, VkBuffer frame, double us, uint32_t family, bool compute)

@@ -1,4 +1,5 @@
-/* Summing up, and text. See results.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Summing up, and text. See results.h. */
 #include "results.h"
 
 #include <stdio.h>
@@ -31,8 +32,8 @@ static const outcome *raw_like(const outcome *outcomes, size_t count, const conf
     return NULL;
 }
 
-static void sum_up(result *r, frames_bench *b, const workload *w, const outcome *outcomes, size_t count,
-                   const outcome *o)
+static void sum_up(result *r, frames_bench *b, const workload *w, const outcome *outcomes,
+                   size_t count, const outcome *o)
 {
     const config *c = &o->config;
     memset(r, 0, sizeof *r);
@@ -58,10 +59,11 @@ static void sum_up(result *r, frames_bench *b, const workload *w, const outcome 
     r->age = samples_quantile(&o->age, 0.5);
     r->age_p99 = samples_quantile(&o->age, 0.99);
     const outcome *raw = c->max_latency == 0 ? raw_like(outcomes, count, c) : NULL;
-    if (raw != NULL) r->against_raw = statistics_compare(o->us, raw->us, o->rounds, &b->bench.random).ratio;
+    if (raw != NULL)
+        r->against_raw = statistics_compare(o->us, raw->us, o->rounds, &b->bench.random).ratio;
 }
 
-/* Text --------------------------------------------------------------------------------------------------- */
+/* Text ----------------------------------------------------------------------------------------- */
 
 static void put(FILE *out, int width, int digits, double value)
 {
@@ -74,12 +76,14 @@ static void put(FILE *out, int width, int digits, double value)
 static void print_heading(FILE *out, const char *section, const result *r)
 {
     char size[RESULTS_BYTES];
-    fprintf(out,
-            "\n%s: frames of %s; alone, the solver takes %.1f us, the renderer %.1f: the ideal is %.1f\n",
-            section, results_bytes(size, r->workload.bytes), r->solver_alone, r->renderer_alone,
-            r->solver_alone + r->renderer_alone);
-    fprintf(out, "  %-42s %5s %5s %9s %19s %6s %9s %7s %16s %9s  %s\n", "", "depth", "burst", "us/frame",
-            "(10 % .. 90 %)", "ideal", "p99 gap", "CPU us", "hand-over (p99)", "age p99", "over raw");
+    fprintf(
+        out,
+        "\n%s: frames of %s; alone, the solver takes %.1f us, the renderer %.1f: the ideal is %.1f\n",
+        section, results_bytes(size, r->workload.bytes), r->solver_alone, r->renderer_alone,
+        r->solver_alone + r->renderer_alone);
+    fprintf(out, "  %-42s %5s %5s %9s %19s %6s %9s %7s %16s %9s  %s\n", "", "depth", "burst",
+            "us/frame", "(10 % .. 90 %)", "ideal", "p99 gap", "CPU us", "hand-over (p99)",
+            "age p99", "over raw");
 }
 
 static void print(FILE *out, const result *r)
@@ -91,14 +95,16 @@ static void print(FILE *out, const result *r)
         fprintf(out, " left out: %s\n", r->obstacle);
         return;
     }
-    fprintf(out, " %9.1f (%7.1f .. %7.1f) %6.3f", r->us.median, r->us.p10, r->us.p90, r->ratio.median);
+    fprintf(out, " %9.1f (%7.1f .. %7.1f) %6.3f", r->us.median, r->us.p10, r->us.p90,
+            r->ratio.median);
     put(out, 9, 1, r->interval_p99);
     put(out, 7, 2, r->cpu);
     put(out, 7, 1, r->hand_over);
     put(out, 8, 1, r->hand_over_p99);
     put(out, 9, 1, r->age_p99);
     if (r->against_raw.value != 0.0)
-        fprintf(out, "  %.4f (%.4f .. %.4f)", r->against_raw.value, r->against_raw.low, r->against_raw.high);
+        fprintf(out, "  %.4f (%.4f .. %.4f)", r->against_raw.value, r->against_raw.low,
+                r->against_raw.high);
     fputc('\n', out);
     fflush(out);
 }
@@ -126,9 +132,11 @@ void results_add_mailbox(results *all, frames_bench *b, const mailbox_result *r)
     REQUIRE(all->num_mailbox < MAILBOX_MAX);
     all->mailbox[all->num_mailbox++] = *r;
     if (out == NULL) return;
-    fprintf(out,
-            "  %-44s %-9s %9.0f alone, %9.0f uncoupled, %9.0f by the ring: %.3f of alone, %.3f of uncoupled",
-            r->name, r->side, r->alone, r->uncoupled, r->rate, r->rate / r->alone, r->rate / r->uncoupled);
+    fprintf(
+        out,
+        "  %-44s %-9s %9.0f alone, %9.0f uncoupled, %9.0f by the ring: %.3f of alone, %.3f of uncoupled",
+        r->name, r->side, r->alone, r->uncoupled, r->rate, r->rate / r->alone,
+        r->rate / r->uncoupled);
     if (r->skipped != 0) fprintf(out, "; %llu skipped", (unsigned long long)r->skipped);
     fputc('\n', out);
     fflush(out);
@@ -139,8 +147,8 @@ const result *results_best(const results *all, const char *section, const char *
     const result *best = NULL;
     for (size_t i = 0; i < all->num; i++) {
         const result *r = &all->all[i];
-        if (strcmp(r->section, section) != 0 || strcmp(r->scheme, name) != 0 || r->max_latency != 0 ||
-            r->us.n == 0 || r->age_p99 > age_us)
+        if (strcmp(r->section, section) != 0 || strcmp(r->scheme, name) != 0 ||
+            r->max_latency != 0 || r->us.n == 0 || r->age_p99 > age_us)
             continue;
         if (best == NULL || r->us.median < best->us.median) best = r;
     }

@@ -1,4 +1,5 @@
-/* What was measured, summed up, as text and as JSON (docs/performance.md). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What was measured, summed up, as text and as JSON (docs/performance.md). */
 #ifndef CULVERT_BENCH_FRAMES_RESULTS_H_
 #define CULVERT_BENCH_FRAMES_RESULTS_H_
 
@@ -44,12 +45,15 @@ typedef struct results {
 void results_add(results *all, frames_bench *b, const char *section, const workload *w,
                  const outcome *outcomes, size_t count);
 void results_add_mailbox(results *all, frames_bench *b, const mailbox_result *result);
-/* The best of a section at this workload whose 99th percentile of age is within the bound; NULL: none. */
-const result *results_best(const results *all, const char *section, const char *name, double age_us);
+/* The best of a section at this workload whose 99th percentile of age is within the bound; NULL:
+ * none. */
+const result *results_best(const results *all, const char *section, const char *name,
+                           double age_us);
 
 /* "8 MiB". */
 const char *results_bytes(char out[RESULTS_BYTES], uint64_t bytes);
 
-bool results_write(const results *all, const frames_bench *b, const char *program, bool complete, FILE *out);
+bool results_write(const results *all, const frames_bench *b, const char *program, bool complete,
+                   FILE *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Results for programs. See results.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Results for programs. See results.h. */
 #include "results.h"
 
 #include "json.h"
@@ -50,7 +51,8 @@ static void put_mailbox(struct json *json, const mailbox_result *r)
     json_end(json, '}');
 }
 
-bool results_write(const results *all, const frames_bench *b, const char *program, bool complete, FILE *out)
+bool results_write(const results *all, const frames_bench *b, const char *program, bool complete,
+                   FILE *out)
 {
     struct json json = {.out = out, .first = true};
     json_begin(&json, NULL, '{');

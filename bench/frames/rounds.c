@@ -1,4 +1,5 @@
-/* Schemes by turns. See frames.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Schemes by turns. See frames.h. */
 #include "frames.h"
 
 #include <stdio.h>
@@ -30,14 +31,15 @@ void run_record(run *r)
     const tuning *t = &r->c->tuning;
     for (uint32_t n = 0; n < r->c->frames; n++) {
         uint32_t slot = n % r->c->depth;
-        renderer_record(&b->renderer, &(renderer_job){.frame = n,
-                                                      .slot = slot,
-                                                      .buffer = b->buffers[slot],
-                                                      .number = r->c->scheme->unchecked ? 0 : r->base + n,
-                                                      .iterations = t->compute ? r->w->compute_iterations
-                                                                               : r->w->renderer_iterations,
-                                                      .family = t->family,
-                                                      .compute = t->compute});
+        renderer_record(&b->renderer,
+                        &(renderer_job){.frame = n,
+                                        .slot = slot,
+                                        .buffer = b->buffers[slot],
+                                        .number = r->c->scheme->unchecked ? 0 : r->base + n,
+                                        .iterations = t->compute ? r->w->compute_iterations
+                                                                 : r->w->renderer_iterations,
+                                        .family = t->family,
+                                        .compute = t->compute});
     }
     r->commands = b->renderer.families[t->family].commands;
 }
@@ -63,8 +65,10 @@ static void take_times(run *r, outcome *o)
         last = drawn.ended;
         if (!solved_too || !b->clocks.known) continue;
         solver_time solved = solver_time_of(&b->solver, n);
-        samples_add(&o->hand_over, ((double)(int64_t)(drawn.begun - solved.ended) - b->clocks.offset) * 1e-3);
-        samples_add(&o->age, ((double)(int64_t)(drawn.ended - solved.begun) - b->clocks.offset) * 1e-3);
+        samples_add(&o->hand_over,
+                    ((double)(int64_t)(drawn.begun - solved.ended) - b->clocks.offset) * 1e-3);
+        samples_add(&o->age,
+                    ((double)(int64_t)(drawn.ended - solved.begun) - b->clocks.offset) * 1e-3);
     }
 }
 
@@ -74,10 +78,10 @@ static void judge(run *r, outcome *o)
     renderer_verdict v = renderer_judge(&r->b->renderer);
     uint32_t expected = r->c->scheme->unchecked ? 0 : r->c->frames;
     if (v.frames != expected || v.wrong != 0)
-        FAIL("%s, depth %u, burst %u%s%s: %u of %u frames were drawn, and %u pixels saw another frame than "
-             "theirs or a torn one",
-             r->c->scheme->name, r->c->depth, r->c->burst, r->c->variant[0] != '\0' ? ", " : "",
-             r->c->variant, v.frames, expected, v.wrong);
+        FAIL(
+            "%s, depth %u, burst %u%s%s: %u of %u frames were drawn, and %u pixels saw another frame than theirs or a torn one",
+            r->c->scheme->name, r->c->depth, r->c->burst, r->c->variant[0] != '\0' ? ", " : "",
+            r->c->variant, v.frames, expected, v.wrong);
     o->checked += v.frames;
     o->wrong += v.wrong;
 }
@@ -109,14 +113,16 @@ static void run_once(frames_bench *b, const workload *w, outcome *o, bool keep)
     take_times(&r, o);
 }
 
-void frames_measure(frames_bench *b, const workload *w, outcome *outcomes, size_t count, size_t rounds)
+void frames_measure(frames_bench *b, const workload *w, outcome *outcomes, size_t count,
+                    size_t rounds)
 {
     size_t order[256];
     REQUIRE(count <= sizeof order / sizeof order[0] && rounds <= FRAMES_ROUNDS);
     for (size_t i = 0; i < count; i++) {
         const run probe = {.b = b, .w = w, .c = &outcomes[i].config};
         order[i] = i;
-        REQUIRE(outcomes[i].config.frames <= b->renderer.num_frames || outcomes[i].config.scheme->endless);
+        REQUIRE(outcomes[i].config.frames <= b->renderer.num_frames ||
+                outcomes[i].config.scheme->endless);
         if (outcomes[i].config.scheme->obstacle != NULL)
             outcomes[i].obstacle = outcomes[i].config.scheme->obstacle(&probe);
     }

@@ -1,5 +1,6 @@
-/* The same by culv_ring: every frame in order, at a fixed depth and burst or at those that the ring chooses.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The same by culv_ring: every frame in order, at a fixed depth and burst or at those that the ring
+ * chooses. */
 #include "schemes.h"
 
 static void make(run *r, culv_vk_ring **out)
@@ -26,7 +27,8 @@ static bool produce(run *r, uint32_t *produced)
     culv_ring *ring = culv_vk_ring_core(own->ring);
     CUstream stream = r->b->bench.rig.stream;
     culv_ring_frame frame;
-    CULV_OK_OR_EXIT(culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, CULV_RING_FOREVER, &frame));
+    CULV_OK_OR_EXIT(
+        culv_ring_acquire_on(ring, CULV_RING_PRODUCER, stream, CULV_RING_FOREVER, &frame));
     run_launch(r, stream, frame.slot, *produced);
     CULV_OK_OR_EXIT(culv_ring_release_on(ring, CULV_RING_PRODUCER, stream, &frame));
     ++*produced;
@@ -47,14 +49,16 @@ void ring_prepare(run *r)
     if (is_recorded(r)) run_record(r);
 }
 
-/* Where the ring chooses the slots, or there are more frames than command buffers, they are recorded when the slot is known:
- * the one of so many frames before is done, since the ring lets nobody go so far ahead. */
+/* Where the ring chooses the slots, or there are more frames than command buffers, they are
+ * recorded when the slot is known: the one of so many frames before is done, since the ring lets
+ * nobody go so far ahead. */
 static VkCommandBuffer commands_of(run *r, const culv_vk_ring_frame *frame, uint32_t n)
 {
     uint32_t recorded = r->b->renderer.num_frames;
     if (r->c->max_latency == 0) REQUIRE_EQ(frame->frame.slot, n % r->c->depth);
     if (is_recorded(r)) return r->commands[n];
-    if (n != 0 && n % recorded == 0) raw_vk_idle(&r->b->bench.rig.vk); /* validation does not see that */
+    if (n != 0 && n % recorded == 0)
+        raw_vk_idle(&r->b->bench.rig.vk); /* validation does not see that */
     return renderer_record(&r->b->renderer, &(renderer_job){.frame = n % recorded,
                                                             .untimed = n >= recorded,
                                                             .slot = frame->frame.slot,
@@ -68,8 +72,8 @@ static void consume(run *r, culv_vk_ring *ring, uint32_t n)
 {
     culv_vk_ring_frame frame;
     CULV_OK_OR_EXIT(culv_vk_ring_acquire(ring, CULV_RING_FOREVER, &frame));
-    CULV_OK_OR_EXIT(culv_vk_ring_submit(ring, r->b->bench.rig.vk.queues[0].queue, commands_of(r, &frame, n),
-                                        VK_NULL_HANDLE, &frame));
+    CULV_OK_OR_EXIT(culv_vk_ring_submit(ring, r->b->bench.rig.vk.queues[0].queue,
+                                        commands_of(r, &frame, n), VK_NULL_HANDLE, &frame));
 }
 
 /* One thread for both sides: a burst of the one, a burst of the other. */
@@ -95,7 +99,8 @@ void ring_go(run *r)
         while (consumed < produced)
             consume(r, vk, consumed++);
         /* The renderer's burst may be longer than the solver's while the ring changes its mind. */
-        if (r->c->max_latency != 0 || !ended) CULV_OK_OR_EXIT(culv_vk_ring_flush(vk, queue, VK_NULL_HANDLE));
+        if (r->c->max_latency != 0 || !ended)
+            CULV_OK_OR_EXIT(culv_vk_ring_flush(vk, queue, VK_NULL_HANDLE));
     }
     run_issued(r);
     CULV_OK_OR_EXIT(culv_ring_drain(ring, CULV_RING_FOREVER, 0));
@@ -114,5 +119,8 @@ void ring_finish(run *r)
     culv_vk_ring_destroy(&own->ring);
 }
 
-const scheme scheme_ring = {
-    .name = "culv_ring", .prepare = ring_prepare, .go = ring_go, .finish = ring_finish, .endless = true};
+const scheme scheme_ring = {.name = "culv_ring",
+                            .prepare = ring_prepare,
+                            .go = ring_go,
+                            .finish = ring_finish,
+                            .endless = true};

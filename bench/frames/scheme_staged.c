@@ -1,6 +1,7 @@
-/* Without interop: the solver writes CUDA's own memory, a second stream copies each frame down to pinned host memory, the
- * host sees that it is there, and the renderer copies it up again. The host memory is one for both drivers
- * (VK_EXT_external_memory_host), so that no third copy is made. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Without interop: the solver writes CUDA's own memory, a second stream copies each frame down to
+ * pinned host memory, the host sees that it is there, and the renderer copies it up again. The host
+ * memory is one for both drivers (VK_EXT_external_memory_host), so that no third copy is made. */
 #include "frames.h"
 
 typedef struct staged_slot {
@@ -102,18 +103,20 @@ static void go(run *r)
     uint32_t depth = r->c->depth, drawing = 0;
     for (uint32_t n = 0; n < r->c->frames; n++) {
         staged_slot *slot = &s->slots[n % depth];
-        /* The host memory is free when the renderer has copied it up; CUDA's own when it was copied down. */
+        /* The host memory is free when the renderer has copied it up; CUDA's own when it was copied
+         * down. */
         if (n >= depth) {
-            REQUIRE(raw_vk_timeline_wait(&r->b->bench.rig.vk, r->b->done.vk, before + n - depth + 1, 60000));
+            REQUIRE(raw_vk_timeline_wait(&r->b->bench.rig.vk, r->b->done.vk, before + n - depth + 1,
+                                         60000));
             RIG_CU(cu->StreamWaitEvent(gpu->stream, slot->down, 0));
         }
-        solver_launch(
-            &r->b->solver, gpu->stream,
-            solver_job_of(&r->b->solver, slot->own, r->w->bytes, r->base + n, r->w->solver_iterations, n));
+        solver_launch(&r->b->solver, gpu->stream,
+                      solver_job_of(&r->b->solver, slot->own, r->w->bytes, r->base + n,
+                                    r->w->solver_iterations, n));
         RIG_CU(cu->EventRecord(slot->solved, gpu->stream));
         RIG_CU(cu->StreamWaitEvent(gpu->other_stream, slot->solved, 0));
-        RIG_CU(cu->MemcpyDtoHAsync(culv_vk_buffer_host_pointer(slot->host), slot->own, (size_t)r->w->bytes,
-                                   gpu->other_stream));
+        RIG_CU(cu->MemcpyDtoHAsync(culv_vk_buffer_host_pointer(slot->host), slot->own,
+                                   (size_t)r->w->bytes, gpu->other_stream));
         RIG_CU(cu->EventRecord(slot->down, gpu->other_stream));
         /* Drawn as late as may be, so that the host waits while there is other work. */
         for (; drawing + depth / 2 <= n; drawing++)

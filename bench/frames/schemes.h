@@ -1,4 +1,5 @@
-/* What the schemes share with those that drive the solver's side by CUDA graphs. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the schemes share with those that drive the solver's side by CUDA graphs. */
 #ifndef CULVERT_BENCH_FRAMES_SCHEMES_H_
 #define CULVERT_BENCH_FRAMES_SCHEMES_H_
 
@@ -23,7 +24,8 @@ void raw_reach_done(run *r, uint64_t value);
 /* run::own of a culv_ring. */
 typedef struct ring_run {
     culv_vk_ring *ring;
-    bool (*produce)(run *r, uint32_t *produced); /* one frame or more; whether a burst ended with it */
+    /* One frame or more; whether a burst ended with it */
+    bool (*produce)(run *r, uint32_t *produced);
 } ring_run;
 
 void ring_prepare(run *r);

@@ -1,23 +1,24 @@
-/* The solver's side driven by CUDA graphs: one launch a burst waits, runs the kernels and signals. The values and the
- * kernels' parameters of each launch are set before it; by the driver's calls, and by culv_graph on a culv_ring.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The solver's side driven by CUDA graphs: one launch a burst waits, runs the kernels and signals.
+ * The values and the kernels' parameters of each launch are set before it; by the driver's calls,
+ * and by culv_graph on a culv_ring. */
 #include "schemes.h"
 
 #include <culvert/graph.h>
 #include <string.h>
 
 /* Name without cu, version for cuGetProcAddress. */
-#define GRAPH_CALLS(X)                                                                                       \
-    X(GraphCreate, 10000)                                                                                    \
-    X(GraphAddKernelNode, 12000)                                                                             \
-    X(GraphAddExternalSemaphoresSignalNode, 11020)                                                           \
-    X(GraphAddExternalSemaphoresWaitNode, 11020)                                                             \
-    X(GraphInstantiateWithParams, 12000)                                                                     \
-    X(GraphExecKernelNodeSetParams, 12000)                                                                   \
-    X(GraphExecExternalSemaphoresSignalNodeSetParams, 11020)                                                 \
-    X(GraphExecExternalSemaphoresWaitNodeSetParams, 11020)                                                   \
-    X(GraphLaunch, 10000)                                                                                    \
-    X(GraphExecDestroy, 10000)                                                                               \
+#define GRAPH_CALLS(X)                                                                             \
+    X(GraphCreate, 10000)                                                                          \
+    X(GraphAddKernelNode, 12000)                                                                   \
+    X(GraphAddExternalSemaphoresSignalNode, 11020)                                                 \
+    X(GraphAddExternalSemaphoresWaitNode, 11020)                                                   \
+    X(GraphInstantiateWithParams, 12000)                                                           \
+    X(GraphExecKernelNodeSetParams, 12000)                                                         \
+    X(GraphExecExternalSemaphoresSignalNodeSetParams, 11020)                                       \
+    X(GraphExecExternalSemaphoresWaitNodeSetParams, 11020)                                         \
+    X(GraphLaunch, 10000)                                                                          \
+    X(GraphExecDestroy, 10000)                                                                     \
     X(GraphDestroy, 10000)
 
 typedef struct graph_calls {
@@ -42,7 +43,8 @@ static bool find(const raw_cuda *cu, const char *name, int version, void *out)
 {
     CUdriverProcAddressQueryResult ignored;
     void *found = NULL;
-    bool there = cu->GetProcAddress(name, &found, version, 0, &ignored) == CUDA_SUCCESS && found != NULL;
+    bool there =
+        cu->GetProcAddress(name, &found, version, 0, &ignored) == CUDA_SUCCESS && found != NULL;
     memcpy(out, &found, sizeof found);
     return there;
 }
@@ -74,7 +76,8 @@ static CUDA_KERNEL_NODE_PARAMS_v2 kernel(const run *r, void *params[5])
                                         .kernelParams = params};
 }
 
-static void kernel_params(const run *r, uint32_t slot, uint32_t frame, solver_job *job, void *params[5])
+static void kernel_params(const run *r, uint32_t slot, uint32_t frame, solver_job *job,
+                          void *params[5])
 {
     *job = solver_job_of(&r->b->solver, r->b->pointers[slot], r->w->bytes, r->base + frame,
                          r->w->solver_iterations, frame);
@@ -89,7 +92,8 @@ static void add_kernels(const run *r)
         kernel_params(r, 0, 0, &job, params);
         const CUDA_KERNEL_NODE_PARAMS_v2 node = kernel(r, params);
         RIG_CU(current.cu.GraphAddKernelNode(&current.kernels[i], current.graph,
-                                             i == 0 ? &current.wait : &current.kernels[i - 1], 1, &node));
+                                             i == 0 ? &current.wait : &current.kernels[i - 1], 1,
+                                             &node));
     }
 }
 
@@ -122,7 +126,7 @@ static void close_graph(void)
     RIG_CU(current.cu.GraphDestroy(current.graph));
 }
 
-/* By hand -------------------------------------------------------------------------------------------------- */
+/* By hand -------------------------------------------------------------------------------------- */
 
 static void raw_launch(run *r, uint32_t first, uint32_t count)
 {
@@ -134,10 +138,12 @@ static void raw_launch(run *r, uint32_t first, uint32_t count)
     signal.params.fence.value = ++r->b->ready.value;
     const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {&r->b->done.raw[0], &wait, 1};
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {&r->b->ready.raw[0], &signal, 1};
-    RIG_CU(current.cu.GraphExecExternalSemaphoresWaitNodeSetParams(current.exec, current.wait, &waits));
+    RIG_CU(current.cu.GraphExecExternalSemaphoresWaitNodeSetParams(current.exec, current.wait,
+                                                                   &waits));
     for (uint32_t i = 0; i < count; i++)
         set_kernel(r, i, (first + i) % r->c->depth, first + i);
-    RIG_CU(current.cu.GraphExecExternalSemaphoresSignalNodeSetParams(current.exec, current.signal, &signals));
+    RIG_CU(current.cu.GraphExecExternalSemaphoresSignalNodeSetParams(current.exec, current.signal,
+                                                                     &signals));
     RIG_CU(current.cu.GraphLaunch(current.exec, ring->stream));
 }
 
@@ -152,10 +158,11 @@ static void prepare_raw(run *r)
     open_graph(r);
     wait.params.fence.value = ring->done;
     signal.params.fence.value = ring->ready + 1;
-    RIG_CU(current.cu.GraphAddExternalSemaphoresWaitNode(&current.wait, current.graph, NULL, 0, &waits));
+    RIG_CU(current.cu.GraphAddExternalSemaphoresWaitNode(&current.wait, current.graph, NULL, 0,
+                                                         &waits));
     add_kernels(r);
-    RIG_CU(current.cu.GraphAddExternalSemaphoresSignalNode(&current.signal, current.graph,
-                                                           &current.kernels[r->c->burst - 1], 1, &signals));
+    RIG_CU(current.cu.GraphAddExternalSemaphoresSignalNode(
+        &current.signal, current.graph, &current.kernels[r->c->burst - 1], 1, &signals));
     instantiate();
     ring->launch = raw_launch;
 }
@@ -172,7 +179,7 @@ const scheme scheme_raw_graphs = {.name = "raw ring, graphs",
                                   .go = raw_go,
                                   .finish = finish_raw};
 
-/* By culv_ring and culv_graph ------------------------------------------------------------------------------ */
+/* By culv_ring and culv_graph ------------------------------------------------------------------ */
 
 /* A whole burst: its slots are acquired, its values set, and its graph launched. */
 static bool produce_burst(run *r, uint32_t *produced)
@@ -188,7 +195,8 @@ static bool produce_burst(run *r, uint32_t *produced)
         CULV_OK_OR_EXIT(culv_ring_release(ring, CULV_RING_PRODUCER, &frame));
     }
     REQUIRE(frame.burst_ends != 0);
-    const culv_semaphore_point waits = {current.done, wait}, signals = {current.ready, frame.signal_value};
+    const culv_semaphore_point waits = {current.done, wait},
+                               signals = {current.ready, frame.signal_value};
     CULV_OK_OR_EXIT(culv_graph_exec_set_wait(current.exec, current.wait, &waits, 1));
     /* The first launch has the value that the node was made with. */
     if (frame.signal_value != culv_semaphore_last_value(current.ready))
@@ -214,11 +222,12 @@ static void prepare_ring(run *r)
     import(r, CULV_RING_PRODUCER, &current.ready);
     import(r, CULV_RING_CONSUMER, &current.done);
     const culv_semaphore_point waits = {current.done, culv_semaphore_last_value(current.done)};
-    const culv_semaphore_point signals = {current.ready, culv_semaphore_last_value(current.ready) + 1};
+    const culv_semaphore_point signals = {current.ready,
+                                          culv_semaphore_last_value(current.ready) + 1};
     CULV_OK_OR_EXIT(culv_graph_add_wait(current.graph, NULL, 0, &waits, 1, &current.wait));
     add_kernels(r);
-    CULV_OK_OR_EXIT(culv_graph_add_signal(current.graph, &current.kernels[r->c->burst - 1], 1, &signals, 1,
-                                          &current.signal));
+    CULV_OK_OR_EXIT(culv_graph_add_signal(current.graph, &current.kernels[r->c->burst - 1], 1,
+                                          &signals, 1, &current.signal));
     instantiate();
     own->produce = produce_burst;
 }

@@ -1,4 +1,5 @@
-/* The schemes that are written by hand with the drivers' own calls, and either side alone. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The schemes that are written by hand with the drivers' own calls, and either side alone. */
 #include "schemes.h"
 
 enum { BATCH = 16 };
@@ -7,7 +8,8 @@ static CUresult signal_ready(const run *r, uint64_t value, CUstream stream)
 {
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params = {0};
     params.params.fence.value = value;
-    return r->b->bench.rig.cu->SignalExternalSemaphoresAsync(&r->b->ready.raw[0], &params, 1, stream);
+    return r->b->bench.rig.cu->SignalExternalSemaphoresAsync(&r->b->ready.raw[0], &params, 1,
+                                                             stream);
 }
 
 static CUresult wait_for_done(const run *r, uint64_t value, CUstream stream)
@@ -31,7 +33,7 @@ static VkQueue queue_of(const run *r)
     return r->b->bench.rig.vk.queues[r->c->tuning.family].queue;
 }
 
-/* One side alone ------------------------------------------------------------------------------------------ */
+/* One side alone ------------------------------------------------------------------------------- */
 
 static void go_solver(run *r)
 {
@@ -50,10 +52,13 @@ static void go_renderer(run *r)
 
 const scheme scheme_solver_alone = {
     .name = "solver alone", .go = go_solver, .no_renderer = true, .unchecked = true};
-const scheme scheme_renderer_alone = {
-    .name = "renderer alone", .prepare = run_record, .go = go_renderer, .no_solver = true, .unchecked = true};
+const scheme scheme_renderer_alone = {.name = "renderer alone",
+                                      .prepare = run_record,
+                                      .go = go_renderer,
+                                      .no_solver = true,
+                                      .unchecked = true};
 
-/* The host waits ------------------------------------------------------------------------------------------- */
+/* The host waits ------------------------------------------------------------------------------- */
 
 static void go_host_waits(run *r)
 {
@@ -72,7 +77,7 @@ static void go_host_waits(run *r)
 
 const scheme scheme_host_waits = {.name = "host waits", .prepare = run_record, .go = go_host_waits};
 
-/* A ring by hand ------------------------------------------------------------------------------------------- */
+/* A ring by hand ------------------------------------------------------------------------------- */
 
 static void launch_burst(run *r, uint32_t first, uint32_t count);
 
@@ -80,13 +85,16 @@ void raw_prepare(run *r)
 {
     static raw_ring ring; /* one run at a time */
     const rig *gpu = &r->b->bench.rig;
-    ring = (raw_ring){gpu->stream, r->b->ready.value, r->b->done.value, r->b->done.value, launch_burst};
-    if (r->c->tuning.stream_priority != 0) ring.stream = frames_stream(r->b, r->c->tuning.stream_priority);
+    ring = (raw_ring){gpu->stream, r->b->ready.value, r->b->done.value, r->b->done.value,
+                      launch_burst};
+    if (r->c->tuning.stream_priority != 0)
+        ring.stream = frames_stream(r->b, r->c->tuning.stream_priority);
     run_record(r);
     r->own = &ring;
 }
 
-/* Frames first to first + count - 1: k command buffers that wait for the burst and signal its end. */
+/* Frames first to first + count - 1: k command buffers that wait for the burst and signal its
+ * end. */
 static void submit_burst(run *r, uint32_t first, uint32_t count, uint64_t ready, uint64_t done)
 {
     const VkSemaphoreSubmitInfo waits = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
@@ -102,8 +110,9 @@ static void submit_burst(run *r, uint32_t first, uint32_t count, uint64_t ready,
     bool one = r->c->tuning.submit == SUBMIT_ONE_INFO;
     uint32_t num_infos = one ? 1 : count;
     for (uint32_t i = 0; i < count; i++)
-        buffers[i] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-                                                 .commandBuffer = r->commands[first + i]};
+        buffers[i] =
+            (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                        .commandBuffer = r->commands[first + i]};
     for (uint32_t i = 0; i < num_infos; i++)
         infos[i] = (VkSubmitInfo2){.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
                                    .waitSemaphoreInfoCount = i == 0 ? 1 : 0,
@@ -151,7 +160,8 @@ static void launch_burst(run *r, uint32_t first, uint32_t count)
     }
     for (uint32_t n = first; n < end; n++) {
         run_launch(r, ring->stream, n % r->c->depth, n);
-        if (t->each_signals || n + 1 == end) RIG_CU(signal_ready(r, ++r->b->ready.value, ring->stream));
+        if (t->each_signals || n + 1 == end)
+            RIG_CU(signal_ready(r, ++r->b->ready.value, ring->stream));
     }
 }
 
@@ -162,7 +172,8 @@ void raw_go(run *r)
     const raw_ring *ring = r->own;
     uint32_t lead = (c->tuning.lead != 0 ? c->tuning.lead : FRAMES_LEAD) * c->depth;
     /* A renderer that is late is so by one burst: with slots enough, the solver works meanwhile. */
-    uint32_t behind = c->tuning.renderer_late && c->depth >= 2 * c->burst ? c->burst : 0, drawing = 0;
+    uint32_t behind = c->tuning.renderer_late && c->depth >= 2 * c->burst ? c->burst : 0,
+             drawing = 0;
     for (uint32_t first = 0; first < c->frames + behind; first += c->burst) {
         uint32_t count = c->frames - first < c->burst ? c->frames - first : c->burst;
         if (first < c->frames) {
@@ -171,7 +182,8 @@ void raw_go(run *r)
         }
         if (first < behind) continue;
         count = c->frames - drawing < c->burst ? c->frames - drawing : c->burst;
-        uint64_t ready = ring->ready + (c->tuning.each_signals ? drawing + count : drawing / c->burst + 1);
+        uint64_t ready =
+            ring->ready + (c->tuning.each_signals ? drawing + count : drawing / c->burst + 1);
         if (c->tuning.renderer_late) wait_on_host(r, r->b->ready.vk, ready);
         submit_burst(r, drawing, count, ready, ++r->b->done.value);
         drawing += count;
@@ -197,5 +209,8 @@ static const char *obstacle_raw(const run *r)
     return NULL;
 }
 
-const scheme scheme_raw = {
-    .name = "raw ring", .obstacle = obstacle_raw, .prepare = raw_prepare, .go = raw_go, .finish = raw_finish};
+const scheme scheme_raw = {.name = "raw ring",
+                           .obstacle = obstacle_raw,
+                           .prepare = raw_prepare,
+                           .go = raw_go,
+                           .finish = raw_finish};

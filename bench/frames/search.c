@@ -1,5 +1,6 @@
-/* What changes the cost of switching between the solver and the renderer: each thing by itself, on the raw ring.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What changes the cost of switching between the solver and the renderer: each thing by itself, on
+ * the raw ring. */
 #include "sections.h"
 
 #include <stdio.h>
@@ -49,13 +50,14 @@ static void search_submissions(frames_bench *b, const options *o, results *all)
         if (!plan_begin(&p, b, o, options_workload(o), deepest, true)) return;
         if (first != 0) add_all(&p, &variants[0], NUM_RINGS, deepest);
         for (size_t i = first; i < first + 6 && i < sizeof variants / sizeof variants[0]; i++)
-            if (variants[i].tuning.family != UINT32_MAX) add_all(&p, &variants[i], NUM_RINGS, deepest);
+            if (variants[i].tuning.family != UINT32_MAX)
+                add_all(&p, &variants[i], NUM_RINGS, deepest);
         plan_run(&p, b, all, "search", o->rounds < ROUNDS ? o->rounds : ROUNDS);
     }
 }
 
-/* A priority is the device's, so that each has a device of its own and cannot take turns with the others: the ideal
- * beside it is what compares. */
+/* A priority is the device's, so that each has a device of its own and cannot take turns with the
+ * others: the ideal beside it is what compares. */
 static void search_priority(frames_bench *b, const options *o, results *all,
                             VkQueueGlobalPriorityKHR priority, const char *name)
 {
@@ -80,8 +82,10 @@ static void search_priority(frames_bench *b, const options *o, results *all,
 void section_search(frames_bench *b, const options *o, results *all)
 {
     search_submissions(b, o, all);
-    search_priority(b, o, all, VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR, "low global priority of the queue");
-    search_priority(b, o, all, VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR, "high global priority of the queue");
+    search_priority(b, o, all, VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR,
+                    "low global priority of the queue");
+    search_priority(b, o, all, VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR,
+                    "high global priority of the queue");
     search_priority(b, o, all, VK_QUEUE_GLOBAL_PRIORITY_REALTIME_KHR,
                     "realtime global priority of the queue");
     frames_close(b);

@@ -1,4 +1,5 @@
-/* The sections in which schemes take turns. See sections.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The sections in which schemes take turns. See sections.h. */
 #include "sections.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ bool options_wants_scheme(const options *o, const scheme *wanted)
     return o->num_schemes == 0;
 }
 
-/* Plans --------------------------------------------------------------------------------------------------- */
+/* Plans ---------------------------------------------------------------------------------------- */
 
 /* Enough for 75 ms, or for a ring to go round twice. */
 static uint32_t frames_of(const plan *p, const scheme *s, uint32_t depth)
@@ -49,19 +50,24 @@ static config *add(plan *p, const scheme *s, uint32_t depth, uint32_t burst)
     REQUIRE(p->count < PLAN_MAX);
     outcome *o = &p->outcomes[p->count++];
     memset(o, 0, sizeof *o);
-    o->config = (config){
-        .scheme = s, .variant = "", .depth = depth, .burst = burst, .frames = frames_of(p, s, depth)};
+    o->config = (config){.scheme = s,
+                         .variant = "",
+                         .depth = depth,
+                         .burst = burst,
+                         .frames = frames_of(p, s, depth)};
     return &o->config;
 }
 
-bool plan_begin(plan *p, frames_bench *b, const options *o, workload w, uint32_t slots, bool compute)
+bool plan_begin(plan *p, frames_bench *b, const options *o, workload w, uint32_t slots,
+                bool compute)
 {
     memset(p, 0, sizeof *p);
     p->options = o;
     p->workload = w;
     if (!frames_slots(b, slots, w.bytes)) {
         char size[RESULTS_BYTES], reason[96];
-        snprintf(reason, sizeof reason, "no room for %u frames of %s", slots, results_bytes(size, w.bytes));
+        snprintf(reason, sizeof reason, "no room for %u frames of %s", slots,
+                 results_bytes(size, w.bytes));
         bench_left_out(&b->bench, reason);
         return false;
     }
@@ -85,7 +91,7 @@ void plan_run(plan *p, frames_bench *b, results *all, const char *section, size_
         outcome_free(&p->outcomes[i]);
 }
 
-/* Sections ------------------------------------------------------------------------------------------------ */
+/* Sections ------------------------------------------------------------------------------------- */
 
 void section_frames(frames_bench *b, const options *o, results *all)
 {
@@ -108,7 +114,8 @@ void section_frames(frames_bench *b, const options *o, results *all)
 void section_graphs(frames_bench *b, const options *o, results *all)
 {
     static const uint32_t rings[][2] = {{1, 1}, {4, 1}, {4, 4}, {8, 8}, {16, 8}, {16, 16}};
-    const scheme *const schemes[] = {&scheme_raw, &scheme_raw_graphs, &scheme_ring, &scheme_ring_graphs};
+    const scheme *const schemes[] = {&scheme_raw, &scheme_raw_graphs, &scheme_ring,
+                                     &scheme_ring_graphs};
     static plan p;
     const uint32_t deepest = o->quick ? 4 : 16;
     if (!plan_begin(&p, b, o, options_workload(o), deepest, false)) return;
@@ -141,7 +148,9 @@ static void sweep(frames_bench *b, const options *o, results *all, const char *s
 void section_sizes(frames_bench *b, const options *o, results *all)
 {
     static const uint64_t sizes[] = {1, 4, 16, 64, 256, 1024};
-    size_t count = o->quick ? 1 : b->bench.rig.caps.is_software ? 3 : sizeof sizes / sizeof sizes[0];
+    size_t count = o->quick                        ? 1
+                   : b->bench.rig.caps.is_software ? 3
+                                                   : sizeof sizes / sizeof sizes[0];
     for (size_t i = 0; i < count; i++) {
         workload w = options_workload(o);
         w.bytes = sizes[i] * mebibyte;
@@ -151,8 +160,11 @@ void section_sizes(frames_bench *b, const options *o, results *all)
 
 void section_loads(frames_bench *b, const options *o, results *all)
 {
-    static const double loads[][2] = {{20, 20}, {20, 500}, {500, 20}, {500, 500}, {2000, 2000}, {5000, 5000}};
-    size_t count = o->quick ? 1 : b->bench.rig.caps.is_software ? 4 : sizeof loads / sizeof loads[0];
+    static const double loads[][2] = {{20, 20},   {20, 500},    {500, 20},
+                                      {500, 500}, {2000, 2000}, {5000, 5000}};
+    size_t count = o->quick                        ? 1
+                   : b->bench.rig.caps.is_software ? 4
+                                                   : sizeof loads / sizeof loads[0];
     for (size_t i = 0; i < count; i++) {
         workload w = options_workload(o);
         w.solver_us = loads[i][0];
@@ -170,21 +182,22 @@ static void print_bounds(const frames_bench *b, const results *all, size_t from)
         double bound = (double)r->max_latency * 1e-3;
         if (r->max_latency == 0 || r->us.n == 0) continue;
         const result *best = results_best(all, "latency", scheme_ring.name, bound);
-        fprintf(out, "  within %.1f ms: depth %u and burst %u, %.1f us a frame, 99 %% within %.2f ms; ",
+        fprintf(out,
+                "  within %.1f ms: depth %u and burst %u, %.1f us a frame, 99 %% within %.2f ms; ",
                 bound * 1e-3, r->depth, r->burst, r->us.median, r->age_p99 * 1e-3);
         if (best == NULL)
             fprintf(out, "no fixed choice keeps it\n");
         else
-            fprintf(out, "best fixed: depth %u, burst %u, %.1f us: %.3f of it\n", best->depth, best->burst,
-                    best->us.median, r->us.median / best->us.median);
+            fprintf(out, "best fixed: depth %u, burst %u, %.1f us: %.3f of it\n", best->depth,
+                    best->burst, best->us.median, r->us.median / best->us.median);
     }
 }
 
 void section_latency(frames_bench *b, const options *o, results *all)
 {
-    static const uint32_t fixed[][2] = {{1, 1},   {2, 1},  {3, 1},   {4, 1},   {6, 1},  {8, 1}, {4, 2},
-                                        {8, 2},   {6, 3},  {4, 4},   {8, 4},   {6, 6},  {8, 8}, {12, 6},
-                                        {12, 12}, {16, 8}, {16, 16}, {32, 16}, {32, 32}};
+    static const uint32_t fixed[][2] = {
+        {1, 1}, {2, 1}, {3, 1}, {4, 1},  {6, 1},   {8, 1},  {4, 2},   {8, 2},   {6, 3},  {4, 4},
+        {8, 4}, {6, 6}, {8, 8}, {12, 6}, {12, 12}, {16, 8}, {16, 16}, {32, 16}, {32, 32}};
     static const double bounds[] = {1.0, 2.0, 4.0, 8.0, 16.0};
     static plan p;
     static char names[sizeof bounds / sizeof bounds[0]][24];

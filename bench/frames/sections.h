@@ -1,4 +1,5 @@
-/* What culvert-bench measures: one function a section. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What culvert-bench measures: one function a section. */
 #ifndef CULVERT_BENCH_FRAMES_SECTIONS_H_
 #define CULVERT_BENCH_FRAMES_SECTIONS_H_
 
@@ -32,7 +33,8 @@ typedef struct plan {
 } plan;
 
 /* False: there is no room for that many slots of this size, which the report then says. */
-bool plan_begin(plan *p, frames_bench *b, const options *o, workload w, uint32_t slots, bool compute);
+bool plan_begin(plan *p, frames_bench *b, const options *o, workload w, uint32_t slots,
+                bool compute);
 /* NULL: that scheme is not wanted. */
 config *plan_add(plan *p, const scheme *s, uint32_t depth, uint32_t burst);
 void plan_run(plan *p, frames_bench *b, results *all, const char *section, size_t rounds);

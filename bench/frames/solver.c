@@ -1,4 +1,5 @@
-/* The solver. See solver.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The solver. See solver.h. */
 #include "solver.h"
 
 #include "calibrate.h"
@@ -13,7 +14,8 @@ void solver_open(solver *s, const rig *r, uint32_t num_times)
     s->module = raw_cuda_load(r->cu, "bench_frames");
     s->solve = raw_cuda_function(r->cu, s->module, "frames_solve");
     s->now = raw_cuda_function(r->cu, s->module, "frames_now");
-    RIG_CU(r->cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, r->ordinal));
+    RIG_CU(r->cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                     r->ordinal));
     REQUIRE(processors > 0);
     /* As many threads as the processors hold: 2048 each. The twin's are a CPU's. */
     s->blocks = (unsigned)processors * (r->cu->software ? 1u : 2048u / SOLVER_THREADS);

@@ -1,5 +1,6 @@
-/* The solver: a kernel that takes as long as it is told and writes every word of a frame (bench_frames.cu).
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The solver: a kernel that takes as long as it is told and writes every word of a frame
+ * (bench_frames.cu). */
 #ifndef CULVERT_BENCH_FRAMES_SOLVER_H_
 #define CULVERT_BENCH_FRAMES_SOLVER_H_
 
@@ -37,10 +38,11 @@ typedef struct solver_job {
 
 #define SOLVER_NO_LOG UINT32_MAX
 
-static inline solver_job solver_job_of(const solver *s, CUdeviceptr frame, uint64_t bytes, uint32_t number,
-                                       uint32_t iterations, uint32_t log)
+static inline solver_job solver_job_of(const solver *s, CUdeviceptr frame, uint64_t bytes,
+                                       uint32_t number, uint32_t iterations, uint32_t log)
 {
-    CUdeviceptr to = log == SOLVER_NO_LOG ? 0 : s->log + (size_t)log * s->blocks * 2 * sizeof(uint64_t);
+    CUdeviceptr to =
+        log == SOLVER_NO_LOG ? 0 : s->log + (size_t)log * s->blocks * 2 * sizeof(uint64_t);
     return (solver_job){frame, (uint32_t)(bytes / 16), number, iterations, to};
 }
 
@@ -57,11 +59,12 @@ static inline void solver_launch(const solver *s, CUstream stream, solver_job jo
 {
     void *params[5];
     solver_params(&job, params);
-    RIG_CU(s->cu->LaunchKernel(s->solve, s->blocks, 1, 1, SOLVER_THREADS, 1, 1, 0, stream, params, NULL));
+    RIG_CU(s->cu->LaunchKernel(s->solve, s->blocks, 1, 1, SOLVER_THREADS, 1, 1, 0, stream, params,
+                               NULL));
 }
 
-/* The iterations after which a frame of this size takes this long when one follows the other. 0 where the writing
- * alone takes longer. */
+/* The iterations after which a frame of this size takes this long when one follows the other. 0
+ * where the writing alone takes longer. */
 uint32_t solver_calibrate(const solver *s, CUdeviceptr frame, uint64_t bytes, double us);
 
 /* Takes over what the kernels logged; then solver_time_of() answers. Their stream is idle. */

@@ -1,4 +1,5 @@
-/* The program's malloc. See allocations.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The program's malloc. See allocations.h. */
 #include "allocations.h"
 
 #include "exits.h"
@@ -117,7 +118,8 @@ void allocations_begin(void)
     program_base = base_of(&counting);
     REQUIRE(culvert_base != NULL && libc_base != NULL && program_base != NULL);
     if (culvert_base == program_base || culvert_base == libc_base)
-        FAIL("libculvert is no library of its own here, so its allocations cannot be told from others");
+        FAIL(
+            "libculvert is no library of its own here, so its allocations cannot be told from others");
     atomic_store(&by_culvert, 0);
     atomic_store(&by_program, 0);
     atomic_store(&by_others, 0);

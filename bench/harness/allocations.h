@@ -1,6 +1,7 @@
-/* Counts allocations by who asked for them: this program's malloc and its kin stand before libc's for every
- * library in the process, and each call is put down to the innermost library on its stack that is not libc
- * itself (a strdup() in Culvert is Culvert's). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Counts allocations by who asked for them: this program's malloc and its kin stand before libc's
+ * for every library in the process, and each call is put down to the innermost library on its stack
+ * that is not libc itself (a strdup() in Culvert is Culvert's). */
 #ifndef CULVERT_BENCH_ALLOCATIONS_H_
 #define CULVERT_BENCH_ALLOCATIONS_H_
 

@@ -1,4 +1,5 @@
-/* The arguments that all benchmarks take. See arguments.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The arguments that all benchmarks take. See arguments.h. */
 #include "arguments.h"
 
 #include "culvert/culvert.h"
@@ -23,11 +24,12 @@ void arguments_unknown(const arguments *all, const char *argument)
 const char *arguments_value(const char *argument, const char *name)
 {
     size_t length = strlen(name);
-    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1 : NULL;
+    return strncmp(argument, name, length) == 0 && argument[length] == '=' ? argument + length + 1
+                                                                           : NULL;
 }
 
-uint64_t arguments_number_before(const arguments *all, const char *argument, const char *text, uint64_t least,
-                                 uint64_t most, char **end)
+uint64_t arguments_number_before(const arguments *all, const char *argument, const char *text,
+                                 uint64_t least, uint64_t most, char **end)
 {
     errno = 0;
     unsigned long long value = strtoull(text, end, 10);
@@ -36,8 +38,8 @@ uint64_t arguments_number_before(const arguments *all, const char *argument, con
     return value;
 }
 
-uint64_t arguments_number(const arguments *all, const char *argument, const char *text, uint64_t least,
-                          uint64_t most)
+uint64_t arguments_number(const arguments *all, const char *argument, const char *text,
+                          uint64_t least, uint64_t most)
 {
     char *end = NULL;
     uint64_t value = arguments_number_before(all, argument, text, least, most, &end);
@@ -61,7 +63,8 @@ bool arguments_take(const arguments *all, const char *argument)
         if (value[0] == '\0') arguments_wrong(all, "no file in", argument);
         *all->json = value;
     } else if ((value = arguments_value(argument, "--driver")) != NULL) {
-        if (strcmp(value, "auto") != 0 && strcmp(value, "nvidia") != 0 && strcmp(value, "soft") != 0)
+        if (strcmp(value, "auto") != 0 && strcmp(value, "nvidia") != 0 &&
+            strcmp(value, "soft") != 0)
             arguments_wrong(all, "auto, nvidia or soft, not", argument);
         *all->driver = value;
     } else if ((value = arguments_value(argument, "--device")) != NULL) {

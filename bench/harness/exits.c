@@ -1,6 +1,7 @@
-/* The raw drivers of tests/support, used by a program: what harness.h promises them, said in a program's way.
- * A failed call ends the program with status 1 and its place; a machine without the devices, with status 3.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The raw drivers of tests/support, used by a program: what harness.h promises them, said in a
+ * program's way. A failed call ends the program with status 1 and its place; a machine without the
+ * devices, with status 3. */
 #include "exits.h"
 
 #include "harness.h"
@@ -108,8 +109,8 @@ void exits_watch(unsigned seconds, const char *what)
     memset(&action, 0, sizeof action);
     action.sa_handler = on_alarm;
     alarm(0);
-    snprintf(hang_message, sizeof hang_message, "%s: %s hangs: not done after %u s\n", program_name, what,
-             seconds);
+    snprintf(hang_message, sizeof hang_message, "%s: %s hangs: not done after %u s\n", program_name,
+             what, seconds);
     sigaction(SIGALRM, &action, NULL);
     alarm(EXITS_SANITIZED ? 4 * seconds : seconds);
 }
@@ -157,23 +158,24 @@ void test_require_eq(const char *file, int line, const char *actual_text, const 
                      int64_t actual, int64_t expected)
 {
     if (actual != expected)
-        test_fail(file, line, "%s is %" PRId64 ", not %s = %" PRId64, actual_text, actual, expected_text,
-                  expected);
+        test_fail(file, line, "%s is %" PRId64 ", not %s = %" PRId64, actual_text, actual,
+                  expected_text, expected);
 }
 
 void test_require_eq_str(const char *file, int line, const char *actual_text, const char *actual,
                          const char *expected)
 {
     if (actual == NULL || expected == NULL || strcmp(actual, expected) != 0)
-        test_fail(file, line, "%s is \"%s\", not \"%s\"", actual_text, actual != NULL ? actual : "(null)",
-                  expected != NULL ? expected : "(null)");
+        test_fail(file, line, "%s is \"%s\", not \"%s\"", actual_text,
+                  actual != NULL ? actual : "(null)", expected != NULL ? expected : "(null)");
 }
 
 void test_require_eq_bytes(const char *file, int line, const char *actual_text, const void *actual,
                            const void *expected, size_t size)
 {
     if (memcmp(actual, expected, size) != 0)
-        test_fail(file, line, "%s: the %zu bytes are not what the other side wrote", actual_text, size);
+        test_fail(file, line, "%s: the %zu bytes are not what the other side wrote", actual_text,
+                  size);
 }
 
 void exits_require_culv(const char *file, int line, const char *text, int result)

@@ -1,4 +1,5 @@
-/* The comparison loop. See measure.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The comparison loop. See measure.h. */
 #include "measure.h"
 
 #include "text.h"
@@ -19,7 +20,8 @@ void bench_variant(bench *b, const char *format, ...)
     b->checks = 0;
     b->first_of_variant = b->num_results;
     char what[128];
-    snprintf(what, sizeof what, "%s%s%s", b->measurement, b->variant[0] != '\0' ? ", " : "", b->variant);
+    snprintf(what, sizeof what, "%s%s%s", b->measurement, b->variant[0] != '\0' ? ", " : "",
+             b->variant);
     exits_watch(60u + (unsigned)(10.0 * b->seconds), what);
 }
 
@@ -113,7 +115,8 @@ void bench_row(bench *b, const bench_series *series, bench_row_desc desc)
         for (unsigned phase = 0; phase < series->setup.num_phases; phase++) {
             if ((desc.phases >> phase & 1u) == 0) continue;
             for (size_t i = 0; i < series->n; i++)
-                us[side][i] += series->samples[side][phase][i] / (1e3 * (double)series->setup.calls);
+                us[side][i] +=
+                    series->samples[side][phase][i] / (1e3 * (double)series->setup.calls);
         }
         if (side == BENCH_RAW || r->kind != BENCH_SCALE)
             r->sides[side] = statistics_spread(us[side], series->n);

@@ -1,14 +1,14 @@
-/* Comparing two ways to do the same: turn by turn, A next to B in an order drawn anew for each pair, in one
- * process, so that what the machine does besides happens to both.
+/* SPDX-License-Identifier: MIT */
+/* Comparing two ways to do the same: turn by turn, A next to B in an order drawn anew for each
+ * pair, in one process, so that what the machine does besides happens to both.
  *
  *   static void turn(void *state, bench_side side, double ns[]);   // ns[phase]: how long it took
  *
  *   bench_series series;
- *   bench_begin(b, &series, (bench_setup){.turn = turn, .state = &s, .num_phases = 2, .calls = 32});
+ *   bench_begin(b, &series, (bench_setup){.turn = turn, .state = &s, .num_phases = 2, .calls =
+ *   32});
  *   bench_row(b, &series, (bench_row_desc){.name = "import + map", .phases = 3, .goal = 1.03});
- *   bench_end(&series);
- *
- * SPDX-License-Identifier: MIT */
+ *   bench_end(&series); */
 #ifndef CULVERT_BENCH_MEASURE_H_
 #define CULVERT_BENCH_MEASURE_H_
 
@@ -88,9 +88,11 @@ typedef struct bench_row_desc {
     double goal;
 } bench_row_desc;
 
-/* Names what is measured until the next call: "64 KiB", "queue family 1"; "" where there is but one. */
+/* Names what is measured until the next call: "64 KiB", "queue family 1"; "" where there is but
+ * one. */
 void bench_variant(bench *b, const char *format, ...) TEST_PRINTF(2, 3);
-/* Something was verified that the present variant rests on: data or values seen by the other side. */
+/* Something was verified that the present variant rests on: data or values seen by the other
+ * side. */
 void bench_checked(bench *b);
 
 /* The present measurement cannot be had on this machine; the report says why. */
@@ -100,8 +102,8 @@ void bench_begin(bench *b, bench_series *out, bench_setup setup);
 void bench_row(bench *b, const bench_series *series, bench_row_desc desc);
 void bench_end(bench_series *series);
 
-/* "yes" the whole interval is within the goal, "no" none of it, "open": too noisy to say; NULL without a goal,
- * and where the times are not to be judged. */
+/* "yes" the whole interval is within the goal, "no" none of it, "open": too noisy to say; NULL
+ * without a goal, and where the times are not to be judged. */
 const char *bench_verdict(const bench_result *result);
 
 /* Monotonic nanoseconds. */

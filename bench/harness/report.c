@@ -1,4 +1,5 @@
-/* Results as JSON. See report.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Results as JSON. See report.h. */
 #include "report.h"
 
 #include "json.h"
@@ -10,7 +11,8 @@
 /* Six digits are more than any time here is good for. Keys are plain. */
 void report_number(struct json *json, const char *key, double value)
 {
-    fprintf(json->out, "%s\n%*s\"%s\": %.6g", json->first ? "" : ",", 2 * json->depth, "", key, value);
+    fprintf(json->out, "%s\n%*s\"%s\": %.6g", json->first ? "" : ",", 2 * json->depth, "", key,
+            value);
     json->first = false;
 }
 
@@ -19,7 +21,8 @@ static void put_date(struct json *json)
     char text[32];
     time_t now = time(NULL);
     struct tm utc;
-    if (gmtime_r(&now, &utc) == NULL || strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+    if (gmtime_r(&now, &utc) == NULL ||
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
         text[0] = '\0';
     json_text(json, "date", text);
 }
@@ -39,8 +42,8 @@ static void put_device(struct json *json, const rig *r)
     json_string(json, "vulkan_name", r->vk.properties.deviceName);
     json_string(json, "vulkan_driver", r->vulkan_driver);
     uint32_t version = r->vk.properties.apiVersion;
-    snprintf(text, sizeof text, "%u.%u.%u", VK_API_VERSION_MAJOR(version), VK_API_VERSION_MINOR(version),
-             VK_API_VERSION_PATCH(version));
+    snprintf(text, sizeof text, "%u.%u.%u", VK_API_VERSION_MAJOR(version),
+             VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
     json_string(json, "vulkan_version", text);
     json_begin(json, "queue_families", '[');
     for (uint32_t i = 0; i < r->vk.queue_count; i++)
@@ -97,7 +100,8 @@ void report_interval(struct json *json, const char *key, const interval *i)
     json_end(json, '}');
 }
 
-static void put_interval(struct json *json, const char *key, const bench_result *r, const interval *i)
+static void put_interval(struct json *json, const char *key, const bench_result *r,
+                         const interval *i)
 {
     if (r->kind == BENCH_SCALE)
         json_null(json, key);
@@ -181,7 +185,8 @@ void report_results(struct json *json, const char *key, const bench *b)
     json_end(json, ']');
 }
 
-void report_json(const bench *b, const char *program, const report_frames *frames, bool complete, FILE *out)
+void report_json(const bench *b, const char *program, const report_frames *frames, bool complete,
+                 FILE *out)
 {
     struct json json = {.out = out, .first = true};
     json_begin(&json, NULL, '{');

@@ -1,4 +1,5 @@
-/* Results for programs: JSON, described in docs/benchmarks.md. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Results for programs: JSON, described in docs/benchmarks.md. */
 #ifndef CULVERT_BENCH_REPORT_H_
 #define CULVERT_BENCH_REPORT_H_
 
@@ -10,8 +11,8 @@ typedef struct report_frames {
     uint64_t frames, culvert, others, control; /* control: in a call that is known to allocate */
 } report_frames;
 
-/* The parts of a report that every benchmark has, for those with results of another shape: what ran, when and on what;
- * what was left out; pairs. */
+/* The parts of a report that every benchmark has, for those with results of another shape: what
+ * ran, when and on what; what was left out; pairs. */
 struct json;
 void report_head(struct json *json, const bench *b, const char *program, bool complete);
 void report_left_out(struct json *json, const bench *b);
@@ -21,6 +22,7 @@ void report_spread(struct json *json, const char *key, const spread *s);
 void report_interval(struct json *json, const char *key, const interval *i);
 
 /* `frames` may be NULL: they were not counted. Not `complete`: more was to come. */
-void report_json(const bench *b, const char *program, const report_frames *frames, bool complete, FILE *out);
+void report_json(const bench *b, const char *program, const report_frames *frames, bool complete,
+                 FILE *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Opening and closing what measurements share. See rig.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Opening and closing what measurements share. See rig.h. */
 #include "rig.h"
 
 #include <stdio.h>
@@ -16,19 +17,21 @@ static void allow_twin(void)
 
 static void describe_vulkan_driver(rig *r)
 {
-    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &driver};
+    VkPhysicalDeviceDriverProperties driver = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
     vkGetPhysicalDeviceProperties2(r->vk.physical, &properties);
-    snprintf(r->vulkan_driver, sizeof r->vulkan_driver, "%s %s", driver.driverName, driver.driverInfo);
+    snprintf(r->vulkan_driver, sizeof r->vulkan_driver, "%s %s", driver.driverName,
+             driver.driverInfo);
 }
 
 static void open_culvert(rig *r)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = r->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    CULV_OK_OR_EXIT(
-        culv_vk_device_open(vkGetInstanceProcAddr, r->vk.instance, r->vk.physical, &desc, &r->device));
+    CULV_OK_OR_EXIT(culv_vk_device_open(vkGetInstanceProcAddr, r->vk.instance, r->vk.physical,
+                                        &desc, &r->device));
     r->caps = culv_device_caps_init();
     CULV_OK_OR_EXIT(culv_device_get_caps(r->device, &r->caps));
     /* Otherwise two different things would be compared. */
@@ -68,8 +71,9 @@ void rig_open_with(rig *r, int ordinal, rig_open_vulkan *open_vulkan, void *stat
     r->context = raw_cuda_context(r->cu, r->ordinal);
     RIG_CU(r->cu->StreamCreate(&r->stream, CU_STREAM_NON_BLOCKING));
     RIG_CU(r->cu->StreamCreate(&r->other_stream, CU_STREAM_NON_BLOCKING));
-    open_vulkan(state, &r->vk,
-                &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = r->cu->software});
+    open_vulkan(
+        state, &r->vk,
+        &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = r->cu->software});
     describe_vulkan_driver(r);
     open_culvert(r);
 }
@@ -78,8 +82,8 @@ void rig_close(rig *r)
 {
     culv_device_counts counts = culv_device_counts_init();
     CULV_OK_OR_EXIT(culv_device_get_counts(r->device, &counts));
-    REQUIRE_EQ(counts.memories + counts.mappings + counts.buffers + counts.images + counts.semaphores +
-                   counts.created + counts.deferred,
+    REQUIRE_EQ(counts.memories + counts.mappings + counts.buffers + counts.images +
+                   counts.semaphores + counts.created + counts.deferred,
                0);
     culv_vk_detach(&r->attached);
     culv_device_close(&r->device);
@@ -100,7 +104,8 @@ void rig_timeline_open(rig *r, rig_timeline *timeline)
     desc.type = CULV_SEMAPHORE_TIMELINE;
     CULV_OK_OR_EXIT(culv_vk_semaphore_import(r->attached, &desc, &timeline->culvert));
     for (size_t i = 0; i < 2; i++)
-        RIG_CU(raw_cuda_import_timeline(r->cu, raw_vk_timeline_fd(&r->vk, timeline->vk), &timeline->raw[i]));
+        RIG_CU(raw_cuda_import_timeline(r->cu, raw_vk_timeline_fd(&r->vk, timeline->vk),
+                                        &timeline->raw[i]));
 }
 
 void rig_timeline_close(rig *r, rig_timeline *timeline)

@@ -1,5 +1,6 @@
-/* What every measurement stands on: one GPU opened four times, by the raw CUDA driver, by raw Vulkan, and by
- * Culvert on top of both, in the same primary context. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What every measurement stands on: one GPU opened four times, by the raw CUDA driver, by raw
+ * Vulkan, and by Culvert on top of both, in the same primary context. */
 #ifndef CULVERT_BENCH_RIG_H_
 #define CULVERT_BENCH_RIG_H_
 
@@ -13,7 +14,8 @@
 typedef struct rig {
     const raw_cuda *cu;
     CUdevice ordinal;
-    CUcontext context; /* the primary one, current on the main thread: Culvert's and the raw calls' */
+    /* The primary one, current on the main thread: Culvert's and the raw calls' */
+    CUcontext context;
     CUstream stream, other_stream;
     raw_vk vk; /* holds a pointer to itself: do not move */
     char vulkan_driver[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 2];
@@ -22,15 +24,17 @@ typedef struct rig {
     culv_device_caps caps;
 } rig;
 
-/* Opens the CUDA device with this ordinal of the driver that exits_set_up() was told, and its Vulkan device. */
+/* Opens the CUDA device with this ordinal of the driver that exits_set_up() was told, and its
+ * Vulkan device. */
 void rig_open(rig *r, int ordinal);
-/* The same with a Vulkan device of the caller's making: `open_vulkan` does what raw_vk_open() does. */
+/* The same with a Vulkan device of the caller's making: `open_vulkan` does what raw_vk_open()
+ * does. */
 typedef void rig_open_vulkan(void *state, raw_vk *vk, const raw_vk_options *options);
 void rig_open_with(rig *r, int ordinal, rig_open_vulkan *open_vulkan, void *state);
 void rig_close(rig *r);
 
-/* A timeline that both sides of a comparison signal: one VkSemaphore, imported by Culvert and, twice, by the
- * raw calls (so that a comparison of raw with raw can have two imports, too). */
+/* A timeline that both sides of a comparison signal: one VkSemaphore, imported by Culvert and,
+ * twice, by the raw calls (so that a comparison of raw with raw can have two imports, too). */
 typedef struct rig_timeline {
     VkSemaphore vk;
     culv_semaphore *culvert;
@@ -42,10 +46,11 @@ void rig_timeline_open(rig *r, rig_timeline *timeline);
 void rig_timeline_close(rig *r, rig_timeline *timeline);
 
 /* Ends the program unless the call succeeded. */
-#define RIG_CU(call)                                                                                         \
-    do {                                                                                                     \
-        CUresult result_ = (call);                                                                           \
-        if (result_ != CUDA_SUCCESS) raw_cuda_require(__FILE__, __LINE__, #call, result_, CUDA_SUCCESS);     \
+#define RIG_CU(call)                                                                               \
+    do {                                                                                           \
+        CUresult result_ = (call);                                                                 \
+        if (result_ != CUDA_SUCCESS)                                                               \
+            raw_cuda_require(__FILE__, __LINE__, #call, result_, CUDA_SUCCESS);                    \
     } while (0)
 
 #endif

@@ -1,4 +1,5 @@
-/* Order statistics and the bootstrap. See statistics.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Order statistics and the bootstrap. See statistics.h. */
 #include "statistics.h"
 
 #include "harness.h"
@@ -66,8 +67,8 @@ double statistics_quantile(const double *samples, size_t n, double q)
     return result;
 }
 
-/* Hoare's selection: afterwards values[k] is the one that sorting would put there, and none before it is
- * greater. */
+/* Hoare's selection: afterwards values[k] is the one that sorting would put there, and none before
+ * it is greater. */
 static double select_kth(double *values, size_t n, size_t k)
 {
     size_t low = 0, high = n - 1;
@@ -84,7 +85,8 @@ static double select_kth(double *values, size_t n, size_t k)
             values[i++] = values[j];
             values[j--] = swapped;
         }
-        /* Now values[low..j] <= pivot <= values[j + 1..high]; where i met j on the pivot, j stays left. */
+        /* Now values[low..j] <= pivot <= values[j + 1..high]; where i met j on the pivot, j stays
+         * left. */
         if (k <= j)
             high = j;
         else
@@ -113,7 +115,8 @@ static size_t block_length(size_t n)
 }
 
 /* The two statistics of samples that may be reordered. */
-static void estimate(double *a, double *b, double *differences, size_t n, double *ratio, double *added)
+static void estimate(double *a, double *b, double *differences, size_t n, double *ratio,
+                     double *added)
 {
     for (size_t i = 0; i < n; i++)
         differences[i] = a[i] - b[i];
@@ -147,7 +150,8 @@ comparison statistics_compare(const double *a, const double *b, size_t n, random
         }
         estimate(drawn_a, drawn_b, differences, n, &ratios[r], &added[r]);
     }
-    comparison result = {.ratio = interval_of(ratio_value, ratios), .added = interval_of(added_value, added)};
+    comparison result = {.ratio = interval_of(ratio_value, ratios),
+                         .added = interval_of(added_value, added)};
     free(drawn_a);
     free(drawn_b);
     free(differences);

@@ -1,4 +1,5 @@
-/* Order statistics of samples, and how sure a ratio of medians is. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Order statistics of samples, and how sure a ratio of medians is. */
 #ifndef CULVERT_BENCH_STATISTICS_H_
 #define CULVERT_BENCH_STATISTICS_H_
 
@@ -34,9 +35,9 @@ typedef struct comparison {
     interval added; /* the median of a[i] - b[i] */
 } comparison;
 
-/* Compares a with b, a[i] and b[i] being measured next to each other in time, with 95 % confidence intervals: a
- * bootstrap by blocks of neighbouring pairs, since a clock that drifts or a machine that is busy for a while
- * makes neighbours alike. n > 0. */
+/* Compares a with b, a[i] and b[i] being measured next to each other in time, with 95 % confidence
+ * intervals: a bootstrap by blocks of neighbouring pairs, since a clock that drifts or a machine
+ * that is busy for a while makes neighbours alike. n > 0. */
 comparison statistics_compare(const double *a, const double *b, size_t n, random_source *random);
 
 #endif

@@ -1,18 +1,22 @@
-/* Results for people. See text.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Results for people. See text.h. */
 #include "text.h"
 
 void text_heading(const bench *b, const char *program)
 {
     const rig *r = &b->rig;
-    fprintf(b->text, "%s %s: %s by %s, CUDA %u.%u; %s\n", program, culv_version_string(), r->caps.name,
-            r->caps.is_software ? "the software twin" : "NVIDIA's driver", r->caps.driver_version / 1000u,
-            r->caps.driver_version % 1000u / 10u, r->vulkan_driver);
+    fprintf(b->text, "%s %s: %s by %s, CUDA %u.%u; %s\n", program, culv_version_string(),
+            r->caps.name, r->caps.is_software ? "the software twin" : "NVIDIA's driver",
+            r->caps.driver_version / 1000u, r->caps.driver_version % 1000u / 10u, r->vulkan_driver);
     if (r->caps.is_software)
         fprintf(b->text, "The twin is no GPU: its times tell nothing of one, the ratios little.\n");
     if (b->quick) fprintf(b->text, "--quick: too few turns for the times to mean anything.\n");
-    if (b->validated) fprintf(b->text, "--validation: the times are those of the validation layer.\n");
-    fprintf(b->text, "Microseconds a call: median (10 %% .. 90 %%). Added: median difference of neighbours.\n"
-                     "Ratio of medians (95 %% interval).\n");
+    if (b->validated)
+        fprintf(b->text, "--validation: the times are those of the validation layer.\n");
+    fprintf(
+        b->text,
+        "Microseconds a call: median (10 %% .. 90 %%). Added: median difference of neighbours.\n"
+        "Ratio of medians (95 %% interval).\n");
     fprintf(b->text, "\n%-26s %30s %30s %10s   %s\n", "", "Culvert", "raw calls", "added", "ratio");
 }
 
@@ -26,7 +30,8 @@ static void put_time(FILE *out, const spread *s)
     char text[64] = "-";
     int digits = s->median < 100.0 ? 3 : 1;
     if (s->n != 0)
-        snprintf(text, sizeof text, "%.*f (%.*f .. %.*f)", digits, s->median, digits, s->p10, digits, s->p90);
+        snprintf(text, sizeof text, "%.*f (%.*f .. %.*f)", digits, s->median, digits, s->p10,
+                 digits, s->p90);
     fprintf(out, " %30s", text);
 }
 
@@ -43,10 +48,11 @@ void text_row(bench *b, const bench_result *r)
     put_time(b->text, &r->sides[BENCH_RAW]);
     if (r->kind != BENCH_SCALE) {
         const comparison *c = &r->compared;
-        fprintf(b->text, "  %+9.3f   %.4f (%.4f .. %.4f)", c->added.value, c->ratio.value, c->ratio.low,
-                c->ratio.high);
+        fprintf(b->text, "  %+9.3f   %.4f (%.4f .. %.4f)", c->added.value, c->ratio.value,
+                c->ratio.low, c->ratio.high);
         const char *verdict = bench_verdict(r);
-        if (verdict != NULL) fprintf(b->text, "  within %.0f %%: %s", 100.0 * (r->goal - 1.0), verdict);
+        if (verdict != NULL)
+            fprintf(b->text, "  within %.0f %%: %s", 100.0 * (r->goal - 1.0), verdict);
     }
     fprintf(b->text, "  n %zu\n", r->sides[BENCH_RAW].n);
     fflush(b->text);

@@ -1,4 +1,5 @@
-/* Results for people: rows as they come. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Results for people: rows as they come. */
 #ifndef CULVERT_BENCH_TEXT_H_
 #define CULVERT_BENCH_TEXT_H_
 

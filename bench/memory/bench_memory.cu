@@ -1,5 +1,6 @@
-/* The kernels of culvert-bench-memory: every word of a buffer follows from its place, so that one that is lost, old or
- * elsewhere is seen; and a pulse, which tells when it ran. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The kernels of culvert-bench-memory: every word of a buffer follows from its place, so that one
+ * that is lost, old or elsewhere is seen; and a pulse, which tells when it ran. */
 #include "culvert_kernel.h"
 
 #include "memory_words.h"
@@ -26,8 +27,8 @@ static unsigned long long memory_clock()
 #endif
 
 /* Writes the vectors of 16 bytes from `first` on; `data` is where the buffer begins. */
-CULV_KERNEL void memory_fill(CULV_GRID uint4 *data, unsigned long long first, unsigned long long count,
-                             unsigned seed)
+CULV_KERNEL void memory_fill(CULV_GRID uint4 *data, unsigned long long first,
+                             unsigned long long count, unsigned seed)
 {
     unsigned long long thread = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     unsigned long long threads = (unsigned long long)gridDim.x * blockDim.x;
@@ -37,8 +38,8 @@ CULV_KERNEL void memory_fill(CULV_GRID uint4 *data, unsigned long long first, un
 }
 
 /* Adds to *wrong how many words of those vectors are others than memory_fill() writes. */
-CULV_KERNEL void memory_check(CULV_GRID const uint4 *data, unsigned long long first, unsigned long long count,
-                              unsigned seed, unsigned *wrong)
+CULV_KERNEL void memory_check(CULV_GRID const uint4 *data, unsigned long long first,
+                              unsigned long long count, unsigned seed, unsigned *wrong)
 {
     unsigned long long thread = (unsigned long long)blockIdx.x * blockDim.x + threadIdx.x;
     unsigned long long threads = (unsigned long long)gridDim.x * blockDim.x;
@@ -51,8 +52,10 @@ CULV_KERNEL void memory_check(CULV_GRID const uint4 *data, unsigned long long fi
     if (found != 0) atomicAdd(wrong, found);
 }
 
-/* Works for a while; times[2 * number] and the next one become when it began and ended. One thread. */
-CULV_KERNEL void memory_pulse(CULV_GRID unsigned long long *times, unsigned number, unsigned iterations)
+/* Works for a while; times[2 * number] and the next one become when it began and ended. One
+ * thread. */
+CULV_KERNEL void memory_pulse(CULV_GRID unsigned long long *times, unsigned number,
+                              unsigned iterations)
 {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     times[2 * number] = memory_clock();

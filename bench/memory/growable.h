@@ -1,5 +1,6 @@
-/* A buffer that grows by one scheme or another: culv_vector, the same driver calls by hand, cuMemAlloc and a copy, managed
- * memory. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A buffer that grows by one scheme or another: culv_vector, the same driver calls by hand,
+ * cuMemAlloc and a copy, managed memory. */
 #ifndef CULVERT_BENCH_MEMORY_GROWABLE_H_
 #define CULVERT_BENCH_MEMORY_GROWABLE_H_
 

@@ -1,4 +1,5 @@
-/* culvert-bench-memory: what device memory costs that grows, shrinks and is given back. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-bench-memory: what device memory costs that grows, shrinks and is given back. */
 #include "options.h"
 
 #include <stdio.h>
@@ -19,14 +20,17 @@ static void print_heading(const memory_bench *b)
     const rig *r = &b->bench.rig;
     FILE *out = b->bench.text;
     char bytes[RESULTS_BYTES];
-    fprintf(out, PROGRAM " %s: %s by %s, CUDA %u.%u; granularity %s\n", culv_version_string(), r->caps.name,
-            r->caps.is_software ? "the software twin" : "NVIDIA's driver", r->caps.driver_version / 1000u,
-            r->caps.driver_version % 1000u / 10u, results_bytes(bytes, b->granularity));
+    fprintf(out, PROGRAM " %s: %s by %s, CUDA %u.%u; granularity %s\n", culv_version_string(),
+            r->caps.name, r->caps.is_software ? "the software twin" : "NVIDIA's driver",
+            r->caps.driver_version / 1000u, r->caps.driver_version % 1000u / 10u,
+            results_bytes(bytes, b->granularity));
     if (r->caps.is_software) fprintf(out, "The twin is no GPU: its times tell nothing of one.\n");
     if (b->bench.quick) fprintf(out, "--quick: too few turns for the times to mean anything.\n");
-    fprintf(out, "Times are of the host's calls, all of a row's together: medians of rounds in which every "
-                 "scheme runs "
-                 "once.\n");
+    fprintf(
+        out,
+        "Times are of the host's calls, all of a row's together: medians of rounds in which every "
+        "scheme runs "
+        "once.\n");
 }
 
 /* Also after each section, so that what comes after it cannot take it away. */
@@ -36,7 +40,8 @@ static bool write_json(const memory_bench *b, const options *o, bool complete)
     FILE *out = to_file ? fopen(o->json, "w") : stdout;
     bool fine = out != NULL && results_write(b, PROGRAM, complete, out);
     if (to_file && out != NULL && fclose(out) != 0) fine = false;
-    if (!fine) fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
+    if (!fine)
+        fprintf(stderr, PROGRAM ": %s could not be written\n", to_file ? o->json : "the report");
     return fine;
 }
 

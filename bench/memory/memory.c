@@ -1,4 +1,5 @@
-/* What the sections stand on. See memory.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the sections stand on. See memory.h. */
 #include "memory.h"
 
 #include "memory_words.h"
@@ -12,7 +13,8 @@ static void proc(const raw_cuda *cu, const char *name, int version, void *functi
 {
     void *address = NULL;
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    if (cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found) != CUDA_SUCCESS)
+    if (cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found) !=
+        CUDA_SUCCESS)
         address = NULL;
     memcpy(function, &address, sizeof address);
 }
@@ -41,7 +43,8 @@ static uint32_t count_wrong(memory_bench *b, const memory_kernels *kernels, CUst
     CUdeviceptr counter = kernels->wrong;
     void *params[] = {&buffer, &first, &count, &b->seed, &counter};
     RIG_CU(cu->MemsetD32Async(counter, 0, 1, stream));
-    RIG_CU(cu->LaunchKernel(kernels->check, b->blocks, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
+    RIG_CU(
+        cu->LaunchKernel(kernels->check, b->blocks, 1, 1, THREADS, 1, 1, 0, stream, params, NULL));
     RIG_CU(cu->StreamSynchronize(stream));
     RIG_CU(cu->MemcpyDtoH(&wrong, counter, sizeof wrong));
     return wrong;
@@ -77,14 +80,16 @@ void memory_open(memory_bench *b)
         proc(cu, "cuMemPrefetchAsync", 12020, &b->procs.MemPrefetchAsync);
         proc(cu, "cuMemPrefetchAsync", 8000, &b->procs.MemPrefetchAsync_v1);
     }
-    RIG_CU(
-        cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, b->bench.rig.ordinal));
+    RIG_CU(cu->DeviceGetAttribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                  b->bench.rig.ordinal));
     b->blocks = (unsigned)processors * (cu->software ? 1u : 2048u / THREADS);
     b->prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     b->prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     b->prop.location.id = b->bench.rig.ordinal;
-    b->access = (CUmemAccessDesc){.location = b->prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    RIG_CU(cu->MemGetAllocationGranularity(&granularity, &b->prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    b->access = (CUmemAccessDesc){.location = b->prop.location,
+                                  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    RIG_CU(
+        cu->MemGetAllocationGranularity(&granularity, &b->prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
     b->granularity = granularity;
     memory_kernels_open(&b->kernels, cu);
     try_check(b);
@@ -106,8 +111,8 @@ void memory_require_freed(memory_bench *b)
 {
     culv_device_counts counts = culv_device_counts_init();
     if (b->tally.made != b->tally.freed)
-        FAIL("%" PRIu64 " objects were had from the driver, %" PRIu64 " were given back", b->tally.made,
-             b->tally.freed);
+        FAIL("%" PRIu64 " objects were had from the driver, %" PRIu64 " were given back",
+             b->tally.made, b->tally.freed);
     memory_collect(b);
     CULV_OK_OR_EXIT(culv_device_get_counts(b->bench.rig.device, &counts));
     REQUIRE_EQ(counts.vmm_allocations, 0);
@@ -133,23 +138,25 @@ bool memory_fits(const memory_bench *b, uint64_t bytes)
     return bytes <= memory_free(b) / 10 * 9;
 }
 
-/* Contents ---------------------------------------------------------------------------------------------------- */
+/* Contents ------------------------------------------------------------------------------------- */
 
 void memory_fill(memory_bench *b, CUdeviceptr buffer, uint64_t from, uint64_t to)
 {
     const rig *r = &b->bench.rig;
     uint64_t first = from / 16, count = (to - from) / 16;
     void *params[] = {&buffer, &first, &count, &b->seed};
-    RIG_CU(r->cu->LaunchKernel(b->kernels.fill, b->blocks, 1, 1, THREADS, 1, 1, 0, r->stream, params, NULL));
+    RIG_CU(r->cu->LaunchKernel(b->kernels.fill, b->blocks, 1, 1, THREADS, 1, 1, 0, r->stream,
+                               params, NULL));
     RIG_CU(r->cu->StreamSynchronize(r->stream));
 }
 
-void memory_check_by(memory_bench *b, const memory_kernels *kernels, CUstream stream, CUdeviceptr buffer,
-                     uint64_t from, uint64_t to, const char *what)
+void memory_check_by(memory_bench *b, const memory_kernels *kernels, CUstream stream,
+                     CUdeviceptr buffer, uint64_t from, uint64_t to, const char *what)
 {
     uint32_t wrong = count_wrong(b, kernels, stream, buffer, from, to);
     if (wrong != 0)
-        FAIL("%s: %" PRIu32 " words of bytes %" PRIu64 " to %" PRIu64 " are wrong", what, wrong, from, to);
+        FAIL("%s: %" PRIu32 " words of bytes %" PRIu64 " to %" PRIu64 " are wrong", what, wrong,
+             from, to);
     b->checked += (to - from) / 4;
 }
 
@@ -165,11 +172,12 @@ void memory_check_word(memory_bench *b, CUdeviceptr buffer, uint64_t offset, con
     uint32_t expected = MEMORY_WORD(b->seed, at);
     RIG_CU(b->bench.rig.cu->MemcpyDtoH(&is, buffer + offset, sizeof is));
     if (is != expected)
-        FAIL("%s: the word at byte %" PRIu64 " is %08" PRIx32 ", not %08" PRIx32, what, offset, is, expected);
+        FAIL("%s: the word at byte %" PRIu64 " is %08" PRIx32 ", not %08" PRIx32, what, offset, is,
+             expected);
     b->checked++;
 }
 
-/* The driver's calls ------------------------------------------------------------------------------------------ */
+/* The driver's calls --------------------------------------------------------------------------- */
 
 CUdeviceptr raw_alloc(memory_bench *b, uint64_t bytes)
 {
@@ -188,7 +196,8 @@ void raw_free(memory_bench *b, CUdeviceptr pointer)
 CUdeviceptr raw_reserve(memory_bench *b, uint64_t bytes, CUdeviceptr at)
 {
     CUdeviceptr pointer = 0;
-    RIG_CU(b->bench.rig.cu->MemAddressReserve(&pointer, (size_t)bytes, (size_t)b->granularity, at, 0));
+    RIG_CU(
+        b->bench.rig.cu->MemAddressReserve(&pointer, (size_t)bytes, (size_t)b->granularity, at, 0));
     b->tally.made++;
     return pointer;
 }

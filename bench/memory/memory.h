@@ -1,5 +1,6 @@
-/* culvert-bench-memory: what growing and freeing costs. What its sections stand on: the devices, kernels that write and
- * check, and the driver's calls, each object counted. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-bench-memory: what growing and freeing costs. What its sections stand on: the devices,
+ * kernels that write and check, and the driver's calls, each object counted. */
 #ifndef CULVERT_BENCH_MEMORY_H_
 #define CULVERT_BENCH_MEMORY_H_
 
@@ -12,7 +13,8 @@
 #define MEMORY_MIB(n) ((uint64_t)(n) << 20)
 #define MEMORY_GIB(n) ((uint64_t)(n) << 30)
 
-/* What the raw drivers of tests/support have not; NULL where the driver has none (the twin has no managed memory). */
+/* What the raw drivers of tests/support have not; NULL where the driver has none (the twin has no
+ * managed memory). */
 typedef struct memory_procs {
     PFN_cuMemAllocManaged_v6000 MemAllocManaged;
     PFN_cuMemPrefetchAsync_v12020 MemPrefetchAsync;
@@ -64,10 +66,11 @@ bool memory_fits(const memory_bench *b, uint64_t bytes);
 
 /* Writes bytes [from, to) of a buffer, and waits; checks them. Multiples of 16. */
 void memory_fill(memory_bench *b, CUdeviceptr buffer, uint64_t from, uint64_t to);
-void memory_check(memory_bench *b, CUdeviceptr buffer, uint64_t from, uint64_t to, const char *what);
+void memory_check(memory_bench *b, CUdeviceptr buffer, uint64_t from, uint64_t to,
+                  const char *what);
 /* The same by kernels of another context, which is current. */
-void memory_check_by(memory_bench *b, const memory_kernels *kernels, CUstream stream, CUdeviceptr buffer,
-                     uint64_t from, uint64_t to, const char *what);
+void memory_check_by(memory_bench *b, const memory_kernels *kernels, CUstream stream,
+                     CUdeviceptr buffer, uint64_t from, uint64_t to, const char *what);
 /* One word, read by the host. */
 void memory_check_word(memory_bench *b, CUdeviceptr buffer, uint64_t offset, const char *what);
 
@@ -87,7 +90,8 @@ CUdeviceptr raw_alloc_managed(memory_bench *b, uint64_t bytes);
 /* Brings it to the device, and waits. */
 void raw_prefetch(memory_bench *b, CUdeviceptr at, uint64_t bytes);
 
-/* Waits for the rig's stream, then has Culvert release what it deferred for that; ends the program where something stays. */
+/* Waits for the rig's stream, then has Culvert release what it deferred for that; ends the program
+ * where something stays. */
 void memory_collect(memory_bench *b);
 
 #endif

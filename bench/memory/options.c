@@ -1,4 +1,5 @@
-/* The command line. See options.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The command line. See options.h. */
 #include "options.h"
 
 #include "arguments.h"

@@ -1,4 +1,5 @@
-/* The command line of culvert-bench-memory. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The command line of culvert-bench-memory. */
 #ifndef CULVERT_BENCH_MEMORY_OPTIONS_H_
 #define CULVERT_BENCH_MEMORY_OPTIONS_H_
 

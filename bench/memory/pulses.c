@@ -1,4 +1,5 @@
-/* A row of short kernels. See pulses.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A row of short kernels. See pulses.h. */
 #include "pulses.h"
 
 #include "../frames/calibrate.h"
@@ -13,7 +14,8 @@ static void launch(const pulses *p, CUstream stream, uint32_t number, uint32_t i
 {
     CUdeviceptr times = p->times;
     void *params[] = {&times, &number, &iterations};
-    RIG_CU(p->b->bench.rig.cu->LaunchKernel(p->b->kernels.pulse, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL));
+    RIG_CU(p->b->bench.rig.cu->LaunchKernel(p->b->kernels.pulse, 1, 1, 1, 1, 1, 1, 0, stream,
+                                            params, NULL));
 }
 
 static double measure(void *state, uint32_t iterations, uint32_t times)
@@ -79,14 +81,16 @@ void pulses_end(pulses *p, double *all, double *longest_gap)
 {
     const int64_t blurred = 2000; /* the timer's own steps, which are a microsecond on some GPUs */
     REQUIRE_EQ(pthread_join(p->thread, NULL), 0);
-    RIG_CU(p->b->bench.rig.cu->MemcpyDtoH(p->log, p->times, (size_t)p->count * 2 * sizeof(uint64_t)));
+    RIG_CU(
+        p->b->bench.rig.cu->MemcpyDtoH(p->log, p->times, (size_t)p->count * 2 * sizeof(uint64_t)));
     *longest_gap = 0.0;
     for (uint32_t i = 0; i < p->count; i++) {
         const uint64_t *t = p->log + 2 * (size_t)i;
         if (t[0] == 0 || t[1] < t[0]) FAIL("kernel %" PRIu32 " of the other stream did not run", i);
         if (i == 0) continue;
         int64_t gap = (int64_t)(t[0] - t[-1]);
-        if (gap < -blurred) FAIL("kernel %" PRIu32 " began before the one in front of it had ended", i);
+        if (gap < -blurred)
+            FAIL("kernel %" PRIu32 " began before the one in front of it had ended", i);
         /* The first ones wake everything up. */
         if (i > p->count / 10 && (double)gap > *longest_gap) *longest_gap = (double)gap;
     }

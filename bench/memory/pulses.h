@@ -1,5 +1,6 @@
-/* A row of short kernels in another stream, launched by another thread: what memory that is freed beside them does to them.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A row of short kernels in another stream, launched by another thread: what memory that is freed
+ * beside them does to them. */
 #ifndef CULVERT_BENCH_MEMORY_PULSES_H_
 #define CULVERT_BENCH_MEMORY_PULSES_H_
 
@@ -25,7 +26,8 @@ void pulses_close(pulses *p);
 
 /* Begins a row, and returns when a third of it was launched. */
 void pulses_begin(pulses *p);
-/* When it is over: nanoseconds for all of it, and the longest time without a kernel. Each of them ran, in order. */
+/* When it is over: nanoseconds for all of it, and the longest time without a kernel. Each of them
+ * ran, in order. */
 void pulses_end(pulses *p, double *all, double *longest_gap);
 
 #endif

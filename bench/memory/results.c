@@ -1,4 +1,5 @@
-/* Collecting, and text. See results.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Collecting, and text. See results.h. */
 #include "results.h"
 
 #include <inttypes.h>
@@ -37,7 +38,8 @@ bool results_judged(const bench *b)
     return !b->quick && !b->rig.caps.is_software;
 }
 
-result *results_add(results *all, const bench *b, const char *scheme, const char *variant, const char *what)
+result *results_add(results *all, const bench *b, const char *scheme, const char *variant,
+                    const char *what)
 {
     result *r = next(&all->all, &all->num, &all->capacity, sizeof *r);
     snprintf(r->section, sizeof r->section, "%s", b->measurement);
@@ -60,12 +62,13 @@ void results_add_ratio(result *r, const bench *b, const char *to, interval ratio
 
 void results_add_memory(results *all, const result_memory *memory)
 {
-    result_memory *added = next(&all->memory, &all->num_memory, &all->memory_capacity, sizeof *added);
+    result_memory *added =
+        next(&all->memory, &all->num_memory, &all->memory_capacity, sizeof *added);
     *added = *memory;
 }
 
-void results_add_fact(results *all, const bench *b, const char *scheme, const char *variant, const char *name,
-                      double value, const char *unit, const char *met)
+void results_add_fact(results *all, const bench *b, const char *scheme, const char *variant,
+                      const char *name, double value, const char *unit, const char *met)
 {
     result_fact *f = next(&all->facts, &all->num_facts, &all->facts_capacity, sizeof *f);
     snprintf(f->section, sizeof f->section, "%s", b->measurement);
@@ -76,8 +79,8 @@ void results_add_fact(results *all, const bench *b, const char *scheme, const ch
     f->unit = unit;
     f->met = met;
     if (b->text == NULL) return;
-    fprintf(b->text, "  %s%s%s: %s: %.0f%s%s", scheme, variant[0] != '\0' ? ", " : "", variant, name, value,
-            unit[0] != '\0' ? " " : "", unit);
+    fprintf(b->text, "  %s%s%s: %s: %.0f%s%s", scheme, variant[0] != '\0' ? ", " : "", variant,
+            name, value, unit[0] != '\0' ? " " : "", unit);
     if (met != NULL) fprintf(b->text, "  goal: %s", met);
     fputc('\n', b->text);
     fflush(b->text);
@@ -91,28 +94,28 @@ void results_free(results *all)
     memset(all, 0, sizeof *all);
 }
 
-/* Text -------------------------------------------------------------------------------------------------------- */
+/* Text ----------------------------------------------------------------------------------------- */
 
 void results_heading(const bench *b, const char *text)
 {
     if (b->text == NULL) return;
     fprintf(b->text, "\n%s%s%s\n", b->measurement, text[0] != '\0' ? ", " : "", text);
-    fprintf(b->text, "  %-52s %10s %7s %32s %11s   %s\n", "", "bytes", "calls", "us (10 % .. 90 %)", "p99",
-            "ratios (95 % interval)");
+    fprintf(b->text, "  %-52s %10s %7s %32s %11s   %s\n", "", "bytes", "calls", "us (10 % .. 90 %)",
+            "p99", "ratios (95 % interval)");
 }
 
 void results_print(const bench *b, const result *r)
 {
     char name[128], bytes[RESULTS_BYTES], times[64], p99[32] = "";
     if (b->text == NULL) return;
-    snprintf(name, sizeof name, "%s%s%s: %s", r->scheme, r->variant[0] != '\0' ? ", " : "", r->variant,
-             r->what);
+    snprintf(name, sizeof name, "%s%s%s: %s", r->scheme, r->variant[0] != '\0' ? ", " : "",
+             r->variant, r->what);
     int digits = r->us.median < 100.0 ? 2 : 1;
-    snprintf(times, sizeof times, "%.*f (%.*f .. %.*f)", digits, r->us.median, digits, r->us.p10, digits,
-             r->us.p90);
+    snprintf(times, sizeof times, "%.*f (%.*f .. %.*f)", digits, r->us.median, digits, r->us.p10,
+             digits, r->us.p90);
     if (r->p99 > 0.0) snprintf(p99, sizeof p99, "%.2f", r->p99);
-    fprintf(b->text, "  %-52s %10s %7" PRIu64 " %32s %11s  ", name, results_bytes(bytes, r->bytes), r->count,
-            times, p99);
+    fprintf(b->text, "  %-52s %10s %7" PRIu64 " %32s %11s  ", name, results_bytes(bytes, r->bytes),
+            r->count, times, p99);
     for (size_t i = 0; i < r->num_ratios; i++) {
         const result_ratio *ratio = &r->ratios[i];
         fprintf(b->text, " %.4f (%.4f .. %.4f) of %s", ratio->ratio.value, ratio->ratio.low,
@@ -123,7 +126,8 @@ void results_print(const bench *b, const result *r)
         fputc(';', b->text);
     }
     if (r->goal_us > 0.0)
-        fprintf(b->text, " goal: p99 under %g us%s%s", r->goal_us, r->met ? ": " : "", r->met ? r->met : "");
+        fprintf(b->text, " goal: p99 under %g us%s%s", r->goal_us, r->met ? ": " : "",
+                r->met ? r->met : "");
     fprintf(b->text, "  n %zu\n", r->us.n);
     fflush(b->text);
 }

@@ -1,4 +1,5 @@
-/* What was measured, summed up, as text and as JSON (docs/memory-performance.md). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What was measured, summed up, as text and as JSON (docs/memory-performance.md). */
 #ifndef CULVERT_BENCH_MEMORY_RESULTS_H_
 #define CULVERT_BENCH_MEMORY_RESULTS_H_
 
@@ -49,12 +50,14 @@ typedef struct results {
     result_fact *facts;
 } results;
 
-/* What is added stays where it is until the next one is added, and is printed by results_print(). */
-result *results_add(results *all, const bench *b, const char *scheme, const char *variant, const char *what);
+/* What is added stays where it is until the next one is added, and is printed by
+ * results_print(). */
+result *results_add(results *all, const bench *b, const char *scheme, const char *variant,
+                    const char *what);
 void results_add_ratio(result *r, const bench *b, const char *to, interval ratio, double goal);
 void results_add_memory(results *all, const result_memory *memory);
-void results_add_fact(results *all, const bench *b, const char *scheme, const char *variant, const char *name,
-                      double value, const char *unit, const char *met);
+void results_add_fact(results *all, const bench *b, const char *scheme, const char *variant,
+                      const char *name, double value, const char *unit, const char *met);
 void results_free(results *all);
 
 /* Whether times are judged here. */

@@ -1,4 +1,5 @@
-/* Results for programs. See results.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Results for programs. See results.h. */
 #include "memory.h"
 
 #include "json.h"

@@ -1,4 +1,5 @@
-/* Growing by a larger buffer and a copy, with cuMemAlloc and with managed memory. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Growing by a larger buffer and a copy, with cuMemAlloc and with managed memory. */
 #include "growable.h"
 
 static void copy_from(growable *g, CUdeviceptr to)
@@ -55,7 +56,7 @@ const scheme scheme_copy_reserved = {.name = "cuMemAlloc",
                                      .grow = copy_grow,
                                      .close = copy_close};
 
-/* Managed ----------------------------------------------------------------------------------------------------- */
+/* Managed -------------------------------------------------------------------------------------- */
 
 static void managed_open(growable *g, uint64_t first)
 {

@@ -1,4 +1,5 @@
-/* Growing by the driver's own calls: what culv_vector does, written by hand. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Growing by the driver's own calls: what culv_vector does, written by hand. */
 #include "growable.h"
 
 static void map_chunk(growable *g, const raw_chunk *chunk)

@@ -1,4 +1,5 @@
-/* Growing by culv_vector. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Growing by culv_vector. */
 #include "growable.h"
 
 culv_vector *growable_vector(memory_bench *b, const culv_vector_desc *desc)

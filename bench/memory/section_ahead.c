@@ -1,5 +1,6 @@
-/* What a culv_vector_grow() takes in a loop of frames, with memory that is committed ahead and without.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a culv_vector_grow() takes in a loop of frames, with memory that is committed ahead and
+ * without. */
 #include "growable.h"
 #include "sections.h"
 
@@ -79,9 +80,10 @@ static void report(ahead_state *s, size_t subject)
     results_print(&b->bench, r);
     if (subject == WITHOUT) return;
     results_add_fact(&b->results, &b->bench, "culv_vector", variant,
-                     "grow calls that had to commit themselves", (double)s->misses[subject], "", NULL);
-    results_add_fact(&b->results, &b->bench, "culv_vector", variant, "chunks that the thread committed",
-                     (double)s->commits[subject], "", NULL);
+                     "grow calls that had to commit themselves", (double)s->misses[subject], "",
+                     NULL);
+    results_add_fact(&b->results, &b->bench, "culv_vector", variant,
+                     "chunks that the thread committed", (double)s->commits[subject], "", NULL);
 }
 
 void section_ahead(memory_bench *b, const options *o)
@@ -93,7 +95,8 @@ void section_ahead(memory_bench *b, const options *o)
     s.calls = b->bench.quick ? QUICK_CALLS : software ? TWIN_CALLS : CALLS;
     /* 1 MiB a call, or what the calls fit in. */
     s.step = MEMORY_MIB(1);
-    while (s.step > 4096 && s.calls * s.step > (software || b->bench.quick ? b->limit : 2 * b->limit))
+    while (s.step > 4096 &&
+           s.calls * s.step > (software || b->bench.quick ? b->limit : 2 * b->limit))
         s.step /= 2;
     s.ahead[AHEAD] = 64 * s.step > 4 * b->granularity ? 64 * s.step : 4 * b->granularity;
     s.ahead[FAR_AHEAD] = 4 * s.ahead[AHEAD];

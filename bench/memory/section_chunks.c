@@ -1,4 +1,5 @@
-/* A buffer that grows by small steps, under policies for the sizes of its chunks. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A buffer that grows by small steps, under policies for the sizes of its chunks. */
 #include "growable.h"
 #include "sections.h"
 #include "trial.h"
@@ -53,7 +54,8 @@ static void by_vector(chunks_state *s, policy *p, double ns[])
     memory_check(b, culv_vector_pointer(vector), 0, s->limit, p->name);
     if (p->num_chunks == 0) {
         culv_vector_chunk chunks[GROWABLE_CHUNKS];
-        CULV_OK_OR_EXIT(culv_vector_get_chunks(vector, chunks, GROWABLE_CHUNKS, &p->num_chunks, NULL));
+        CULV_OK_OR_EXIT(
+            culv_vector_get_chunks(vector, chunks, GROWABLE_CHUNKS, &p->num_chunks, NULL));
         REQUIRE(p->num_chunks <= GROWABLE_CHUNKS);
         for (size_t i = 0; i < p->num_chunks; i++)
             p->sizes[i] = chunks[i].size;
@@ -111,7 +113,8 @@ static void report(chunks_state *s, const trial *t, size_t subject)
     r->count = s->limit / s->step;
     r->us = trial_spread(t, subject, GROW, GROW);
     if (side == 0)
-        results_add_ratio(r, &b->bench, names[1], trial_ratio(b, t, subject, subject + 1, GROW, GROW), 0.0);
+        results_add_ratio(r, &b->bench, names[1],
+                          trial_ratio(b, t, subject, subject + 1, GROW, GROW), 0.0);
     results_print(&b->bench, r);
     r = results_add(&b->results, &b->bench, name, p->name, "slowest grow call");
     r->bytes = s->limit;
@@ -130,11 +133,12 @@ static void report(chunks_state *s, const trial *t, size_t subject)
     r->count = p->num_chunks;
     r->us = trial_spread(t, subject, COLLECT, COLLECT);
     if (side == 0)
-        results_add_ratio(r, &b->bench, names[1], trial_ratio(b, t, subject, subject + 1, SHRINK, COLLECT),
-                          0.0);
+        results_add_ratio(r, &b->bench, names[1],
+                          trial_ratio(b, t, subject, subject + 1, SHRINK, COLLECT), 0.0);
     results_print(&b->bench, r);
     if (side == 0)
-        results_add_fact(&b->results, &b->bench, name, p->name, "chunks", (double)p->num_chunks, "", NULL);
+        results_add_fact(&b->results, &b->bench, name, p->name, "chunks", (double)p->num_chunks, "",
+                         NULL);
 }
 
 void section_chunks(memory_bench *b, const options *o)
@@ -153,8 +157,8 @@ void section_chunks(memory_bench *b, const options *o)
         policy *p = &s->policies[i];
         p->growth_percent = percents[i % 3];
         p->min_chunk = i < 3 ? b->granularity : large;
-        snprintf(p->name, sizeof p->name, "growth_percent %u, min_chunk %s", (unsigned)p->growth_percent,
-                 results_bytes(bytes, p->min_chunk));
+        snprintf(p->name, sizeof p->name, "growth_percent %u, min_chunk %s",
+                 (unsigned)p->growth_percent, results_bytes(bytes, p->min_chunk));
         double ns[PHASES] = {0};
         by_vector(s, p, ns); /* the chunks that are made by hand */
     }

@@ -1,5 +1,6 @@
-/* Memory that is given back while another stream's kernels run: how long the call takes, and how long they stand still.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Memory that is given back while another stream's kernels run: how long the call takes, and how
+ * long they stand still. */
 #include "growable.h"
 #include "pulses.h"
 #include "sections.h"
@@ -132,7 +133,8 @@ static void turn(void *state, size_t subject, double ns[])
 
 static void report(free_state *s, const trial *t, size_t subject)
 {
-    static const char *const whats[PHASES] = {"call", NULL, "other stream still", "other stream's row"};
+    static const char *const whats[PHASES] = {"call", NULL, "other stream still",
+                                              "other stream's row"};
     memory_bench *b = s->b;
     method m = s->subjects[subject];
     for (size_t phase = 0; phase < PHASES; phase++) {
@@ -161,19 +163,21 @@ void section_free(memory_bench *b, const options *o)
     s->b = b;
     s->bytes = b->limit / 4;
     for (size_t m = 0; m < METHODS; m++) {
-        bool there = m == FREE_ASYNC     ? b->procs.MemAllocAsync != NULL && b->procs.MemFreeAsync != NULL
+        bool there = m == FREE_ASYNC
+                         ? b->procs.MemAllocAsync != NULL && b->procs.MemFreeAsync != NULL
                      : m == FREE_MANAGED ? raw_has_managed(b)
                                          : true;
         if (there)
             s->subjects[s->num_subjects++] = (method)m;
         else
-            bench_left_out(&b->bench, m == FREE_MANAGED
-                                          ? "managed memory: the device has no concurrent managed access"
-                                          : "cuMemFreeAsync: the driver has none");
+            bench_left_out(&b->bench,
+                           m == FREE_MANAGED
+                               ? "managed memory: the device has no concurrent managed access"
+                               : "cuMemFreeAsync: the driver has none");
     }
     pulses_open(&s->pulses, b, b->bench.quick ? QUICK_PULSES : PULSES);
-    snprintf(heading, sizeof heading, "%s beside %u kernels of %d us", results_bytes(bytes, s->bytes),
-             (unsigned)s->pulses.count, PULSES_US);
+    snprintf(heading, sizeof heading, "%s beside %u kernels of %d us",
+             results_bytes(bytes, s->bytes), (unsigned)s->pulses.count, PULSES_US);
     results_heading(&b->bench, heading);
     trial_run(b, &t,
               (trial_setup){.turn = turn,

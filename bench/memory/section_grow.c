@@ -1,4 +1,5 @@
-/* A buffer that is doubled, by every scheme: times, and what it takes of the device's memory. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A buffer that is doubled, by every scheme: times, and what it takes of the device's memory. */
 #include "growable.h"
 #include "sections.h"
 #include "trial.h"
@@ -47,7 +48,7 @@ static void turn(void *state, size_t subject, double ns[])
     ns[FIRST_STEP + s->steps] = bench_now() - begun;
 }
 
-/* The memory's account ---------------------------------------------------------------------------------------- */
+/* The memory's account ------------------------------------------------------------------------- */
 
 static uint64_t used_now(const growable *g)
 {
@@ -126,7 +127,7 @@ static void report_memory(grow_state *s, const char *limit)
     }
 }
 
-/* Times ------------------------------------------------------------------------------------------------------- */
+/* Times ---------------------------------------------------------------------------------------- */
 
 /* What it is compared with: by hand with the same addresses, and copying. */
 static const scheme *by_hand(const scheme *of)
@@ -149,10 +150,12 @@ static void report_total(grow_state *s, const trial *t, size_t i, const char *li
     r->us = trial_spread(t, i, FIRST_STEP, last);
     if (by_hand(of) != NULL) raw = find(s, by_hand(of));
     if (raw < s->num_schemes)
-        results_add_ratio(r, &b->bench, by_hand(of)->name, trial_ratio(b, t, i, raw, FIRST_STEP, last),
+        results_add_ratio(r, &b->bench, by_hand(of)->name,
+                          trial_ratio(b, t, i, raw, FIRST_STEP, last),
                           of == &scheme_vector ? within_raw : 0.0);
     if (copy < s->num_schemes && copy != i && of != &scheme_copy_reserved)
-        results_add_ratio(r, &b->bench, scheme_copy.name, trial_ratio(b, t, i, copy, FIRST_STEP, last),
+        results_add_ratio(r, &b->bench, scheme_copy.name,
+                          trial_ratio(b, t, i, copy, FIRST_STEP, last),
                           of == &scheme_vector ? of_copying : 0.0);
     results_print(&b->bench, r);
 }
@@ -175,7 +178,8 @@ static void report_parts(grow_state *s, const trial *t, size_t i, const char *li
         r->count = 1;
         r->us = trial_spread(t, i, phase, phase);
         if (!step && raw < s->num_schemes)
-            results_add_ratio(r, &b->bench, by_hand(of)->name, trial_ratio(b, t, i, raw, phase, phase), 0.0);
+            results_add_ratio(r, &b->bench, by_hand(of)->name,
+                              trial_ratio(b, t, i, raw, phase, phase), 0.0);
         if (!step) results_print(&b->bench, r);
     }
 }
@@ -204,8 +208,8 @@ static void measure(grow_state *s, size_t least, double seconds)
     for (size_t i = 0; i < s->num_schemes; i++) {
         report_parts(s, &t, i, limit);
         if (s->schemes[i]->extends)
-            results_add_fact(&b->results, &b->bench, s->schemes[i]->name, s->schemes[i]->variant, "moves",
-                             (double)s->moves[i], "", NULL);
+            results_add_fact(&b->results, &b->bench, s->schemes[i]->name, s->schemes[i]->variant,
+                             "moves", (double)s->moves[i], "", NULL);
     }
     trial_end(&t);
 }
@@ -237,7 +241,8 @@ void section_grow(memory_bench *b, const options *o)
     grow_state *s = begin(b, b->limit);
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (!all[i]->managed || managed) add(s, all[i]);
-    if (!managed) bench_left_out(&b->bench, "managed memory: the device has no concurrent managed access");
+    if (!managed)
+        bench_left_out(&b->bench, "managed memory: the device has no concurrent managed access");
     measure(s, 20, 8.0);
     free(s);
 

@@ -1,5 +1,6 @@
-/* A vector as large as the memory allows, up to 64 GiB, that grows by doubling and copies nothing.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A vector as large as the memory allows, up to 64 GiB, that grows by doubling and copies
+ * nothing. */
 #include "growable.h"
 #include "sections.h"
 #include "trial.h"
@@ -67,21 +68,26 @@ static void report(large_state *s, const trial *t)
     memory_bench *b = s->b;
     for (size_t subject = 0; subject < SUBJECTS; subject++) {
         for (size_t phase = 0; phase < PHASES; phase++) {
-            result *r = results_add(&b->results, &b->bench, names[subject], "reserved", whats[phase]);
+            result *r =
+                results_add(&b->results, &b->bench, names[subject], "reserved", whats[phase]);
             r->bytes = s->limit;
             r->count = phase == DOUBLINGS ? s->steps : 1;
             r->us = trial_spread(t, subject, phase, phase);
             if (subject == 0)
-                results_add_ratio(r, &b->bench, names[1], trial_ratio(b, t, 0, 1, phase, phase), 0.0);
+                results_add_ratio(r, &b->bench, names[1], trial_ratio(b, t, 0, 1, phase, phase),
+                                  0.0);
             results_print(&b->bench, r);
         }
     }
     /* Its address stayed, and every word is there. */
-    const char *met = results_judged(&b->bench) ? s->limit >= MEMORY_GIB(64) ? "yes" : "open" : NULL;
-    results_add_fact(&b->results, &b->bench, names[0], "reserved", "size", (double)s->limit, "bytes", met);
-    results_add_fact(&b->results, &b->bench, names[0], "reserved", "moves", (double)s->moves, "", NULL);
-    results_add_fact(&b->results, &b->bench, names[0], "reserved", "extensions", (double)s->extensions, "",
+    const char *met =
+        results_judged(&b->bench) ? s->limit >= MEMORY_GIB(64) ? "yes" : "open" : NULL;
+    results_add_fact(&b->results, &b->bench, names[0], "reserved", "size", (double)s->limit,
+                     "bytes", met);
+    results_add_fact(&b->results, &b->bench, names[0], "reserved", "moves", (double)s->moves, "",
                      NULL);
+    results_add_fact(&b->results, &b->bench, names[0], "reserved", "extensions",
+                     (double)s->extensions, "", NULL);
 }
 
 void section_large(memory_bench *b, const options *o)
@@ -96,10 +102,13 @@ void section_large(memory_bench *b, const options *o)
     while (s->limit > b->limit && !memory_fits(b, s->limit))
         s->limit /= 2;
     results_heading(&b->bench, results_bytes(bytes, s->limit));
-    trial_run(
-        b, &t,
-        (trial_setup){
-            .turn = turn, .state = s, .subjects = SUBJECTS, .phases = PHASES, .least = 8, .seconds = 2.0});
+    trial_run(b, &t,
+              (trial_setup){.turn = turn,
+                            .state = s,
+                            .subjects = SUBJECTS,
+                            .phases = PHASES,
+                            .least = 8,
+                            .seconds = 2.0});
     report(s, &t);
     trial_end(&t);
     free(s);

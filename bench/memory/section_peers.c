@@ -1,5 +1,6 @@
-/* What it costs that another GPU may use the memory: cuCtxEnablePeerAccess, which maps every allocation, against access
- * that is granted chunk by chunk. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What it costs that another GPU may use the memory: cuCtxEnablePeerAccess, which maps every
+ * allocation, against access that is granted chunk by chunk. */
 #include "growable.h"
 #include "sections.h"
 #include "trial.h"
@@ -54,7 +55,8 @@ static void disable(peers_state *s)
 }
 
 /* The other device reads what this one wrote. */
-static void check_by_peer(peers_state *s, CUdeviceptr buffer, uint64_t from, uint64_t to, const char *what)
+static void check_by_peer(peers_state *s, CUdeviceptr buffer, uint64_t from, uint64_t to,
+                          const char *what)
 {
     const rig *r = &s->b->bench.rig;
     RIG_CU(r->cu->CtxSetCurrent(s->context));
@@ -85,7 +87,8 @@ static void by_alloc(peers_state *s, peers_subject subject, double ns[])
         memory_fill(b, s->pointers[i], 0, s->size);
     for (size_t i = 0; i < s->count; i++)
         memory_check(b, s->pointers[i], 0, s->size, "cuMemAlloc");
-    if (subject == ALLOC_PEER) check_by_peer(s, s->pointers[s->count - 1], 0, s->size, "cuMemAlloc");
+    if (subject == ALLOC_PEER)
+        check_by_peer(s, s->pointers[s->count - 1], 0, s->size, "cuMemAlloc");
     begun = bench_now();
     free_all(s);
     ns[GIVE_BACK] = bench_now() - begun;
@@ -120,7 +123,8 @@ static void by_hand(peers_state *s, peers_subject subject, double ns[])
         raw_chunk *chunk = &g->chunks[g->num_chunks++];
         bool shared = subject == VMM_TWO || (subject == VMM_FEW && i == 0);
         *chunk = (raw_chunk){raw_create(b, s->size), i * s->size, s->size};
-        raw_map(b, g->pointer + chunk->offset, chunk->size, chunk->handle, s->access, shared ? 2 : 1);
+        raw_map(b, g->pointer + chunk->offset, chunk->size, chunk->handle, s->access,
+                shared ? 2 : 1);
     }
     ns[MAKE] = bench_now() - begun;
     memory_fill(b, g->pointer, 0, all);
@@ -178,27 +182,44 @@ static void report(peers_state *s, const trial *t)
         peers_subject over; /* the same: nothing to compare with */
     } rows[PEERS_SUBJECTS] = {
         [ALLOC] = {"cuMemAlloc", "no peer", {"all allocations", "give all back"}, ALLOC},
-        [ALLOC_PEER] = {"cuMemAlloc", "peer access enabled", {"all allocations", "give all back"}, ALLOC},
-        [ENABLE_NONE] = {"cuCtxEnablePeerAccess", "nothing allocated", {"enable", "disable"}, ENABLE_NONE},
-        [ENABLE_MANY] = {"cuCtxEnablePeerAccess", "all of them there", {"enable", "disable"}, ENABLE_NONE},
+        [ALLOC_PEER] = {"cuMemAlloc",
+                        "peer access enabled",
+                        {"all allocations", "give all back"},
+                        ALLOC},
+        [ENABLE_NONE] = {"cuCtxEnablePeerAccess",
+                         "nothing allocated",
+                         {"enable", "disable"},
+                         ENABLE_NONE},
+        [ENABLE_MANY] = {"cuCtxEnablePeerAccess",
+                         "all of them there",
+                         {"enable", "disable"},
+                         ENABLE_NONE},
         [VMM_ONE] = {"raw VMM", "one device", {"all allocations", "give all back"}, VMM_ONE},
         [VMM_TWO] = {"raw VMM", "two devices", {"all allocations", "give all back"}, VMM_ONE},
-        [VMM_FEW] = {"raw VMM", "two devices, one chunk", {"all allocations", "give all back"}, VMM_ONE},
+        [VMM_FEW] = {"raw VMM",
+                     "two devices, one chunk",
+                     {"all allocations", "give all back"},
+                     VMM_ONE},
         [VECTOR_ONE] = {"culv_vector", "one device", {"all allocations", "give all back"}, VMM_ONE},
-        [VECTOR_TWO] = {"culv_vector", "two devices", {"all allocations", "give all back"}, VMM_TWO},
+        [VECTOR_TWO] = {"culv_vector",
+                        "two devices",
+                        {"all allocations", "give all back"},
+                        VMM_TWO},
     };
     memory_bench *b = s->b;
     char to[96];
     for (size_t i = 0; i < PEERS_SUBJECTS; i++) {
         for (size_t phase = 0; phase < PHASES; phase++) {
-            result *r =
-                results_add(&b->results, &b->bench, rows[i].scheme, rows[i].variant, rows[i].what[phase]);
+            result *r = results_add(&b->results, &b->bench, rows[i].scheme, rows[i].variant,
+                                    rows[i].what[phase]);
             r->bytes = i == ENABLE_NONE ? 0 : s->count * s->size;
             r->count = i == ENABLE_NONE || i == ENABLE_MANY ? 1 : s->count;
             r->us = trial_spread(t, i, phase, phase);
-            snprintf(to, sizeof to, "%s, %s", rows[rows[i].over].scheme, rows[rows[i].over].variant);
+            snprintf(to, sizeof to, "%s, %s", rows[rows[i].over].scheme,
+                     rows[rows[i].over].variant);
             if (rows[i].over != (peers_subject)i)
-                results_add_ratio(r, &b->bench, to, trial_ratio(b, t, i, rows[i].over, phase, phase), 0.0);
+                results_add_ratio(r, &b->bench, to,
+                                  trial_ratio(b, t, i, rows[i].over, phase, phase), 0.0);
             results_print(&b->bench, r);
         }
     }
@@ -263,7 +284,8 @@ void section_peers(memory_bench *b, const options *o)
     while (s->count > FEW_ALLOCATIONS && (b->bench.quick || s->count * s->size > b->limit))
         s->count /= 2;
     open_peer(s);
-    snprintf(heading, sizeof heading, "%zu allocations of %s", s->count, results_bytes(bytes, s->size));
+    snprintf(heading, sizeof heading, "%zu allocations of %s", s->count,
+             results_bytes(bytes, s->size));
     results_heading(&b->bench, heading);
     trial_run(b, &t,
               (trial_setup){.turn = turn,

@@ -1,4 +1,5 @@
-/* What culvert-bench-memory measures: one function a section. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What culvert-bench-memory measures: one function a section. */
 #ifndef CULVERT_BENCH_MEMORY_SECTIONS_H_
 #define CULVERT_BENCH_MEMORY_SECTIONS_H_
 

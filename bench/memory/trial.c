@@ -1,4 +1,5 @@
-/* Schemes by turns. See trial.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Schemes by turns. See trial.h. */
 #include "trial.h"
 
 #include <stdlib.h>
@@ -57,11 +58,13 @@ void trial_end(trial *t)
 }
 
 /* Of the rounds in which both ran; `other` may be the same. */
-static size_t collect(const trial *t, size_t subject, size_t other, size_t from, size_t to, double out[])
+static size_t collect(const trial *t, size_t subject, size_t other, size_t from, size_t to,
+                      double out[])
 {
     size_t n = 0;
     for (size_t round = 0; round < t->rounds; round++) {
-        if (*sample(t, subject, from, round) < 0.0 || *sample(t, other, from, round) < 0.0) continue;
+        if (*sample(t, subject, from, round) < 0.0 || *sample(t, other, from, round) < 0.0)
+            continue;
         out[n] = 0.0;
         for (size_t phase = from; phase <= to; phase++)
             out[n] += *sample(t, subject, phase, round);
@@ -87,7 +90,8 @@ double trial_most(const trial *t, size_t subject, size_t phase)
     return most;
 }
 
-interval trial_ratio(memory_bench *b, const trial *t, size_t subject, size_t over, size_t from, size_t to)
+interval trial_ratio(memory_bench *b, const trial *t, size_t subject, size_t over, size_t from,
+                     size_t to)
 {
     double mine[TRIAL_ROUNDS], others[TRIAL_ROUNDS];
     size_t n = collect(t, subject, over, from, to, mine);

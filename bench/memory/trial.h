@@ -1,5 +1,6 @@
-/* Schemes by turns: in each round every one runs once, in an order drawn by lot, so that what the machine does besides
- * happens to all of them. The first round is for warming up. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Schemes by turns: in each round every one runs once, in an order drawn by lot, so that what the
+ * machine does besides happens to all of them. The first round is for warming up. */
 #ifndef CULVERT_BENCH_MEMORY_TRIAL_H_
 #define CULVERT_BENCH_MEMORY_TRIAL_H_
 
@@ -32,6 +33,7 @@ void trial_end(trial *t);
 spread trial_spread(const trial *t, size_t subject, size_t from, size_t to);
 double trial_most(const trial *t, size_t subject, size_t phase);
 /* Over another one's, in the rounds that both ran in. */
-interval trial_ratio(memory_bench *b, const trial *t, size_t subject, size_t over, size_t from, size_t to);
+interval trial_ratio(memory_bench *b, const trial *t, size_t subject, size_t over, size_t from,
+                     size_t to);
 
 #endif

@@ -1,5 +1,5 @@
-/* Culvert: export macros, version, and the few CUDA handle types that the API speaks of.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Culvert: export macros, version, and the few CUDA handle types that the API speaks of. */
 #ifndef CULV_BASE_H_
 #define CULV_BASE_H_
 
@@ -15,8 +15,8 @@
 #    define CULV_EXTERN_C_END
 #endif
 
-/* Define CULV_STATIC when linking libculvert.a (the CMake target culvert::static and `pkg-config --static`
- * do). */
+/* Define CULV_STATIC when linking libculvert.a (the CMake target culvert::static and `pkg-config
+ * --static` do). */
 #if defined(CULV_STATIC)
 #    define CULV_API
 #elif defined(_WIN32)
@@ -31,17 +31,18 @@
 #    define CULV_API
 #endif
 
-#define CULV_MAKE_VERSION(major, minor, patch) ((uint32_t)((major)*1000000 + (minor)*1000 + (patch)))
-#define CULV_VERSION_MAJOR                     0
-#define CULV_VERSION_MINOR                     1
-#define CULV_VERSION_PATCH                     0
+#define CULV_MAKE_VERSION(major, minor, patch)                                                     \
+    ((uint32_t)((major)*1000000 + (minor)*1000 + (patch)))
+#define CULV_VERSION_MAJOR 0
+#define CULV_VERSION_MINOR 1
+#define CULV_VERSION_PATCH 0
 /* The version of these headers; culv_version() tells that of the library in use. */
 #define CULV_VERSION CULV_MAKE_VERSION(CULV_VERSION_MAJOR, CULV_VERSION_MINOR, CULV_VERSION_PATCH)
 
 CULV_EXTERN_C_BEGIN
 
-/* CUDA's own opaque handles, repeated here so that no CUDA header is needed to include Culvert's. They are
- * the types of cuda.h; cudaStream_t is the same type as CUstream. */
+/* CUDA's own opaque handles, repeated here so that no CUDA header is needed to include Culvert's.
+ * They are the types of cuda.h; cudaStream_t is the same type as CUstream. */
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUarray_st *CUarray;
@@ -53,25 +54,32 @@ typedef unsigned long long CUdeviceptr;
 typedef unsigned long long CUsurfObject;
 typedef unsigned long long CUtexObject;
 
-/** A device's UUID: VkPhysicalDeviceIDProperties::deviceUUID, CUuuid and GL_DEVICE_UUID_EXT are the same 16
- * bytes. All zero means "not given". */
+/** A device's UUID: VkPhysicalDeviceIDProperties::deviceUUID, CUuuid and GL_DEVICE_UUID_EXT are the
+ * same 16 bytes. All zero means "not given". */
 typedef struct culv_uuid {
     uint8_t bytes[16];
 } culv_uuid;
 
-/** A Windows adapter's locally unique identifier: VkPhysicalDeviceIDProperties::deviceLUID, what cuDeviceGetLuid() tells,
- * DXGI_ADAPTER_DESC::AdapterLuid and ID3D12Device::GetAdapterLuid() are the same 8 bytes. Linked GPUs have one LUID;
- * a node mask with one bit says which of them is meant. */
+/** A Windows adapter's locally unique identifier: VkPhysicalDeviceIDProperties::deviceLUID, what
+ * cuDeviceGetLuid() tells, DXGI_ADAPTER_DESC::AdapterLuid and ID3D12Device::GetAdapterLuid() are
+ * the same 8 bytes. Linked GPUs have one LUID; a node mask with one bit says which of them is
+ * meant. */
 typedef struct culv_luid {
     uint8_t bytes[8];
 } culv_luid;
 
 /** The version of the library in use, coded as CULV_MAKE_VERSION does.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API uint32_t culv_version(void);
 
 /** The version of the library in use as text, "0.1.0".
- *  Errors: none.  Ownership: a static string, never NULL.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: a static string, never NULL.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API const char *culv_version_string(void);
 
 CULV_EXTERN_C_END

@@ -1,5 +1,5 @@
-/* Culvert: all core headers. Each graphics API has its own besides: culvert/vulkan.h.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Culvert: all core headers. Each graphics API has its own besides: culvert/vulkan.h. */
 #ifndef CULV_CULVERT_H_
 #define CULV_CULVERT_H_
 

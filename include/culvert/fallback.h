@@ -1,17 +1,20 @@
-/* Culvert: what takes the place of sharing where it is impossible: the graphics API draws on another GPU, or exports
- * nothing (WSL, remote desktop), or the format is one that CUDA cannot map. Off unless asked for
- * (culv_vk_buffer_create_desc::fallback and its like, culv_vk_desc::fallback for another GPU), and visible in the
- * object. docs/fallback.md has the frame and the costs.
+/* SPDX-License-Identifier: MIT */
+/* Culvert: what takes the place of sharing where it is impossible: the graphics API draws on
+ * another GPU, or exports nothing (WSL, remote desktop), or the format is one that CUDA cannot map.
+ * Off unless asked for (culv_vk_buffer_create_desc::fallback and its like, culv_vk_desc::fallback
+ * for another GPU), and visible in the object. docs/fallback.md has the frame and the costs.
  *
- *   PEER   the graphics resource is shared with the CUDA device that is its own GPU, and copied from there to the
+ *   PEER   the graphics resource is shared with the CUDA device that is its own GPU, and copied
+ *   from there to the
  *          culv_device's memory and back, GPU to GPU
- *   HOST   the graphics resource is the graphics API's alone; pinned host memory lies in between, with one copy on
+ *   HOST   the graphics resource is the graphics API's alone; pinned host memory lies in between,
+ *   with one copy on
  *          either side of it
  *
- * A program is written once for all three: after CUDA's last write it calls culv_buffer_push() or culv_image_push(),
- * before CUDA's first read culv_buffer_pull() or culv_image_pull(), and its command buffers have the copies of
- * culvert/vulkan_fallback.h. Where memory is shared, all of these do nothing.
- * SPDX-License-Identifier: MIT */
+ * A program is written once for all three: after CUDA's last write it calls culv_buffer_push() or
+ * culv_image_push(), before CUDA's first read culv_buffer_pull() or culv_image_pull(), and its
+ * command buffers have the copies of culvert/vulkan_fallback.h. Where memory is shared, all of
+ * these do nothing. */
 #ifndef CULV_FALLBACK_H_
 #define CULV_FALLBACK_H_
 
@@ -28,7 +31,8 @@ typedef enum culv_path {
     CULV_PATH_FORCE32 = 0x7fffffff
 } culv_path;
 
-/** Which paths may be taken where sharing is impossible; they are tried in this order. Zero is none. */
+/** Which paths may be taken where sharing is impossible; they are tried in this order. Zero is
+ * none. */
 typedef enum culv_fallback {
     CULV_FALLBACK_PEER = 1,
     CULV_FALLBACK_HOST = 2,
@@ -37,50 +41,70 @@ typedef enum culv_fallback {
 } culv_fallback;
 
 /** The path's name, "SHARED".
- *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.  Since: 0.1 */
+ * Errors: none; "unknown" for other values.
+ * Ownership: a static string, never NULL.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API const char *culv_path_name(culv_path path);
 
 /** The path of a buffer; SHARED for NULL.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API culv_path culv_buffer_path(const culv_buffer *buffer);
 
 /** The path of an image; SHARED for NULL.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API culv_path culv_image_path(const culv_image *image);
 
-/** The path of a semaphore; SHARED for NULL. PEER: its signals and waits take place on the other GPU, tied to the
- *  caller's stream by events. HOST: by host functions in the stream, so a wait that is not over yet holds up a
- *  thread of the CUDA driver, and with it host functions of other streams: let no such wait depend on what
- *  another stream's host function is to do.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+/** The path of a semaphore; SHARED for NULL. PEER: its signals and waits take place on the other
+ * GPU, tied to the caller's stream by events. HOST: by host functions in the stream, so a wait that
+ * is not over yet holds up a thread of the CUDA driver, and with it host functions of other
+ * streams: let no such wait depend on what another stream's host function is to do.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API culv_path culv_semaphore_path(const culv_semaphore *semaphore);
 
-/** Sends what CUDA has in the buffer towards the graphics API: a copy of all of it in the stream, after CUDA's last
- *  write and before the signal that the graphics API waits for. SHARED: does nothing. HOST: the graphics API takes
- *  it from there by culv_vk_buffer_record_push().
- *  Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.  Ownership: none.  Threads: any, one at a time for a buffer.
- *  Since: 0.1 */
+/** Sends what CUDA has in the buffer towards the graphics API: a copy of all of it in the stream,
+ * after CUDA's last write and before the signal that the graphics API waits for. SHARED: does
+ * nothing. HOST: the graphics API takes it from there by culv_vk_buffer_record_push().
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
+ * Ownership: none.
+ * Threads: any, one at a time for a buffer.
+ * Since: 0.1 */
 CULV_API culv_result culv_buffer_push(culv_buffer *buffer, CUstream stream);
 
-/** Fetches what the graphics API has written into the buffer: a copy of all of it in the stream, after the wait for
- *  the graphics API's signal and before CUDA's first read. SHARED: does nothing. HOST: the graphics API has sent it
- *  by culv_vk_buffer_record_pull() before.
- *  Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.  Ownership: none.  Threads: any, one at a time for a buffer.
- *  Since: 0.1 */
+/** Fetches what the graphics API has written into the buffer: a copy of all of it in the stream,
+ * after the wait for the graphics API's signal and before CUDA's first read. SHARED: does nothing.
+ * HOST: the graphics API has sent it by culv_vk_buffer_record_pull() before.
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
+ * Ownership: none.
+ * Threads: any, one at a time for a buffer.
+ * Since: 0.1 */
 CULV_API culv_result culv_buffer_pull(culv_buffer *buffer, CUstream stream);
 
 /** As culv_buffer_push(), for an image: all levels, layers and planes.
- *  Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.  Ownership: none.  Threads: any, one at a time for an image.
- *  Since: 0.1 */
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
+ * Ownership: none.
+ * Threads: any, one at a time for an image.
+ * Since: 0.1 */
 CULV_API culv_result culv_image_push(culv_image *image, CUstream stream);
 
 /** As culv_buffer_pull(), for an image: all levels, layers and planes.
- *  Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.  Ownership: none.  Threads: any, one at a time for an image.
- *  Since: 0.1 */
+ * Errors: INVALID (STREAM_DEVICE ...), DRIVER, ASYNC.
+ * Ownership: none.
+ * Threads: any, one at a time for an image.
+ * Since: 0.1 */
 CULV_API culv_result culv_image_pull(culv_image *image, CUstream stream);
 
-/** Where the texels of one level, and one plane, of an image lie that has no arrays: the byte of block (x, y, z or
- *  layer l) is at y * row_pitch + x * bytes_per_block + (z or l) * slice_pitch. */
+/** Where the texels of one level, and one plane, of an image lie that has no arrays: the byte of
+ * block (x, y, z or layer l) is at y * row_pitch + x * bytes_per_block + (z or l) * slice_pitch. */
 typedef struct culv_linear {
     size_t struct_size;       /**< Set by culv_linear_init(). */
     CUdeviceptr pointer;      /**< The first byte, in CUDA's device memory. */
@@ -96,7 +120,10 @@ typedef struct culv_linear {
 } culv_linear;
 
 /** An empty culv_linear with its struct_size set.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 static inline culv_linear culv_linear_init(void)
 {
     culv_linear l;
@@ -105,12 +132,15 @@ static inline culv_linear culv_linear_init(void)
     return l;
 }
 
-/** The texels of an image of a format that no CUDA array has (R32G32B32_SFLOAT, D24_UNORM_S8_UINT ...), on the HOST
- *  path, which alone has such images: device memory, level after level. Their arrays, surfaces and textures are
- *  refused (UNSUPPORTED, FORMAT). Depth and stencil are planes 0 and 1, as vkCmdCopyImageToBuffer has them (D24 as
- *  32-bit words).
- *  Errors: INVALID (LEVEL; USAGE: the image has arrays).  Ownership: the memory is Culvert's, valid until the image
- *  is destroyed.  Threads: any.  Since: 0.1.  Source: Vulkan specification, "Buffer and Image Addressing". */
+/** The texels of an image of a format that no CUDA array has (R32G32B32_SFLOAT, D24_UNORM_S8_UINT
+ * ...), on the HOST path, which alone has such images: device memory, level after level. Their
+ * arrays, surfaces and textures are refused (UNSUPPORTED, FORMAT). Depth and stencil are planes 0
+ * and 1, as vkCmdCopyImageToBuffer has them (D24 as 32-bit words).
+ * Errors: INVALID (LEVEL; USAGE: the image has arrays).
+ * Ownership: the memory is Culvert's, valid until the image is destroyed.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: Vulkan specification, "Buffer and Image Addressing". */
 CULV_API culv_result culv_image_linear(const culv_image *image, uint32_t level, uint32_t plane,
                                        culv_linear *out);
 

@@ -1,14 +1,15 @@
-/* Culvert: images in imported memory, as CUDA mipmapped arrays with a surface object for each level.
+/* SPDX-License-Identifier: MIT */
+/* Culvert: images in imported memory, as CUDA mipmapped arrays with a surface object for each
+ * level.
  *
- * An image's texels lie in the graphics driver's own order (OPTIMAL tiling), so CUDA reaches them through
- * arrays and surface objects only, never through pointers. Kernels write with surf2Dwrite(), whose x is in
- * BYTES. CUDA uses an image while Vulkan has it in VK_IMAGE_LAYOUT_GENERAL, owned by
- * VK_QUEUE_FAMILY_EXTERNAL: vulkan_barrier.h.
+ * An image's texels lie in the graphics driver's own order (OPTIMAL tiling), so CUDA reaches them
+ * through arrays and surface objects only, never through pointers. Kernels write with
+ * surf2Dwrite(), whose x is in BYTES. CUDA uses an image while Vulkan has it in
+ * VK_IMAGE_LAYOUT_GENERAL, owned by VK_QUEUE_FAMILY_EXTERNAL: vulkan_barrier.h.
  *
- * All kinds of image are mapped: 1D, 2D, 3D, cubes, arrays of them, with their mip levels, in every format that
- * culvert/format.h maps. An image of several planes (NV12 ...) is an array a plane: culv_image_plane_array(). Textures:
- * culvert/texture.h.
- * SPDX-License-Identifier: MIT */
+ * All kinds of image are mapped: 1D, 2D, 3D, cubes, arrays of them, with their mip levels, in every
+ * format that culvert/format.h maps. An image of several planes (NV12 ...) is an array a plane:
+ * culv_image_plane_array(). Textures: culvert/texture.h. */
 #ifndef CULV_IMAGE_H_
 #define CULV_IMAGE_H_
 
@@ -20,8 +21,8 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: an image of an imported allocation, as a CUDA mipmapped array. */
 typedef struct culv_image culv_image;
 
-/** What the image is, in the terms of VkImageCreateInfo::imageType and flags. With more layers than one (six, of
- *  a cube) it is an array of such. */
+/** What the image is, in the terms of VkImageCreateInfo::imageType and flags. With more layers than
+ * one (six, of a cube) it is an array of such. */
 typedef enum culv_image_type {
     CULV_IMAGE_2D = 0,
     CULV_IMAGE_1D = 1,
@@ -30,35 +31,43 @@ typedef enum culv_image_type {
     CULV_IMAGE_TYPE_FORCE32 = 0x7fffffff
 } culv_image_type;
 
-/** Which image to map: what the graphics API created, not a view of it. The driver believes all of it;
- *  culv_vk_image_map() takes it from Vulkan's own structs and checks it. Zero means the default. */
+/** Which image to map: what the graphics API created, not a view of it. The driver believes all of
+ * it; culv_vk_image_map() takes it from Vulkan's own structs and checks it. Zero means the
+ * default. */
 typedef struct culv_image_desc {
-    size_t struct_size;    /**< Set by culv_image_desc_init(). */
-    uint64_t offset;       /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
-    culv_format format;    /**< Required. */
-    culv_texels texels;    /**< As which of CUDA's formats, where there are two (UNORM and SNORM). */
-    culv_image_type type;  /**< Default: 2D. */
-    uint32_t width;        /**< Required: texels of level 0. */
-    uint32_t height;       /**< Required but for 1D (0 or 1): texels of level 0. */
-    uint32_t depth;        /**< Required for 3D, else 0 or 1: texels of level 0. */
-    uint32_t array_layers; /**< All that the image was created with; a cube has six, an array of n cubes 6n.
-                                 0: 1, of cubes 6. */
-    uint32_t mip_levels;   /**< All that the image was created with. 0: 1. */
-    uint32_t attachment;   /**< Nonzero when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
-    uint32_t gather; /**< Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
-    uint32_t video;  /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not of several planes. */
-    uint32_t
-        no_surfaces;   /**< Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats
-                                 of blocks and of several planes never have any, but their planes do. */
+    size_t struct_size; /**< Set by culv_image_desc_init(). */
+    uint64_t offset;    /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
+    culv_format format; /**< Required. */
+    /** As which of CUDA's formats, where there are two (UNORM and SNORM). */
+    culv_texels texels;
+    culv_image_type type; /**< Default: 2D. */
+    uint32_t width;       /**< Required: texels of level 0. */
+    uint32_t height;      /**< Required but for 1D (0 or 1): texels of level 0. */
+    uint32_t depth;       /**< Required for 3D, else 0 or 1: texels of level 0. */
+    /** All that the image was created with; a cube has six, an array of n cubes 6n. 0: 1, of cubes
+     * 6. */
+    uint32_t array_layers;
+    uint32_t mip_levels; /**< All that the image was created with. 0: 1. */
+    /** Nonzero when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
+    uint32_t attachment;
+    /** Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
+    uint32_t gather;
+    uint32_t video; /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not of several planes. */
+    /** Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats of blocks
+     * and of several planes never have any, but their planes do. */
+    uint32_t no_surfaces;
     const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
-    uint64_t
-        plane_offsets[3]; /**< Formats of several planes: where each was bound, bytes into the allocation:
-                                    the memoryOffset of the VkBindImageMemoryInfo that had its
-                                    VkBindImagePlaneMemoryInfo. The image must be DISJOINT; `offset` stays 0. */
+    /** Formats of several planes: where each was bound, bytes into the allocation: the memoryOffset
+     * of the VkBindImageMemoryInfo that had its VkBindImagePlaneMemoryInfo. The image must be
+     * DISJOINT; `offset` stays 0. */
+    uint64_t plane_offsets[3];
 } culv_image_desc;
 
 /** A default descriptor.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 static inline culv_image_desc culv_image_desc_init(void)
 {
     culv_image_desc d;
@@ -67,79 +76,118 @@ static inline culv_image_desc culv_image_desc_init(void)
     return d;
 }
 
-/** Maps an image of the import. The image must have OPTIMAL tiling: a LINEAR one maps without an error and
- *  reads wrong (measured on an H200). One of several planes must be DISJOINT, with all of them in this import:
- *  where the planes of another lie Vulkan does not tell.
- *  Errors: INVALID (RANGE: planes over each other too; EXTENT, USAGE, DEDICATED: a dedicated allocation's image
- *  lies at offset 0, and is not DISJOINT; D16_UNORM and S8_UINT (culv_format_info::dedicated) are mapped in such
- *  allocations alone ...),
- *  UNSUPPORTED (FORMAT: no CUDA array is like it, or this driver's are not; HANDLE_TYPE: no array is on a
- *  dma-buf), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: *out is yours, for culv_image_unmap(); it keeps the
- *  import alive.  Threads: any.  Since: 0.1.  Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
-CULV_API culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc, culv_image **out);
+/** Maps an image of the import. The image must have OPTIMAL tiling: a LINEAR one maps without an
+ * error and reads wrong (measured on an H200). One of several planes must be DISJOINT, with all of
+ * them in this import: where the planes of another lie Vulkan does not tell.
+ * Errors: INVALID (RANGE: planes over each other too; EXTENT, USAGE, DEDICATED: a dedicated
+ * allocation's image lies at offset 0, and is not DISJOINT; D16_UNORM and S8_UINT
+ * (culv_format_info::dedicated) are mapped in such allocations alone ...), UNSUPPORTED (FORMAT: no
+ * CUDA array is like it, or this driver's are not; HANDLE_TYPE: no array is on a dma-buf), DRIVER,
+ * ASYNC, OUT_OF_MEMORY.
+ * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
+CULV_API culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
+                                    culv_image **out);
 
-/** Gives the image, its level arrays and its surfaces up and sets *image to NULL; NULL, or a pointer to
- *  NULL, is a no-op. The work that uses it should be done, as before vkFreeMemory; the driver may wait in
- *  here as culv_buffer_unmap() tells (measured: cuMipmappedArrayDestroy waits for the context).
- *  culv_image_unmap_after() does not wait. An image that Culvert made (culv_vk_image_cuda()) is refused: the
- *  last error says so (OWNED), nothing is done and the pointer stays.
- *  Errors: none.  Ownership: *image is Culvert's again.  Threads: any, ordered with other calls on this
- *  object.  Since: 0.1 */
+/** Gives the image, its level arrays and its surfaces up and sets *image to NULL; NULL, or a
+ * pointer to NULL, is a no-op. The work that uses it should be done, as before vkFreeMemory; the
+ * driver may wait in here as culv_buffer_unmap() tells (measured: cuMipmappedArrayDestroy waits for
+ * the context). culv_image_unmap_after() does not wait. An image that Culvert made
+ * (culv_vk_image_cuda()) is refused: the last error says so (OWNED), nothing is done and the
+ * pointer stays.
+ * Errors: none.
+ * Ownership: *image is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
 CULV_API void culv_image_unmap(culv_image **image);
 
 /** As culv_image_unmap(), but DEFERS and never waits: see culv_buffer_unmap_after().
- *  Errors: none.  Ownership: *image is Culvert's again.  Threads: any, ordered with other calls on this
- *  object.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: *image is Culvert's again.
+ * Threads: any, ordered with other calls on this object.
+ * Since: 0.1 */
 CULV_API void culv_image_unmap_after(culv_image **image, CUstream last_use);
 
-/** The mipmapped array, valid until the image is given up; NULL for NULL, and where there is none: of several planes,
- *  which have none in common (the last error says so), and of 4:2:2 pairs, and of images without arrays, that are not
- *  shared (culvert/fallback.h). Of an image of several layers and levels it may have more levels than the image, whose
- *  layers NVIDIA's driver spaces for a whole chain. Never destroy it.
- *  Errors: none.  Ownership: Culvert's.  Threads: any.  Since: 0.1 */
+/** The mipmapped array, valid until the image is given up; NULL for NULL, and where there is none:
+ * of several planes, which have none in common (the last error says so), and of 4:2:2 pairs, and of
+ * images without arrays, that are not shared (culvert/fallback.h). Of an image of several layers
+ * and levels it may have more levels than the image, whose layers NVIDIA's driver spaces for a
+ * whole chain. Never destroy it.
+ * Errors: none.
+ * Ownership: Culvert's.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
-/** The CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D, cuMemcpy3D: dstZ is the
- *  layer). Asked of the driver once, then kept.
- *  Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: of several planes, which have an array each,
- *  culv_image_plane_array(), or of a format that no CUDA array has: culvert/fallback.h), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the image is given up;
- *  never destroy it.  Threads: any.  Since: 0.1.  Source: cuda.h, cuMipmappedArrayGetLevel. */
+/** The CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
+ * cuMemcpy3D: dstZ is the layer). Asked of the driver once, then kept.
+ * Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: of several planes, which have an array each,
+ * culv_image_plane_array(), or of a format that no CUDA array has: culvert/fallback.h), DRIVER,
+ * ASYNC, OUT_OF_MEMORY.
+ * Ownership: Culvert's, valid until the image is given up; never destroy it.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_API culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out);
 
-/** The surface object of a mip level with all its layers, which kernels read and write: surf2Dwrite(),
- *  surf2DLayeredwrite(), surfCubemapwrite() ... Made at the first call, then kept.
- *  Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none), DRIVER,
- *  ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the image is given up; never destroy it.
- *  Threads: any.  Since: 0.1.  Source: cuda.h, cuSurfObjectCreate. */
+/** The surface object of a mip level with all its layers, which kernels read and write:
+ * surf2Dwrite(), surf2DLayeredwrite(), surfCubemapwrite() ... Made at the first call, then kept.
+ * Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none),
+ * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: Culvert's, valid until the image is given up; never destroy it.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: cuda.h, cuSurfObjectCreate. */
 CULV_API culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out);
 
-/** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 chroma at half the size), in the
- *  format that culv_format_plane() names. Of other images plane 0 is culv_image_array() of level 0.
- *  Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.  Ownership: Culvert's, valid until the
- *  image is given up; never destroy it.  Threads: any.  Since: 0.1 */
+/** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 chroma at half the
+ * size), in the format that culv_format_plane() names. Of other images plane 0 is
+ * culv_image_array() of level 0.
+ * Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: Culvert's, valid until the image is given up; never destroy it.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API culv_result culv_image_plane_array(culv_image *image, uint32_t plane, CUarray *out);
 
-/** The surface object of one plane: see culv_image_plane_array(). Made at the first call, then kept.
- *  Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC, OUT_OF_MEMORY.
- *  Ownership: Culvert's, valid until the image is given up; never destroy it.  Threads: any.  Since: 0.1 */
+/** The surface object of one plane: see culv_image_plane_array(). Made at the first call, then
+ * kept.
+ * Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC,
+ * OUT_OF_MEMORY.
+ * Ownership: Culvert's, valid until the image is given up; never destroy it.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API culv_result culv_image_plane_surface(culv_image *image, uint32_t plane, CUsurfObject *out);
 
-/** The extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D image's depth are 1.
- *  Outputs may be NULL.
- *  Errors: INVALID (LEVEL).  Ownership: none.  Threads: any.  Since: 0.1 */
+/** The extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D image's
+ * depth are 1. Outputs may be NULL.
+ * Errors: INVALID (LEVEL).
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t *width,
                                        uint32_t *height, uint32_t *depth);
 
 /** Fills out with what was mapped, every default made explicit; label is NULL.
- *  Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).  Ownership: a copy, yours.  Threads: any.  Since: 0.1 */
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
+ * Ownership: a copy, yours.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
 /** The number of mip levels; 0 for NULL.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API uint32_t culv_image_mip_levels(const culv_image *image);
 
 /** The format; CULV_FORMAT_NONE for NULL.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API culv_format culv_image_format(const culv_image *image);
 
 CULV_EXTERN_C_END

@@ -1,5 +1,5 @@
-/* Culvert: result codes, reasons, and the thread's last error.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Culvert: result codes, reasons, and the thread's last error. */
 #ifndef CULV_RESULT_H_
 #define CULV_RESULT_H_
 
@@ -7,89 +7,99 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** What a call came to. Zero is success; a negative code says whose move it is. Values never change. */
+/** What a call came to. Zero is success; a negative code says whose move it is. Values never
+ * change. */
 typedef enum culv_result {
     CULV_OK = 0,
     /* The caller's move. */
-    CULV_ERROR_INVALID = -1, /**< The call is wrong: fix it. Nothing changed, every handle is still yours. */
-    CULV_ERROR_BUSY = -2,    /**< The call is right, but not yet: something still uses the object. */
+    /** The call is wrong: fix it. Nothing changed, every handle is still yours. */
+    CULV_ERROR_INVALID = -1,
+    /** The call is right, but not yet: something still uses the object. */
+    CULV_ERROR_BUSY = -2,
     CULV_ERROR_TIMEOUT = -3, /**< The call is right, but the other side is late; nothing changed. */
     /* The machine's. */
-    CULV_ERROR_UNSUPPORTED = -10,   /**< This machine, driver or build cannot do it. */
-    CULV_ERROR_NO_DEVICE = -11,     /**< No CUDA device is the graphics device that was asked for. */
+    CULV_ERROR_UNSUPPORTED = -10, /**< This machine, driver or build cannot do it. */
+    /** No CUDA device is the graphics device that was asked for. */
+    CULV_ERROR_NO_DEVICE = -11,
     CULV_ERROR_OUT_OF_MEMORY = -12, /**< Host or device memory is exhausted. */
     /* The driver's. */
-    CULV_ERROR_DRIVER = -20, /**< CUDA or the graphics API refused this call: see native_call, native_code. */
-    CULV_ERROR_ASYNC = -21,  /**< An earlier asynchronous failure (a faulted kernel, a lost device) surfaced
-                                here;  this call is not its cause. Objects can still be destroyed. */
+    /** CUDA or the graphics API refused this call: see native_call, native_code. */
+    CULV_ERROR_DRIVER = -20,
+    /** An earlier asynchronous failure (a faulted kernel, a lost device) surfaced here; this call
+     * is not its cause. Objects can still be destroyed. */
+    CULV_ERROR_ASYNC = -21,
     /* Culvert's. */
     CULV_ERROR_INTERNAL = -30, /**< A defect in Culvert: please report it. */
     CULV_RESULT_FORCE32 = 0x7fffffff
 } culv_result;
 
-/* Each error has a stable reason besides its class: (name, what it means). New ones are appended. */
-#define CULV_REASONS(X)                                                                                      \
-    X(NONE, "no error")                                                                                      \
-    X(NULL_ARGUMENT, "a required pointer or handle is NULL")                                                 \
-    X(STRUCT_SIZE, "struct_size of a descriptor is not one this library knows")                              \
-    X(VALUE, "a field has a value outside its range")                                                        \
-    X(SIZE, "a size is zero, or not the size of what was exported")                                          \
-    X(RANGE, "an offset or range leaves the allocation")                                                     \
-    X(HANDLE_TYPE, "the handle's type is not accepted here")                                                 \
-    X(HANDLE_BAD, "the file descriptor or OS handle is not open")                                            \
-    X(HANDLE_KIND,                                                                                           \
-      "the file descriptor is of a kind that no driver exports (a pipe, a socket, a directory)")             \
-    X(HANDLE_REFUSED, "the driver does not know the handle as something it exported")                        \
-    X(DEVICE_MISMATCH, "the object belongs to another device")                                               \
-    X(DEVICE_UNKNOWN, "no CUDA device has that UUID, LUID or ordinal")                                       \
-    X(DEVICE_GROUP, "the device is one of several linked GPUs, or spans them")                               \
-    X(DEVICE_SLICE, "CUDA sees only a MIG slice of that GPU, and slices have no graphics")                   \
-    X(DRIVER_MISSING, "no CUDA driver library could be loaded")                                              \
-    X(DRIVER_TOO_OLD, "the CUDA driver lacks an entry point that is required")                               \
-    X(DRIVER_INIT, "the CUDA driver would not start")                                                        \
-    X(DRIVER_REFUSED, "the driver refused for a cause that it alone knows")                                  \
-    X(SOFT_MISSING, "the software twin was asked for and is not installed")                                  \
-    X(EXTENSION_MISSING, "a Vulkan extension was not enabled on the device")                                 \
-    X(LAYER_MISSING, "the software twin's Vulkan layer was not enabled on the instance")                     \
-    X(VULKAN_VERSION, "the Vulkan version is too low")                                                       \
-    X(DEDICATED, "the dedicated flag contradicts what Vulkan says of the resource, or what CUDA needs")      \
-    X(NOT_EXPORTABLE, "the memory or semaphore was not created for export")                                  \
-    X(TIMELINE_BACKWARDS, "a timeline value does not exceed one signalled before")                           \
-    X(STREAM_DEVICE, "the stream belongs to another device or context")                                      \
-    X(CONTEXT_DEVICE, "the context belongs to another device")                                               \
-    X(NOT_BUILT, "this build of Culvert leaves that API out")                                                \
-    X(HOST_MEMORY, "host memory is exhausted")                                                               \
-    X(DEVICE_MEMORY, "device memory is exhausted")                                                           \
-    X(EARLIER_FAILURE, "an earlier asynchronous failure")                                                    \
-    X(DEVICE_LOST, "the device is lost")                                                                     \
-    X(OS, "the operating system refused a call")                                                             \
-    X(FORMAT, "no CUDA array has that format")                                                               \
-    X(EXTENT, "an extent, level count or layer count is not one that can be shared")                         \
-    X(TILING, "an image that is not OPTIMAL reads wrong through a CUDA array")                               \
-    X(USAGE, "the resource was created with a usage, flag or sample count that cannot be shared")            \
-    X(LEVEL, "the image has no such mip level")                                                              \
-    X(MEMORY_TYPE, "no memory type has the properties asked for")                                            \
-    X(DOUBLE_SIGNAL, "a binary semaphore is signalled that nobody has waited for since its last signal")     \
-    X(WAIT_BEFORE_SIGNAL, "a binary semaphore is waited for before its signal was submitted")                \
-    X(SAME_SIDE, "a binary semaphore is waited for on the side that signalled it")                           \
-    X(OWNED, "the object belongs to another one of Culvert's, which destroys it")                            \
-    X(RUNTIME, "the CUDA runtime API cannot serve that device")                                              \
-    X(PEER, "a device does not reach the other one's memory, or not reliably")                               \
-    X(CAPTURE, "the stream is being captured, and a graph cannot hold what the call does")                   \
-    X(RING_ORDER, "a ring's frame is released that was not acquired, or acquired twice")                     \
-    X(RING_SIDE, "a ring's side is used by a second thread at the same time, or is not of the kind called")  \
-    X(RING_FULL, "the consumer is late: every frame of the ring waits for it")                               \
-    X(RING_EMPTY, "the producer is late: no frame is ready")                                                 \
-    X(RING_LATE, "work that was submitted for a frame has not ended in time")                                \
-    X(RING_STOPPED, "a side of the ring was closed, or its device is lost")                                  \
-    X(TIMELINE_CHANGED, "a timeline's counter is not one that its owner signalled")                          \
-    X(NO_FORCE, "the host cannot signal in place of the side that is late")                                  \
-    X(VMM, "the device has no virtual memory management, or not of this kind")                               \
-    X(LOCATION, "memory cannot be allocated at that place")                                                  \
-    X(ADDRESS, "no address range is free that is large enough, or not where it must be")                     \
-    X(MAPPED, "memory is mapped there")                                                                      \
-    X(NOT_MAPPED, "no memory is mapped there, or only a part of a mapping is meant")                         \
-    X(OPT_IN, "the call may disturb other programs, and the caller did not ask for it by name")              \
+/* Each error has a stable reason besides its class: (name, what it means). New ones are
+ * appended. */
+#define CULV_REASONS(X)                                                                            \
+    X(NONE, "no error")                                                                            \
+    X(NULL_ARGUMENT, "a required pointer or handle is NULL")                                       \
+    X(STRUCT_SIZE, "struct_size of a descriptor is not one this library knows")                    \
+    X(VALUE, "a field has a value outside its range")                                              \
+    X(SIZE, "a size is zero, or not the size of what was exported")                                \
+    X(RANGE, "an offset or range leaves the allocation")                                           \
+    X(HANDLE_TYPE, "the handle's type is not accepted here")                                       \
+    X(HANDLE_BAD, "the file descriptor or OS handle is not open")                                  \
+    X(HANDLE_KIND,                                                                                 \
+      "the file descriptor is of a kind that no driver exports (a pipe, a socket, a directory)")   \
+    X(HANDLE_REFUSED, "the driver does not know the handle as something it exported")              \
+    X(DEVICE_MISMATCH, "the object belongs to another device")                                     \
+    X(DEVICE_UNKNOWN, "no CUDA device has that UUID, LUID or ordinal")                             \
+    X(DEVICE_GROUP, "the device is one of several linked GPUs, or spans them")                     \
+    X(DEVICE_SLICE, "CUDA sees only a MIG slice of that GPU, and slices have no graphics")         \
+    X(DRIVER_MISSING, "no CUDA driver library could be loaded")                                    \
+    X(DRIVER_TOO_OLD, "the CUDA driver lacks an entry point that is required")                     \
+    X(DRIVER_INIT, "the CUDA driver would not start")                                              \
+    X(DRIVER_REFUSED, "the driver refused for a cause that it alone knows")                        \
+    X(SOFT_MISSING, "the software twin was asked for and is not installed")                        \
+    X(EXTENSION_MISSING, "a Vulkan extension was not enabled on the device")                       \
+    X(LAYER_MISSING, "the software twin's Vulkan layer was not enabled on the instance")           \
+    X(VULKAN_VERSION, "the Vulkan version is too low")                                             \
+    X(DEDICATED,                                                                                   \
+      "the dedicated flag contradicts what Vulkan says of the resource, or what CUDA needs")       \
+    X(NOT_EXPORTABLE, "the memory or semaphore was not created for export")                        \
+    X(TIMELINE_BACKWARDS, "a timeline value does not exceed one signalled before")                 \
+    X(STREAM_DEVICE, "the stream belongs to another device or context")                            \
+    X(CONTEXT_DEVICE, "the context belongs to another device")                                     \
+    X(NOT_BUILT, "this build of Culvert leaves that API out")                                      \
+    X(HOST_MEMORY, "host memory is exhausted")                                                     \
+    X(DEVICE_MEMORY, "device memory is exhausted")                                                 \
+    X(EARLIER_FAILURE, "an earlier asynchronous failure")                                          \
+    X(DEVICE_LOST, "the device is lost")                                                           \
+    X(OS, "the operating system refused a call")                                                   \
+    X(FORMAT, "no CUDA array has that format")                                                     \
+    X(EXTENT, "an extent, level count or layer count is not one that can be shared")               \
+    X(TILING, "an image that is not OPTIMAL reads wrong through a CUDA array")                     \
+    X(USAGE, "the resource was created with a usage, flag or sample count that cannot be shared")  \
+    X(LEVEL, "the image has no such mip level")                                                    \
+    X(MEMORY_TYPE, "no memory type has the properties asked for")                                  \
+    X(DOUBLE_SIGNAL,                                                                               \
+      "a binary semaphore is signalled that nobody has waited for since its last signal")          \
+    X(WAIT_BEFORE_SIGNAL, "a binary semaphore is waited for before its signal was submitted")      \
+    X(SAME_SIDE, "a binary semaphore is waited for on the side that signalled it")                 \
+    X(OWNED, "the object belongs to another one of Culvert's, which destroys it")                  \
+    X(RUNTIME, "the CUDA runtime API cannot serve that device")                                    \
+    X(PEER, "a device does not reach the other one's memory, or not reliably")                     \
+    X(CAPTURE, "the stream is being captured, and a graph cannot hold what the call does")         \
+    X(RING_ORDER, "a ring's frame is released that was not acquired, or acquired twice")           \
+    X(RING_SIDE,                                                                                   \
+      "a ring's side is used by a second thread at the same time, or is not of the kind called")   \
+    X(RING_FULL, "the consumer is late: every frame of the ring waits for it")                     \
+    X(RING_EMPTY, "the producer is late: no frame is ready")                                       \
+    X(RING_LATE, "work that was submitted for a frame has not ended in time")                      \
+    X(RING_STOPPED, "a side of the ring was closed, or its device is lost")                        \
+    X(TIMELINE_CHANGED, "a timeline's counter is not one that its owner signalled")                \
+    X(NO_FORCE, "the host cannot signal in place of the side that is late")                        \
+    X(VMM, "the device has no virtual memory management, or not of this kind")                     \
+    X(LOCATION, "memory cannot be allocated at that place")                                        \
+    X(ADDRESS, "no address range is free that is large enough, or not where it must be")           \
+    X(MAPPED, "memory is mapped there")                                                            \
+    X(NOT_MAPPED, "no memory is mapped there, or only a part of a mapping is meant")               \
+    X(OPT_IN, "the call may disturb other programs, and the caller did not ask for it by name")    \
     X(NOT_READY, "something that must come first has not been done yet")
 
 typedef enum culv_reason {
@@ -118,11 +128,15 @@ typedef struct culv_error {
     culv_api native_api;  /**< Whose call failed underneath, or CULV_API_NONE. */
     int64_t native_code;  /**< Its code, as that API defines it. */
     char native_call[64]; /**< Its name, "cuImportExternalMemory", or "". */
-    char message[2048];   /**< What was wrong, with the values, and what to do. English, one paragraph. */
+    /** What was wrong, with the values, and what to do. English, one paragraph. */
+    char message[2048];
 } culv_error;
 
 /** An empty culv_error with its struct_size set.
- *  Errors: none.  Ownership: none.  Threads: any.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
 static inline culv_error culv_error_init(void)
 {
     culv_error e;
@@ -132,36 +146,48 @@ static inline culv_error culv_error_init(void)
 }
 
 /** Copies the calling thread's last error into out, as far as out->struct_size reaches. A call that
- *  succeeds does not clear it: never use it to find out whether a call failed.
- *  Errors: none; NULL is ignored, and so is a struct_size that no version's culv_error_init() sets.  Ownership: a
- *  copy, yours.  Threads: any; each has its own.  Since: 0.1 */
+ * succeeds does not clear it: never use it to find out whether a call failed.
+ * Errors: none; NULL is ignored, and so is a struct_size that no version's culv_error_init() sets.
+ * Ownership: a copy, yours.
+ * Threads: any; each has its own.
+ * Since: 0.1 */
 CULV_API void culv_last_error(culv_error *out);
 
 /** The message of the calling thread's last error, "" when there was none.
- *  Errors: none.  Ownership: Culvert's; valid until this thread's next Culvert call.  Threads: any; each
- *  has its own.  Since: 0.1 */
+ * Errors: none.
+ * Ownership: Culvert's; valid until this thread's next Culvert call.
+ * Threads: any; each has its own.
+ * Since: 0.1 */
 CULV_API const char *culv_last_error_message(void);
 
-/** Makes *error the calling thread's last error, for layers on top of Culvert (culvert/cudart.h is one) whose
- *  callers report errors in one way. Neither logs it nor judges it.
- *  Errors: returns error->result; INVALID, with the last error saying so, when error is NULL, its struct_size
- *  was never set, or its result is not negative.  Ownership: a copy.  Threads: any; each has its own.
- *  Since: 0.1 */
+/** Makes *error the calling thread's last error, for layers on top of Culvert (culvert/cudart.h is
+ * one) whose callers report errors in one way. Neither logs it nor judges it.
+ * Errors: returns error->result; INVALID, with the last error saying so, when error is NULL, its
+ * struct_size was never set, or its result is not negative.
+ * Ownership: a copy.
+ * Threads: any; each has its own.
+ * Since: 0.1 */
 CULV_API culv_result culv_last_error_set(const culv_error *error);
 
 /** The name of a result, "CULV_ERROR_INVALID".
- *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.
- *  Since: 0.1 */
+ * Errors: none; "unknown" for other values.
+ * Ownership: a static string, never NULL.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API const char *culv_result_name(culv_result result);
 
 /** The name of a reason, "TIMELINE_BACKWARDS".
- *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.
- *  Since: 0.1 */
+ * Errors: none; "unknown" for other values.
+ * Ownership: a static string, never NULL.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API const char *culv_reason_name(culv_reason reason);
 
 /** What a reason means, in one sentence without values.
- *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.
- *  Since: 0.1 */
+ * Errors: none; "unknown" for other values.
+ * Ownership: a static string, never NULL.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API const char *culv_reason_text(culv_reason reason);
 
 CULV_EXTERN_C_END

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Culvert: Vulkan. Include your own Vulkan header first (vulkan.h or volk.h) if you have one.
  *
  * The road, in the caller's own Vulkan program:
@@ -17,9 +18,9 @@
  *   8. CUDA's memory in Vulkan: VMM allocations, and a vector that grows            vulkan_vmm.h
  *   9. where nothing can be shared: copies instead, if asked for                vulkan_fallback.h
  *
- * Vulkan 1.1 or later; timelines by Vulkan 1.2 or VK_KHR_timeline_semaphore. Culvert calls only what
- * docs/vulkan.md lists. The VkInstance and VkDevice must outlive what was attached to them and what Culvert
- * made with them. SPDX-License-Identifier: MIT */
+ * Vulkan 1.1 or later; timelines by Vulkan 1.2 or VK_KHR_timeline_semaphore. Culvert calls only
+ * what docs/vulkan.md lists. The VkInstance and VkDevice must outlive what was attached to them and
+ * what Culvert made with them. */
 #ifndef CULV_VULKAN_H_
 #define CULV_VULKAN_H_
 

@@ -1,4 +1,5 @@
-/* Culvert: a VkSampler's settings as those of a CUDA texture object. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Culvert: a VkSampler's settings as those of a CUDA texture object. */
 #ifndef CULV_VULKAN_TEXTURE_H_
 #define CULV_VULKAN_TEXTURE_H_
 
@@ -8,21 +9,24 @@
 
 CULV_EXTERN_C_BEGIN
 
-/* (name, bit, what differs): what of a VkSamplerCreateInfo has no counterpart in CUDA_TEXTURE_DESC. */
-#define CULV_VK_SAMPLER_DIFFERENCES(X)                                                                       \
-    X(MAG_FILTER, 0, "CUDA has one filter; minFilter was taken and magFilter is another")                    \
-    X(CUBIC_FILTER, 1, "CUDA has no cubic filter; linear was taken")                                         \
-    X(MIRROR_CLAMP, 2, "CUDA does not mirror once; clamping to the edge was taken")                          \
-    X(COMPARE, 3, "CUDA's texture objects compare no depth; the kernel reads the depth itself")              \
-    X(BORDER_INTEGER, 4, "the border color is an integer one; its values were taken as floats")              \
-    X(BORDER_CUSTOM, 5, "a custom border color was not found in the pNext chain; black was taken")           \
-    X(REDUCTION, 6, "CUDA has no minimum or maximum reduction; the weighted average was taken")              \
-    X(YCBCR, 7, "CUDA converts no Y'CbCr; the kernel reads the planes")                                      \
-    X(ANISOTROPY, 8, "CUDA's anisotropy is a whole number from 1 to 16; maxAnisotropy was rounded down")     \
-    X(SUBSAMPLED, 9, "CUDA reads no subsampled image (a flag of VK_EXT_fragment_density_map)")               \
-    X(CUBE_SEAMS, 10, "the flag of VK_EXT_non_seamless_cube_map was taken as no_seamless_cube")              \
-    X(FLAGS, 11, "a flag or an extension in the pNext chain is not one that this version knows")             \
-    X(UNNORMALIZED_BORDER, 12, "CUDA clamps unnormalized coordinates to the edge alone; that was taken")
+/* (name, bit, what differs): what of a VkSamplerCreateInfo has no counterpart in
+ * CUDA_TEXTURE_DESC. */
+#define CULV_VK_SAMPLER_DIFFERENCES(X)                                                             \
+    X(MAG_FILTER, 0, "CUDA has one filter; minFilter was taken and magFilter is another")          \
+    X(CUBIC_FILTER, 1, "CUDA has no cubic filter; linear was taken")                               \
+    X(MIRROR_CLAMP, 2, "CUDA does not mirror once; clamping to the edge was taken")                \
+    X(COMPARE, 3, "CUDA's texture objects compare no depth; the kernel reads the depth itself")    \
+    X(BORDER_INTEGER, 4, "the border color is an integer one; its values were taken as floats")    \
+    X(BORDER_CUSTOM, 5, "a custom border color was not found in the pNext chain; black was taken") \
+    X(REDUCTION, 6, "CUDA has no minimum or maximum reduction; the weighted average was taken")    \
+    X(YCBCR, 7, "CUDA converts no Y'CbCr; the kernel reads the planes")                            \
+    X(ANISOTROPY, 8,                                                                               \
+      "CUDA's anisotropy is a whole number from 1 to 16; maxAnisotropy was rounded down")          \
+    X(SUBSAMPLED, 9, "CUDA reads no subsampled image (a flag of VK_EXT_fragment_density_map)")     \
+    X(CUBE_SEAMS, 10, "the flag of VK_EXT_non_seamless_cube_map was taken as no_seamless_cube")    \
+    X(FLAGS, 11, "a flag or an extension in the pNext chain is not one that this version knows")   \
+    X(UNNORMALIZED_BORDER, 12,                                                                     \
+      "CUDA clamps unnormalized coordinates to the edge alone; that was taken")
 
 /** Bits of what differs: CULV_VK_SAMPLER_COMPARE and so on. */
 typedef enum culv_vk_sampler_difference {
@@ -32,17 +36,25 @@ typedef enum culv_vk_sampler_difference {
         CULV_VK_SAMPLER_FORCE32 = 0x7fffffff
 } culv_vk_sampler_difference;
 
-/** Fills *out with the settings of a sampler as far as they correspond, and *differences (may be NULL) with a bit
- *  for each that does not. Levels, layers and plane, which a view chooses, stay as they are in *out: its
- *  struct_size must be set. A sampler knows no format: the border color comes in the order R, G, B, A, so swap red and
- *  blue for a B8G8R8A8 image.
- *  Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE: not a VkSamplerCreateInfo, or a value outside Vulkan's).
- *  Ownership: none.  Threads: any.  Since: 0.1.  Source: VkSamplerCreateInfo; cuda.h, CUDA_TEXTURE_DESC. */
+/** Fills *out with the settings of a sampler as far as they correspond, and *differences (may be
+ * NULL) with a bit for each that does not. Levels, layers and plane, which a view chooses, stay as
+ * they are in *out: its struct_size must be set. A sampler knows no format: the border color comes
+ * in the order R, G, B, A, so swap red and blue for a B8G8R8A8 image.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE: not a VkSamplerCreateInfo, or a value outside
+ * Vulkan's).
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1.
+ * Source: VkSamplerCreateInfo; cuda.h, CUDA_TEXTURE_DESC. */
 CULV_API culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
-                                                       culv_texture_desc *out, uint32_t *differences);
+                                                       culv_texture_desc *out,
+                                                       uint32_t *differences);
 
 /** What one difference means, in one sentence.
- *  Errors: none; "unknown" for other values.  Ownership: a static string, never NULL.  Threads: any.  Since: 0.1 */
+ * Errors: none; "unknown" for other values.
+ * Ownership: a static string, never NULL.
+ * Threads: any.
+ * Since: 0.1 */
 CULV_API const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference);
 
 CULV_EXTERN_C_END

@@ -1,4 +1,5 @@
-/* See arguments.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See arguments.h. */
 #include "arguments.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@ bool argument_number(const char *name, const char *text, uint64_t low, uint64_t 
     char *end = NULL;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < low || value > high) {
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < low ||
+        value > high) {
         report("%s %s: expected a number from %llu to %llu", name, text, (unsigned long long)low,
                (unsigned long long)high);
         return false;
@@ -29,7 +31,8 @@ bool argument_size(const char *name, const char *text, uint32_t low, uint32_t hi
     unsigned w = 0, h = 0;
     char rest = '\0';
     bool plain = strlen(text) <= 11 && text[strspn(text, "0123456789x")] == '\0';
-    if (!plain || sscanf(text, "%ux%u%c", &w, &h, &rest) != 2 || w < low || h < low || w > high || h > high) {
+    if (!plain || sscanf(text, "%ux%u%c", &w, &h, &rest) != 2 || w < low || h < low || w > high ||
+        h > high) {
         report("%s %s: expected WIDTHxHEIGHT, each from %u to %u", name, text, low, high);
         return false;
     }
@@ -41,7 +44,8 @@ bool argument_size(const char *name, const char *text, uint32_t low, uint32_t hi
 bool argument_png(const char *name, const char *path)
 {
     size_t length = strlen(path);
-    if (length >= 5 && length < FILES_PATH_MAX && strcmp(path + length - 4, ".png") == 0) return true;
+    if (length >= 5 && length < FILES_PATH_MAX && strcmp(path + length - 4, ".png") == 0)
+        return true;
     report("%s %s: expected a path that ends in .png", name, path);
     return false;
 }

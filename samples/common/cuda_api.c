@@ -1,4 +1,5 @@
-/* Samples: the CUDA function table. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: the CUDA function table. */
 #include "cuda_api.h"
 
 #include <string.h>
@@ -9,14 +10,14 @@ bool cuda_api_load(cuda_api *api, const culv_device *device)
 {
     memset(api, 0, sizeof *api);
     /* memcpy: ISO C has no cast between unrelated function pointers through void *. */
-#define CUDA_API_LOAD_(name, version)                                                                        \
-    {                                                                                                        \
-        void (*function)(void) = culv_device_cuda_proc(device, "cu" #name, version);                         \
-        if (!function) {                                                                                     \
-            report("the CUDA driver has no %s", "cu" #name);                                                 \
-            return false;                                                                                    \
-        }                                                                                                    \
-        memcpy(&api->name, &function, sizeof function);                                                      \
+#define CUDA_API_LOAD_(name, version)                                                              \
+    {                                                                                              \
+        void (*function)(void) = culv_device_cuda_proc(device, "cu" #name, version);               \
+        if (!function) {                                                                           \
+            report("the CUDA driver has no %s", "cu" #name);                                       \
+            return false;                                                                          \
+        }                                                                                          \
+        memcpy(&api->name, &function, sizeof function);                                            \
     }
     CUDA_API_FUNCTIONS(CUDA_API_LOAD_)
 #undef CUDA_API_LOAD_

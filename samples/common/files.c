@@ -1,4 +1,5 @@
-/* Samples: paths and whole files. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: paths and whole files. */
 #include "files.h"
 
 #include <errno.h>
@@ -98,16 +99,17 @@ bool files_numbered(char out[FILES_PATH_MAX], const char *pattern, uint64_t numb
         while (*p >= '0' && *p <= '9' && digits < 20)
             digits = digits * 10 + (*p++ - '0');
         if (*p != 'd' || strchr(p, '%') || digits >= 20) return false;
-        written = snprintf(out, FILES_PATH_MAX, "%.*s%0*" PRIu64 "%s", (int)(percent - pattern), pattern,
-                           digits, number, p + 1);
+        written = snprintf(out, FILES_PATH_MAX, "%.*s%0*" PRIu64 "%s", (int)(percent - pattern),
+                           pattern, digits, number, p + 1);
     }
     return written > 0 && written < FILES_PATH_MAX;
 }
 
-bool files_numbered_picture(char out[FILES_PATH_MAX], const char *path, bool several, uint64_t number)
+bool files_numbered_picture(char out[FILES_PATH_MAX], const char *path, bool several,
+                            uint64_t number)
 {
     if (!several || strchr(path, '%')) return files_numbered(out, path, number);
-    int written =
-        snprintf(out, FILES_PATH_MAX, "%.*s-%05" PRIu64 ".png", (int)(strlen(path) - 4), path, number);
+    int written = snprintf(out, FILES_PATH_MAX, "%.*s-%05" PRIu64 ".png", (int)(strlen(path) - 4),
+                           path, number);
     return written > 0 && written < FILES_PATH_MAX;
 }

@@ -1,4 +1,5 @@
-/* Samples: paths and whole files. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: paths and whole files. */
 #ifndef CULVERT_SAMPLES_FILES_H_
 #define CULVERT_SAMPLES_FILES_H_
 
@@ -8,8 +9,8 @@
 
 #define FILES_PATH_MAX 4096
 
-/* <directory of this program>/../share/culvert/<name>: the layout of a build tree, an installation and a
- * bundle. */
+/* <directory of this program>/../share/culvert/<name>: the layout of a build tree, an installation
+ * and a bundle. */
 bool files_share_path(char out[FILES_PATH_MAX], const char *name);
 
 /* Makes the directories above a file's path. False, with a message, when one could not be made. */
@@ -21,11 +22,13 @@ bool files_read(const char *path, void **data, size_t *size);
 /* Writes a file. False, with a message, on failure. */
 bool files_write(const char *path, const void *data, size_t size);
 
-/* The pattern "a-%04d.png" with its one %d or %0Nd replaced by the number. With no % in it, out is the
- * pattern itself. False when the pattern has anything else after a %, or the path is too long. */
+/* The pattern "a-%04d.png" with its one %d or %0Nd replaced by the number. With no % in it, out is
+ * the pattern itself. False when the pattern has anything else after a %, or the path is too
+ * long. */
 bool files_numbered(char out[FILES_PATH_MAX], const char *pattern, uint64_t number);
 
 /* The same for one of several pictures, a.png being a-00012.png. */
-bool files_numbered_picture(char out[FILES_PATH_MAX], const char *path, bool several, uint64_t number);
+bool files_numbered_picture(char out[FILES_PATH_MAX], const char *path, bool several,
+                            uint64_t number);
 
 #endif

@@ -1,4 +1,5 @@
-/* See interop.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See interop.h. */
 #include "interop.h"
 
 #include <stdio.h>
@@ -11,7 +12,8 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = v->candidate.driver;
-    if (!culv_ok(culv_vk_device_open(vkGetInstanceProcAddr, v->instance, v->physical_device, &desc, device),
+    if (!culv_ok(culv_vk_device_open(vkGetInstanceProcAddr, v->instance, v->physical_device, &desc,
+                                     device),
                  "culv_vk_device_open") ||
         !cuda_api_load(cu, *device))
         return false;
@@ -48,7 +50,8 @@ bool interop_timeline(culv_vk *attached, const char *label, culv_vk_semaphore **
 bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *name, CUmodule *out)
 {
     char file[128], path[FILES_PATH_MAX];
-    snprintf(file, sizeof file, "%s.%s", name, culv_device_is_software(device) ? "soft.so" : "fatbin");
+    snprintf(file, sizeof file, "%s.%s", name,
+             culv_device_is_software(device) ? "soft.so" : "fatbin");
     if (!files_share_path(path, file)) return false;
     CUresult result = cu->ModuleLoad(out, path);
     if (result != CUDA_SUCCESS) report("cannot load the kernels from %s", path);

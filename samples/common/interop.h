@@ -1,5 +1,6 @@
-/* Samples: the CUDA side of a Vulkan device, by Culvert. Each function is false, with a message, on failure.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: the CUDA side of a Vulkan device, by Culvert. Each function is false, with a message, on
+ * failure. */
 #ifndef CULVERT_SAMPLES_INTEROP_H_
 #define CULVERT_SAMPLES_INTEROP_H_
 
@@ -9,7 +10,8 @@
 /* Opens the CUDA device that is the Vulkan device, and makes its context current on this thread. */
 bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *cu,
                          CUcontext *callers_context);
-/* Makes the caller's context current again. After a failure to open as well; *device may be NULL. */
+/* Makes the caller's context current again. After a failure to open as well; *device may be
+ * NULL. */
 void interop_close_device(culv_device **device, const cuda_api *cu, CUcontext callers_context);
 
 /* Attaches the Vulkan device to it: what Culvert makes of the result, both have. */

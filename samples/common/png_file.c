@@ -1,4 +1,5 @@
-/* Samples: PNG files, by libpng's simplified reader and its row writer. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: PNG files, by libpng's simplified reader and its row writer. */
 #include "png_file.h"
 
 #include <errno.h>
@@ -24,11 +25,11 @@ static void PNGCBAPI on_warning(png_structp png, png_const_charp message)
 }
 
 /* Apart from the function below because of setjmp: no local of this one changes after it. */
-static bool write_rows(FILE *file, const char *path, uint32_t width, uint32_t height, const uint8_t *pixels,
-                       bool blue_first)
+static bool write_rows(FILE *file, const char *path, uint32_t width, uint32_t height,
+                       const uint8_t *pixels, bool blue_first)
 {
-    png_structp png =
-        png_create_write_struct(PNG_LIBPNG_VER_STRING, (png_voidp)(uintptr_t)path, on_error, on_warning);
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, (png_voidp)(uintptr_t)path,
+                                              on_error, on_warning);
     if (!png) return false;
     png_infop info = png_create_info_struct(png);
     if (!info || setjmp(png_jmpbuf(png))) {

@@ -1,4 +1,5 @@
-/* Samples: the progress bar. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: the progress bar. */
 #include "progress.h"
 
 #include <inttypes.h>
@@ -35,8 +36,8 @@ static void draw_bar(const progress *p, uint64_t done, double elapsed)
     memset(bar, '#', filled);
     bar[BAR_WIDTH] = '\0';
     double left = done ? elapsed / (double)done * (double)(p->total - done) : 0.0;
-    fprintf(stderr, "\r%s [%s] %" PRIu64 "/%" PRIu64 "  %.0f s left \033[K", p->label, bar, done, p->total,
-            left);
+    fprintf(stderr, "\r%s [%s] %" PRIu64 "/%" PRIu64 "  %.0f s left \033[K", p->label, bar, done,
+            p->total, left);
     fflush(stderr);
 }
 
@@ -55,7 +56,8 @@ void progress_update(progress *p, uint64_t done)
     uint64_t quarters = done * 4u / p->total;
     if (quarters == p->quarters) return;
     p->quarters = quarters;
-    fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " (%.1f s)\n", p->label, done, p->total, now - p->started);
+    fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 " (%.1f s)\n", p->label, done, p->total,
+            now - p->started);
 }
 
 void progress_end(progress *p)

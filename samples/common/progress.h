@@ -1,5 +1,5 @@
-/* Samples: a progress bar on a terminal, sparse lines elsewhere, and a wall clock.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: a progress bar on a terminal, sparse lines elsewhere, and a wall clock. */
 #ifndef CULVERT_SAMPLES_PROGRESS_H_
 #define CULVERT_SAMPLES_PROGRESS_H_
 

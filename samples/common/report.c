@@ -1,4 +1,5 @@
-/* Samples: error messages. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: error messages. */
 #include "report.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Samples: error messages of the sample itself, of Culvert and of Vulkan, on stderr.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: error messages of the sample itself, of Culvert and of Vulkan, on stderr. */
 #ifndef CULVERT_SAMPLES_REPORT_H_
 #define CULVERT_SAMPLES_REPORT_H_
 

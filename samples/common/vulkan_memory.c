@@ -1,5 +1,6 @@
-/* Vulkan buffers and images, each with an allocation of its own; copies, semaphores and timestamps.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Vulkan buffers and images, each with an allocation of its own; copies, semaphores and
+ * timestamps. */
 #include <string.h>
 
 #include "report.h"
@@ -18,7 +19,8 @@ uint32_t vulkan_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryProper
     return found;
 }
 
-/* Where copies have a queue of their own, either queue may use what both need; a device without has one. */
+/* Where copies have a queue of their own, either queue may use what both need; a device without has
+ * one. */
 static uint32_t sharing_families(const vulkan_setup *v, uint32_t families[2])
 {
     families[0] = v->queue_family;
@@ -26,13 +28,14 @@ static uint32_t sharing_families(const vulkan_setup *v, uint32_t families[2])
     return families[0] == families[1] ? 0 : 2;
 }
 
-static bool allocate(const vulkan_setup *v, const VkMemoryRequirements *needs, VkMemoryPropertyFlags wanted,
-                     VkMemoryPropertyFlags preferred, VkDeviceMemory *out)
+static bool allocate(const vulkan_setup *v, const VkMemoryRequirements *needs,
+                     VkMemoryPropertyFlags wanted, VkMemoryPropertyFlags preferred,
+                     VkDeviceMemory *out)
 {
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .allocationSize = needs->size,
-                                 .memoryTypeIndex =
-                                     vulkan_memory_type(v, needs->memoryTypeBits, wanted, preferred)};
+    VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .allocationSize = needs->size,
+        .memoryTypeIndex = vulkan_memory_type(v, needs->memoryTypeBits, wanted, preferred)};
     if (info.memoryTypeIndex == UINT32_MAX) {
         report("%s has no suitable memory type", v->candidate.name);
         return false;
@@ -44,15 +47,17 @@ bool vulkan_buffer_create(const vulkan_setup *v, VkDeviceSize size, VkBufferUsag
                           bool host_visible, vulkan_buffer *out)
 {
     memset(out, 0, sizeof *out);
-    uint32_t families[2], num_families = sharing_families(v, families); /* buffers lose nothing by it */
+    uint32_t families[2],
+        num_families = sharing_families(v, families); /* buffers lose nothing by it */
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                .size = size,
                                .usage = usage,
-                               .sharingMode =
-                                   num_families ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+                               .sharingMode = num_families ? VK_SHARING_MODE_CONCURRENT
+                                                           : VK_SHARING_MODE_EXCLUSIVE,
                                .queueFamilyIndexCount = num_families,
                                .pQueueFamilyIndices = families};
-    if (!vk_ok(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer")) return false;
+    if (!vk_ok(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer"))
+        return false;
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(v->device, out->buffer, &needs);
     out->size = size;
@@ -66,7 +71,8 @@ bool vulkan_buffer_create(const vulkan_setup *v, VkDeviceSize size, VkBufferUsag
         !vk_ok(vkBindBufferMemory(v->device, out->buffer, out->memory, 0), "vkBindBufferMemory"))
         return false;
     return !host_visible ||
-           vk_ok(vkMapMemory(v->device, out->memory, 0, VK_WHOLE_SIZE, 0, &out->mapped), "vkMapMemory");
+           vk_ok(vkMapMemory(v->device, out->memory, 0, VK_WHOLE_SIZE, 0, &out->mapped),
+                 "vkMapMemory");
 }
 
 void vulkan_buffer_destroy(const vulkan_setup *v, vulkan_buffer *buffer)
@@ -77,12 +83,13 @@ void vulkan_buffer_destroy(const vulkan_setup *v, vulkan_buffer *buffer)
 }
 
 bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D extent,
-                         VkSampleCountFlagBits samples, VkImageUsageFlags usage, VkImageAspectFlags aspect,
-                         vulkan_image *out)
+                         VkSampleCountFlagBits samples, VkImageUsageFlags usage,
+                         VkImageAspectFlags aspect, vulkan_image *out)
 {
     memset(out, 0, sizeof *out);
     uint32_t families[2], num_families = sharing_families(v, families);
-    if (!(usage & VK_IMAGE_USAGE_TRANSFER_DST_BIT)) num_families = 0; /* render targets stay with one queue */
+    if (!(usage & VK_IMAGE_USAGE_TRANSFER_DST_BIT))
+        num_families = 0; /* render targets stay with one queue */
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = VK_IMAGE_TYPE_2D,
                               .format = format,
@@ -92,8 +99,8 @@ bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D exte
                               .samples = samples,
                               .tiling = VK_IMAGE_TILING_OPTIMAL,
                               .usage = usage,
-                              .sharingMode =
-                                  num_families ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+                              .sharingMode = num_families ? VK_SHARING_MODE_CONCURRENT
+                                                          : VK_SHARING_MODE_EXCLUSIVE,
                               .queueFamilyIndexCount = num_families,
                               .pQueueFamilyIndices = families};
     if (!vk_ok(vkCreateImage(v->device, &info, NULL, &out->image), "vkCreateImage")) return false;
@@ -117,8 +124,8 @@ void vulkan_image_destroy(const vulkan_setup *v, vulkan_image *image)
     memset(image, 0, sizeof *image);
 }
 
-void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags aspect, vulkan_use from,
-                          vulkan_use to)
+void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags aspect,
+                          vulkan_use from, vulkan_use to)
 {
     VkImageMemoryBarrier2 barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
                                      .srcStageMask = from.stage,
@@ -159,7 +166,8 @@ void vulkan_copy_to_host(VkCommandBuffer commands, VkImage image, VkExtent2D ext
 {
     VkBufferImageCopy region = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                                 .imageExtent = {extent.width, extent.height, 1}};
-    vkCmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, rows->buffer, 1, &region);
+    vkCmdCopyImageToBuffer(commands, image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, rows->buffer, 1,
+                           &region);
     vulkan_host_barrier(commands, rows->buffer);
 }
 
@@ -168,14 +176,16 @@ bool vulkan_once_begin(const vulkan_setup *v, vulkan_once *out)
     memset(out, 0, sizeof *out);
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = v->queue_family};
-    if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &out->pool), "vkCreateCommandPool")) return false;
+    if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &out->pool), "vkCreateCommandPool"))
+        return false;
     VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                         .commandPool = out->pool,
                                         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                         .commandBufferCount = 1};
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
-    return vk_ok(vkAllocateCommandBuffers(v->device, &info, &out->commands), "vkAllocateCommandBuffers") &&
+    return vk_ok(vkAllocateCommandBuffers(v->device, &info, &out->commands),
+                 "vkAllocateCommandBuffers") &&
            vk_ok(vkBeginCommandBuffer(out->commands, &begin), "vkBeginCommandBuffer");
 }
 
@@ -212,7 +222,8 @@ void vulkan_signal_up_to(const vulkan_setup *v, VkSemaphore timeline, uint64_t v
     (void)vkSignalSemaphore(v->device, &signal);
 }
 
-VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value, VkPipelineStageFlags2 stage)
+VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value,
+                                          VkPipelineStageFlags2 stage)
 {
     return (VkSemaphoreSubmitInfo){.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
                                    .semaphore = semaphore,
@@ -227,5 +238,6 @@ double vulkan_elapsed_ms(const vulkan_setup *v, VkQueryPool timestamps, uint32_t
                                              sizeof ticks[0], VK_QUERY_RESULT_64_BIT) != VK_SUCCESS)
         return -1.0;
     uint64_t mask = v->timestamp_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << v->timestamp_bits) - 1;
-    return 1e-6 * (double)((ticks[1] - ticks[0]) & mask) * (double)v->properties.limits.timestampPeriod;
+    return 1e-6 * (double)((ticks[1] - ticks[0]) & mask) *
+           (double)v->properties.limits.timestampPeriod;
 }

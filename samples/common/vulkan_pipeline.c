@@ -1,4 +1,5 @@
-/* See vulkan_pipeline.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See vulkan_pipeline.h. */
 #include "vulkan_pipeline.h"
 
 #include <stdlib.h>
@@ -38,8 +39,8 @@ bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipelin
             .sType = VK_STRUCTURE_TYPE_PIPELINE_VERTEX_INPUT_STATE_CREATE_INFO};
         VkPipelineInputAssemblyStateCreateInfo assembly = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_INPUT_ASSEMBLY_STATE_CREATE_INFO,
-            .topology =
-                desc->points ? VK_PRIMITIVE_TOPOLOGY_POINT_LIST : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
+            .topology = desc->points ? VK_PRIMITIVE_TOPOLOGY_POINT_LIST
+                                     : VK_PRIMITIVE_TOPOLOGY_TRIANGLE_LIST};
         VkPipelineViewportStateCreateInfo viewport = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_VIEWPORT_STATE_CREATE_INFO,
             .viewportCount = 1,
@@ -63,34 +64,36 @@ bool pipeline_create(const vulkan_setup *v, const pipeline_desc *desc, VkPipelin
             .dstColorBlendFactor = add ? VK_BLEND_FACTOR_ONE : VK_BLEND_FACTOR_ONE_MINUS_SRC_ALPHA,
             .srcAlphaBlendFactor = VK_BLEND_FACTOR_ZERO,
             .dstAlphaBlendFactor = VK_BLEND_FACTOR_ONE,
-            .colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT | VK_COLOR_COMPONENT_B_BIT |
-                              VK_COLOR_COMPONENT_A_BIT};
+            .colorWriteMask = VK_COLOR_COMPONENT_R_BIT | VK_COLOR_COMPONENT_G_BIT |
+                              VK_COLOR_COMPONENT_B_BIT | VK_COLOR_COMPONENT_A_BIT};
         VkPipelineColorBlendStateCreateInfo blend = {
             .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
             .attachmentCount = 1,
             .pAttachments = &attachment};
         const VkDynamicState states[] = {VK_DYNAMIC_STATE_VIEWPORT, VK_DYNAMIC_STATE_SCISSOR};
-        VkPipelineDynamicStateCreateInfo dynamic = {.sType =
-                                                        VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
-                                                    .dynamicStateCount = 2,
-                                                    .pDynamicStates = states};
-        VkPipelineRenderingCreateInfo rendering = {.sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
-                                                   .colorAttachmentCount = 1,
-                                                   .pColorAttachmentFormats = &desc->color_format,
-                                                   .depthAttachmentFormat = desc->depth_format};
-        VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
-                                             .pNext = &rendering,
-                                             .stageCount = 2,
-                                             .pStages = stages,
-                                             .pVertexInputState = desc->input ? desc->input : &no_input,
-                                             .pInputAssemblyState = &assembly,
-                                             .pViewportState = &viewport,
-                                             .pRasterizationState = &raster,
-                                             .pMultisampleState = &multisample,
-                                             .pDepthStencilState = &depth,
-                                             .pColorBlendState = &blend,
-                                             .pDynamicState = &dynamic,
-                                             .layout = desc->layout};
+        VkPipelineDynamicStateCreateInfo dynamic = {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_DYNAMIC_STATE_CREATE_INFO,
+            .dynamicStateCount = 2,
+            .pDynamicStates = states};
+        VkPipelineRenderingCreateInfo rendering = {
+            .sType = VK_STRUCTURE_TYPE_PIPELINE_RENDERING_CREATE_INFO,
+            .colorAttachmentCount = 1,
+            .pColorAttachmentFormats = &desc->color_format,
+            .depthAttachmentFormat = desc->depth_format};
+        VkGraphicsPipelineCreateInfo info = {
+            .sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+            .pNext = &rendering,
+            .stageCount = 2,
+            .pStages = stages,
+            .pVertexInputState = desc->input ? desc->input : &no_input,
+            .pInputAssemblyState = &assembly,
+            .pViewportState = &viewport,
+            .pRasterizationState = &raster,
+            .pMultisampleState = &multisample,
+            .pDepthStencilState = &depth,
+            .pColorBlendState = &blend,
+            .pDynamicState = &dynamic,
+            .layout = desc->layout};
         created = vk_ok(vkCreateGraphicsPipelines(v->device, VK_NULL_HANDLE, 1, &info, NULL, out),
                         "vkCreateGraphicsPipelines");
     }

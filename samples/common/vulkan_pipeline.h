@@ -1,4 +1,5 @@
-/* Samples: graphics pipelines for dynamic rendering, from SPIR-V files in share/culvert. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: graphics pipelines for dynamic rendering, from SPIR-V files in share/culvert. */
 #ifndef CULVERT_SAMPLES_VULKAN_PIPELINE_H_
 #define CULVERT_SAMPLES_VULKAN_PIPELINE_H_
 
@@ -17,8 +18,9 @@ typedef struct pipeline_desc {
     VkFormat color_format, depth_format; /* no depth: VK_FORMAT_UNDEFINED */
     VkSampleCountFlagBits samples;
     pipeline_blend blend;
-    bool points;                                       /* else triangles */
-    const VkPipelineVertexInputStateCreateInfo *input; /* NULL: vertices are pulled by their index */
+    bool points; /* else triangles */
+    /* NULL: vertices are pulled by their index */
+    const VkPipelineVertexInputStateCreateInfo *input;
 } pipeline_desc;
 
 /* False, with a message, on failure. */

@@ -1,4 +1,5 @@
-/* See vulkan_setup.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See vulkan_setup.h. */
 #include "vulkan_setup.h"
 
 #include <ctype.h>
@@ -17,14 +18,15 @@ static const char validation_layer[] = "VK_LAYER_KHRONOS_validation";
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT types,
-                                                 const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+                                                 const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                 void *user)
 {
     (void)severity;
     (void)types;
     report("validation: %s", data->pMessage);
     /* By it the layer reports itself, not the program (Vulkan-ValidationLayers issue 5928). */
-    bool own =
-        data->pMessageIdName && strcmp(data->pMessageIdName, "UNASSIGNED-VkSemaphore-state-timeout") == 0;
+    bool own = data->pMessageIdName &&
+               strcmp(data->pMessageIdName, "UNASSIGNED-VkSemaphore-state-timeout") == 0;
     if (!own) ++*(uint32_t *)user;
     return VK_FALSE;
 }
@@ -56,7 +58,8 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
     uint32_t num_layers = 0, num_extensions = 0;
     if (validation) {
         if (!has_layer(validation_layer)) {
-            report("--validation: %s is not installed (Debian: vulkan-validationlayers)", validation_layer);
+            report("--validation: %s is not installed (Debian: vulkan-validationlayers)",
+                   validation_layer);
             return false;
         }
         layers[num_layers++] = validation_layer;
@@ -64,9 +67,10 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
         extensions[num_extensions++] = VK_EXT_VALIDATION_FEATURES_EXTENSION_NAME;
     }
     /* What Culvert needs comes after validation. */
-    num_layers += culv_vk_instance_layers(vkGetInstanceProcAddr, MAX_NAMES - num_layers, layers + num_layers);
-    num_extensions +=
-        culv_vk_instance_extensions(API_VERSION, MAX_NAMES - num_extensions, extensions + num_extensions);
+    num_layers +=
+        culv_vk_instance_layers(vkGetInstanceProcAddr, MAX_NAMES - num_layers, layers + num_layers);
+    num_extensions += culv_vk_instance_extensions(API_VERSION, MAX_NAMES - num_extensions,
+                                                  extensions + num_extensions);
     for (uint32_t i = 0; i < wishes->num_instance_extensions && num_extensions < MAX_NAMES; i++)
         extensions[num_extensions++] = wishes->instance_extensions[i];
 
@@ -78,8 +82,8 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
     VkDebugUtilsMessengerCreateInfoEXT messenger = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
         .pNext = &features,
-        .messageSeverity =
-            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
         .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
         .pfnUserCallback = on_message,
         .pUserData = &v->num_messages};
@@ -103,15 +107,16 @@ static bool create_instance(vulkan_setup *v, const vulkan_wishes *wishes)
                  "vkCreateDebugUtilsMessengerEXT");
 }
 
-static bool rank(VkInstance instance, culv_driver driver, culv_vk_candidate candidates[MAX_CANDIDATES],
-                 uint32_t *count)
+static bool rank(VkInstance instance, culv_driver driver,
+                 culv_vk_candidate candidates[MAX_CANDIDATES], uint32_t *count)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = driver;
     for (uint32_t i = 0; i < MAX_CANDIDATES; i++)
         candidates[i] = culv_vk_candidate_init();
     *count = MAX_CANDIDATES;
-    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, &desc, count, candidates),
+    if (!culv_ok(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, instance, &desc, count,
+                                               candidates),
                  "culv_vk_rank_physical_devices"))
         return false;
     if (*count > MAX_CANDIDATES) *count = MAX_CANDIDATES;
@@ -135,27 +140,32 @@ static bool is_number(const char *text)
 }
 
 /* The best candidate that suits the choice; NULL, with a message, when there is none. */
-static const culv_vk_candidate *pick(const culv_vk_candidate *candidates, uint32_t count, const char *choice)
+static const culv_vk_candidate *pick(const culv_vk_candidate *candidates, uint32_t count,
+                                     const char *choice)
 {
-    bool any = strcmp(choice, "auto") == 0 || strcmp(choice, "nvidia") == 0 || strcmp(choice, "soft") == 0;
+    bool any =
+        strcmp(choice, "auto") == 0 || strcmp(choice, "nvidia") == 0 || strcmp(choice, "soft") == 0;
     unsigned long number = is_number(choice) ? strtoul(choice, NULL, 10) : count;
     const culv_vk_candidate *refused = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        if (!any && !(is_number(choice) ? i == number : contains(candidates[i].name, choice))) continue;
+        if (!any && !(is_number(choice) ? i == number : contains(candidates[i].name, choice)))
+            continue;
         if (candidates[i].reachable) return &candidates[i];
         if (!refused) refused = &candidates[i];
     }
     if (refused) {
         report("%s: %s", refused->name, refused->why);
     } else if (count == 0) {
-        report("Vulkan has no device on this machine (Debian: mesa-vulkan-drivers has one for the CPU)");
+        report(
+            "Vulkan has no device on this machine (Debian: mesa-vulkan-drivers has one for the CPU)");
     } else {
         report("no device is \"%s\"; `--device list` shows them", choice);
     }
     return NULL;
 }
 
-static void explain(vulkan_setup *v, const culv_vk_candidate *candidates, uint32_t count, const char *choice)
+static void explain(vulkan_setup *v, const culv_vk_candidate *candidates, uint32_t count,
+                    const char *choice)
 {
     const char *other = NULL; /* why a real GPU was passed over */
     for (uint32_t i = 0; i < count; i++) {
@@ -167,7 +177,8 @@ static void explain(vulkan_setup *v, const culv_vk_candidate *candidates, uint32
     } else if (strcmp(choice, "auto") != 0) {
         snprintf(v->why, sizeof v->why, "the software twin, as asked for by --device %s", choice);
     } else if (other) {
-        snprintf(v->why, sizeof v->why, "the software twin, because CUDA cannot reach the GPU: %s", other);
+        snprintf(v->why, sizeof v->why, "the software twin, because CUDA cannot reach the GPU: %s",
+                 other);
     } else {
         snprintf(v->why, sizeof v->why, "the software twin, because Vulkan shows no GPU here");
     }
@@ -202,8 +213,8 @@ static bool has_device_extension(const vulkan_setup *v, const char *name)
         return false;
     VkExtensionProperties *extensions = calloc(count, sizeof *extensions);
     bool found = false;
-    if (extensions &&
-        vkEnumerateDeviceExtensionProperties(v->physical_device, NULL, &count, extensions) >= VK_SUCCESS) {
+    if (extensions && vkEnumerateDeviceExtensionProperties(v->physical_device, NULL, &count,
+                                                           extensions) >= VK_SUCCESS) {
         for (uint32_t i = 0; i < count; i++)
             found |= strcmp(extensions[i].extensionName, name) == 0;
     }
@@ -221,7 +232,8 @@ static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
         VkQueueFlags flags = families[i].queueFlags;
         bool draws = flags & VK_QUEUE_GRAPHICS_BIT, computes = flags & VK_QUEUE_COMPUTE_BIT;
         if (draws && v->queue_family == UINT32_MAX) v->queue_family = i;
-        if ((flags & VK_QUEUE_TRANSFER_BIT) && !draws && !computes && v->transfer_family == UINT32_MAX)
+        if ((flags & VK_QUEUE_TRANSFER_BIT) && !draws && !computes &&
+            v->transfer_family == UINT32_MAX)
             v->transfer_family = i;
     }
     if (v->queue_family == UINT32_MAX) {
@@ -234,13 +246,15 @@ static bool choose_queues(vulkan_setup *v, const vulkan_wishes *wishes)
     return true;
 }
 
-static bool choose_features(const vulkan_setup *v, const vulkan_wishes *wishes, VkPhysicalDeviceFeatures *out)
+static bool choose_features(const vulkan_setup *v, const vulkan_wishes *wishes,
+                            VkPhysicalDeviceFeatures *out)
 {
     VkPhysicalDeviceFeatures has;
     vkGetPhysicalDeviceFeatures(v->physical_device, &has);
-    *out =
-        (VkPhysicalDeviceFeatures){.sparseBinding = wishes->sparse, .sparseResidencyBuffer = wishes->sparse};
-    if (!wishes->sparse || (has.sparseBinding && has.sparseResidencyBuffer && v->binds_sparse)) return true;
+    *out = (VkPhysicalDeviceFeatures){.sparseBinding = wishes->sparse,
+                                      .sparseResidencyBuffer = wishes->sparse};
+    if (!wishes->sparse || (has.sparseBinding && has.sparseResidencyBuffer && v->binds_sparse))
+        return true;
     report("%s has no sparse buffers (sparseBinding, sparseResidencyBuffer) on its graphics queue",
            v->candidate.name);
     return false;
@@ -252,8 +266,8 @@ static void choose_host_pointers(vulkan_setup *v, const char **extensions, uint3
     extensions[(*num_extensions)++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &host};
+    VkPhysicalDeviceProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &host};
     vkGetPhysicalDeviceProperties2(v->physical_device, &properties);
     v->host_pointer_alignment = host.minImportedHostPointerAlignment;
 }
@@ -270,14 +284,14 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
         }
         extensions[num_extensions++] = VK_KHR_SWAPCHAIN_EXTENSION_NAME;
     }
-    VkPhysicalDeviceVulkan13Features features13 = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                                   .synchronization2 = VK_TRUE,
-                                                   .dynamicRendering = VK_TRUE};
-    VkPhysicalDeviceVulkan12Features features12 = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                                   .pNext = &features13,
-                                                   .timelineSemaphore = VK_TRUE};
+    VkPhysicalDeviceVulkan13Features features13 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+        .synchronization2 = VK_TRUE,
+        .dynamicRendering = VK_TRUE};
+    VkPhysicalDeviceVulkan12Features features12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = &features13,
+        .timelineSemaphore = VK_TRUE};
     VkPhysicalDeviceFeatures features;
     if (!choose_features(v, wishes, &features)) return false;
     const float priority = 1.0f;
@@ -297,15 +311,16 @@ static bool create_device(vulkan_setup *v, const vulkan_wishes *wishes)
                                .enabledExtensionCount = num_extensions,
                                .ppEnabledExtensionNames = extensions,
                                .pEnabledFeatures = &features};
-    if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice")) return false;
+    if (!vk_ok(vkCreateDevice(v->physical_device, &info, NULL, &v->device), "vkCreateDevice"))
+        return false;
     volkLoadDevice(v->device);
     vkGetDeviceQueue(v->device, v->queue_family, 0, &v->queue);
     vkGetDeviceQueue(v->device, v->transfer_family, 0, &v->transfer_queue);
     return true;
 }
 
-/* The twin is an offer, never a fallback that nobody asked for: `auto` allows it, and says so when it is
- * used. */
+/* The twin is an offer, never a fallback that nobody asked for: `auto` allows it, and says so when
+ * it is used. */
 static bool allow_twin(const char *choice)
 {
     if (strcmp(choice, "nvidia") == 0) return true;

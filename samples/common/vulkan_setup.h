@@ -1,5 +1,6 @@
-/* Samples: a Vulkan instance and device, chosen so that CUDA can reach them, and what every Vulkan program
- * needs. The program itself defines VOLK_IMPLEMENTATION. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Samples: a Vulkan instance and device, chosen so that CUDA can reach them, and what every Vulkan
+ * program needs. The program itself defines VOLK_IMPLEMENTATION. */
 #ifndef CULVERT_SAMPLES_VULKAN_SETUP_H_
 #define CULVERT_SAMPLES_VULKAN_SETUP_H_
 
@@ -25,9 +26,11 @@ typedef struct vulkan_setup {
     uint32_t timestamp_bits; /* 0: the queue has no timestamps */
     bool binds_sparse;       /* the queue */
     VkQueue queue;
-    uint32_t transfer_family; /* for copies beside drawing; the same queue where the device has no other */
+    /* For copies beside drawing; the same queue where the device has no other */
+    uint32_t transfer_family;
     VkQueue transfer_queue;
-    VkDeviceSize host_pointer_alignment; /* of memory that Vulkan takes from the program; 0: it takes none */
+    /* Of memory that Vulkan takes from the program; 0: it takes none */
+    VkDeviceSize host_pointer_alignment;
 } vulkan_setup;
 
 /* What a run needs beyond drawing from memory that Culvert shares. */
@@ -41,8 +44,8 @@ typedef struct vulkan_wishes {
     uint32_t num_instance_extensions;
 } vulkan_wishes;
 
-/* `choice` is auto, nvidia, soft, a number of vulkan_setup_list(), or part of a device's name. False, with a
- * message, on failure; destroy it either way. */
+/* `choice` is auto, nvidia, soft, a number of vulkan_setup_list(), or part of a device's name.
+ * False, with a message, on failure; destroy it either way. */
 bool vulkan_setup_create(vulkan_setup *v, const char *choice, const vulkan_wishes *wishes);
 void vulkan_setup_destroy(vulkan_setup *v);
 
@@ -63,16 +66,16 @@ typedef struct vulkan_image {
     VkImageView view;
 } vulkan_image;
 
-/* The first memory type in `bits` that has all of `wanted`, one that also has `preferred` if there is one.
- * UINT32_MAX when none has. */
+/* The first memory type in `bits` that has all of `wanted`, one that also has `preferred` if there
+ * is one. UINT32_MAX when none has. */
 uint32_t vulkan_memory_type(const vulkan_setup *v, uint32_t bits, VkMemoryPropertyFlags wanted,
                             VkMemoryPropertyFlags preferred);
 bool vulkan_buffer_create(const vulkan_setup *v, VkDeviceSize size, VkBufferUsageFlags usage,
                           bool host_visible, vulkan_buffer *out);
 void vulkan_buffer_destroy(const vulkan_setup *v, vulkan_buffer *buffer);
 bool vulkan_image_create(const vulkan_setup *v, VkFormat format, VkExtent2D extent,
-                         VkSampleCountFlagBits samples, VkImageUsageFlags usage, VkImageAspectFlags aspect,
-                         vulkan_image *out);
+                         VkSampleCountFlagBits samples, VkImageUsageFlags usage,
+                         VkImageAspectFlags aspect, vulkan_image *out);
 void vulkan_image_destroy(const vulkan_setup *v, vulkan_image *image);
 
 /* How an image is used before or after a barrier. */
@@ -82,8 +85,8 @@ typedef struct vulkan_use {
     VkImageLayout layout;
 } vulkan_use;
 
-void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags aspect, vulkan_use from,
-                          vulkan_use to);
+void vulkan_image_barrier(VkCommandBuffer commands, VkImage image, VkImageAspectFlags aspect,
+                          vulkan_use from, vulkan_use to);
 
 /* From a copy into the buffer to the host, which reads it. */
 void vulkan_host_barrier(VkCommandBuffer commands, VkBuffer buffer);
@@ -91,7 +94,8 @@ void vulkan_host_barrier(VkCommandBuffer commands, VkBuffer buffer);
 void vulkan_copy_to_host(VkCommandBuffer commands, VkImage image, VkExtent2D extent,
                          const vulkan_buffer *rows);
 
-/* Milliseconds from timestamp `first` to the next one; negative when unknown, as without a query pool. */
+/* Milliseconds from timestamp `first` to the next one; negative when unknown, as without a query
+ * pool. */
 double vulkan_elapsed_ms(const vulkan_setup *v, VkQueryPool timestamps, uint32_t first);
 
 /* Commands for once: recorded between these, submitted and waited for. */
@@ -109,6 +113,7 @@ bool vulkan_timeline_create(const vulkan_setup *v, VkSemaphore *out);
 /* Signals it from the host unless it has reached the value. */
 void vulkan_signal_up_to(const vulkan_setup *v, VkSemaphore timeline, uint64_t value);
 /* A wait or signal of a submission; the value is ignored for a binary semaphore. */
-VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value, VkPipelineStageFlags2 stage);
+VkSemaphoreSubmitInfo vulkan_submit_point(VkSemaphore semaphore, uint64_t value,
+                                          VkPipelineStageFlags2 stage);
 
 #endif

@@ -1,4 +1,5 @@
-/* ripple's camera. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's camera. */
 #include "camera.h"
 
 #include <math.h>
@@ -30,7 +31,8 @@ static vec3 normalize(vec3 a)
 }
 
 /* Column-major: Vulkan's clip space (y down, depth 0 to 1) from a look-at view. */
-static void look_at_projection(float m[16], vec3 eye, vec3 target, float half_fov_tangent, float aspect)
+static void look_at_projection(float m[16], vec3 eye, vec3 target, float half_fov_tangent,
+                               float aspect)
 {
     const float near = 0.1f, far = 40.0f;
     vec3 forward = normalize(minus(target, eye));
@@ -60,7 +62,8 @@ void camera_look(const scene *basin, VkExtent2D extent, uint64_t moment, const c
     float seconds = (float)moment / 30.0f;
     float aspect = (float)extent.width / (float)extent.height;
     /* Far enough that a basin of any proportion fills the picture. */
-    float reach = fmaxf(basin->half_x / (1.556f * fminf(aspect / 1.7778f, 1.0f)), basin->half_z / 1.037f);
+    float reach =
+        fmaxf(basin->half_x / (1.556f * fminf(aspect / 1.7778f, 1.0f)), basin->half_z / 1.037f);
     float angle = 0.16f - 0.10f * sinf(0.11f * seconds) - view->turn;
     float elevation = clamp(0.544f + view->lift, 0.10f, 1.50f);
     float distance = 2.78f * reach * exp2f(-view->closer);

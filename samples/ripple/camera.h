@@ -1,4 +1,5 @@
-/* ripple's camera. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's camera. */
 #ifndef RIPPLE_CAMERA_H_
 #define RIPPLE_CAMERA_H_
 
@@ -7,7 +8,8 @@
 #include "pipelines.h"
 #include "scene.h"
 
-/* What a viewer makes of the camera's own way, which drifts slowly around the basin. All 0: nothing. */
+/* What a viewer makes of the camera's own way, which drifts slowly around the basin. All 0:
+ * nothing. */
 typedef struct camera_view {
     float turn, lift; /* radians, around and up */
     float closer;     /* each 1 halves the distance */

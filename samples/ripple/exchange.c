@@ -1,4 +1,5 @@
-/* ripple's exchange: what the paths have in common. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's exchange: what the paths have in common. */
 #include "exchange.h"
 
 #include <string.h>
@@ -26,8 +27,8 @@ static bool create_views(exchange *e)
     return true;
 }
 
-bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup *vulkan, VkExtent2D grid,
-                     const exchange_flow *flow)
+bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup *vulkan,
+                     VkExtent2D grid, const exchange_flow *flow)
 {
     memset(e, 0, sizeof *e);
     e->path = path;
@@ -43,8 +44,8 @@ bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup 
                vulkan->properties.limits.maxStorageBufferRange);
         return false;
     }
-    return interop_open_device(vulkan, &e->device, &e->cu, &e->callers_context) && path->create(e) &&
-           create_views(e);
+    return interop_open_device(vulkan, &e->device, &e->cu, &e->callers_context) &&
+           path->create(e) && create_views(e);
 }
 
 void exchange_destroy(exchange *e)
@@ -105,7 +106,8 @@ bool exchange_submit(exchange *e, const exchange_submission *s, const VkSemaphor
     if (signal) signals[num_signals++] = *signal;
     if (s->finished) {
         waits[num_waits++] = vulkan_submit_point(s->available, 0, VK_PIPELINE_STAGE_2_COPY_BIT);
-        signals[num_signals++] = vulkan_submit_point(s->finished, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+        signals[num_signals++] =
+            vulkan_submit_point(s->finished, 0, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     }
     VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                           .commandBuffer = s->commands};

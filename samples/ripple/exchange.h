@@ -1,16 +1,16 @@
-/* ripple's exchange: how what CUDA computed gets to where Vulkan draws from it. There are three paths, with the
- * same kernels before them and the same drawing behind:
+/* SPDX-License-Identifier: MIT */
+/* ripple's exchange: how what CUDA computed gets to where Vulkan draws from it. There are three
+ * paths, with the same kernels before them and the same drawing behind:
  *
  *   path_ring.c    Culvert's ring: several frames on their way at once, in bursts. What to copy.
- *   path_shared.c  what it is made of: both sides use one memory and wait for each other on the GPU.
+ *   path_shared.c  what it is made of: both sides use one memory and wait for each other on the
+ *   GPU.
  *   path_staged.c  for comparison: through pinned host memory, as it is done without interop.
  *
  * Of the last two:
  *   frame f uses buffers[f % num_buffers]
  *   ready reaches f + 1 when Vulkan may draw frame f      (its submission waits for that)
- *   drawn reaches f + 1 when Vulkan has drawn frame f     (its submission signals that)
- *
- * SPDX-License-Identifier: MIT */
+ *   drawn reaches f + 1 when Vulkan has drawn frame f     (its submission signals that) */
 #ifndef RIPPLE_EXCHANGE_H_
 #define RIPPLE_EXCHANGE_H_
 
@@ -19,7 +19,7 @@
 
 #define EXCHANGE_MAX_BUFFERS CULV_RING_MAX_DEPTH
 #define EXCHANGE_TINT_FORMAT VK_FORMAT_R8G8B8A8_UNORM
-#define EXCHANGE_READING_STAGES                                                                              \
+#define EXCHANGE_READING_STAGES                                                                    \
     (VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT | VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT)
 
 typedef struct exchange exchange;
@@ -40,7 +40,8 @@ typedef struct exchange_submission {
 /* What a path does. Functions that are NULL have nothing to do. */
 typedef struct exchange_path {
     const char *name;
-    /* Makes buffers (without tint_view), ready and drawn. False, with a message, on failure; destroy() comes either way. */
+    /* Makes buffers (without tint_view), ready and drawn. False, with a message, on failure;
+     * destroy() comes either way. */
     bool (*create)(exchange *e);
     void (*destroy)(exchange *e);
     /* CUDA's side of a frame, on its stream: wait until the buffer is free, and hand it over. */
@@ -48,16 +49,16 @@ typedef struct exchange_path {
     bool (*cuda_release)(exchange *e, CUstream stream, uint64_t frame);
     /* What CUDA's side released of a burst is handed over now. */
     bool (*cuda_end_burst)(exchange *e, CUstream stream);
-    /* Vulkan's side: what comes before the drawing, what is recorded around it, and its submission. *fenced: this one
-     * has the fence; else a later one of the same burst, which stands for it. */
+    /* Vulkan's side: what comes before the drawing, what is recorded around it, and its submission.
+     * *fenced: this one has the fence; else a later one of the same burst, which stands for it. */
     bool (*begin_drawing)(exchange *e, uint64_t frame);
     bool (*record_acquire)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*record_release)(exchange *e, VkCommandBuffer commands, uint64_t frame);
     bool (*draw)(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced);
     /* What is used now, where the path may choose it. */
     void (*flow)(const exchange *e, exchange_flow *out);
-    /* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one would wait
-     * forever for the other. */
+    /* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one
+     * would wait forever for the other. */
     void (*unblock)(exchange *e, uint64_t end);
 } exchange_path;
 
@@ -86,18 +87,20 @@ struct exchange {
     bool burst_open;           /* CUDA's side has more frames to release before Vulkan gets them */
     exchange_buffer buffers[EXCHANGE_MAX_BUFFERS];
     VkSemaphore ready, drawn;
-    uint64_t transfer_bytes; /* copied between device and host in a frame, both directions together */
-    void *own;               /* the path's */
+    /* Copied between device and host in a frame, both directions together */
+    uint64_t transfer_bytes;
+    void *own; /* the path's */
 };
 
-/* Opens the CUDA device that is the Vulkan device, makes its context current on this thread, and makes what
- * is exchanged. False, with a message, on failure; destroy it either way. */
-bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup *vulkan, VkExtent2D grid,
-                     const exchange_flow *flow);
+/* Opens the CUDA device that is the Vulkan device, makes its context current on this thread, and
+ * makes what is exchanged. False, with a message, on failure; destroy it either way. */
+bool exchange_create(exchange *e, const exchange_path *path, const vulkan_setup *vulkan,
+                     VkExtent2D grid, const exchange_flow *flow);
 /* After both sides are done, or exchange_unblock(). */
 void exchange_destroy(exchange *e);
 
-/* For the paths that share: the Vulkan device attached to the CUDA one. False, with a message, on failure. */
+/* For the paths that share: the Vulkan device attached to the CUDA one. False, with a message, on
+ * failure. */
 bool exchange_attach(const exchange *e, culv_vk **out);
 
 exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame);

@@ -1,5 +1,6 @@
-/* ripple: the glyphs of its overlay. Bit 4 is the leftmost pixel of a row; a cell is one pixel wider and higher.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple: the glyphs of its overlay. Bit 4 is the leftmost pixel of a row; a cell is one pixel
+ * wider and higher. */
 #include "font.h"
 
 /* clang-format off */

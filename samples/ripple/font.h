@@ -1,4 +1,5 @@
-/* ripple: a small bitmap font, printable ASCII. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple: a small bitmap font, printable ASCII. */
 #ifndef RIPPLE_FONT_H_
 #define RIPPLE_FONT_H_
 

@@ -1,4 +1,5 @@
-/* ripple's frame times on the overlay. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's frame times on the overlay. */
 #ifndef RIPPLE_HUD_H_
 #define RIPPLE_HUD_H_
 

@@ -1,5 +1,6 @@
-/* ripple: a wave solver in CUDA and a renderer in Vulkan that share one memory and wait for each other on the
- * GPU. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple: a wave solver in CUDA and a renderer in Vulkan that share one memory and wait for each
+ * other on the GPU. */
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 
@@ -22,20 +23,23 @@ static bool set_up_vulkan(program *p)
     if (o->window) {
         p->window = window_open("ripple", extent);
         if (!p->window) return false;
-        wishes.instance_extensions = window_instance_extensions(p->window, &wishes.num_instance_extensions);
+        wishes.instance_extensions =
+            window_instance_extensions(p->window, &wishes.num_instance_extensions);
     }
     if (!vulkan_setup_create(&p->vulkan, o->device, &wishes)) return false;
     if (!o->quiet) fprintf(stderr, "ripple: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
     if (!o->window) return true;
     VkSurfaceKHR surface;
     return window_create_surface(p->window, p->vulkan.instance, &surface) &&
-           swapchain_create(&p->swapchain, &p->vulkan, surface) && swapchain_fit(&p->swapchain, extent);
+           swapchain_create(&p->swapchain, &p->vulkan, surface) &&
+           swapchain_fit(&p->swapchain, extent);
 }
 
 static bool set_up(program *p)
 {
     const options *o = &p->options;
-    VkExtent2D grid = {o->grid_width, o->grid_height}, extent = {o->picture_width, o->picture_height};
+    VkExtent2D grid = {o->grid_width, o->grid_height},
+               extent = {o->picture_width, o->picture_height};
     VkFormat color_format = VK_FORMAT_R8G8B8A8_SRGB;
     if (o->output && !files_make_parents(o->output)) return false;
     if (!set_up_vulkan(p)) return false;
@@ -45,16 +49,19 @@ static bool set_up(program *p)
         if (!overlay_create(&p->overlay, &p->vulkan, color_format)) return false;
     }
     scene_init(&p->scene, o->grid_width, o->grid_height, o->seed);
-    static const exchange_path *const paths[] = {
-        [OPTIONS_RING] = &path_ring, [OPTIONS_SHARED] = &path_shared, [OPTIONS_STAGED] = &path_staged};
-    exchange_flow flow = {
-        .buffers = o->depth, .burst = o->burst, .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
+    static const exchange_path *const paths[] = {[OPTIONS_RING] = &path_ring,
+                                                 [OPTIONS_SHARED] = &path_shared,
+                                                 [OPTIONS_STAGED] = &path_staged};
+    exchange_flow flow = {.buffers = o->depth,
+                          .burst = o->burst,
+                          .max_latency_ns = o->max_latency_ms * UINT64_C(1000000)};
     /* Two bursts, so that one runs while the next is recorded. */
     uint32_t in_flight = FRAMES_IN_FLIGHT;
     if (!o->window && in_flight < o->depth) in_flight = o->depth;
     if (!o->window && in_flight < 2 * o->burst) in_flight = 2 * o->burst;
     if (!exchange_create(&p->exchange, paths[o->path], &p->vulkan, grid, &flow) ||
-        !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, color_format, in_flight))
+        !renderer_create(&p->renderer, &p->vulkan, &p->exchange, &p->scene, extent, color_format,
+                         in_flight))
         return false;
     p->solver = solver_create(&p->exchange, &p->scene, o->steps, in_flight);
     return p->solver != NULL;
@@ -79,8 +86,8 @@ bool program_reclaim(program *p, uint64_t frame, finished_frame *out)
     float simulation = 0.0f;
     if (!renderer_reclaim(&p->renderer, frame, &result)) return false;
     if (result.used && !solver_frame_time(p->solver, result.frame, &simulation)) return false;
-    *out =
-        (finished_frame){result.used, result.frame, (double)simulation, result.milliseconds, result.pixels};
+    *out = (finished_frame){result.used, result.frame, (double)simulation, result.milliseconds,
+                            result.pixels};
     return true;
 }
 
@@ -90,7 +97,8 @@ void program_count(program *p, const finished_frame *finished)
     if (!finished->any) return;
     t->timed++;
     t->simulation += finished->simulation;
-    t->drawing = finished->drawing < 0.0 || t->drawing < 0.0 ? -1.0 : t->drawing + finished->drawing;
+    t->drawing =
+        finished->drawing < 0.0 || t->drawing < 0.0 ? -1.0 : t->drawing + finished->drawing;
 }
 
 static bool dump_field(program *p)
@@ -128,19 +136,20 @@ static bool print_result(const program *p)
                "simulation %.3f, drawing %s, whole %.3f%s%s\n",
                p->vulkan.candidate.name, driver, o->grid_width, o->grid_height, o->steps, path,
                (unsigned long long)t->simulated, p->renderer.targets.extent.width,
-               p->renderer.targets.extent.height, t->simulation / frames, drawing[0], t->whole / frames,
-               p->last_picture[0] ? " | " : "", p->last_picture);
+               p->renderer.targets.extent.height, t->simulation / frames, drawing[0],
+               t->whole / frames, p->last_picture[0] ? " | " : "", p->last_picture);
     }
     printf("RESULT {\"sample\": \"ripple\", \"device\": ");
     print_json_string(p->vulkan.candidate.name);
     printf(", \"driver\": ");
     print_json_string(driver);
-    printf(", \"path\": \"%s\", \"buffers\": %u, \"burst\": %u, \"width\": %u, \"height\": %u, \"frames\": "
-           "%llu, \"simulation_ms\": %.3f, "
-           "\"drawing_ms\": %s, \"frame_ms\": %.3f, \"transfer_bytes_per_frame\": %llu}\n",
-           p->exchange.path->name, flow.buffers, flow.burst, o->grid_width, o->grid_height,
-           (unsigned long long)t->simulated, t->simulation / frames, drawing[1], t->whole / frames,
-           (unsigned long long)p->exchange.transfer_bytes);
+    printf(
+        ", \"path\": \"%s\", \"buffers\": %u, \"burst\": %u, \"width\": %u, \"height\": %u, \"frames\": "
+        "%llu, \"simulation_ms\": %.3f, "
+        "\"drawing_ms\": %s, \"frame_ms\": %.3f, \"transfer_bytes_per_frame\": %llu}\n",
+        p->exchange.path->name, flow.buffers, flow.burst, o->grid_width, o->grid_height,
+        (unsigned long long)t->simulated, t->simulation / frames, drawing[1], t->whole / frames,
+        (unsigned long long)p->exchange.transfer_bytes);
     return true;
 }
 

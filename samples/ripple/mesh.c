@@ -1,12 +1,13 @@
-/* ripple's meshes. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's meshes. */
 #include "mesh.h"
 
 #include <stdlib.h>
 
 #include "../common/report.h"
 
-/* Normals are per pixel, so the water's quads only have to follow its height. Small ones are dear: pixels
- * that edges cross are shaded once for each triangle. Stones show their outlines. */
+/* Normals are per pixel, so the water's quads only have to follow its height. Small ones are dear:
+ * pixels that edges cross are shaded once for each triangle. Stones show their outlines. */
 #define WATER_PIXELS_A_QUAD 7u
 #define STONE_PIXELS_A_QUAD 2u
 
@@ -26,7 +27,8 @@ static mesh choose_grid(const renderer *r, uint32_t pixels_a_quad)
 static bool has_stone(const renderer *r, const float *bottom, uint32_t x, uint32_t y)
 {
     for (uint32_t corner = 0; corner < 4; corner++) {
-        uint32_t column = (x + corner % 2) * r->stones.stride, row = (y + corner / 2) * r->stones.stride;
+        uint32_t column = (x + corner % 2) * r->stones.stride,
+                 row = (y + corner / 2) * r->stones.stride;
         if (column >= r->scene->width) column = r->scene->width - 1;
         if (row >= r->scene->height) row = r->scene->height - 1;
         if (bottom[(size_t)row * r->scene->width + column] > -0.08f) return true;

@@ -1,5 +1,5 @@
-/* ripple's mesh: only indices, since vertices are pulled from the shared buffer. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* ripple's mesh: only indices, since vertices are pulled from the shared buffer. */
 #ifndef RIPPLE_MESH_H_
 #define RIPPLE_MESH_H_
 

@@ -1,4 +1,5 @@
-/* ripple without a window: frames to PNG files. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple without a window: frames to PNG files. */
 #include "../common/png_file.h"
 #include "../common/progress.h"
 #include "program.h"
@@ -25,7 +26,8 @@ static bool draw(program *p, uint64_t frame)
     return renderer_frame(&p->renderer, &desc);
 }
 
-/* The solver's burst of frames, then the renderer's; without a ring a burst is one frame. Returns how many; 0: failed. */
+/* The solver's burst of frames, then the renderer's; without a ring a burst is one frame. Returns
+ * how many; 0: failed. */
 static uint64_t run_burst(program *p, uint64_t first)
 {
     uint64_t left = p->options.frames - first, count = 0;
@@ -54,7 +56,8 @@ bool offscreen_run(program *p)
         p->totals.simulated = frame;
         progress_update(&bar, frame);
     }
-    for (uint64_t frame = o->frames; fine && frame < o->frames + p->renderer.frames_in_flight; frame++) {
+    for (uint64_t frame = o->frames; fine && frame < o->frames + p->renderer.frames_in_flight;
+         frame++) {
         fine = reclaim(p, frame);
     }
     p->totals.whole = 1e3 * (clock_seconds() - started);

@@ -1,4 +1,5 @@
-/* ripple's command line. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's command line. */
 #include "options.h"
 
 #include <stdio.h>
@@ -55,7 +56,8 @@ static bool parse_value(options *o, const char *name, const char *value)
         return argument_size(name, value, 16, 16384, &o->grid_width, &o->grid_height);
     if (strcmp(name, "--resolution") == 0)
         return argument_size(name, value, 16, 8192, &o->picture_width, &o->picture_height);
-    if (strcmp(name, "--frames") == 0) return argument_number(name, value, 1, 1000000000, &o->frames);
+    if (strcmp(name, "--frames") == 0)
+        return argument_number(name, value, 1, 1000000000, &o->frames);
     if (strcmp(name, "--every") == 0) return argument_number(name, value, 1, 1000000000, &o->every);
     if (strcmp(name, "--seed") == 0) return argument_number(name, value, 0, UINT64_MAX, &o->seed);
     if (strcmp(name, "--path") == 0) {
@@ -97,16 +99,18 @@ static bool parse_value(options *o, const char *name, const char *value)
     return *value != '\0';
 }
 
-static const char *const valued[] = {"--size",  "--resolution", "--frames",  "--steps", "--output",
-                                     "--every", "--device",     "--buffers", "--seed",  "--dump-field",
-                                     "--path",  "--screenshot", "--depth",   "--burst", "--max-latency"};
+static const char *const valued[] = {"--size",   "--resolution", "--frames",     "--steps",
+                                     "--output", "--every",      "--device",     "--buffers",
+                                     "--seed",   "--dump-field", "--path",       "--screenshot",
+                                     "--depth",  "--burst",      "--max-latency"};
 
 /* The name in `valued` that an argument is, or begins with before a "="; NULL if none. */
 static const char *valued_name(const char *argument)
 {
     size_t length = strcspn(argument, "=");
     for (size_t i = 0; i < sizeof valued / sizeof valued[0]; i++) {
-        if (strlen(valued[i]) == length && strncmp(argument, valued[i], length) == 0) return valued[i];
+        if (strlen(valued[i]) == length && strncmp(argument, valued[i], length) == 0)
+            return valued[i];
     }
     return NULL;
 }
@@ -147,15 +151,17 @@ static bool check_window(const options *o)
 static bool check_flow(options *o)
 {
     bool ring = o->path == OPTIONS_RING;
-    const char *wrong =
-        ring && o->buffers != 0  ? "--buffers: only with --path=shared or staged; the ring has a --depth"
-        : !ring && o->depth != 0 ? "--depth: only with --path=ring; the others have --buffers"
-        : !ring && o->burst != 0 ? "--burst: only with --path=ring"
-        : !ring && o->max_latency_ms != 0 ? "--max-latency: only with --path=ring"
-        : o->window && o->burst > 1       ? "--burst: not with --window, which shows each frame as it comes"
-        : o->window && o->max_latency_ms != 0
-            ? "--max-latency: not with --window, which shows each frame as it comes"
-            : NULL;
+    const char *wrong = ring && o->buffers != 0
+                            ? "--buffers: only with --path=shared or staged; the ring has a --depth"
+                        : !ring && o->depth != 0
+                            ? "--depth: only with --path=ring; the others have --buffers"
+                        : !ring && o->burst != 0          ? "--burst: only with --path=ring"
+                        : !ring && o->max_latency_ms != 0 ? "--max-latency: only with --path=ring"
+                        : o->window && o->burst > 1
+                            ? "--burst: not with --window, which shows each frame as it comes"
+                        : o->window && o->max_latency_ms != 0
+                            ? "--max-latency: not with --window, which shows each frame as it comes"
+                            : NULL;
     if (wrong) {
         report("%s", wrong);
         return false;
@@ -177,7 +183,8 @@ static bool check(options *o)
         if (!o->output) o->output = DEFAULT_OUTPUT;
         if (o->frames == 0) o->frames = DEFAULT_FRAMES;
         if (!files_numbered(path, o->output, o->frames)) {
-            report("--output %s: after %% only d, or a width and d, as in ripple-%%04d.png", o->output);
+            report("--output %s: after %% only d, or a width and d, as in ripple-%%04d.png",
+                   o->output);
             return false;
         }
         if (!argument_png("--output", o->output)) return false;

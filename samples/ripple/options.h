@@ -1,4 +1,5 @@
-/* ripple's command line. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's command line. */
 #ifndef RIPPLE_OPTIONS_H_
 #define RIPPLE_OPTIONS_H_
 

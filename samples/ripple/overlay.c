@@ -1,4 +1,5 @@
-/* ripple's overlay. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's overlay. */
 #include "overlay.h"
 
 #include <string.h>
@@ -27,12 +28,14 @@ static bool create_descriptors(overlay *o)
                                        .maxSets = 1,
                                        .poolSizeCount = 1,
                                        .pPoolSizes = &size};
-    if (!vk_ok(vkCreateDescriptorPool(device, &pool, NULL, &o->pool), "vkCreateDescriptorPool")) return false;
+    if (!vk_ok(vkCreateDescriptorPool(device, &pool, NULL, &o->pool), "vkCreateDescriptorPool"))
+        return false;
     VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                         .descriptorPool = o->pool,
                                         .descriptorSetCount = 1,
                                         .pSetLayouts = &o->set_layout};
-    if (!vk_ok(vkAllocateDescriptorSets(device, &info, &o->set), "vkAllocateDescriptorSets")) return false;
+    if (!vk_ok(vkAllocateDescriptorSets(device, &info, &o->set), "vkAllocateDescriptorSets"))
+        return false;
     VkDescriptorBufferInfo buffers[] = {{o->items.buffer, 0, VK_WHOLE_SIZE},
                                         {o->font.buffer, 0, VK_WHOLE_SIZE}};
     VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
@@ -49,13 +52,14 @@ static bool create_layout(overlay *o)
     VkDevice device = o->vulkan->device;
     VkDescriptorSetLayoutBinding bindings[2];
     for (uint32_t i = 0; i < 2; i++) {
-        bindings[i] = (VkDescriptorSetLayoutBinding){.binding = i,
-                                                     .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                                     .descriptorCount = 1,
-                                                     .stageFlags = VK_SHADER_STAGE_VERTEX_BIT |
-                                                                   VK_SHADER_STAGE_FRAGMENT_BIT};
+        bindings[i] = (VkDescriptorSetLayoutBinding){
+            .binding = i,
+            .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+            .descriptorCount = 1,
+            .stageFlags = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT};
     }
-    VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+    VkDescriptorSetLayoutCreateInfo set = {.sType =
+                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                            .bindingCount = 2,
                                            .pBindings = bindings};
     if (!vk_ok(vkCreateDescriptorSetLayout(device, &set, NULL, &o->set_layout),
@@ -67,7 +71,8 @@ static bool create_layout(overlay *o)
                                          .pSetLayouts = &o->set_layout,
                                          .pushConstantRangeCount = 1,
                                          .pPushConstantRanges = &constants};
-    return vk_ok(vkCreatePipelineLayout(device, &layout, NULL, &o->layout), "vkCreatePipelineLayout");
+    return vk_ok(vkCreatePipelineLayout(device, &layout, NULL, &o->layout),
+                 "vkCreatePipelineLayout");
 }
 
 bool overlay_create(overlay *o, const vulkan_setup *v, VkFormat color_format)
@@ -82,8 +87,8 @@ bool overlay_create(overlay *o, const vulkan_setup *v, VkFormat color_format)
     if (!create_layout(o)) return false;
     desc.layout = o->layout;
     return pipeline_create(v, &desc, &o->pipeline) && upload_font(o) &&
-           vulkan_buffer_create(v, OVERLAY_MAX_SLOTS * sizeof o->list, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
-                                true, &o->items) &&
+           vulkan_buffer_create(v, OVERLAY_MAX_SLOTS * sizeof o->list,
+                                VK_BUFFER_USAGE_STORAGE_BUFFER_BIT, true, &o->items) &&
            create_descriptors(o);
 }
 
@@ -133,8 +138,8 @@ void overlay_text(overlay *o, int x, int y, int scale, uint32_t color, const cha
                              ? '?' - FONT_FIRST_GLYPH
                              : c - FONT_FIRST_GLYPH;
         if (c == ' ') continue;
-        add(o, (overlay_item){x, y, scale * (int)FONT_GLYPH_WIDTH, scale * (int)FONT_GLYPH_HEIGHT, color,
-                              glyph + 1});
+        add(o, (overlay_item){x, y, scale * (int)FONT_GLYPH_WIDTH, scale * (int)FONT_GLYPH_HEIGHT,
+                              color, glyph + 1});
     }
 }
 
@@ -148,7 +153,8 @@ void overlay_record(overlay *o, VkCommandBuffer commands, uint32_t slot, VkExten
     vkCmdSetViewport(commands, 0, 1, &viewport);
     vkCmdSetScissor(commands, 0, 1, &area);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, o->pipeline);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, o->layout, 0, 1, &o->set, 0, NULL);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, o->layout, 0, 1, &o->set, 0,
+                            NULL);
     vkCmdPushConstants(commands, o->layout, VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof size, size);
     vkCmdDraw(commands, 6, o->num_items, 0, first);
 }

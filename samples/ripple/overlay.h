@@ -1,12 +1,13 @@
-/* ripple's overlay: text and bars over the picture, as rectangles that one draw call makes from a list.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's overlay: text and bars over the picture, as rectangles that one draw call makes from a
+ * list. */
 #ifndef RIPPLE_OVERLAY_H_
 #define RIPPLE_OVERLAY_H_
 
 #include "pipelines.h"
 
 /* Colors are 0xAABBGGRR, sRGB. */
-#define OVERLAY_COLOR(r, g, b, a)                                                                            \
+#define OVERLAY_COLOR(r, g, b, a)                                                                  \
     ((uint32_t)(r) | (uint32_t)(g) << 8 | (uint32_t)(b) << 16 | (uint32_t)(a) << 24)
 
 /* One rectangle, in pixels of the picture; shaders/ripple/overlay.vert. */

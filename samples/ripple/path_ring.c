@@ -1,11 +1,13 @@
-/* ripple's ring path: several frames on their way at once, in a ring of slots that CUDA writes and Vulkan draws from. A GPU
- * whose one engine does both changes from the one to the other once a burst, not once a frame. This file is what to copy
- * into a program of your own; path_shared.c shows what the ring is made of.
+/* SPDX-License-Identifier: MIT */
+/* ripple's ring path: several frames on their way at once, in a ring of slots that CUDA writes and
+ * Vulkan draws from. A GPU whose one engine does both changes from the one to the other once a
+ * burst, not once a frame. This file is what to copy into a program of your own; path_shared.c
+ * shows what the ring is made of.
  *
  *   CUDA    acquire_on (its stream waits), kernels, release_on (its stream signals)
- *   Vulkan  acquire, command buffer with the frame's barriers, submit (waits and signals with the burst's first and last)
- *
- * SPDX-License-Identifier: MIT */
+ *   Vulkan  acquire, command buffer with the frame's barriers, submit (waits and signals with the
+ *   burst's first and
+ * last) */
 #include <stdlib.h>
 
 #include "../common/report.h"
@@ -22,7 +24,8 @@ typedef struct ringed {
     culv_vk_ring_frame drawing; /* Vulkan's */
 } ringed;
 
-/* Every slot has a VkBuffer that is a CUdeviceptr as well, and a VkImage that is a CUDA surface as well. */
+/* Every slot has a VkBuffer that is a CUdeviceptr as well, and a VkImage that is a CUDA surface as
+ * well. */
 static bool make_ring(exchange *e, ringed *r)
 {
     VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -45,7 +48,9 @@ static bool make_ring(exchange *e, ringed *r)
     tint.label = "tint";
     culv_vk_ring_resource resources[] = {
         {.buffer = &cells, .use = CULV_VK_USE_STORAGE_READ, .stage = EXCHANGE_READING_STAGES},
-        {.image = &tint, .use = CULV_VK_USE_SAMPLED, .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT}};
+        {.image = &tint,
+         .use = CULV_VK_USE_SAMPLED,
+         .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT}};
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = e->flow.burst;
     settings.max_latency = e->flow.max_latency_ns;
@@ -74,7 +79,8 @@ static bool create(exchange *e)
         both->cells = culv_vk_buffer_handle(cells);
         both->cuda_cells = culv_buffer_pointer(culv_vk_buffer_cuda(cells));
         both->tint = culv_vk_image_handle(tint);
-        if (!culv_ok(culv_image_surface(culv_vk_image_cuda(tint), 0, &both->cuda_tint), "culv_image_surface"))
+        if (!culv_ok(culv_image_surface(culv_vk_image_cuda(tint), 0, &both->cuda_tint),
+                     "culv_image_surface"))
             return false;
     }
     return true;
@@ -89,7 +95,7 @@ static void destroy(exchange *e)
     free(r);
 }
 
-/* CUDA's side ---------------------------------------------------------------------------------------------- */
+/* CUDA's side ---------------------------------------------------------------------------------- */
 
 static bool cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
@@ -117,13 +123,14 @@ static bool cuda_end_burst(exchange *e, CUstream stream)
     return culv_ok(culv_ring_flush_on(r->core, CULV_RING_PRODUCER, stream), "culv_ring_flush_on");
 }
 
-/* Vulkan's side -------------------------------------------------------------------------------------------- */
+/* Vulkan's side -------------------------------------------------------------------------------- */
 
 static bool begin_drawing(exchange *e, uint64_t frame)
 {
     ringed *r = e->own;
     (void)frame;
-    if (!culv_ok(culv_vk_ring_acquire(r->ring, LIMIT_NS, &r->drawing), "culv_vk_ring_acquire")) return false;
+    if (!culv_ok(culv_vk_ring_acquire(r->ring, LIMIT_NS, &r->drawing), "culv_vk_ring_acquire"))
+        return false;
     e->drawing = r->drawing.frame.slot;
     return true;
 }
@@ -144,7 +151,8 @@ static bool record_release(exchange *e, VkCommandBuffer commands, uint64_t frame
     return true;
 }
 
-/* A burst goes to the queue in one submission; one that a swapchain waits for goes at once, by the frame's own structs. */
+/* A burst goes to the queue in one submission; one that a swapchain waits for goes at once, by the
+ * frame's own structs. */
 static bool draw(exchange *e, uint64_t frame, const exchange_submission *s, bool *fenced)
 {
     ringed *r = e->own;
@@ -153,12 +161,13 @@ static bool draw(exchange *e, uint64_t frame, const exchange_submission *s, bool
     *fenced = true;
     if (s->finished) {
         return culv_ok(culv_vk_ring_release(r->ring, f), "culv_vk_ring_release") &&
-               exchange_submit(e, s, f->num_waits ? &f->wait : NULL, f->num_signals ? &f->signal : NULL);
+               exchange_submit(e, s, f->num_waits ? &f->wait : NULL,
+                               f->num_signals ? &f->signal : NULL);
     }
     *fenced = f->frame.burst_ends;
-    return culv_ok(
-        culv_vk_ring_submit(r->ring, e->vulkan->queue, s->commands, *fenced ? s->fence : VK_NULL_HANDLE, f),
-        "culv_vk_ring_submit");
+    return culv_ok(culv_vk_ring_submit(r->ring, e->vulkan->queue, s->commands,
+                                       *fenced ? s->fence : VK_NULL_HANDLE, f),
+                   "culv_vk_ring_submit");
 }
 
 static void flow(const exchange *e, exchange_flow *out)
@@ -181,7 +190,8 @@ static void unblock(exchange *e, uint64_t end)
     if (culv_ring_get_stats(r->core, &stats) != CULV_OK) return;
     vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_PRODUCER),
                         stats.ready_signalled);
-    vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_CONSUMER), stats.done_signalled);
+    vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_CONSUMER),
+                        stats.done_signalled);
 }
 
 const exchange_path path_ring = {.name = "ring",

@@ -1,9 +1,9 @@
-/* ripple's shared path: the buffer and the image that CUDA writes are those that Vulkan draws from, and two
- * timelines hand them over on the GPU: what path_ring.c does for several frames at once, by hand.
+/* SPDX-License-Identifier: MIT */
+/* ripple's shared path: the buffer and the image that CUDA writes are those that Vulkan draws from,
+ * and two timelines hand them over on the GPU: what path_ring.c does for several frames at once, by
+ * hand.
  *
- *   ready is signalled by CUDA and awaited by Vulkan, drawn the other way round
- *
- * SPDX-License-Identifier: MIT */
+ *   ready is signalled by CUDA and awaited by Vulkan, drawn the other way round */
 #include <stdlib.h>
 
 #include "../common/interop.h"
@@ -17,7 +17,7 @@ typedef struct shared {
     culv_vk_semaphore *ready, *drawn;
 } shared;
 
-/* Making ------------------------------------------------------------------------------------------------- */
+/* Making --------------------------------------------------------------------------------------- */
 
 /* A VkBuffer that is a CUdeviceptr as well. */
 static bool share_cells(exchange *e, shared *s, uint32_t i)
@@ -50,20 +50,22 @@ static bool share_tint(exchange *e, shared *s, uint32_t i)
     culv_vk_image_create_desc desc = culv_vk_image_create_desc_init();
     desc.create_info = &info;
     desc.label = "tint";
-    if (!culv_ok(culv_vk_image_create(s->attached, &desc, &s->tint[i]), "culv_vk_image_create")) return false;
+    if (!culv_ok(culv_vk_image_create(s->attached, &desc, &s->tint[i]), "culv_vk_image_create"))
+        return false;
     e->buffers[i].tint = culv_vk_image_handle(s->tint[i]);
     return culv_ok(culv_image_surface(culv_vk_image_cuda(s->tint[i]), 0, &e->buffers[i].cuda_tint),
                    "culv_image_surface");
 }
 
-static bool share_timeline(shared *s, const char *label, culv_vk_semaphore **both, VkSemaphore *vulkan)
+static bool share_timeline(shared *s, const char *label, culv_vk_semaphore **both,
+                           VkSemaphore *vulkan)
 {
     if (!interop_timeline(s->attached, label, both)) return false;
     *vulkan = culv_vk_semaphore_handle(*both);
     return true;
 }
 
-/* Handing over ------------------------------------------------------------------------------------------- */
+/* Handing over --------------------------------------------------------------------------------- */
 
 static bool cuda_acquire(exchange *e, CUstream stream, uint64_t frame)
 {
@@ -118,7 +120,8 @@ static bool record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame
     culv_vk_image_transfer tint = tint_transfer(e, frame);
     VkBufferMemoryBarrier2 buffer;
     VkImageMemoryBarrier2 image;
-    if (!culv_ok(culv_vk_buffer_acquire_barrier2(&cells, &buffer), "culv_vk_buffer_acquire_barrier2") ||
+    if (!culv_ok(culv_vk_buffer_acquire_barrier2(&cells, &buffer),
+                 "culv_vk_buffer_acquire_barrier2") ||
         !culv_ok(culv_vk_image_acquire_barrier2(&tint, &image), "culv_vk_image_acquire_barrier2"))
         return false;
     record(commands, &buffer, &image);
@@ -131,7 +134,8 @@ static bool record_release(exchange *e, VkCommandBuffer commands, uint64_t frame
     culv_vk_image_transfer tint = tint_transfer(e, frame);
     VkBufferMemoryBarrier2 buffer;
     VkImageMemoryBarrier2 image;
-    if (!culv_ok(culv_vk_buffer_release_barrier2(&cells, &buffer), "culv_vk_buffer_release_barrier2") ||
+    if (!culv_ok(culv_vk_buffer_release_barrier2(&cells, &buffer),
+                 "culv_vk_buffer_release_barrier2") ||
         !culv_ok(culv_vk_image_release_barrier2(&tint, &image), "culv_vk_image_release_barrier2"))
         return false;
     record(commands, &buffer, &image);
@@ -147,7 +151,8 @@ static bool release_first(exchange *e)
         culv_vk_image_transfer tint = tint_transfer(e, i);
         VkImageMemoryBarrier2 image;
         tint.discard = VK_TRUE;
-        fine = culv_ok(culv_vk_image_release_barrier2(&tint, &image), "culv_vk_image_release_barrier2");
+        fine = culv_ok(culv_vk_image_release_barrier2(&tint, &image),
+                       "culv_vk_image_release_barrier2");
         if (fine) record(once.commands, NULL, &image);
     }
     return vulkan_once_end(e->vulkan, &once, fine);

@@ -1,15 +1,15 @@
-/* ripple's staged path: the same work without interop, for comparison. CUDA and Vulkan have memory of their own;
- * a frame is copied down to pinned host memory and up again, each copy beside the simulation and the drawing
- * of other frames, and the host tells the one when the other is done. Of Culvert it takes only the device.
+/* SPDX-License-Identifier: MIT */
+/* ripple's staged path: the same work without interop, for comparison. CUDA and Vulkan have memory
+ * of their own; a frame is copied down to pinned host memory and up again, each copy beside the
+ * simulation and the drawing of other frames, and the host tells the one when the other is done. Of
+ * Culvert it takes only the device.
  *
  *   stream   | steps 1 | fill 1 | steps 2 ...        fill f waits for down f - n, n buffers
  *   copies             |        down 1        |      down f waits (on the host) for up f - n
  *   copied                                    1      signalled by a host function behind down
  *   queue for copies                          |   up 1   |           up f waits for draw f - n too
  *   ready                                                1
- *   queue for drawing                                    | draw 1 ...
- *
- * SPDX-License-Identifier: MIT */
+ *   queue for drawing                                    | draw 1 ... */
 #include <stdlib.h>
 
 #include "../common/report.h"
@@ -51,8 +51,9 @@ static bool record_up(exchange *e, staged_buffer *b)
                                 .srcAccessMask = VK_ACCESS_2_HOST_WRITE_BIT,
                                 .dstStageMask = VK_PIPELINE_STAGE_2_COPY_BIT,
                                 .dstAccessMask = VK_ACCESS_2_TRANSFER_READ_BIT};
-    VkDependencyInfo dependency = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &written};
+    VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &written};
     vkCmdPipelineBarrier2(b->up, &dependency);
     VkBufferCopy cells = {.size = e->cells_size};
     vkCmdCopyBuffer(b->up, b->staging.buffer, b->vulkan_cells.buffer, 1, &cells);
@@ -65,7 +66,8 @@ static bool record_up(exchange *e, staged_buffer *b)
                               .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                               .imageExtent = {e->grid.width, e->grid.height, 1}};
     vulkan_image_barrier(b->up, b->vulkan_tint.image, VK_IMAGE_ASPECT_COLOR_BIT, before, copying);
-    vkCmdCopyBufferToImage(b->up, b->staging.buffer, b->vulkan_tint.image, copying.layout, 1, &tint);
+    vkCmdCopyBufferToImage(b->up, b->staging.buffer, b->vulkan_tint.image, copying.layout, 1,
+                           &tint);
     vulkan_image_barrier(b->up, b->vulkan_tint.image, VK_IMAGE_ASPECT_COLOR_BIT, copying, drawing);
     return vk_ok(vkEndCommandBuffer(b->up), "vkEndCommandBuffer");
 }
@@ -84,7 +86,8 @@ static bool create_cuda_side(exchange *e, staged_buffer *b, exchange_buffer *bot
     CUDA_RESOURCE_DESC surface = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = b->tint};
     return cuda_ok(cu, cu->SurfObjectCreate(&both->cuda_tint, &surface), "cuSurfObjectCreate") &&
            cuda_ok(cu, cu->EventCreate(&b->filled, CU_EVENT_DISABLE_TIMING), "cuEventCreate") &&
-           cuda_ok(cu, cu->EventCreate(&b->copied_down, CU_EVENT_DISABLE_TIMING), "cuEventCreate") &&
+           cuda_ok(cu, cu->EventCreate(&b->copied_down, CU_EVENT_DISABLE_TIMING),
+                   "cuEventCreate") &&
            cuda_ok(cu, cu->EventCreate(&b->told, CU_EVENT_DISABLE_TIMING), "cuEventCreate");
 }
 
@@ -92,8 +95,8 @@ static bool create_vulkan_side(exchange *e, staged_buffer *b, exchange_buffer *b
 {
     const vulkan_setup *v = e->vulkan;
     if (!vulkan_buffer_create(v, e->cells_size,
-                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT, false,
-                              &b->vulkan_cells) ||
+                              VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT,
+                              false, &b->vulkan_cells) ||
         !vulkan_image_create(v, EXCHANGE_TINT_FORMAT, e->grid, VK_SAMPLE_COUNT_1_BIT,
                              VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
                              VK_IMAGE_ASPECT_COLOR_BIT, &b->vulkan_tint))
@@ -125,10 +128,13 @@ static bool create(exchange *e)
     staged *s = e->own = calloc(1, sizeof *s);
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = v->transfer_family};
-    if (!s || !cuda_ok(&e->cu, e->cu.StreamCreate(&s->copies, CU_STREAM_NON_BLOCKING), "cuStreamCreate") ||
+    if (!s ||
+        !cuda_ok(&e->cu, e->cu.StreamCreate(&s->copies, CU_STREAM_NON_BLOCKING),
+                 "cuStreamCreate") ||
         !vulkan_timeline_create(v, &s->copied) || !vulkan_timeline_create(v, &e->ready) ||
         !vulkan_timeline_create(v, &e->drawn) ||
-        !vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &s->command_pool), "vkCreateCommandPool"))
+        !vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &s->command_pool),
+               "vkCreateCommandPool"))
         return false;
     for (uint32_t i = 0; i < e->num_buffers; i++) {
         if (!create_buffer(e, s, i)) return false;
@@ -185,7 +191,8 @@ static void CUDA_CB signal_from_host(void *user)
                                     .semaphore = request->semaphore,
                                     .value = request->value};
     /* Nobody else can let the queues go on. */
-    if (!vk_ok(vkSignalSemaphore(request->device, &signal), "vkSignalSemaphore")) _Exit(EXIT_FAILURE);
+    if (!vk_ok(vkSignalSemaphore(request->device, &signal), "vkSignalSemaphore"))
+        _Exit(EXIT_FAILURE);
 }
 
 static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
@@ -196,9 +203,10 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
     if (!cuda_ok(cu, cu->EventRecord(b->filled, stream), "cuEventRecord") ||
         !cuda_ok(cu, cu->StreamWaitEvent(s->copies, b->filled, 0), "cuStreamWaitEvent"))
         return false;
-    /* CUDA cannot wait for Vulkan: the host does, for a copy that began before the GPU's present frame. The event
-     * comes before the copy anyway; without it vkSignalSemaphore may still be returning in its thread, where
-     * validation layers before 1.3.296 block themselves for ten seconds (Vulkan-ValidationLayers pull 8519). */
+    /* CUDA cannot wait for Vulkan: the host does, for a copy that began before the GPU's present
+     * frame. The event comes before the copy anyway; without it vkSignalSemaphore may still be
+     * returning in its thread, where validation layers before 1.3.296 block themselves for ten
+     * seconds (Vulkan-ValidationLayers pull 8519). */
     if (frame >= e->num_buffers) {
         if (!cuda_ok(cu, cu->EventSynchronize(b->told), "cuEventSynchronize")) return false;
         uint64_t up_before = frame - e->num_buffers + 1;
@@ -206,7 +214,8 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
                                     .semaphoreCount = 1,
                                     .pSemaphores = &e->ready,
                                     .pValues = &up_before};
-        if (!vk_ok(vkWaitSemaphores(e->vulkan->device, &wait, UINT64_MAX), "vkWaitSemaphores")) return false;
+        if (!vk_ok(vkWaitSemaphores(e->vulkan->device, &wait, UINT64_MAX), "vkWaitSemaphores"))
+            return false;
     }
     CUDA_MEMCPY2D tint = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                           .srcArray = b->tint,
@@ -222,7 +231,8 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
                    "cuMemcpyDtoHAsync") &&
            cuda_ok(cu, cu->Memcpy2DAsync(&tint, s->copies), "cuMemcpy2DAsync") &&
            cuda_ok(cu, cu->EventRecord(b->copied_down, s->copies), "cuEventRecord") &&
-           cuda_ok(cu, cu->LaunchHostFunc(s->copies, signal_from_host, &b->copied), "cuLaunchHostFunc") &&
+           cuda_ok(cu, cu->LaunchHostFunc(s->copies, signal_from_host, &b->copied),
+                   "cuLaunchHostFunc") &&
            cuda_ok(cu, cu->EventRecord(b->told, s->copies), "cuEventRecord");
 }
 
@@ -233,8 +243,8 @@ static bool begin_drawing(exchange *e, uint64_t frame)
         vulkan_submit_point(s->copied, frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT)};
     uint32_t num_waits = 1;
     if (frame >= e->num_buffers) {
-        waits[num_waits++] =
-            vulkan_submit_point(e->drawn, frame - e->num_buffers + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+        waits[num_waits++] = vulkan_submit_point(e->drawn, frame - e->num_buffers + 1,
+                                                 VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     }
     VkSemaphoreSubmitInfo signal =
         vulkan_submit_point(e->ready, frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
@@ -247,7 +257,8 @@ static bool begin_drawing(exchange *e, uint64_t frame)
                           .pCommandBufferInfos = &commands,
                           .signalSemaphoreInfoCount = 1,
                           .pSignalSemaphoreInfos = &signal};
-    return vk_ok(vkQueueSubmit2(e->vulkan->transfer_queue, 1, &info, VK_NULL_HANDLE), "vkQueueSubmit2");
+    return vk_ok(vkQueueSubmit2(e->vulkan->transfer_queue, 1, &info, VK_NULL_HANDLE),
+                 "vkQueueSubmit2");
 }
 
 static void unblock(exchange *e, uint64_t end)

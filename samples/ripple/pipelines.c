@@ -1,4 +1,5 @@
-/* ripple's graphics pipelines. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's graphics pipelines. */
 #include "pipelines.h"
 
 #include <string.h>
@@ -14,17 +15,20 @@ static bool create_layout(pipelines *p, const vulkan_setup *v)
                                    .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
                                    .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
                                    .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
-    if (!vk_ok(vkCreateSampler(v->device, &sampler, NULL, &p->sampler), "vkCreateSampler")) return false;
-    VkDescriptorSetLayoutBinding bindings[] = {{.binding = 0,
-                                                .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                                .descriptorCount = 1,
-                                                .stageFlags = stages},
-                                               {.binding = 1,
-                                                .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
-                                                .descriptorCount = 1,
-                                                .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT,
-                                                .pImmutableSamplers = &p->sampler}};
-    VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+    if (!vk_ok(vkCreateSampler(v->device, &sampler, NULL, &p->sampler), "vkCreateSampler"))
+        return false;
+    VkDescriptorSetLayoutBinding bindings[] = {
+        {.binding = 0,
+         .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+         .descriptorCount = 1,
+         .stageFlags = stages},
+        {.binding = 1,
+         .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+         .descriptorCount = 1,
+         .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT,
+         .pImmutableSamplers = &p->sampler}};
+    VkDescriptorSetLayoutCreateInfo set = {.sType =
+                                               VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
                                            .bindingCount = 2,
                                            .pBindings = bindings};
     if (!vk_ok(vkCreateDescriptorSetLayout(v->device, &set, NULL, &p->set_layout),
@@ -36,7 +40,8 @@ static bool create_layout(pipelines *p, const vulkan_setup *v)
                                          .pSetLayouts = &p->set_layout,
                                          .pushConstantRangeCount = 1,
                                          .pPushConstantRanges = &constants};
-    return vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &p->layout), "vkCreatePipelineLayout");
+    return vk_ok(vkCreatePipelineLayout(v->device, &layout, NULL, &p->layout),
+                 "vkCreatePipelineLayout");
 }
 
 static bool create_pipeline(const pipelines *p, const vulkan_setup *v, const char *vertex,
@@ -56,7 +61,8 @@ bool pipelines_create(pipelines *p, const vulkan_setup *v, VkFormat color_format
     memset(p, 0, sizeof *p);
     p->color_format = color_format;
     const VkPhysicalDeviceLimits *limits = &v->properties.limits;
-    VkSampleCountFlags counts = limits->framebufferColorSampleCounts & limits->framebufferDepthSampleCounts;
+    VkSampleCountFlags counts =
+        limits->framebufferColorSampleCounts & limits->framebufferDepthSampleCounts;
     p->samples = counts & VK_SAMPLE_COUNT_4_BIT ? VK_SAMPLE_COUNT_4_BIT : VK_SAMPLE_COUNT_1_BIT;
     /* One of the two is always there (Vulkan specification, "Required Format Support"). */
     VkFormatProperties format;

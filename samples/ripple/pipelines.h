@@ -1,4 +1,5 @@
-/* ripple's graphics pipelines. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's graphics pipelines. */
 #ifndef RIPPLE_PIPELINES_H_
 #define RIPPLE_PIPELINES_H_
 
@@ -12,8 +13,9 @@ typedef struct view_constants {
     float view_projection[16];
     float eye[4];         /* w: seconds */
     float half_extent[4]; /* x, z of the basin; a cell's side; the picture's aspect */
-    int32_t grid[4];      /* cells in x and z; vertices in a row of the mesh; cells from vertex to vertex */
-    float picture[4];     /* width and height in pixels */
+    /* Cells in x and z; vertices in a row of the mesh; cells from vertex to vertex */
+    int32_t grid[4];
+    float picture[4]; /* width and height in pixels */
 } view_constants;
 
 typedef struct pipelines {

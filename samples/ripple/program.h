@@ -1,4 +1,5 @@
-/* ripple: the whole program, and its two ways to run. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple: the whole program, and its two ways to run. */
 #ifndef RIPPLE_PROGRAM_H_
 #define RIPPLE_PROGRAM_H_
 
@@ -12,8 +13,9 @@
 #include "window.h"
 
 typedef struct totals {
-    uint64_t simulated;                /* frames that moved the water */
-    uint64_t timed;                    /* those of them whose times are in these sums, milliseconds: */
+    uint64_t simulated; /* frames that moved the water */
+    /* Those of them whose times are in these sums, milliseconds: */
+    uint64_t timed;
     double simulation, drawing, whole; /* drawing is negative once a time was unknown */
 } totals;
 

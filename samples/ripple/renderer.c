@@ -1,4 +1,5 @@
-/* ripple's renderer. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's renderer. */
 #include "renderer.h"
 
 #include <math.h>
@@ -12,37 +13,41 @@
 static bool create_descriptors(renderer *r)
 {
     const vulkan_setup *v = r->vulkan;
-    VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, EXCHANGE_MAX_BUFFERS},
-                                    {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, EXCHANGE_MAX_BUFFERS}};
+    VkDescriptorPoolSize sizes[] = {
+        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, EXCHANGE_MAX_BUFFERS},
+        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, EXCHANGE_MAX_BUFFERS}};
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                        .maxSets = EXCHANGE_MAX_BUFFERS,
                                        .poolSizeCount = 2,
                                        .pPoolSizes = sizes};
-    if (!vk_ok(vkCreateDescriptorPool(v->device, &pool, NULL, &r->descriptor_pool), "vkCreateDescriptorPool"))
+    if (!vk_ok(vkCreateDescriptorPool(v->device, &pool, NULL, &r->descriptor_pool),
+               "vkCreateDescriptorPool"))
         return false;
     for (uint32_t i = 0; i < r->exchange->num_buffers; i++) {
         VkDescriptorSetAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
                                             .descriptorPool = r->descriptor_pool,
                                             .descriptorSetCount = 1,
                                             .pSetLayouts = &r->pipelines.set_layout};
-        if (!vk_ok(vkAllocateDescriptorSets(v->device, &info, &r->sets[i]), "vkAllocateDescriptorSets"))
+        if (!vk_ok(vkAllocateDescriptorSets(v->device, &info, &r->sets[i]),
+                   "vkAllocateDescriptorSets"))
             return false;
         const exchange_buffer *from = &r->exchange->buffers[i];
         VkDescriptorBufferInfo cells = {from->cells, 0, VK_WHOLE_SIZE};
         VkDescriptorImageInfo tint = {.imageView = from->tint_view,
                                       .imageLayout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
-        VkWriteDescriptorSet writes[] = {{.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                          .dstSet = r->sets[i],
-                                          .dstBinding = 0,
-                                          .descriptorCount = 1,
-                                          .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-                                          .pBufferInfo = &cells},
-                                         {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
-                                          .dstSet = r->sets[i],
-                                          .dstBinding = 1,
-                                          .descriptorCount = 1,
-                                          .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
-                                          .pImageInfo = &tint}};
+        VkWriteDescriptorSet writes[] = {
+            {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+             .dstSet = r->sets[i],
+             .dstBinding = 0,
+             .descriptorCount = 1,
+             .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+             .pBufferInfo = &cells},
+            {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
+             .dstSet = r->sets[i],
+             .dstBinding = 1,
+             .descriptorCount = 1,
+             .descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+             .pImageInfo = &tint}};
         vkUpdateDescriptorSets(v->device, 2, writes, 0, NULL);
     }
     return true;
@@ -54,14 +59,16 @@ static bool create_slots(renderer *r)
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
                                     .queueFamilyIndex = v->queue_family};
-    if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &r->command_pool), "vkCreateCommandPool"))
+    if (!vk_ok(vkCreateCommandPool(v->device, &pool, NULL, &r->command_pool),
+               "vkCreateCommandPool"))
         return false;
     for (uint32_t i = 0; i < r->frames_in_flight; i++) {
         VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                             .commandPool = r->command_pool,
                                             .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                             .commandBufferCount = 1};
-        /* The timeline `drawn` would do, but validation layers do not follow a semaphore that was exported. */
+        /* The timeline `drawn` would do, but validation layers do not follow a semaphore that was
+         * exported. */
         VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
         if (!vk_ok(vkAllocateCommandBuffers(v->device, &info, &r->slots[i].commands),
                    "vkAllocateCommandBuffers") ||
@@ -133,11 +140,12 @@ void renderer_destroy(renderer *r)
 static void push(const renderer *r, VkCommandBuffer commands, const view_constants *constants)
 {
     vkCmdPushConstants(commands, r->pipelines.layout,
-                       VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof *constants,
-                       constants);
+                       VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT, 0,
+                       sizeof *constants, constants);
 }
 
-static void draw_mesh(const renderer *r, VkCommandBuffer commands, const mesh *m, view_constants *constants)
+static void draw_mesh(const renderer *r, VkCommandBuffer commands, const mesh *m,
+                      view_constants *constants)
 {
     constants->grid[2] = (int32_t)m->width;
     constants->grid[3] = (int32_t)m->stride;
@@ -181,7 +189,8 @@ static void deliver(const renderer *r, VkCommandBuffer commands, uint32_t slot,
     if (desc->swapchain)
         swapchain_record_copy(desc->swapchain, commands, targets_final(&r->targets), desc->target);
     if (desc->picture)
-        vulkan_copy_to_host(commands, targets_final(&r->targets), r->targets.extent, &r->slots[slot].picture);
+        vulkan_copy_to_host(commands, targets_final(&r->targets), r->targets.extent,
+                            &r->slots[slot].picture);
 }
 
 static bool record(renderer *r, VkCommandBuffer commands, const renderer_frame_desc *desc)
@@ -200,7 +209,8 @@ static bool record(renderer *r, VkCommandBuffer commands, const renderer_frame_d
     targets_end(commands);
     if (!exchange_record_release(r->exchange, commands, desc->frame)) return false;
     if (r->timestamps) {
-        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps, query + 1);
+        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps,
+                             query + 1);
     }
     deliver(r, commands, slot, desc);
     return vk_ok(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
@@ -240,8 +250,8 @@ bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *result)
     slot->used = false;
     result->used = true;
     result->frame = slot->frame;
-    result->milliseconds =
-        vulkan_elapsed_ms(r->vulkan, r->timestamps, 2u * (uint32_t)(slot->frame % r->frames_in_flight));
+    result->milliseconds = vulkan_elapsed_ms(r->vulkan, r->timestamps,
+                                             2u * (uint32_t)(slot->frame % r->frames_in_flight));
     result->pixels = slot->has_picture ? slot->picture.mapped : NULL;
     return true;
 }

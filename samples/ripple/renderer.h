@@ -1,4 +1,5 @@
-/* ripple's renderer: draws the water from the buffers that the exchange brings. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's renderer: draws the water from the buffers that the exchange brings. */
 #ifndef RIPPLE_RENDERER_H_
 #define RIPPLE_RENDERER_H_
 
@@ -65,12 +66,12 @@ bool renderer_create(renderer *r, const vulkan_setup *vulkan, exchange *e, const
 /* Waits for the device. */
 void renderer_destroy(renderer *r);
 
-/* Waits for the device, and draws pictures of another size from now on. Their meshes stay as they were. What
- * frames in flight left behind is lost. */
+/* Waits for the device, and draws pictures of another size from now on. Their meshes stay as they
+ * were. What frames in flight left behind is lost. */
 bool renderer_resize(renderer *r, VkExtent2D extent);
 
-/* Submits a frame: waits (on the GPU) until CUDA has filled it, draws, and gives it back. The slot of the frame must have been
- * reclaimed. */
+/* Submits a frame: waits (on the GPU) until CUDA has filled it, draws, and gives it back. The slot
+ * of the frame must have been reclaimed. */
 bool renderer_frame(renderer *r, const renderer_frame_desc *desc);
 
 /* What a frame left behind. */
@@ -81,8 +82,8 @@ typedef struct renderer_result {
     const uint8_t *pixels; /* rows until the slot's next frame, or NULL */
 } renderer_result;
 
-/* Makes the slot that `frame` will use free: the only wait of the host, for the frame frames_in_flight
- * before. */
+/* Makes the slot that `frame` will use free: the only wait of the host, for the frame
+ * frames_in_flight before. */
 bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *result);
 
 #endif

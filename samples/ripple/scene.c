@@ -1,4 +1,5 @@
-/* ripple's scene. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's scene. */
 #include "scene.h"
 
 #include <math.h>
@@ -55,8 +56,8 @@ static void add_stone(scene *s, float x, float z, float radius, float top)
     stone->roughness = between(0.05f, 0.10f, random_at(s, 4, n));
 }
 
-/* Boulders along an arc from the far to the near wall, with two gaps: plane waves from the paddle leave them
- * as two fans of rings that interfere. */
+/* Boulders along an arc from the far to the near wall, with two gaps: plane waves from the paddle
+ * leave them as two fans of rings that interfere. */
 static void add_breakwater(scene *s)
 {
     const float arc_radius = 1.9f * s->half_z;
@@ -70,7 +71,8 @@ static void add_breakwater(scene *s)
         if (fabsf(z - first_gap) < gap + 0.05f || fabsf(z - second_gap) < gap + 0.05f) continue;
         float shift = between(-0.012f, 0.012f, random_at(s, 5, n));
         add_stone(s, center_x + arc_radius * cosf(angle) + shift, z,
-                  between(0.096f, 0.118f, random_at(s, 6, n)), between(0.035f, 0.085f, random_at(s, 7, n)));
+                  between(0.096f, 0.118f, random_at(s, 6, n)),
+                  between(0.035f, 0.085f, random_at(s, 7, n)));
     }
 }
 
@@ -135,13 +137,15 @@ void scene_fill_bottom(const scene *s, float *bottom)
     }
     for (uint32_t n = 0; n < s->num_stones; n++) {
         const scene_stone *stone = &s->stones[n];
-        float reach = 1.3f * (stone->radius_x > stone->radius_z ? stone->radius_x : stone->radius_z);
+        float reach =
+            1.3f * (stone->radius_x > stone->radius_z ? stone->radius_x : stone->radius_z);
         int64_t x0 = (int64_t)((stone->x - reach + s->half_x) / s->cell);
         int64_t x1 = (int64_t)((stone->x + reach + s->half_x) / s->cell) + 1;
         int64_t y0 = (int64_t)((stone->z - reach + s->half_z) / s->cell);
         int64_t y1 = (int64_t)((stone->z + reach + s->half_z) / s->cell) + 1;
         for (int64_t row = y0 < 0 ? 0 : y0; row <= y1 && row < (int64_t)s->height; row++) {
-            for (int64_t column = x0 < 0 ? 0 : x0; column <= x1 && column < (int64_t)s->width; column++) {
+            for (int64_t column = x0 < 0 ? 0 : x0; column <= x1 && column < (int64_t)s->width;
+                 column++) {
                 float x = ((float)column + 0.5f) * s->cell - s->half_x;
                 float z = ((float)row + 0.5f) * s->cell - s->half_z;
                 float top = stone_elevation(stone, x, z);
@@ -162,7 +166,8 @@ float scene_relative_speed2(float bottom)
 
 float scene_paddle(float travelled)
 {
-    return PADDLE_AMPLITUDE * smooth(0.0f, 0.5f, travelled) * sinf(6.2831853f * travelled / WAVE_LENGTH);
+    return PADDLE_AMPLITUDE * smooth(0.0f, 0.5f, travelled) *
+           sinf(6.2831853f * travelled / WAVE_LENGTH);
 }
 
 scene_drop scene_nth_drop(const scene *s, uint64_t n)

@@ -1,5 +1,6 @@
-/* ripple's scene: a basin of water with a breakwater of boulders, some stones, a wave maker and drops.
- * Everything follows from the grid's size and the seed. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's scene: a basin of water with a breakwater of boulders, some stones, a wave maker and
+ * drops. Everything follows from the grid's size and the seed. */
 #ifndef RIPPLE_SCENE_H_
 #define RIPPLE_SCENE_H_
 
@@ -29,15 +30,15 @@ typedef struct scene {
 
 void scene_init(scene *s, uint32_t width, uint32_t height, uint64_t seed);
 
-/* The bottom's elevation in every cell, rows of z from far to near: above 0 where a stone stands out of the
- * water. `bottom` has width * height elements. */
+/* The bottom's elevation in every cell, rows of z from far to near: above 0 where a stone stands
+ * out of the water. `bottom` has width * height elements. */
 void scene_fill_bottom(const scene *s, float *bottom);
 
 /* Below this depth a cell counts as solid. */
 #define SCENE_SOLID_DEPTH 0.012f
 
-/* The square of the wave's speed for a depth, relative to the deepest water: 0 when solid, otherwise up to 1.
- */
+/* The square of the wave's speed for a depth, relative to the deepest water: 0 when solid,
+ * otherwise up to 1. */
 float scene_relative_speed2(float bottom);
 
 /* The height of the wave maker's paddle after this many world units of wave travel. */

@@ -1,4 +1,5 @@
-/* ripple's solver. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's solver. */
 #include "solver.h"
 
 #include <math.h>
@@ -18,7 +19,8 @@
 /* The same of foam. */
 #define FOAM_HALVING_DISTANCE 0.35f
 
-/* The marks around a frame's two stretches of work: what lies between them is waiting for the renderer. */
+/* The marks around a frame's two stretches of work: what lies between them is waiting for the
+ * renderer. */
 enum { MARK_STEPS_BEGIN, MARK_STEPS_END, MARK_PUBLISH_BEGIN, MARK_PUBLISH_END, NUM_MARKS };
 
 struct solver {
@@ -58,8 +60,8 @@ static bool upload_scene(solver *s)
     for (int i = 0; i < 3; i++) {
         done = done && cuda_ok(cu, cu->MemsetD8(empty[i], 0, bytes), "cuMemsetD8");
     }
-    /* These ran on the legacy stream, perhaps still do, and the solver's own stream does not wait for that
-     * one. */
+    /* These ran on the legacy stream, perhaps still do, and the solver's own stream does not wait
+     * for that one. */
     return done && cuda_ok(cu, cu->StreamSynchronize(CU_STREAM_LEGACY), "cuStreamSynchronize");
 }
 
@@ -69,9 +71,11 @@ static bool load_kernels(solver *s)
     return interop_load_kernels(s->exchange->device, cu, "ripple", &s->module) &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->step, s->module, "ripple_step"), "ripple_step") &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->drop, s->module, "ripple_drop"), "ripple_drop") &&
-           cuda_ok(cu, cu->ModuleGetFunction(&s->foam_step, s->module, "ripple_foam"), "ripple_foam") &&
+           cuda_ok(cu, cu->ModuleGetFunction(&s->foam_step, s->module, "ripple_foam"),
+                   "ripple_foam") &&
            cuda_ok(cu, cu->ModuleGetFunction(&s->tint, s->module, "ripple_tint"), "ripple_tint") &&
-           cuda_ok(cu, cu->ModuleGetFunction(&s->publish, s->module, "ripple_publish"), "ripple_publish");
+           cuda_ok(cu, cu->ModuleGetFunction(&s->publish, s->module, "ripple_publish"),
+                   "ripple_publish");
 }
 
 static bool make_state(solver *s)
@@ -82,16 +86,19 @@ static bool make_state(solver *s)
     for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++) {
         if (!cuda_ok(cu, cu->MemAlloc(arrays[i], bytes), "cuMemAlloc")) return false;
     }
-    if (!cuda_ok(cu, cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate")) return false;
+    if (!cuda_ok(cu, cu->StreamCreate(&s->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
+        return false;
     s->marks = calloc((size_t)s->frames_in_flight * NUM_MARKS, sizeof(CUevent));
     if (!s->marks) return false;
     for (uint32_t i = 0; i < s->frames_in_flight * NUM_MARKS; i++) {
-        if (!cuda_ok(cu, cu->EventCreate(&s->marks[i], CU_EVENT_DEFAULT), "cuEventCreate")) return false;
+        if (!cuda_ok(cu, cu->EventCreate(&s->marks[i], CU_EVENT_DEFAULT), "cuEventCreate"))
+            return false;
     }
     return true;
 }
 
-solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame, uint32_t frames_in_flight)
+solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame,
+                      uint32_t frames_in_flight)
 {
     solver *s = calloc(1, sizeof *s);
     if (!s) return NULL;
@@ -129,9 +136,9 @@ void solver_destroy(solver *s)
 
 static bool launch(solver *s, CUfunction kernel, uint32_t width, uint32_t height, void **parameters)
 {
-    CUresult result =
-        s->cu->LaunchKernel(kernel, (width + BLOCK_X - 1) / BLOCK_X, (height + BLOCK_Y - 1) / BLOCK_Y, 1,
-                            BLOCK_X, BLOCK_Y, 1, 0, s->stream, parameters, NULL);
+    CUresult result = s->cu->LaunchKernel(kernel, (width + BLOCK_X - 1) / BLOCK_X,
+                                          (height + BLOCK_Y - 1) / BLOCK_Y, 1, BLOCK_X, BLOCK_Y, 1,
+                                          0, s->stream, parameters, NULL);
     return cuda_ok(s->cu, result, "cuLaunchKernel");
 }
 
@@ -155,7 +162,8 @@ static bool launch_drop(solver *s, const scene_drop *drop)
 /* The next drop, if it is time for it. */
 static bool launch_due_drop(solver *s)
 {
-    if ((float)s->steps_done * s->step_reach < (float)s->drops_done * SCENE_DROP_DISTANCE) return true;
+    if ((float)s->steps_done * s->step_reach < (float)s->drops_done * SCENE_DROP_DISTANCE)
+        return true;
     scene_drop drop = scene_nth_drop(&s->scene, s->drops_done++);
     return launch_drop(s, &drop);
 }
@@ -189,7 +197,8 @@ static bool launch_publish(solver *s, exchange_buffer *to)
     int width = (int)s->scene.width, height = (int)s->scene.height;
     float cells_per_unit = 1.0f / s->scene.cell;
     CUdeviceptr heights = s->heights[s->newest];
-    void *cells[] = {&to->cuda_cells, &heights, &s->speed2, &s->bottom, &width, &height, &cells_per_unit};
+    void *cells[] = {&to->cuda_cells, &heights, &s->speed2,     &s->bottom,
+                     &width,          &height,  &cells_per_unit};
     void *tint[] = {&to->cuda_tint, &heights, &s->bottom, &s->foam, &width, &height};
     return launch(s, s->publish, s->scene.width, s->scene.height, cells) &&
            launch(s, s->tint, s->scene.width, s->scene.height, tint);
@@ -211,8 +220,8 @@ bool solver_frame(solver *s, uint64_t frame, bool paused)
     if (!paused && !launch_foam(s)) return false;
     if (!mark(s, frame, MARK_STEPS_END)) return false;
 
-    /* Only these last kernels touch what is exchanged, so the steps above ran beside the previous frame's
-     * drawing. */
+    /* Only these last kernels touch what is exchanged, so the steps above ran beside the previous
+     * frame's drawing. */
     if (!exchange_cuda_acquire(e, s->stream, frame)) return false;
     return mark(s, frame, MARK_PUBLISH_BEGIN) && launch_publish(s, &e->buffers[e->filling]) &&
            mark(s, frame, MARK_PUBLISH_END) && exchange_cuda_release(e, s->stream, frame);
@@ -227,10 +236,13 @@ bool solver_frame_time(solver *s, uint64_t frame, float *milliseconds)
 {
     const CUevent *marks = &s->marks[(frame % s->frames_in_flight) * NUM_MARKS];
     float steps = 0.0f, publish = 0.0f;
-    if (!cuda_ok(s->cu, s->cu->EventElapsedTime(&steps, marks[MARK_STEPS_BEGIN], marks[MARK_STEPS_END]),
+    if (!cuda_ok(s->cu,
+                 s->cu->EventElapsedTime(&steps, marks[MARK_STEPS_BEGIN], marks[MARK_STEPS_END]),
                  "cuEventElapsedTime") ||
-        !cuda_ok(s->cu, s->cu->EventElapsedTime(&publish, marks[MARK_PUBLISH_BEGIN], marks[MARK_PUBLISH_END]),
-                 "cuEventElapsedTime"))
+        !cuda_ok(
+            s->cu,
+            s->cu->EventElapsedTime(&publish, marks[MARK_PUBLISH_BEGIN], marks[MARK_PUBLISH_END]),
+            "cuEventElapsedTime"))
         return false;
     *milliseconds = steps + publish;
     return true;

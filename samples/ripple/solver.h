@@ -1,5 +1,6 @@
-/* ripple's solver: the CUDA side. Its state is plain CUDA memory; what the renderer reads is written by the
- * last kernel of a frame, into the exchange's buffer. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's solver: the CUDA side. Its state is plain CUDA memory; what the renderer reads is
+ * written by the last kernel of a frame, into the exchange's buffer. */
 #ifndef RIPPLE_SOLVER_H_
 #define RIPPLE_SOLVER_H_
 
@@ -8,13 +9,15 @@
 
 typedef struct solver solver;
 
-/* Uploads the scene and loads the kernels. NULL, with a message, on failure. The exchange must outlive it. */
-solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame, uint32_t frames_in_flight);
+/* Uploads the scene and loads the kernels. NULL, with a message, on failure. The exchange must
+ * outlive it. */
+solver *solver_create(exchange *e, const scene *basin, uint32_t steps_per_frame,
+                      uint32_t frames_in_flight);
 /* Waits for the stream and frees everything; NULL is a no-op. */
 void solver_destroy(solver *s);
 
-/* Submits one frame: steps, unless it is paused; then waits until the exchange's buffer is free, fills it, and
- * hands it over. */
+/* Submits one frame: steps, unless it is paused; then waits until the exchange's buffer is free,
+ * fills it, and hands it over. */
 bool solver_frame(solver *s, uint64_t frame, bool paused);
 
 /* Hands over what the frames so far left open of a burst (exchange.burst_open). */

@@ -1,5 +1,6 @@
-/* ripple's staging memory. One set of pages serves both drivers, so that a transfer is one copy down and one
- * copy up, each by a copy engine. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's staging memory. One set of pages serves both drivers, so that a transfer is one copy
+ * down and one copy up, each by a copy engine. */
 #include "staging.h"
 
 #include <stdlib.h>
@@ -10,15 +11,17 @@
 /* Pages of the program's own, which Vulkan takes as they are (VK_EXT_external_memory_host). */
 static bool import_pages(const vulkan_setup *v, VkDeviceSize size, staging *s)
 {
-    const VkExternalMemoryHandleTypeFlagBits type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
-    VkExternalMemoryBufferCreateInfo external = {.sType =
-                                                     VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-                                                 .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
+    const VkExternalMemoryHandleTypeFlagBits type =
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
     VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                  .pNext = &external,
                                  .size = size,
                                  .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
-    if (!vk_ok(vkCreateBuffer(v->device, &buffer, NULL, &s->buffer), "vkCreateBuffer")) return false;
+    if (!vk_ok(vkCreateBuffer(v->device, &buffer, NULL, &s->buffer), "vkCreateBuffer"))
+        return false;
     VkMemoryRequirements needs;
     vkGetBufferMemoryRequirements(v->device, s->buffer, &needs);
 
@@ -32,22 +35,23 @@ static bool import_pages(const vulkan_setup *v, VkDeviceSize size, staging *s)
     memset(s->pages, 0, bytes); /* pages that are not there yet cannot be pinned */
     s->host = s->pages;
 
-    VkMemoryHostPointerPropertiesEXT properties = {.sType =
-                                                       VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+    VkMemoryHostPointerPropertiesEXT properties = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
     if (!vk_ok(vkGetMemoryHostPointerPropertiesEXT(v->device, type, s->pages, &properties),
                "vkGetMemoryHostPointerPropertiesEXT"))
         return false;
-    VkImportMemoryHostPointerInfoEXT import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
-                                               .handleType = type,
-                                               .pHostPointer = s->pages};
+    VkImportMemoryHostPointerInfoEXT import = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+        .handleType = type,
+        .pHostPointer = s->pages};
     VkMemoryAllocateInfo allocation = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
         .pNext = &import,
         .allocationSize = bytes,
-        .memoryTypeIndex =
-            vulkan_memory_type(v, needs.memoryTypeBits & properties.memoryTypeBits,
-                               VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
-                               VK_MEMORY_PROPERTY_HOST_CACHED_BIT)};
+        .memoryTypeIndex = vulkan_memory_type(v, needs.memoryTypeBits & properties.memoryTypeBits,
+                                              VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |
+                                                  VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
+                                              VK_MEMORY_PROPERTY_HOST_CACHED_BIT)};
     if (allocation.memoryTypeIndex == UINT32_MAX) {
         report("%s has no memory type for host pages", v->candidate.name);
         return false;
@@ -78,7 +82,8 @@ bool staging_create(const vulkan_setup *v, const cuda_api *cu, VkDeviceSize size
     if (!made) return false;
     out->pinned = cu->MemHostRegister(out->host, (size_t)size, 0) == CUDA_SUCCESS;
     if (!out->pinned)
-        report("note: CUDA does not pin the staging memory; its driver copies to it by a detour of its own");
+        report(
+            "note: CUDA does not pin the staging memory; its driver copies to it by a detour of its own");
     return true;
 }
 

@@ -1,5 +1,5 @@
-/* ripple's staging memory: host pages that CUDA copies to and Vulkan copies from. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* ripple's staging memory: host pages that CUDA copies to and Vulkan copies from. */
 #ifndef RIPPLE_STAGING_H_
 #define RIPPLE_STAGING_H_
 

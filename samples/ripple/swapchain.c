@@ -1,4 +1,5 @@
-/* ripple's swapchain. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's swapchain. */
 #include "swapchain.h"
 
 #include <string.h>
@@ -7,15 +8,16 @@
 
 #define MAX_FORMATS 64u
 
-/* A picture's bytes are copied, so a format of the same bytes is all that is needed; the sRGB encoding is in
- * them already. */
+/* A picture's bytes are copied, so a format of the same bytes is all that is needed; the sRGB
+ * encoding is in them already. */
 static bool choose_format(swapchain *s)
 {
     VkSurfaceFormatKHR formats[MAX_FORMATS];
     uint32_t count = MAX_FORMATS;
-    VkResult result =
-        vkGetPhysicalDeviceSurfaceFormatsKHR(s->vulkan->physical_device, s->surface, &count, formats);
-    if (result != VK_INCOMPLETE && !vk_ok(result, "vkGetPhysicalDeviceSurfaceFormatsKHR")) return false;
+    VkResult result = vkGetPhysicalDeviceSurfaceFormatsKHR(s->vulkan->physical_device, s->surface,
+                                                           &count, formats);
+    if (result != VK_INCOMPLETE && !vk_ok(result, "vkGetPhysicalDeviceSurfaceFormatsKHR"))
+        return false;
     static const struct {
         VkFormat shown, drawn;
     } wanted[] = {{VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB},
@@ -48,7 +50,8 @@ bool swapchain_create(swapchain *s, const vulkan_setup *v, VkSurfaceKHR surface)
     s->vulkan = v;
     s->surface = surface;
     VkBool32 presents = VK_FALSE;
-    if (!vk_ok(vkGetPhysicalDeviceSurfaceSupportKHR(v->physical_device, v->queue_family, surface, &presents),
+    if (!vk_ok(vkGetPhysicalDeviceSurfaceSupportKHR(v->physical_device, v->queue_family, surface,
+                                                    &presents),
                "vkGetPhysicalDeviceSurfaceSupportKHR"))
         return false;
     if (!presents) {
@@ -124,7 +127,8 @@ bool swapchain_fit(swapchain *s, VkExtent2D wanted)
                                      .presentMode = VK_PRESENT_MODE_FIFO_KHR,
                                      .clipped = VK_TRUE,
                                      .oldSwapchain = old};
-    bool made = vk_ok(vkCreateSwapchainKHR(v->device, &info, NULL, &s->handle), "vkCreateSwapchainKHR");
+    bool made =
+        vk_ok(vkCreateSwapchainKHR(v->device, &info, NULL, &s->handle), "vkCreateSwapchainKHR");
     if (old) vkDestroySwapchainKHR(v->device, old, NULL);
     if (!made) {
         s->handle = VK_NULL_HANDLE;
@@ -140,8 +144,8 @@ bool swapchain_fit(swapchain *s, VkExtent2D wanted)
 bool swapchain_acquire(swapchain *s, uint32_t slot, swapchain_image *out)
 {
     uint32_t index = 0;
-    VkResult result = vkAcquireNextImageKHR(s->vulkan->device, s->handle, UINT64_MAX, s->available[slot],
-                                            VK_NULL_HANDLE, &index);
+    VkResult result = vkAcquireNextImageKHR(s->vulkan->device, s->handle, UINT64_MAX,
+                                            s->available[slot], VK_NULL_HANDLE, &index);
     /* A suboptimal image is an image: it is drawn and shown once more. */
     if (result == VK_ERROR_OUT_OF_DATE_KHR || result == VK_SUBOPTIMAL_KHR) s->stale = true;
     if (result == VK_ERROR_OUT_OF_DATE_KHR) return false;
@@ -158,11 +162,12 @@ void swapchain_record_copy(const swapchain *s, VkCommandBuffer commands, VkImage
                           VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL};
     vulkan_use presenting = {VK_PIPELINE_STAGE_2_NONE, 0, VK_IMAGE_LAYOUT_PRESENT_SRC_KHR};
     VkImageSubresourceLayers whole = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1};
-    VkImageCopy copy = {
-        .srcSubresource = whole, .dstSubresource = whole, .extent = {s->extent.width, s->extent.height, 1}};
+    VkImageCopy copy = {.srcSubresource = whole,
+                        .dstSubresource = whole,
+                        .extent = {s->extent.width, s->extent.height, 1}};
     vulkan_image_barrier(commands, to->image, VK_IMAGE_ASPECT_COLOR_BIT, before, copying);
-    vkCmdCopyImage(commands, picture, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to->image, copying.layout, 1,
-                   &copy);
+    vkCmdCopyImage(commands, picture, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to->image,
+                   copying.layout, 1, &copy);
     vulkan_image_barrier(commands, to->image, VK_IMAGE_ASPECT_COLOR_BIT, copying, presenting);
 }
 

@@ -1,4 +1,5 @@
-/* ripple's swapchain: finished pictures are copied to its images. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's swapchain: finished pictures are copied to its images. */
 #ifndef RIPPLE_SWAPCHAIN_H_
 #define RIPPLE_SWAPCHAIN_H_
 
@@ -17,8 +18,9 @@ typedef struct swapchain {
     uint32_t num_images;
     VkImage images[SWAPCHAIN_MAX_IMAGES];
     VkSemaphore finished[SWAPCHAIN_MAX_IMAGES]; /* of the copy: presenting waits for it */
-    VkSemaphore available[SWAPCHAIN_MAX_SLOTS]; /* of the image, for each frame in flight: the copy waits */
-    bool stale;                                 /* it no longer fits the surface */
+    /* Of the image, for each frame in flight: the copy waits */
+    VkSemaphore available[SWAPCHAIN_MAX_SLOTS];
+    bool stale; /* it no longer fits the surface */
 } swapchain;
 
 /* Where a frame goes. */
@@ -32,11 +34,12 @@ typedef struct swapchain_image {
 bool swapchain_create(swapchain *s, const vulkan_setup *v, VkSurfaceKHR surface);
 void swapchain_destroy(swapchain *s);
 
-/* Makes images for the surface's present size, or for `wanted` where the surface leaves the choice; nothing of
- * the old ones may be in use. */
+/* Makes images for the surface's present size, or for `wanted` where the surface leaves the choice;
+ * nothing of the old ones may be in use. */
 bool swapchain_fit(swapchain *s, VkExtent2D wanted);
 
-/* The next image for a frame that uses this slot. False without a message when the swapchain is stale. */
+/* The next image for a frame that uses this slot. False without a message when the swapchain is
+ * stale. */
 bool swapchain_acquire(swapchain *s, uint32_t slot, swapchain_image *out);
 /* Copies a picture in TRANSFER_SRC_OPTIMAL and of the swapchain's extent to it. */
 void swapchain_record_copy(const swapchain *s, VkCommandBuffer commands, VkImage picture,

@@ -1,4 +1,5 @@
-/* ripple's render targets. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's render targets. */
 #include "targets.h"
 
 #include <string.h>
@@ -21,8 +22,8 @@ bool targets_create(targets *t, const vulkan_setup *v, const pipelines *p, VkExt
                              VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, VK_IMAGE_ASPECT_DEPTH_BIT,
                              &t->depth))
         return false;
-    return !multisampled || vulkan_image_create(v, p->color_format, extent, VK_SAMPLE_COUNT_1_BIT, final,
-                                                VK_IMAGE_ASPECT_COLOR_BIT, &t->resolved);
+    return !multisampled || vulkan_image_create(v, p->color_format, extent, VK_SAMPLE_COUNT_1_BIT,
+                                                final, VK_IMAGE_ASPECT_COLOR_BIT, &t->resolved);
 }
 
 void targets_destroy(targets *t, const vulkan_setup *v)
@@ -37,18 +38,21 @@ VkImage targets_final(const targets *t)
     return t->resolved.image ? t->resolved.image : t->color.image;
 }
 
-/* The targets are shared by all frames: a frame's writes come after the previous frame's reads and writes. */
+/* The targets are shared by all frames: a frame's writes come after the previous frame's reads and
+ * writes. */
 static void prepare(const targets *t, VkCommandBuffer commands)
 {
     vulkan_use before = {drawing.stage | VK_PIPELINE_STAGE_2_COPY_BIT, drawing.access,
                          VK_IMAGE_LAYOUT_UNDEFINED};
     vulkan_image_barrier(commands, t->color.image, VK_IMAGE_ASPECT_COLOR_BIT, before, drawing);
     if (t->resolved.image)
-        vulkan_image_barrier(commands, t->resolved.image, VK_IMAGE_ASPECT_COLOR_BIT, before, drawing);
-    vulkan_use tests = {
-        VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT | VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
-        VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT | VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT,
-        VK_IMAGE_LAYOUT_UNDEFINED};
+        vulkan_image_barrier(commands, t->resolved.image, VK_IMAGE_ASPECT_COLOR_BIT, before,
+                             drawing);
+    vulkan_use tests = {VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT |
+                            VK_PIPELINE_STAGE_2_LATE_FRAGMENT_TESTS_BIT,
+                        VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_WRITE_BIT |
+                            VK_ACCESS_2_DEPTH_STENCIL_ATTACHMENT_READ_BIT,
+                        VK_IMAGE_LAYOUT_UNDEFINED};
     vulkan_use depth = tests;
     depth.layout = VK_IMAGE_LAYOUT_DEPTH_ATTACHMENT_OPTIMAL;
     vulkan_image_barrier(commands, t->depth.image, VK_IMAGE_ASPECT_DEPTH_BIT, tests, depth);
@@ -87,7 +91,8 @@ void targets_begin_over(const targets *t, VkCommandBuffer commands)
 {
     vulkan_image_barrier(commands, targets_final(t), VK_IMAGE_ASPECT_COLOR_BIT, drawing, drawing);
     VkRenderingAttachmentInfo color = {.sType = VK_STRUCTURE_TYPE_RENDERING_ATTACHMENT_INFO,
-                                       .imageView = t->resolved.view ? t->resolved.view : t->color.view,
+                                       .imageView =
+                                           t->resolved.view ? t->resolved.view : t->color.view,
                                        .imageLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
                                        .loadOp = VK_ATTACHMENT_LOAD_OP_LOAD,
                                        .storeOp = VK_ATTACHMENT_STORE_OP_STORE};

@@ -1,4 +1,5 @@
-/* ripple's render targets: multisampled color and depth, and the final image. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's render targets: multisampled color and depth, and the final image. */
 #ifndef RIPPLE_TARGETS_H_
 #define RIPPLE_TARGETS_H_
 

@@ -1,4 +1,5 @@
-/* ripple in a window. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple in a window. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -104,7 +105,8 @@ static bool reclaim(viewer *v, finished_frame *finished)
     if (!finished->any || !v->moved[slot]) return true;
     program_count(p, finished);
     p->totals.whole += (double)v->milliseconds[slot];
-    hud_times times = {(float)finished->simulation, (float)finished->drawing, v->milliseconds[slot]};
+    hud_times times = {(float)finished->simulation, (float)finished->drawing,
+                       v->milliseconds[slot]};
     hud_add(&v->hud, &times);
     return true;
 }
@@ -118,8 +120,8 @@ static void note_time(viewer *v, bool moves)
     v->last_shown = moves ? now : 0.0;
 }
 
-/* Shows one picture, or none where the window has just changed. A `last` one is as the one before it, and
- * its pixels are kept. */
+/* Shows one picture, or none where the window has just changed. A `last` one is as the one before
+ * it, and its pixels are kept. */
 static bool show(viewer *v, bool last)
 {
     program *p = v->program;
@@ -140,8 +142,8 @@ static bool show(viewer *v, bool last)
                                 .overlay = p->options.no_overlay ? NULL : &p->overlay,
                                 .swapchain = &p->swapchain,
                                 .target = &image};
-    /* CUDA's part comes first: presenting waits for a binary semaphore, and all that such a wait depends on
-     * must have been submitted before (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). */
+    /* CUDA's part comes first: presenting waits for a binary semaphore, and all that such a wait
+     * depends on must have been submitted before (VUID-vkQueuePresentKHR-pWaitSemaphores-03268). */
     if (!solver_frame(p->solver, v->frame, !moves) || !solver_end_burst(p->solver) ||
         !renderer_frame(&p->renderer, &desc) || !swapchain_present(&p->swapchain, &image))
         return false;
@@ -160,9 +162,10 @@ static bool write_screenshot(program *p, const uint8_t *pixels)
     VkExtent2D extent = p->swapchain.extent;
     const char *path = p->options.screenshot;
     snprintf(p->last_picture, sizeof p->last_picture, "%s", path);
-    return files_make_parents(path) && (p->swapchain.color_format == VK_FORMAT_B8G8R8A8_SRGB
-                                            ? png_write_bgra(path, extent.width, extent.height, pixels)
-                                            : png_write_rgba(path, extent.width, extent.height, pixels));
+    return files_make_parents(path) &&
+           (p->swapchain.color_format == VK_FORMAT_B8G8R8A8_SRGB
+                ? png_write_bgra(path, extent.width, extent.height, pixels)
+                : png_write_rgba(path, extent.width, extent.height, pixels));
 }
 
 /* Shows what is shown once more, and keeps it. */

@@ -1,4 +1,5 @@
-/* ripple's window, by GLFW. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's window, by GLFW. */
 #ifndef RIPPLE_WINDOW_H_
 #define RIPPLE_WINDOW_H_
 

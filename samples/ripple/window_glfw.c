@@ -1,5 +1,6 @@
-/* ripple's window, by GLFW, which is loaded when a window is asked for: the program itself runs without it.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's window, by GLFW, which is loaded when a window is asked for: the program itself runs
+ * without it. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,30 +15,30 @@
 static const char library_name[] = "libglfw.so.3";
 
 /* (return type, name without "glfw", parameters) */
-#define WINDOW_GLFW_FUNCTIONS(X)                                                                             \
-    X(int, Init, (void))                                                                                     \
-    X(void, Terminate, (void))                                                                               \
-    X(int, GetError, (const char **))                                                                        \
-    X(int, VulkanSupported, (void))                                                                          \
-    X(void, WindowHint, (int, int))                                                                          \
-    X(void, WindowHintString, (int, const char *))                                                           \
-    X(GLFWwindow *, CreateWindow, (int, int, const char *, GLFWmonitor *, GLFWwindow *))                     \
-    X(void, DestroyWindow, (GLFWwindow *))                                                                   \
-    X(const char **, GetRequiredInstanceExtensions, (uint32_t *))                                            \
-    X(VkResult, CreateWindowSurface,                                                                         \
-      (VkInstance, GLFWwindow *, const VkAllocationCallbacks *, VkSurfaceKHR *))                             \
-    X(void, PollEvents, (void))                                                                              \
-    X(void, WaitEvents, (void))                                                                              \
-    X(int, WindowShouldClose, (GLFWwindow *))                                                                \
-    X(int, GetMouseButton, (GLFWwindow *, int))                                                              \
-    X(void, GetFramebufferSize, (GLFWwindow *, int *, int *))                                                \
-    X(void, SetWindowTitle, (GLFWwindow *, const char *))                                                    \
-    X(void, SetWindowUserPointer, (GLFWwindow *, void *))                                                    \
-    X(void *, GetWindowUserPointer, (GLFWwindow *))                                                          \
-    X(GLFWkeyfun, SetKeyCallback, (GLFWwindow *, GLFWkeyfun))                                                \
-    X(GLFWcursorposfun, SetCursorPosCallback, (GLFWwindow *, GLFWcursorposfun))                              \
-    X(GLFWscrollfun, SetScrollCallback, (GLFWwindow *, GLFWscrollfun))                                       \
-    X(GLFWframebuffersizefun, SetFramebufferSizeCallback, (GLFWwindow *, GLFWframebuffersizefun))            \
+#define WINDOW_GLFW_FUNCTIONS(X)                                                                   \
+    X(int, Init, (void))                                                                           \
+    X(void, Terminate, (void))                                                                     \
+    X(int, GetError, (const char **))                                                              \
+    X(int, VulkanSupported, (void))                                                                \
+    X(void, WindowHint, (int, int))                                                                \
+    X(void, WindowHintString, (int, const char *))                                                 \
+    X(GLFWwindow *, CreateWindow, (int, int, const char *, GLFWmonitor *, GLFWwindow *))           \
+    X(void, DestroyWindow, (GLFWwindow *))                                                         \
+    X(const char **, GetRequiredInstanceExtensions, (uint32_t *))                                  \
+    X(VkResult, CreateWindowSurface,                                                               \
+      (VkInstance, GLFWwindow *, const VkAllocationCallbacks *, VkSurfaceKHR *))                   \
+    X(void, PollEvents, (void))                                                                    \
+    X(void, WaitEvents, (void))                                                                    \
+    X(int, WindowShouldClose, (GLFWwindow *))                                                      \
+    X(int, GetMouseButton, (GLFWwindow *, int))                                                    \
+    X(void, GetFramebufferSize, (GLFWwindow *, int *, int *))                                      \
+    X(void, SetWindowTitle, (GLFWwindow *, const char *))                                          \
+    X(void, SetWindowUserPointer, (GLFWwindow *, void *))                                          \
+    X(void *, GetWindowUserPointer, (GLFWwindow *))                                                \
+    X(GLFWkeyfun, SetKeyCallback, (GLFWwindow *, GLFWkeyfun))                                      \
+    X(GLFWcursorposfun, SetCursorPosCallback, (GLFWwindow *, GLFWcursorposfun))                    \
+    X(GLFWscrollfun, SetScrollCallback, (GLFWwindow *, GLFWscrollfun))                             \
+    X(GLFWframebuffersizefun, SetFramebufferSizeCallback, (GLFWwindow *, GLFWframebuffersizefun))  \
     X(GLFWwindowrefreshfun, SetWindowRefreshCallback, (GLFWwindow *, GLFWwindowrefreshfun))
 
 /* GLFW is one for the whole process, as its functions are; its callbacks know a window only. */
@@ -62,14 +63,14 @@ static bool load(window *w)
         report("--window needs GLFW (Debian: libglfw3): %s", dlerror());
         return false;
     }
-#define WINDOW_GLFW_LOAD_(result, name, parameters)                                                          \
-    {                                                                                                        \
-        void *function = dlsym(w->library, "glfw" #name);                                                    \
-        if (!function) {                                                                                     \
-            report("--window: %s has no %s; GLFW 3.3 has", library_name, "glfw" #name);                      \
-            return false;                                                                                    \
-        }                                                                                                    \
-        memcpy(&glfw.name, &function, sizeof function);                                                      \
+#define WINDOW_GLFW_LOAD_(result, name, parameters)                                                \
+    {                                                                                              \
+        void *function = dlsym(w->library, "glfw" #name);                                          \
+        if (!function) {                                                                           \
+            report("--window: %s has no %s; GLFW 3.3 has", library_name, "glfw" #name);            \
+            return false;                                                                          \
+        }                                                                                          \
+        memcpy(&glfw.name, &function, sizeof function);                                            \
     }
     WINDOW_GLFW_FUNCTIONS(WINDOW_GLFW_LOAD_)
 #undef WINDOW_GLFW_LOAD_
@@ -171,7 +172,8 @@ const char *const *window_instance_extensions(const window *w, uint32_t *count)
 
 bool window_create_surface(const window *w, VkInstance instance, VkSurfaceKHR *out)
 {
-    return vk_ok(glfw.CreateWindowSurface(instance, w->handle, NULL, out), "glfwCreateWindowSurface");
+    return vk_ok(glfw.CreateWindowSurface(instance, w->handle, NULL, out),
+                 "glfwCreateWindowSurface");
 }
 
 void window_poll(window *w, window_input *out)

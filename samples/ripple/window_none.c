@@ -1,4 +1,5 @@
-/* ripple's window in a build without GLFW's header: there is none. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* ripple's window in a build without GLFW's header: there is none. */
 #include "../common/report.h"
 #include "window.h"
 
@@ -6,7 +7,8 @@ window *window_open(const char *title, VkExtent2D size)
 {
     (void)title;
     (void)size;
-    report("--window: this build has no window support (GLFW/glfw3.h was not there; Debian: libglfw3-dev)");
+    report(
+        "--window: this build has no window support (GLFW/glfw3.h was not there; Debian: libglfw3-dev)");
     return NULL;
 }
 

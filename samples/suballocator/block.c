@@ -1,4 +1,5 @@
-/* See block.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See block.h. */
 #include "block.h"
 
 #include <string.h>
@@ -8,16 +9,18 @@
 bool block_create(const vulkan_setup *v, VkDeviceSize size, uint32_t type_bits, block *out)
 {
     *out = (block){.size = size, .granularity = v->properties.limits.bufferImageGranularity};
-    VkExportMemoryAllocateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-                                              .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
-                                 .pNext = &export_info,
-                                 .allocationSize = size,
-                                 .memoryTypeIndex =
-                                     vulkan_memory_type(v, type_bits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
-                                                        VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
+    VkExportMemoryAllocateInfo export_info = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .pNext = &export_info,
+        .allocationSize = size,
+        .memoryTypeIndex = vulkan_memory_type(v, type_bits, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
+                                              VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT)};
     if (info.memoryTypeIndex == UINT32_MAX) {
-        report("%s has no device-local memory type that all of the resources can have", v->candidate.name);
+        report("%s has no device-local memory type that all of the resources can have",
+               v->candidate.name);
         return false;
     }
     return vk_ok(vkAllocateMemory(v->device, &info, NULL, &out->memory), "vkAllocateMemory");
@@ -34,7 +37,8 @@ static VkDeviceSize align(VkDeviceSize offset, VkDeviceSize alignment)
     return (offset + alignment - 1) / alignment * alignment;
 }
 
-/* A buffer and an OPTIMAL image must not share a page of this size (Vulkan, "Buffer-Image Granularity"). */
+/* A buffer and an OPTIMAL image must not share a page of this size (Vulkan, "Buffer-Image
+ * Granularity"). */
 static VkDeviceSize apart(const block *b, const block_range *a, bool is_image, VkDeviceSize offset)
 {
     return a && a->is_image != is_image ? align(offset, b->granularity) : offset;

@@ -1,4 +1,5 @@
-/* suballocator: one exportable VkDeviceMemory, and an allocator of ranges in it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* suballocator: one exportable VkDeviceMemory, and an allocator of ranges in it. */
 #ifndef SUBALLOCATOR_BLOCK_H_
 #define SUBALLOCATOR_BLOCK_H_
 

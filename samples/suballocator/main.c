@@ -1,6 +1,7 @@
-/* suballocator: a dozen buffers and images in one VkDeviceMemory, as an allocator like VulkanMemoryAllocator places
- * them. CUDA imports the block once; each resource is mapped at its offset. Kernels write all of them, Vulkan shows
- * all of them in one picture. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* suballocator: a dozen buffers and images in one VkDeviceMemory, as an allocator like
+ * VulkanMemoryAllocator places them. CUDA imports the block once; each resource is mapped at its
+ * offset. Kernels write all of them, Vulkan shows all of them in one picture. */
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 
@@ -62,7 +63,8 @@ static int parse(program *p, int argc, char **argv)
             fputs(usage, stdout);
             return 1;
         } else {
-            report(value ? "%s: expected something after it; see --help" : "unknown option %s; see --help",
+            report(value ? "%s: expected something after it; see --help"
+                         : "unknown option %s; see --help",
                    argv[i]);
             return 3;
         }
@@ -92,7 +94,8 @@ static bool open_cuda(program *p)
         !cuda_ok(cu, cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate"))
         return false;
     for (int i = 0; i < NUM_KERNELS; i++) {
-        if (!cuda_ok(cu, cu->ModuleGetFunction(&p->kernels[i], p->module, names[i]), names[i])) return false;
+        if (!cuda_ok(cu, cu->ModuleGetFunction(&p->kernels[i], p->module, names[i]), names[i]))
+            return false;
     }
     return true;
 }
@@ -106,7 +109,8 @@ static bool make_resources(program *p)
         resource *r = &p->resources[i];
         if (!resource_create(&p->vulkan, p->vk, &resource_plans[i], r)) return false;
         type_bits &= r->needs.memoryTypeBits;
-        size += r->needs.size + r->needs.alignment + p->vulkan.properties.limits.bufferImageGranularity;
+        size +=
+            r->needs.size + r->needs.alignment + p->vulkan.properties.limits.bufferImageGranularity;
     }
     if (!block_create(&p->vulkan, size, type_bits, &p->block)) return false;
     for (uint32_t i = 0; i < NUM_RESOURCES; i++) {
@@ -130,7 +134,8 @@ static bool hand_to_cuda(program *p)
         transfer.image = p->resources[i].image;
         transfer.queue_family = p->vulkan.queue_family;
         transfer.discard = VK_TRUE;
-        fine = culv_ok(culv_vk_image_release_barrier2(&transfer, &barrier), "culv_vk_image_release_barrier2");
+        fine = culv_ok(culv_vk_image_release_barrier2(&transfer, &barrier),
+                       "culv_vk_image_release_barrier2");
         VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                  .imageMemoryBarrierCount = 1,
                                  .pImageMemoryBarriers = &barrier};
@@ -147,15 +152,17 @@ static bool launch(program *p, const resource *r, int number)
     uint32_t width = plan->width, height = plan->height;
     if (r->cuda_image &&
         (!culv_ok(culv_image_surface(r->cuda_image, plan->level, &surface), "culv_image_surface") ||
-         !culv_ok(culv_image_extent(r->cuda_image, plan->level, &width, &height, NULL), "culv_image_extent")))
+         !culv_ok(culv_image_extent(r->cuda_image, plan->level, &width, &height, NULL),
+                  "culv_image_extent")))
         return false;
     int bgra = plan->format == VK_FORMAT_B8G8R8A8_UNORM;
     int layer = (int)plan->layer;
     int w = (int)width, h = (int)height;
-    void *params[] = {r->cuda_image ? (void *)&surface : (void *)&pointer, &w, &h, &layer, &number, &bgra};
+    void *params[] = {
+        r->cuda_image ? (void *)&surface : (void *)&pointer, &w, &h, &layer, &number, &bgra};
     return cuda_ok(&p->cu,
-                   p->cu.LaunchKernel(p->kernels[plan->kind], (width + 15) / 16, (height + 15) / 16, 1, 16,
-                                      16, 1, 0, p->stream, params, NULL),
+                   p->cu.LaunchKernel(p->kernels[plan->kind], (width + 15) / 16, (height + 15) / 16,
+                                      1, 16, 16, 1, 0, p->stream, params, NULL),
                    "cuLaunchKernel");
 }
 
@@ -181,10 +188,11 @@ static void print(const program *p)
         printf("%-16s %12llu %12llu %11.1f us\n", r->plan->name, (unsigned long long)r->offset,
                (unsigned long long)r->needs.size, r->map_us);
     }
-    printf("one block of %llu bytes: %llu import, %llu mappings at the driver (one for all buffers, one an "
-           "image)\n",
-           (unsigned long long)p->block.size, (unsigned long long)counts.memories,
-           (unsigned long long)counts.mappings);
+    printf(
+        "one block of %llu bytes: %llu import, %llu mappings at the driver (one for all buffers, one an "
+        "image)\n",
+        (unsigned long long)p->block.size, (unsigned long long)counts.memories,
+        (unsigned long long)counts.mappings);
     printf("%s\n", p->output);
     printf(
         "RESULT {\"sample\": \"suballocator\", \"device\": \"%s\", \"resources\": %d, \"block_bytes\": %llu, "
@@ -218,7 +226,8 @@ int main(int argc, char **argv)
     report_set_program("suballocator");
     int status = parse(&p, argc, argv);
     if (status != 0) return status - 1;
-    if (strcmp(p.device_choice, "list") == 0) return vulkan_setup_list() ? EXIT_SUCCESS : EXIT_FAILURE;
+    if (strcmp(p.device_choice, "list") == 0)
+        return vulkan_setup_list() ? EXIT_SUCCESS : EXIT_FAILURE;
     bool fine = files_make_parents(p.output) && open_devices(&p) && open_cuda(&p) &&
                 sheet_create(&p.vulkan, &p.sheet) && make_resources(&p) && run(&p);
     if (fine) print(&p);

@@ -1,4 +1,5 @@
-/* See resources.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See resources.h. */
 #include "resources.h"
 
 #include <string.h>
@@ -23,22 +24,25 @@ const resource_plan resource_plans[NUM_RESOURCES] = {
     {"2D sRGB", SURFACE_2D, VK_FORMAT_R8G8B8A8_SRGB, W, H, 1, 1, 1, 0, 0},
 };
 
-static const VkExternalMemoryHandleTypeFlags exported = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+static const VkExternalMemoryHandleTypeFlags exported =
+    VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
 
-static VkImageCreateInfo image_info(const resource_plan *p, const VkExternalMemoryImageCreateInfo *external)
+static VkImageCreateInfo image_info(const resource_plan *p,
+                                    const VkExternalMemoryImageCreateInfo *external)
 {
-    return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                               .pNext = external,
-                               .flags = p->kind == SURFACE_CUBE ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0u,
-                               .imageType = p->kind == SURFACE_3D ? VK_IMAGE_TYPE_3D : VK_IMAGE_TYPE_2D,
-                               .format = p->format,
-                               .extent = {p->width, p->height, p->depth},
-                               .mipLevels = p->levels,
-                               .arrayLayers = p->layers,
-                               .samples = VK_SAMPLE_COUNT_1_BIT,
-                               .tiling = VK_IMAGE_TILING_OPTIMAL,
-                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
-                               .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
+    return (VkImageCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+        .pNext = external,
+        .flags = p->kind == SURFACE_CUBE ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0u,
+        .imageType = p->kind == SURFACE_3D ? VK_IMAGE_TYPE_3D : VK_IMAGE_TYPE_2D,
+        .format = p->format,
+        .extent = {p->width, p->height, p->depth},
+        .mipLevels = p->levels,
+        .arrayLayers = p->layers,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .tiling = VK_IMAGE_TILING_OPTIMAL,
+        .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
+        .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
 }
 
 static VkBufferCreateInfo buffer_info(const resource_plan *p,
@@ -47,8 +51,8 @@ static VkBufferCreateInfo buffer_info(const resource_plan *p,
     return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                 .pNext = external,
                                 .size = (VkDeviceSize)p->width * p->height * 4,
-                                .usage =
-                                    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
+                                .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT};
 }
 
 /* Asks Culvert first: a device may want such a resource to have memory of its own. */
@@ -60,7 +64,8 @@ static bool may_share_block(culv_vk *vk, const resource_plan *p)
     culv_result result = p->kind == BUFFER ? culv_vk_check_buffer(vk, &buffer, NULL, &sharing)
                                            : culv_vk_check_image(vk, &image, NULL, &sharing);
     if (!culv_ok(result, p->name)) return false;
-    if (sharing.dedicated_required) report("%s: this device wants dedicated memory for it", p->name);
+    if (sharing.dedicated_required)
+        report("%s: this device wants dedicated memory for it", p->name);
     return !sharing.dedicated_required;
 }
 
@@ -74,11 +79,13 @@ bool resource_create(const vulkan_setup *v, culv_vk *vk, const resource_plan *pl
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, .handleTypes = exported};
     if (plan->kind == BUFFER) {
         VkBufferCreateInfo info = buffer_info(plan, &external_buffer);
-        if (!vk_ok(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer")) return false;
+        if (!vk_ok(vkCreateBuffer(v->device, &info, NULL, &out->buffer), "vkCreateBuffer"))
+            return false;
         vkGetBufferMemoryRequirements(v->device, out->buffer, &out->needs);
     } else {
         VkImageCreateInfo info = image_info(plan, &external_image);
-        if (!vk_ok(vkCreateImage(v->device, &info, NULL, &out->image), "vkCreateImage")) return false;
+        if (!vk_ok(vkCreateImage(v->device, &info, NULL, &out->image), "vkCreateImage"))
+            return false;
         vkGetImageMemoryRequirements(v->device, out->image, &out->needs);
     }
     return true;
@@ -89,15 +96,16 @@ bool resource_bind(const vulkan_setup *v, block *b, resource *r)
     bool is_image = r->image != VK_NULL_HANDLE;
     r->placed = block_take(b, &r->needs, is_image, &r->offset);
     if (!r->placed) return false;
-    return is_image
-               ? vk_ok(vkBindImageMemory(v->device, r->image, b->memory, r->offset), "vkBindImageMemory")
-               : vk_ok(vkBindBufferMemory(v->device, r->buffer, b->memory, r->offset), "vkBindBufferMemory");
+    return is_image ? vk_ok(vkBindImageMemory(v->device, r->image, b->memory, r->offset),
+                            "vkBindImageMemory")
+                    : vk_ok(vkBindBufferMemory(v->device, r->buffer, b->memory, r->offset),
+                            "vkBindBufferMemory");
 }
 
 static bool map_image(culv_vk *vk, culv_memory *memory, resource *r)
 {
-    VkExternalMemoryImageCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                                .handleTypes = exported};
+    VkExternalMemoryImageCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, .handleTypes = exported};
     VkImageCreateInfo info = image_info(r->plan, &external);
     culv_vk_image_desc desc = culv_vk_image_desc_init();
     desc.image = r->image;
@@ -123,7 +131,8 @@ bool resource_map(culv_vk *vk, const block *b, resource *r)
     desc.memory = b->memory;
     desc.allocation_size = b->size; /* of the whole block, not of the resource */
     double began = clock_seconds();
-    if (!culv_ok(culv_vk_memory_acquire(vk, &desc, &memory), "culv_vk_memory_acquire")) return false;
+    if (!culv_ok(culv_vk_memory_acquire(vk, &desc, &memory), "culv_vk_memory_acquire"))
+        return false;
     bool mapped = r->image ? map_image(vk, memory, r) : map_buffer(memory, r);
     culv_memory_destroy(&memory); /* what was mapped keeps the import */
     r->map_us = (clock_seconds() - began) * 1e6;

@@ -1,5 +1,6 @@
-/* suballocator: a dozen buffers and images of many kinds, each bound somewhere in one block and mapped into CUDA.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* suballocator: a dozen buffers and images of many kinds, each bound somewhere in one block and
+ * mapped into CUDA. */
 #ifndef SUBALLOCATOR_RESOURCES_H_
 #define SUBALLOCATOR_RESOURCES_H_
 
@@ -8,7 +9,13 @@
 enum { NUM_RESOURCES = 12, TILE_WIDTH = 160, TILE_HEIGHT = 120 };
 
 /* How a kernel writes it. */
-typedef enum resource_kind { BUFFER, SURFACE_2D, SURFACE_LAYERED, SURFACE_3D, SURFACE_CUBE } resource_kind;
+typedef enum resource_kind {
+    BUFFER,
+    SURFACE_2D,
+    SURFACE_LAYERED,
+    SURFACE_3D,
+    SURFACE_CUBE
+} resource_kind;
 
 /* What is made, and which part of it the picture shows. */
 typedef struct resource_plan {
@@ -34,7 +41,8 @@ typedef struct resource {
     double map_us; /* what acquiring and mapping took */
 } resource;
 
-/* The three steps: vkCreate..., which tells what each needs; a place in the block and vkBind...; CUDA's half. */
+/* The three steps: vkCreate..., which tells what each needs; a place in the block and vkBind...;
+ * CUDA's half. */
 bool resource_create(const vulkan_setup *v, culv_vk *vk, const resource_plan *plan, resource *out);
 bool resource_bind(const vulkan_setup *v, block *b, resource *r);
 bool resource_map(culv_vk *vk, const block *b, resource *r);

@@ -1,4 +1,5 @@
-/* See sheet.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See sheet.h. */
 #include "sheet.h"
 
 #include <string.h>
@@ -12,10 +13,11 @@ bool sheet_create(const vulkan_setup *v, sheet *out)
     VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                     .queueFamilyIndex = v->queue_family};
     VkFenceCreateInfo fence = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    if (!vulkan_image_create(
-            v, VK_FORMAT_R8G8B8A8_UNORM, (VkExtent2D){SHEET_WIDTH, SHEET_HEIGHT}, VK_SAMPLE_COUNT_1_BIT,
-            VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT,
-            VK_IMAGE_ASPECT_COLOR_BIT, &out->image) ||
+    if (!vulkan_image_create(v, VK_FORMAT_R8G8B8A8_UNORM, (VkExtent2D){SHEET_WIDTH, SHEET_HEIGHT},
+                             VK_SAMPLE_COUNT_1_BIT,
+                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                 VK_IMAGE_USAGE_SAMPLED_BIT,
+                             VK_IMAGE_ASPECT_COLOR_BIT, &out->image) ||
         !vulkan_buffer_create(v, (VkDeviceSize)SHEET_WIDTH * SHEET_HEIGHT * 4,
                               VK_BUFFER_USAGE_TRANSFER_DST_BIT, true, &out->pixels) ||
         !vk_ok(vkCreateFence(v->device, &fence, NULL, &out->done), "vkCreateFence") ||
@@ -25,7 +27,8 @@ bool sheet_create(const vulkan_setup *v, sheet *out)
                                         .commandPool = out->pool,
                                         .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                         .commandBufferCount = 1};
-    return vk_ok(vkAllocateCommandBuffers(v->device, &info, &out->commands), "vkAllocateCommandBuffers");
+    return vk_ok(vkAllocateCommandBuffers(v->device, &info, &out->commands),
+                 "vkAllocateCommandBuffers");
 }
 
 void sheet_destroy(const vulkan_setup *v, sheet *s)
@@ -41,7 +44,8 @@ static int32_t at_least_one(uint32_t size)
     return size > 0 ? (int32_t)size : 1;
 }
 
-static void show_image(VkCommandBuffer commands, const resource *r, VkImage sheet_image, VkOffset3D at)
+static void show_image(VkCommandBuffer commands, const resource *r, VkImage sheet_image,
+                       VkOffset3D at)
 {
     const resource_plan *p = r->plan;
     bool is_3d = p->kind == SURFACE_3D;
@@ -49,23 +53,27 @@ static void show_image(VkCommandBuffer commands, const resource *r, VkImage shee
     VkImageBlit blit = {
         .srcSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, p->level, is_3d ? 0 : p->layer, 1},
         .srcOffsets = {{0, 0, slice},
-                       {at_least_one(p->width >> p->level), at_least_one(p->height >> p->level), slice + 1}},
+                       {at_least_one(p->width >> p->level), at_least_one(p->height >> p->level),
+                        slice + 1}},
         .dstSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
         .dstOffsets = {at, {at.x + TILE_WIDTH, at.y + TILE_HEIGHT, 1}}};
     vkCmdBlitImage(commands, r->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, sheet_image,
                    VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &blit, VK_FILTER_LINEAR);
 }
 
-static void show_buffer(VkCommandBuffer commands, const resource *r, VkImage sheet_image, VkOffset3D at)
+static void show_buffer(VkCommandBuffer commands, const resource *r, VkImage sheet_image,
+                        VkOffset3D at)
 {
     VkBufferImageCopy copy = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
                               .imageOffset = at,
                               .imageExtent = {TILE_WIDTH, TILE_HEIGHT, 1}};
-    vkCmdCopyBufferToImage(commands, r->buffer, sheet_image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &copy);
+    vkCmdCopyBufferToImage(commands, r->buffer, sheet_image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                           1, &copy);
 }
 
 /* The barriers that Culvert hands out, all in one command. */
-static bool take_from_cuda(const vulkan_setup *v, VkCommandBuffer commands, const resource *resources)
+static bool take_from_cuda(const vulkan_setup *v, VkCommandBuffer commands,
+                           const resource *resources)
 {
     VkBufferMemoryBarrier2 buffers[NUM_RESOURCES];
     VkImageMemoryBarrier2 images[NUM_RESOURCES];
@@ -81,8 +89,10 @@ static bool take_from_cuda(const vulkan_setup *v, VkCommandBuffer commands, cons
         buffer.queue_family = image.queue_family = v->queue_family;
         buffer.use = image.use = CULV_VK_USE_TRANSFER_SRC;
         culv_result result =
-            r->image ? culv_vk_image_acquire_barrier2(&image, &images[info.imageMemoryBarrierCount++])
-                     : culv_vk_buffer_acquire_barrier2(&buffer, &buffers[info.bufferMemoryBarrierCount++]);
+            r->image
+                ? culv_vk_image_acquire_barrier2(&image, &images[info.imageMemoryBarrierCount++])
+                : culv_vk_buffer_acquire_barrier2(&buffer,
+                                                  &buffers[info.bufferMemoryBarrierCount++]);
         if (!culv_ok(result, "the acquire barrier")) return false;
     }
     vkCmdPipelineBarrier2(commands, &info);
@@ -94,7 +104,8 @@ static bool record(const vulkan_setup *v, sheet *s, const resource *resources)
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                       .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     const vulkan_use nothing = {VK_PIPELINE_STAGE_2_NONE, 0, VK_IMAGE_LAYOUT_UNDEFINED};
-    const vulkan_use writing = {VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_WRITE_BIT,
+    const vulkan_use writing = {VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
+                                VK_ACCESS_2_TRANSFER_WRITE_BIT,
                                 VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL};
     const vulkan_use reading = {VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, VK_ACCESS_2_TRANSFER_READ_BIT,
                                 VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL};
@@ -104,7 +115,8 @@ static bool record(const vulkan_setup *v, sheet *s, const resource *resources)
     for (uint32_t i = 0; i < NUM_RESOURCES; i++) {
         VkOffset3D at = {(int32_t)(i % SHEET_COLUMNS) * TILE_WIDTH,
                          (int32_t)(i / SHEET_COLUMNS) * TILE_HEIGHT, 0};
-        (resources[i].image ? show_image : show_buffer)(s->commands, &resources[i], s->image.image, at);
+        (resources[i].image ? show_image : show_buffer)(s->commands, &resources[i], s->image.image,
+                                                        at);
     }
     vulkan_image_barrier(s->commands, s->image.image, VK_IMAGE_ASPECT_COLOR_BIT, writing, reading);
     VkBufferImageCopy copy = {.imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
@@ -115,16 +127,19 @@ static bool record(const vulkan_setup *v, sheet *s, const resource *resources)
                                 .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
                                 .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
                                 .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    VkDependencyInfo dependency = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &to_host};
+    VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &to_host};
     vkCmdPipelineBarrier2(s->commands, &dependency);
     return vk_ok(vkEndCommandBuffer(s->commands), "vkEndCommandBuffer");
 }
 
-bool sheet_draw(const vulkan_setup *v, sheet *s, const resource *resources, VkSemaphore ready, uint64_t value)
+bool sheet_draw(const vulkan_setup *v, sheet *s, const resource *resources, VkSemaphore ready,
+                uint64_t value)
 {
     if (!record(v, s, resources)) return false;
-    VkSemaphoreSubmitInfo wait = vulkan_submit_point(ready, value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    VkSemaphoreSubmitInfo wait =
+        vulkan_submit_point(ready, value, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                           .commandBuffer = s->commands};
     VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,

@@ -1,5 +1,6 @@
-/* suballocator: the contact sheet: every resource is copied or blitted into one image, which becomes a PNG.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* suballocator: the contact sheet: every resource is copied or blitted into one image, which
+ * becomes a PNG. */
 #ifndef SUBALLOCATOR_SHEET_H_
 #define SUBALLOCATOR_SHEET_H_
 

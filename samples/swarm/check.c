@@ -1,4 +1,5 @@
-/* See check.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See check.h. */
 #include "check.h"
 
 #include <math.h>
@@ -37,7 +38,8 @@ static bool read_vulkan(check *c, const culv_vk_vector_part *part, uint64_t firs
 static bool read_cuda(check *c, uint64_t first, uint32_t count)
 {
     CUdeviceptr from = culv_vector_pointer(c->p->vector) + first * sizeof(particle);
-    return cuda_ok(c->cu, c->cu->MemcpyDtoH(c->by_cuda, from, count * sizeof(particle)), "cuMemcpyDtoH");
+    return cuda_ok(c->cu, c->cu->MemcpyDtoH(c->by_cuda, from, count * sizeof(particle)),
+                   "cuMemcpyDtoH");
 }
 
 /* FNV-1a's way, by words. */
@@ -57,14 +59,17 @@ static bool check_piece(check *c, const culv_vk_vector_part *part, uint64_t firs
     const particle *list = c->by_vulkan.mapped;
     for (uint32_t i = 0; i < count; i++) {
         if (memcmp(&list[i], &c->by_cuda[i], sizeof list[i]) != 0) {
-            report("particle %llu: what Vulkan reads is not what CUDA has", (unsigned long long)(first + i));
+            report("particle %llu: what Vulkan reads is not what CUDA has",
+                   (unsigned long long)(first + i));
             return false;
         }
         if (list[i].id != first + i + 1) {
-            report("particle %llu is lost: %u is in its place", (unsigned long long)(first + i), list[i].id);
+            report("particle %llu is lost: %u is in its place", (unsigned long long)(first + i),
+                   list[i].id);
             return false;
         }
-        if (!(fabsf(list[i].x) < 100.0f && fabsf(list[i].y) < 100.0f && fabsf(list[i].z) < 100.0f)) {
+        if (!(fabsf(list[i].x) < 100.0f && fabsf(list[i].y) < 100.0f &&
+              fabsf(list[i].z) < 100.0f)) {
             report("particle %llu has left", (unsigned long long)(first + i));
             return false;
         }
@@ -78,8 +83,8 @@ bool check_particles(particles *p, const cuda_api *cu, uint64_t *checksum)
     check c = {.p = p, .cu = cu, .checksum = UINT64_C(0xcbf29ce484222325)};
     uint32_t piece = p->count < PIECE ? (uint32_t)p->count : PIECE;
     c.by_cuda = malloc(piece * sizeof(particle));
-    bool fine = vulkan_buffer_create(p->vulkan, piece * sizeof(particle), VK_BUFFER_USAGE_TRANSFER_DST_BIT,
-                                     true, &c.by_vulkan);
+    bool fine = vulkan_buffer_create(p->vulkan, piece * sizeof(particle),
+                                     VK_BUFFER_USAGE_TRANSFER_DST_BIT, true, &c.by_vulkan);
     if (!c.by_cuda) {
         report("out of memory for %u particles", piece);
         fine = false;

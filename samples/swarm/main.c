@@ -1,5 +1,7 @@
-/* swarm: a particle solver in CUDA and a renderer in Vulkan on one memory that grows while both work: new chunks of a
- * culv_vector appear on either side, and nothing is copied, imported again or waited for. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* swarm: a particle solver in CUDA and a renderer in Vulkan on one memory that grows while both
+ * work: new chunks of a culv_vector appear on either side, and nothing is copied, imported again or
+ * waited for. */
 #define VOLK_IMPLEMENTATION
 #include <volk.h>
 
@@ -37,7 +39,8 @@ static bool set_up(program *p)
 {
     options *o = &p->options;
     vulkan_wishes wishes = {.name = "swarm", .validation = o->validation, .sparse = o->sparse};
-    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes)) return false;
+    if (!files_make_parents(o->output) || !vulkan_setup_create(&p->vulkan, o->device, &wishes))
+        return false;
     if (!o->quiet) fprintf(stderr, "swarm: %s by %s\n", p->vulkan.candidate.name, p->vulkan.why);
     options_settle(o, p->vulkan.candidate.driver == CULV_DRIVER_SOFT);
     VkExtent2D extent = {o->width, o->height};
@@ -91,7 +94,8 @@ static bool reclaim(program *p, uint64_t frame)
 static bool grow(program *p, uint64_t frame)
 {
     particles_growth growth;
-    if (!particles_grow(&p->particles, options_particles(&p->options, frame), &growth)) return false;
+    if (!particles_grow(&p->particles, options_particles(&p->options, frame), &growth))
+        return false;
     series_add(&p->grow_us, growth.grow_us);
     if (!growth.news) return true;
     p->growths++;
@@ -99,8 +103,8 @@ static bool grow(program *p, uint64_t frame)
     printf(
         "frame %llu: %llu particles, %.1f MiB committed; grow %.1f us; Vulkan: %zu new, %zu kept, %.1f us\n",
         (unsigned long long)frame, (unsigned long long)p->particles.count,
-        (double)culv_vector_committed(p->particles.vector) / (1 << 20), growth.grow_us, growth.added,
-        growth.kept, growth.import_us);
+        (double)culv_vector_committed(p->particles.vector) / (1 << 20), growth.grow_us,
+        growth.added, growth.kept, growth.import_us);
     return true;
 }
 
@@ -112,7 +116,8 @@ static bool run(program *p)
     p->last_frame_ended = clock_seconds();
     bool fine = true;
     for (uint64_t frame = 0; fine && frame < o->frames; frame++) {
-        fine = reclaim(p, frame) && grow(p, frame) && solver_frame(&p->solver, &p->particles, frame) &&
+        fine = reclaim(p, frame) && grow(p, frame) &&
+               solver_frame(&p->solver, &p->particles, frame) &&
                renderer_frame(&p->renderer, frame, solver_time(&p->solver, frame + 1),
                               options_wants_picture(o, frame));
         progress_update(&bar, frame + 1);
@@ -125,43 +130,47 @@ static bool run(program *p)
     return fine;
 }
 
-static void print_summary(program *p, const char *driver, const char *drawing, const culv_vector_stats *stats)
+static void print_summary(program *p, const char *driver, const char *drawing,
+                          const culv_vector_stats *stats)
 {
     const options *o = &p->options;
-    const char *buffers = o->sparse ? "sparse buffer" : p->particles.num_parts == 1 ? "buffer" : "buffers";
-    printf("check: %llu particles in %zu %s of Vulkan's are what CUDA has, none is lost, no buffer was made "
-           "anew; "
-           "checksum %016llx\n",
-           (unsigned long long)p->particles.count, p->particles.num_parts, buffers,
-           (unsigned long long)p->checksum);
+    const char *buffers = o->sparse                     ? "sparse buffer"
+                          : p->particles.num_parts == 1 ? "buffer"
+                                                        : "buffers";
+    printf(
+        "check: %llu particles in %zu %s of Vulkan's are what CUDA has, none is lost, no buffer was made "
+        "anew; "
+        "checksum %016llx\n",
+        (unsigned long long)p->particles.count, p->particles.num_parts, buffers,
+        (unsigned long long)p->checksum);
     printf(
         "%s | %s | %llu to %llu particles in %llu frames, %llu chunks, %llu of them committed ahead | us a "
         "grow: "
         "median %.1f, p99 %.1f | ms a frame: median %.3f, p99 %.3f; of it simulation %.3f, drawing %s | %s\n",
-        p->vulkan.candidate.name, driver, (unsigned long long)o->particles, (unsigned long long)o->grow_to,
-        (unsigned long long)o->frames, (unsigned long long)stats->chunks,
-        (unsigned long long)stats->ahead_commits, series_percentile(&p->grow_us, 50),
-        series_percentile(&p->grow_us, 99), series_percentile(&p->frame_ms, 50),
-        series_percentile(&p->frame_ms, 99), series_percentile(&p->simulation_ms, 50), drawing,
-        p->last_picture);
+        p->vulkan.candidate.name, driver, (unsigned long long)o->particles,
+        (unsigned long long)o->grow_to, (unsigned long long)o->frames,
+        (unsigned long long)stats->chunks, (unsigned long long)stats->ahead_commits,
+        series_percentile(&p->grow_us, 50), series_percentile(&p->grow_us, 99),
+        series_percentile(&p->frame_ms, 50), series_percentile(&p->frame_ms, 99),
+        series_percentile(&p->simulation_ms, 50), drawing, p->last_picture);
 }
 
 /* For programs; times are medians where nothing else is said. */
-static void print_json(program *p, const char *driver, const char *drawing, const culv_vector_stats *stats)
+static void print_json(program *p, const char *driver, const char *drawing,
+                       const culv_vector_stats *stats)
 {
     const options *o = &p->options;
     printf("RESULT {\"sample\": \"swarm\", \"device\": ");
     print_json_string(p->vulkan.candidate.name);
     printf(", \"driver\": ");
     print_json_string(driver);
-    printf(", \"sparse\": %s, \"particles\": %llu, \"grow_to\": %llu, \"frames\": %llu, \"chunks\": %llu, "
-           "\"buffers\": %zu, \"growths\": %llu, \"committed_bytes\": %llu, \"peak_bytes\": %llu, "
-           "\"ahead_commits\": %llu, \"ahead_misses\": %llu, ",
-           o->sparse ? "true" : "false", (unsigned long long)o->particles, (unsigned long long)o->grow_to,
-           (unsigned long long)o->frames, (unsigned long long)stats->chunks, p->particles.num_parts,
-           (unsigned long long)p->growths, (unsigned long long)stats->committed,
-           (unsigned long long)stats->peak, (unsigned long long)stats->ahead_commits,
-           (unsigned long long)stats->ahead_misses);
+    printf(
+        ", \"sparse\": %s, \"particles\": %llu, \"grow_to\": %llu, \"frames\": %llu, \"chunks\": %llu, \"buffers\": %zu, \"growths\": %llu, \"committed_bytes\": %llu, \"peak_bytes\": %llu, \"ahead_commits\": %llu, \"ahead_misses\": %llu, ",
+        o->sparse ? "true" : "false", (unsigned long long)o->particles,
+        (unsigned long long)o->grow_to, (unsigned long long)o->frames,
+        (unsigned long long)stats->chunks, p->particles.num_parts, (unsigned long long)p->growths,
+        (unsigned long long)stats->committed, (unsigned long long)stats->peak,
+        (unsigned long long)stats->ahead_commits, (unsigned long long)stats->ahead_misses);
     printf("\"grow_us\": %.1f, \"grow_us_p99\": %.1f, \"simulation_ms\": %.3f, \"drawing_ms\": %s, "
            "\"frame_ms\": "
            "%.3f, \"frame_ms_p99\": %.3f, \"checksum\": \"%016llx\"}\n",
@@ -196,8 +205,8 @@ int main(int argc, char **argv)
         free(p);
         return status;
     }
-    bool fine =
-        set_up(p) && run(p) && check_particles(&p->particles, &p->solver.cu, &p->checksum) && print_result(p);
+    bool fine = set_up(p) && run(p) &&
+                check_particles(&p->particles, &p->solver.cu, &p->checksum) && print_result(p);
     tear_down(p);
     if (p->vulkan.num_messages) {
         report("validation: %u messages", p->vulkan.num_messages);

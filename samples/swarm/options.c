@@ -1,4 +1,5 @@
-/* swarm's command line. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* swarm's command line. */
 #include "options.h"
 
 #include <stdio.h>
@@ -36,10 +37,12 @@ static const char help[] =
 static bool parse_value(options *o, const char *name, const char *value)
 {
     uint64_t number = 0;
-    if (strcmp(name, "--size") == 0) return argument_size(name, value, 16, 8192, &o->width, &o->height);
+    if (strcmp(name, "--size") == 0)
+        return argument_size(name, value, 16, 8192, &o->width, &o->height);
     if (strcmp(name, "--particles") == 0)
         return argument_number(name, value, 1, MOST_PARTICLES, &o->particles);
-    if (strcmp(name, "--grow-to") == 0) return argument_number(name, value, 1, MOST_PARTICLES, &o->grow_to);
+    if (strcmp(name, "--grow-to") == 0)
+        return argument_number(name, value, 1, MOST_PARTICLES, &o->grow_to);
     if (strcmp(name, "--frames") == 0) return argument_number(name, value, 1, 1000000, &o->frames);
     if (strcmp(name, "--every") == 0) return argument_number(name, value, 1, 1000000, &o->every);
     if (strcmp(name, "--steps") == 0) {
@@ -63,7 +66,8 @@ static const char *valued_name(const char *argument)
 {
     size_t length = strcspn(argument, "=");
     for (size_t i = 0; i < sizeof valued / sizeof valued[0]; i++) {
-        if (strlen(valued[i]) == length && strncmp(argument, valued[i], length) == 0) return valued[i];
+        if (strlen(valued[i]) == length && strncmp(argument, valued[i], length) == 0)
+            return valued[i];
     }
     return NULL;
 }
@@ -118,7 +122,8 @@ void options_settle(options *o, bool software)
 {
     uint64_t particles = software ? 20000 : UINT64_C(1) << 20,
              grow_to = software ? 200000 : UINT64_C(1) << 26;
-    if (o->particles == 0) o->particles = o->grow_to != 0 && o->grow_to < particles ? o->grow_to : particles;
+    if (o->particles == 0)
+        o->particles = o->grow_to != 0 && o->grow_to < particles ? o->grow_to : particles;
     if (o->grow_to == 0) o->grow_to = o->particles > grow_to ? o->particles : grow_to;
     if (o->width != 0) return;
     o->width = software ? 960 : 1920;

@@ -1,4 +1,5 @@
-/* swarm's command line. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* swarm's command line. */
 #ifndef SWARM_OPTIONS_H_
 #define SWARM_OPTIONS_H_
 

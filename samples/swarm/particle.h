@@ -1,5 +1,6 @@
-/* swarm: a particle as CUDA writes it and Vulkan reads it, for the kernels and the host. Its size divides that of any
- * chunk, so none lies across two buffers. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* swarm: a particle as CUDA writes it and Vulkan reads it, for the kernels and the host. Its size
+ * divides that of any chunk, so none lies across two buffers. */
 #ifndef SWARM_PARTICLE_H_
 #define SWARM_PARTICLE_H_
 

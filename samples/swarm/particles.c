@@ -1,4 +1,5 @@
-/* See particles.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See particles.h. */
 #include "particles.h"
 
 #include <stdlib.h>
@@ -7,11 +8,13 @@
 #include "../common/progress.h"
 #include "../common/report.h"
 
-/* A chunk, and with it a buffer of Vulkan's, a draw and two barriers, is a 32nd of the whole, or what CUDA has at the least. */
+/* A chunk, and with it a buffer of Vulkan's, a draw and two barriers, is a 32nd of the whole, or
+ * what CUDA has at the least. */
 #define CHUNKS      UINT64_C(32)
 #define LEAST_CHUNK (UINT64_C(2) << 20)
 
-/* Addresses for all of them are reserved, which costs no memory; memory comes by chunks, each of which can be exported. */
+/* Addresses for all of them are reserved, which costs no memory; memory comes by chunks, each of
+ * which can be exported. */
 static bool create_vector(particles *p, culv_device *device, uint64_t reserve, uint64_t chunk)
 {
     culv_vector_desc desc = culv_vector_desc_init();
@@ -33,7 +36,8 @@ static bool create_view(particles *p, uint64_t reserve, bool sparse)
         desc.sparse_queue = p->vulkan->queue;
         desc.sparse_size = reserve;
     }
-    return culv_ok(culv_vk_vector_create(p->attached, p->vector, &desc, &p->view), "culv_vk_vector_create");
+    return culv_ok(culv_vk_vector_create(p->attached, p->vector, &desc, &p->view),
+                   "culv_vk_vector_create");
 }
 
 bool particles_create(particles *p, const vulkan_setup *vulkan, culv_device *device, uint64_t most,
@@ -46,8 +50,8 @@ bool particles_create(particles *p, const vulkan_setup *vulkan, culv_device *dev
     uint64_t reserve = bytes + 3 * chunk; /* with what is ahead, and sizes rounded up to chunks */
     return interop_attach(vulkan, device, &p->attached) &&
            interop_timeline(p->attached, "ready", &p->ready) &&
-           interop_timeline(p->attached, "drawn", &p->drawn) && create_vector(p, device, reserve, chunk) &&
-           create_view(p, reserve, sparse);
+           interop_timeline(p->attached, "drawn", &p->drawn) &&
+           create_vector(p, device, reserve, chunk) && create_view(p, reserve, sparse);
 }
 
 void particles_destroy(particles *p)
@@ -62,9 +66,10 @@ void particles_destroy(particles *p)
     memset(p, 0, sizeof *p);
 }
 
-/* Growing -------------------------------------------------------------------------------------------------- */
+/* Growing -------------------------------------------------------------------------------------- */
 
-/* Lists Vulkan's buffers anew. Those that were there must be there still: command buffers in flight use them. */
+/* Lists Vulkan's buffers anew. Those that were there must be there still: command buffers in flight
+ * use them. */
 static bool list_buffers(particles *p, particles_growth *growth)
 {
     size_t count = 0;
@@ -74,10 +79,11 @@ static bool list_buffers(particles *p, particles_growth *growth)
     VkBufferMemoryBarrier2 *barriers = calloc(count + 1, sizeof *barriers);
     bool fine = parts && barriers;
     if (!fine) report("out of memory for a list of %zu buffers", count);
-    fine =
-        fine && culv_ok(culv_vk_vector_get_parts(p->view, parts, count, &count), "culv_vk_vector_get_parts");
+    fine = fine && culv_ok(culv_vk_vector_get_parts(p->view, parts, count, &count),
+                           "culv_vk_vector_get_parts");
     for (size_t i = 0; fine && i < p->num_parts; i++) {
-        fine = i < count && parts[i].buffer == p->parts[i].buffer && parts[i].offset == p->parts[i].offset;
+        fine = i < count && parts[i].buffer == p->parts[i].buffer &&
+               parts[i].offset == p->parts[i].offset;
         if (!fine) report("buffer %zu of the particles is another one after they grew", i);
     }
     if (!fine) {
@@ -103,7 +109,8 @@ bool particles_grow(particles *p, uint64_t count, particles_growth *out)
     culv_result grown = culv_vector_grow(p->vector, count * sizeof(particle));
     double grew = clock_seconds();
     if (!culv_ok(grown, "culv_vector_grow")) return false;
-    /* Imports the chunks that are new, those included that were committed ahead, and leaves the others alone. */
+    /* Imports the chunks that are new, those included that were committed ahead, and leaves the
+     * others alone. */
     culv_result updated = culv_vk_vector_update(p->view);
     double ended = clock_seconds();
     if (!culv_ok(updated, "culv_vk_vector_update")) return false;
@@ -114,12 +121,13 @@ bool particles_grow(particles *p, uint64_t count, particles_growth *out)
     return !out->news || list_buffers(p, out);
 }
 
-/* Taking turns --------------------------------------------------------------------------------------------- */
+/* Taking turns --------------------------------------------------------------------------------- */
 
 bool particles_cuda_acquire(particles *p, CUstream stream, uint64_t frame)
 {
     if (frame == 0) return true; /* nobody has drawn yet */
-    return culv_ok(culv_semaphore_wait(culv_vk_semaphore_cuda(p->drawn), stream, frame), "waiting for drawn");
+    return culv_ok(culv_semaphore_wait(culv_vk_semaphore_cuda(p->drawn), stream, frame),
+                   "waiting for drawn");
 }
 
 bool particles_cuda_release(particles *p, CUstream stream, uint64_t frame)

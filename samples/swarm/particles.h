@@ -1,10 +1,11 @@
-/* swarm: the particles, a culv_vector that CUDA writes and Vulkan draws from, and the two timelines by which they take
- * turns. What to copy.
+/* SPDX-License-Identifier: MIT */
+/* swarm: the particles, a culv_vector that CUDA writes and Vulkan draws from, and the two timelines
+ * by which they take turns. What to copy.
  *
  *   ready reaches f + 1 when CUDA has computed frame f     (Vulkan's submission waits for that)
- *   drawn reaches f + 1 when Vulkan has drawn frame f      (CUDA's stream waits for that before frame f + 1)
- *
- * SPDX-License-Identifier: MIT */
+ *   drawn reaches f + 1 when Vulkan has drawn frame f      (CUDA's stream waits for that before
+ *   frame f +
+ * 1) */
 #ifndef SWARM_PARTICLES_H_
 #define SWARM_PARTICLES_H_
 
@@ -30,13 +31,15 @@ typedef struct particles_growth {
     bool news;                 /* Vulkan got memory that it had not before */
 } particles_growth;
 
-/* For `most` particles in the end; none are there yet. False, with a message, on failure; destroy it either way. */
+/* For `most` particles in the end; none are there yet. False, with a message, on failure; destroy
+ * it either way. */
 bool particles_create(particles *p, const vulkan_setup *vulkan, culv_device *device, uint64_t most,
                       bool sparse);
 /* After both sides are done. */
 void particles_destroy(particles *p);
 
-/* Makes room for `count` of them in all, beside what runs on the GPU, and gives Vulkan what is new. */
+/* Makes room for `count` of them in all, beside what runs on the GPU, and gives Vulkan what is
+ * new. */
 bool particles_grow(particles *p, uint64_t count, particles_growth *out);
 
 /* CUDA's turn. */
@@ -51,8 +54,8 @@ bool particles_record_release(particles *p, VkCommandBuffer commands, culv_vk_us
 /* How many particles a buffer has. */
 uint32_t particles_in(const particles *p, const culv_vk_vector_part *part);
 
-/* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one would wait forever for
- * the other. */
+/* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one
+ * would wait forever for the other. */
 void particles_unblock(particles *p, uint64_t end);
 
 #endif

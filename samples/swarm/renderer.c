@@ -1,4 +1,5 @@
-/* See renderer.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See renderer.h. */
 #include "renderer.h"
 
 #include <math.h>
@@ -24,7 +25,8 @@ static bool create_images(renderer *r)
     const vulkan_setup *v = r->vulkan;
     VkImageUsageFlags target = VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT;
     if (!vulkan_image_create(v, LIGHT_FORMAT, r->extent, VK_SAMPLE_COUNT_1_BIT,
-                             target | VK_IMAGE_USAGE_SAMPLED_BIT, VK_IMAGE_ASPECT_COLOR_BIT, &r->light) ||
+                             target | VK_IMAGE_USAGE_SAMPLED_BIT, VK_IMAGE_ASPECT_COLOR_BIT,
+                             &r->light) ||
         !vulkan_image_create(v, PICTURE_FORMAT, r->extent, VK_SAMPLE_COUNT_1_BIT,
                              target | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_ASPECT_COLOR_BIT,
                              &r->picture))
@@ -45,14 +47,17 @@ static bool create_descriptors(renderer *r)
                                    .addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
                                    .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
                                    .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE};
-    if (!vk_ok(vkCreateSampler(device, &sampler, NULL, &r->sampler), "vkCreateSampler")) return false;
-    VkDescriptorSetLayoutBinding binding = {.descriptorType = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
+    if (!vk_ok(vkCreateSampler(device, &sampler, NULL, &r->sampler), "vkCreateSampler"))
+        return false;
+    VkDescriptorSetLayoutBinding binding = {.descriptorType =
+                                                VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
                                             .descriptorCount = 1,
                                             .stageFlags = VK_SHADER_STAGE_FRAGMENT_BIT,
                                             .pImmutableSamplers = &r->sampler};
-    VkDescriptorSetLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                              .bindingCount = 1,
-                                              .pBindings = &binding};
+    VkDescriptorSetLayoutCreateInfo layout = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = 1,
+        .pBindings = &binding};
     VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1};
     VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                        .maxSets = 1,
@@ -63,10 +68,12 @@ static bool create_descriptors(renderer *r)
                                        .pSetLayouts = &r->set_layout};
     if (!vk_ok(vkCreateDescriptorSetLayout(device, &layout, NULL, &r->set_layout),
                "vkCreateDescriptorSetLayout") ||
-        !vk_ok(vkCreateDescriptorPool(device, &pool, NULL, &r->descriptors), "vkCreateDescriptorPool"))
+        !vk_ok(vkCreateDescriptorPool(device, &pool, NULL, &r->descriptors),
+               "vkCreateDescriptorPool"))
         return false;
     set.descriptorPool = r->descriptors;
-    if (!vk_ok(vkAllocateDescriptorSets(device, &set, &r->set), "vkAllocateDescriptorSets")) return false;
+    if (!vk_ok(vkAllocateDescriptorSets(device, &set, &r->set), "vkAllocateDescriptorSets"))
+        return false;
     VkDescriptorImageInfo light = {.imageView = r->light.view,
                                    .imageLayout = VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
     VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
@@ -87,12 +94,14 @@ static bool create_layout(const renderer *r, VkShaderStageFlags stage, uint32_t 
                                        .pSetLayouts = &r->set_layout,
                                        .pushConstantRangeCount = 1,
                                        .pPushConstantRanges = &constants};
-    return vk_ok(vkCreatePipelineLayout(r->vulkan->device, &info, NULL, out), "vkCreatePipelineLayout");
+    return vk_ok(vkCreatePipelineLayout(r->vulkan->device, &info, NULL, out),
+                 "vkCreatePipelineLayout");
 }
 
 static bool create_pipelines(renderer *r)
 {
-    if (!create_layout(r, VK_SHADER_STAGE_VERTEX_BIT, sizeof(view_constants), false, &r->points_layout) ||
+    if (!create_layout(r, VK_SHADER_STAGE_VERTEX_BIT, sizeof(view_constants), false,
+                       &r->points_layout) ||
         !create_layout(r, VK_SHADER_STAGE_FRAGMENT_BIT, sizeof(float), true, &r->tone_layout))
         return false;
     /* The vector's memory is the vertex buffer. */
@@ -120,7 +129,8 @@ static bool create_pipelines(renderer *r)
                           .layout = r->tone_layout,
                           .color_format = PICTURE_FORMAT,
                           .samples = VK_SAMPLE_COUNT_1_BIT};
-    return pipeline_create(r->vulkan, &points, &r->points) && pipeline_create(r->vulkan, &tone, &r->tone);
+    return pipeline_create(r->vulkan, &points, &r->points) &&
+           pipeline_create(r->vulkan, &tone, &r->tone);
 }
 
 static bool create_slots(renderer *r)
@@ -181,15 +191,18 @@ void renderer_destroy(renderer *r)
     memset(r, 0, sizeof *r);
 }
 
-/* Recording ------------------------------------------------------------------------------------------------ */
+/* Recording ------------------------------------------------------------------------------------ */
 
-/* Slowly around the vertical axis, from a little above. There is no depth test: all depths are alike. */
+/* Slowly around the vertical axis, from a little above. There is no depth test: all depths are
+ * alike. */
 static void look(VkExtent2D extent, float time, float m[16])
 {
-    const float turn = 0.3f + 0.03f * time, rise = 0.1f, distance = 4.2f, focal = 2.8f, height = 0.6f;
+    const float turn = 0.3f + 0.03f * time, rise = 0.1f, distance = 4.2f, focal = 2.8f,
+                height = 0.6f;
     const float ct = cosf(turn), st = sinf(turn), cr = cosf(rise), sr = sinf(rise);
     const float across = focal * (float)extent.height / (float)extent.width;
-    const float right[] = {ct, st, 0}, up[] = {-sr * st, sr * ct, cr}, away[] = {-cr * st, cr * ct, -sr};
+    const float right[] = {ct, st, 0}, up[] = {-sr * st, sr * ct, cr},
+                away[] = {-cr * st, cr * ct, -sr};
     for (int i = 0; i < 3; i++) {
         m[4 * i + 0] = across * right[i];
         m[4 * i + 1] = -focal * up[i]; /* Vulkan's y points down */
@@ -212,9 +225,10 @@ static const vulkan_use sampling = {VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT,
 static const vulkan_use copying = {VK_PIPELINE_STAGE_2_COPY_BIT, VK_ACCESS_2_TRANSFER_READ_BIT,
                                    VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL};
 
-/* Both images are every frame's: what comes before is the last frame's use, and its contents are not needed. */
-static void begin(const renderer *r, VkCommandBuffer commands, const vulkan_image *image, vulkan_use before,
-                  VkPipeline pipeline)
+/* Both images are every frame's: what comes before is the last frame's use, and its contents are
+ * not needed. */
+static void begin(const renderer *r, VkCommandBuffer commands, const vulkan_image *image,
+                  vulkan_use before, VkPipeline pipeline)
 {
     before.layout = VK_IMAGE_LAYOUT_UNDEFINED;
     vulkan_image_barrier(commands, image->image, VK_IMAGE_ASPECT_COLOR_BIT, before, drawing);
@@ -261,9 +275,10 @@ static void draw_tone(const renderer *r, VkCommandBuffer commands)
     float exposure = DENSITY * pixels / (float)r->particles->count;
     vulkan_image_barrier(commands, r->light.image, VK_IMAGE_ASPECT_COLOR_BIT, drawing, sampling);
     begin(r, commands, &r->picture, copying, r->tone);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, r->tone_layout, 0, 1, &r->set, 0,
-                            NULL);
-    vkCmdPushConstants(commands, r->tone_layout, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof exposure, &exposure);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, r->tone_layout, 0, 1,
+                            &r->set, 0, NULL);
+    vkCmdPushConstants(commands, r->tone_layout, VK_SHADER_STAGE_FRAGMENT_BIT, 0, sizeof exposure,
+                       &exposure);
     vkCmdDraw(commands, 3, 1, 0, 0);
     vkCmdEndRendering(commands);
 }
@@ -279,20 +294,24 @@ static bool record(renderer *r, const renderer_slot *slot, uint32_t query, float
         vkCmdResetQueryPool(commands, r->timestamps, query, 2);
         vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps, query);
     }
-    if (!particles_record_acquire(r->particles, commands, CULV_VK_USE_VERTEX_BUFFER, reading)) return false;
+    if (!particles_record_acquire(r->particles, commands, CULV_VK_USE_VERTEX_BUFFER, reading))
+        return false;
     draw_points(r, commands, time);
-    if (!particles_record_release(r->particles, commands, CULV_VK_USE_VERTEX_BUFFER, reading)) return false;
+    if (!particles_record_release(r->particles, commands, CULV_VK_USE_VERTEX_BUFFER, reading))
+        return false;
     draw_tone(r, commands);
     if (r->timestamps)
-        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps, query + 1);
+        vkCmdWriteTimestamp2(commands, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->timestamps,
+                             query + 1);
     if (slot->has_picture) {
-        vulkan_image_barrier(commands, r->picture.image, VK_IMAGE_ASPECT_COLOR_BIT, drawing, copying);
+        vulkan_image_barrier(commands, r->picture.image, VK_IMAGE_ASPECT_COLOR_BIT, drawing,
+                             copying);
         vulkan_copy_to_host(commands, r->picture.image, r->extent, &slot->picture);
     }
     return vk_ok(vkEndCommandBuffer(commands), "vkEndCommandBuffer");
 }
 
-/* Frames -------------------------------------------------------------------------------------------------- */
+/* Frames --------------------------------------------------------------------------------------- */
 
 bool renderer_frame(renderer *r, uint64_t frame, float time, bool picture)
 {
@@ -303,10 +322,12 @@ bool renderer_frame(renderer *r, uint64_t frame, float time, bool picture)
     if (!record(r, slot, 2 * index, time) ||
         !vk_ok(vkResetFences(v->device, 1, &slot->done), "vkResetFences"))
         return false;
-    VkSemaphoreSubmitInfo wait = vulkan_submit_point(culv_vk_semaphore_handle(r->particles->ready), frame + 1,
-                                                     VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT);
-    VkSemaphoreSubmitInfo signal = vulkan_submit_point(culv_vk_semaphore_handle(r->particles->drawn),
-                                                       frame + 1, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    VkSemaphoreSubmitInfo wait =
+        vulkan_submit_point(culv_vk_semaphore_handle(r->particles->ready), frame + 1,
+                            VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT);
+    VkSemaphoreSubmitInfo signal =
+        vulkan_submit_point(culv_vk_semaphore_handle(r->particles->drawn), frame + 1,
+                            VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     VkCommandBufferSubmitInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
                                           .commandBuffer = slot->commands};
     VkSubmitInfo2 submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
@@ -328,7 +349,8 @@ bool renderer_reclaim(renderer *r, uint64_t frame, renderer_result *out)
     renderer_slot *slot = &r->slots[index];
     *out = (renderer_result){.used = slot->used, .frame = slot->frame};
     if (!slot->used) return true;
-    if (!vk_ok(vkWaitForFences(r->vulkan->device, 1, &slot->done, VK_TRUE, UINT64_MAX), "vkWaitForFences"))
+    if (!vk_ok(vkWaitForFences(r->vulkan->device, 1, &slot->done, VK_TRUE, UINT64_MAX),
+               "vkWaitForFences"))
         return false;
     slot->used = false;
     out->milliseconds = vulkan_elapsed_ms(r->vulkan, r->timestamps, 2 * index);

@@ -1,5 +1,6 @@
-/* swarm's renderer: the particles as points of light, added up in half floats and toned down to a picture.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* swarm's renderer: the particles as points of light, added up in half floats and toned down to a
+ * picture. */
 #ifndef SWARM_RENDERER_H_
 #define SWARM_RENDERER_H_
 

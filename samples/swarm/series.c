@@ -1,4 +1,5 @@
-/* See series.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See series.h. */
 #include "series.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* swarm: measured times, and what is told of them. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* swarm: measured times, and what is told of them. */
 #ifndef SWARM_SERIES_H_
 #define SWARM_SERIES_H_
 

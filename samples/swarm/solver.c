@@ -1,4 +1,5 @@
-/* See solver.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See solver.h. */
 #include "solver.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@
 
 #define BLOCK     256u
 #define TIME_STEP 0.01f
-/* Half the side of the cube that particles come from: a fountain; those of the first frame are all over the place. */
+/* Half the side of the cube that particles come from: a fountain; those of the first frame are all
+ * over the place. */
 #define FOUNTAIN   0.05f
 #define EVERYWHERE 0.6f
 
@@ -56,8 +58,8 @@ float solver_time(const solver *s, uint64_t frame)
 static bool launch(const solver *s, CUfunction kernel, int count, void **parameters)
 {
     if (count == 0) return true;
-    CUresult result = s->cu.LaunchKernel(kernel, ((uint32_t)count + BLOCK - 1) / BLOCK, 1, 1, BLOCK, 1, 1, 0,
-                                         s->stream, parameters, NULL);
+    CUresult result = s->cu.LaunchKernel(kernel, ((uint32_t)count + BLOCK - 1) / BLOCK, 1, 1, BLOCK,
+                                         1, 1, 0, s->stream, parameters, NULL);
     return cuda_ok(&s->cu, result, "cuLaunchKernel");
 }
 
@@ -86,8 +88,9 @@ bool solver_frame(solver *s, particles *p, uint64_t frame)
     const cuda_api *cu = &s->cu;
     uint64_t slot = frame % SOLVER_FRAMES_IN_FLIGHT;
     return particles_cuda_acquire(p, s->stream, frame) &&
-           cuda_ok(cu, cu->EventRecord(s->begin[slot], s->stream), "cuEventRecord") && emit(s, p, frame) &&
-           step(s, p) && cuda_ok(cu, cu->EventRecord(s->end[slot], s->stream), "cuEventRecord") &&
+           cuda_ok(cu, cu->EventRecord(s->begin[slot], s->stream), "cuEventRecord") &&
+           emit(s, p, frame) && step(s, p) &&
+           cuda_ok(cu, cu->EventRecord(s->end[slot], s->stream), "cuEventRecord") &&
            particles_cuda_release(p, s->stream, frame);
 }
 

@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: arrays, mipmapped arrays, and those mapped on imported memory.
  *
- * A mipmapped array and its levels are one allocation or one mapping; a level is an array that goes when the
- * mipmapped array does. Destroying waits for the context's work, as cuMemFree does.
- *
- * SPDX-License-Identifier: MIT */
+ * A mipmapped array and its levels are one allocation or one mapping; a level is an array that goes
+ * when the mipmapped array does. Destroying waits for the context's work, as cuMemFree does. */
 #include "array.h"
 
 #include <stdlib.h>
@@ -14,7 +13,8 @@ struct soft_array *soft_array_find(CUarray handle)
     return array != NULL ? array : soft_object_find(handle, SOFT_LEVEL);
 }
 
-static void set_up(struct soft_array *array, const struct soft_layout *layout, unsigned level, uint8_t *start)
+static void set_up(struct soft_array *array, const struct soft_layout *layout, unsigned level,
+                   uint8_t *start)
 {
     array->element = layout->element;
     array->level = layout->levels[level];
@@ -22,7 +22,8 @@ static void set_up(struct soft_array *array, const struct soft_layout *layout, u
 }
 
 /* Into an array of zeros. */
-static CUresult set_up_planes(struct soft_array *array, const struct soft_layout *layout, uint8_t *start)
+static CUresult set_up_planes(struct soft_array *array, const struct soft_layout *layout,
+                              uint8_t *start)
 {
     const unsigned count = layout->element.num_planes;
     if (count == 0) return CUDA_SUCCESS;
@@ -38,7 +39,8 @@ static CUresult set_up_planes(struct soft_array *array, const struct soft_layout
     return CUDA_SUCCESS;
 }
 
-static void publish_array(struct soft_array *array, enum soft_kind kind, struct soft_context *context)
+static void publish_array(struct soft_array *array, enum soft_kind kind,
+                          struct soft_context *context)
 {
     soft_object_add(&array->object, kind, context);
     for (unsigned i = 0; i < array->num_planes; i++)
@@ -120,7 +122,8 @@ CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT_TO_FREE, &context);
     if (result != CUDA_SUCCESS) return result;
-    struct soft_array *array = soft_object_find(hArray, SOFT_ARRAY); /* a level is its mipmapped array's */
+    struct soft_array *array =
+        soft_object_find(hArray, SOFT_ARRAY); /* a level is its mipmapped array's */
     if (array == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
     soft_context_wait(array->object.context);
     array = soft_object_find(hArray, SOFT_ARRAY);
@@ -130,7 +133,8 @@ CUresult CUDAAPI cuArrayDestroy(CUarray hArray)
     return soft_end((CUresult)error);
 }
 
-CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray)
+CUresult CUDAAPI cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor,
+                                           CUarray hArray)
 {
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
@@ -208,7 +212,8 @@ CUresult CUDAAPI cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
     if (result != CUDA_SUCCESS) return soft_end(result);
     struct soft_mipmap *mipmap = calloc(1, sizeof(*mipmap));
     if (mipmap == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    mipmap->start = soft_map_guarded((size_t)layout.size, &mipmap->mapping.map, &mipmap->mapping.map_size);
+    mipmap->start =
+        soft_map_guarded((size_t)layout.size, &mipmap->mapping.map, &mipmap->mapping.map_size);
     if (mipmap->start == NULL) {
         free(mipmap);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -235,8 +240,10 @@ cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mipmap, CUexternalMemo
     for (size_t i = 0; i < sizeof(mipmapDesc->reserved) / sizeof(mipmapDesc->reserved[0]); i++)
         if (mipmapDesc->reserved[i] != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     /* Of every format (measured). */
-    if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_DEPTH_TEXTURE) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_SPARSE) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_DEPTH_TEXTURE)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (mipmapDesc->arrayDesc.Flags & CUDA_ARRAY3D_SPARSE)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_layout_of(&mipmapDesc->arrayDesc, mipmapDesc->numLevels, &layout);
     if (result != CUDA_SUCCESS) return soft_end(result);
     if (mipmapDesc->offset % SOFT_IMAGE_ALIGNMENT != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);

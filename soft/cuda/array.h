@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: arrays, mipmapped arrays and their layout in memory.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: arrays, mipmapped arrays and their layout in memory. */
 #ifndef SOFT_ARRAY_H_
 #define SOFT_ARRAY_H_
 
@@ -61,8 +61,10 @@ struct soft_layout {
     struct soft_level levels[SOFT_MAX_LEVELS];
     struct soft_level planes[SOFT_MAX_PLANES]; /* of the one level of an image of several planes */
 };
-/* The layout of num_levels (1 or more) of what the descriptor says, and whether it is a valid one. */
-CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels, struct soft_layout *out);
+/* The layout of num_levels (1 or more) of what the descriptor says, and whether it is a valid
+ * one. */
+CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
+                        struct soft_layout *out);
 /* Levels down to one texel. */
 unsigned soft_full_chain(const CUDA_ARRAY3D_DESCRIPTOR *desc);
 

@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: copies of rectangles and boxes, between memory of any kind and arrays.
  *
- * Positions and sizes along x are in bytes; along y they are rows of elements, so that a compressed format
- * counts in blocks. A pitch of 0, which cuda.h leaves open, is taken for a single row only.
- *
- * SPDX-License-Identifier: MIT */
+ * Positions and sizes along x are in bytes; along y they are rows of elements, so that a compressed
+ * format counts in blocks. A pitch of 0, which cuda.h leaves open, is taken for a single row
+ * only. */
 #include "array.h"
 #include "copy.h"
 #include "graph.h"
@@ -38,17 +38,19 @@ static bool fits(size_t start, size_t size, size_t limit)
 /* Of host memory and of arrays the context says nothing: an array knows its own. */
 static bool has_context(const struct box *box)
 {
-    return box->between && (box->type == CU_MEMORYTYPE_DEVICE || box->type == CU_MEMORYTYPE_UNIFIED);
+    return box->between &&
+           (box->type == CU_MEMORYTYPE_DEVICE || box->type == CU_MEMORYTYPE_UNIFIED);
 }
 
-static CUresult array_side(const struct box *box, const struct soft_extent *extent, struct soft_side *out)
+static CUresult array_side(const struct box *box, const struct soft_extent *extent,
+                           struct soft_side *out)
 {
     const struct soft_array *array = soft_array_find(box->array);
     if (array == NULL) return CUDA_ERROR_INVALID_HANDLE;
     const struct soft_level *level = &array->level;
     if (box->x % array->element.bytes != 0 || extent->width % array->element.bytes != 0 ||
-        !fits(box->x, extent->width, level->width_bytes) || !fits(box->y, extent->height, level->rows) ||
-        !fits(box->z, extent->depth, level->slices))
+        !fits(box->x, extent->width, level->width_bytes) ||
+        !fits(box->y, extent->height, level->rows) || !fits(box->z, extent->depth, level->slices))
         return CUDA_ERROR_INVALID_VALUE;
     *out = (struct soft_side){.start = (uintptr_t)array->start + box->z * (size_t)level->slice +
                                        box->y * level->pitch + box->x,
@@ -61,20 +63,21 @@ static CUresult array_side(const struct box *box, const struct soft_extent *exte
     return CUDA_SUCCESS;
 }
 
-static CUresult memory_side(const struct box *box, const struct soft_extent *extent, size_t max_pitch,
-                            struct soft_side *out)
+static CUresult memory_side(const struct box *box, const struct soft_extent *extent,
+                            size_t max_pitch, struct soft_side *out)
 {
     const bool rows = extent->height > 1 || extent->depth > 1 || box->y > 0 || box->z > 0;
     if (box->pitch == 0 ? rows : box->pitch > max_pitch || !fits(box->x, extent->width, box->pitch))
         return CUDA_ERROR_INVALID_VALUE;
-    if (box->height == 0 ? extent->depth > 1 || box->z > 0 : !fits(box->y, extent->height, box->height))
+    if (box->height == 0 ? extent->depth > 1 || box->z > 0
+                         : !fits(box->y, extent->height, box->height))
         return CUDA_ERROR_INVALID_VALUE;
     size_t start = box->type == CU_MEMORYTYPE_HOST ? box->host : box->device, span = 0, slice = 0;
-    if (start == 0 || !add_product(&slice, box->pitch, box->height) || !add_product(&start, box->z, slice) ||
-        !add_product(&start, box->y, box->pitch) || !add_product(&start, box->x, 1) ||
-        !add_product(&span, extent->depth - 1, slice) ||
-        !add_product(&span, extent->height - 1, box->pitch) || !add_product(&span, extent->width, 1) ||
-        span > SIZE_MAX - start)
+    if (start == 0 || !add_product(&slice, box->pitch, box->height) ||
+        !add_product(&start, box->z, slice) || !add_product(&start, box->y, box->pitch) ||
+        !add_product(&start, box->x, 1) || !add_product(&span, extent->depth - 1, slice) ||
+        !add_product(&span, extent->height - 1, box->pitch) ||
+        !add_product(&span, extent->width, 1) || span > SIZE_MAX - start)
         return CUDA_ERROR_INVALID_VALUE;
     enum soft_side_kind kind = box->type == CU_MEMORYTYPE_HOST     ? SOFT_SIDE_HOST
                                : box->type == CU_MEMORYTYPE_DEVICE ? SOFT_SIDE_DEVICE
@@ -101,13 +104,15 @@ static CUresult side_of(const struct box *box, const struct soft_extent *extent,
 /* Whose work a synchronous copy between contexts waits for. */
 static CUcontext owner_of(const struct box *box, struct soft_context *current)
 {
-    const struct soft_array *array = box->type == CU_MEMORYTYPE_ARRAY ? soft_array_find(box->array) : NULL;
+    const struct soft_array *array =
+        box->type == CU_MEMORYTYPE_ARRAY ? soft_array_find(box->array) : NULL;
     if (has_context(box)) return box->context;
     return (CUcontext)(void *)(array == NULL ? current : array->object.context);
 }
 
 static CUresult copy_box(const char *call, CUstream handle, bool synchronous, size_t max_pitch,
-                         const struct box *to, const struct box *from, const struct soft_extent *extent)
+                         const struct box *to, const struct box *from,
+                         const struct soft_extent *extent)
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -120,7 +125,8 @@ static CUresult copy_box(const char *call, CUstream handle, bool synchronous, si
     if ((has_context(to) && soft_context_find(to->context) == NULL) ||
         (has_context(from) && soft_context_find(from->context) == NULL))
         return soft_end(CUDA_ERROR_INVALID_CONTEXT);
-    if (extent->width == 0 || extent->height == 0 || extent->depth == 0) return soft_end(CUDA_SUCCESS);
+    if (extent->width == 0 || extent->height == 0 || extent->depth == 0)
+        return soft_end(CUDA_SUCCESS);
     if (synchronous && to->between) {
         result = soft_contexts_wait(owner_of(to, context), owner_of(from, context));
         if (result == CUDA_SUCCESS) result = soft_stream_get(context, handle, &stream);
@@ -171,7 +177,8 @@ CUresult CUDAAPI cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *pCopy, CUstream hStream
     return copy_2d(__func__, hStream, false, MAX_PITCH, pCopy);
 }
 
-static void boxes_of(const CUDA_MEMCPY3D *c, struct box *to, struct box *from, struct soft_extent *extent)
+static void boxes_of(const CUDA_MEMCPY3D *c, struct box *to, struct box *from,
+                     struct soft_extent *extent)
 {
     *to = (struct box){.type = c->dstMemoryType,
                        .host = (uintptr_t)c->dstHost,
@@ -195,7 +202,8 @@ static void boxes_of(const CUDA_MEMCPY3D *c, struct box *to, struct box *from, s
                          .pitch = c->srcPitch,
                          .height = c->srcHeight,
                          .reserved = c->reserved0};
-    *extent = (struct soft_extent){.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+    *extent =
+        (struct soft_extent){.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
 }
 
 static CUresult copy_3d(const char *call, CUstream stream, bool synchronous, const CUDA_MEMCPY3D *c)
@@ -213,7 +221,8 @@ CUresult soft_memcpy_make(const CUDA_MEMCPY3D *params, struct soft_op **out)
     struct soft_extent extent;
     struct soft_side to_side, from_side;
     boxes_of(params, &to, &from, &extent);
-    if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (extent.width == 0 || extent.height == 0 || extent.depth == 0)
+        return CUDA_ERROR_INVALID_VALUE;
     CUresult result = side_of(&to, &extent, MAX_PITCH, &to_side);
     if (result == CUDA_SUCCESS) result = side_of(&from, &extent, MAX_PITCH, &from_side);
     return result == CUDA_SUCCESS ? soft_copy_make(&to_side, &from_side, extent, out) : result;
@@ -229,7 +238,8 @@ CUresult CUDAAPI cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D *pCopy, CUstream hStream
     return copy_3d(__func__, hStream, false, pCopy);
 }
 
-static CUresult copy_3d_peer(const char *call, CUstream stream, bool synchronous, const CUDA_MEMCPY3D_PEER *c)
+static CUresult copy_3d_peer(const char *call, CUstream stream, bool synchronous,
+                             const CUDA_MEMCPY3D_PEER *c)
 {
     if (c == NULL) return copy_box(call, stream, synchronous, MAX_PITCH, NULL, NULL, NULL);
     const struct box to = {.type = c->dstMemoryType,
@@ -256,7 +266,8 @@ static CUresult copy_3d_peer(const char *call, CUstream stream, bool synchronous
                              .height = c->srcHeight,
                              .between = true,
                              .context = c->srcContext};
-    const struct soft_extent extent = {.width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
+    const struct soft_extent extent = {
+        .width = c->WidthInBytes, .height = c->Height, .depth = c->Depth};
     return copy_box(call, stream, synchronous, MAX_PITCH, &to, &from, &extent);
 }
 

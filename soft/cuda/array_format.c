@@ -1,43 +1,47 @@
-/* The twin's CUDA driver: formats of array elements, by number, because older cuda.h files lack the newer names.
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: formats of array elements, by number, because older cuda.h files lack the
+ * newer names.
  *
- * Channels are those of cuda.h's comments on CUarray_format; where those say nothing (the planar formats that
- * are not of three full-sized planes, Y410), those of cudaCreateChannelDesc: a channel for each of Y, U and V,
- * and one for an alpha. SPDX-License-Identifier: MIT */
+ * Channels are those of cuda.h's comments on CUarray_format; where those say nothing (the planar
+ * formats that are not of three full-sized planes, Y410), those of cudaCreateChannelDesc: a channel
+ * for each of Y, U and V, and one for an alpha. */
 #include "array.h"
 
 #define NO_TEXEL (-1)
 
 struct format {
     int number;
-    int since;        /* the CUDA version that brought it, as far as cuda.h files and release notes tell */
+    /* The CUDA version that brought it, as far as cuda.h files and release notes tell */
+    int since;
     uint8_t channels; /* 0: 1, 2 or 4, and `bytes` are one channel's */
-    uint8_t bytes;    /* of an element; of a channel of the first plane where there are several planes */
-    uint8_t block;    /* texels a side */
-    uint8_t planes;   /* 0: the elements themselves */
+    /* Of an element; of a channel of the first plane where there are several planes */
+    uint8_t bytes;
+    uint8_t block;                   /* texels a side */
+    uint8_t planes;                  /* 0: the elements themselves */
     uint8_t half_width, half_height; /* 1: of the chroma */
     int8_t texel, as_integer;        /* what textures read */
     bool video;
 };
 
-#define PLAIN(number, bytes, texel, as_integer)                                                              \
-    {                                                                                                        \
-        number, 2000, 0, bytes, 1, 0, 0, 0, texel, as_integer, false                                         \
+#define PLAIN(number, bytes, texel, as_integer)                                                    \
+    {                                                                                              \
+        number, 2000, 0, bytes, 1, 0, 0, 0, texel, as_integer, false                               \
     }
-#define FIXED(number, since, channels, bytes, texel)                                                         \
-    {                                                                                                        \
-        number, since, channels, bytes, 1, 0, 0, 0, texel, NO_TEXEL, false                                   \
+#define FIXED(number, since, channels, bytes, texel)                                               \
+    {                                                                                              \
+        number, since, channels, bytes, 1, 0, 0, 0, texel, NO_TEXEL, false                         \
     }
-#define BLOCK(number, channels, bytes)                                                                       \
-    {                                                                                                        \
-        number, 11050, channels, bytes, 4, 0, 0, 0, NO_TEXEL, NO_TEXEL, false                                \
+#define BLOCK(number, channels, bytes)                                                             \
+    {                                                                                              \
+        number, 11050, channels, bytes, 4, 0, 0, 0, NO_TEXEL, NO_TEXEL, false                      \
     }
-#define PLANAR(number, since, bytes, planes, half_width, half_height)                                        \
-    {                                                                                                        \
-        number, since, 3, bytes, 1, planes, half_width, half_height, NO_TEXEL, NO_TEXEL, true                \
+#define PLANAR(number, since, bytes, planes, half_width, half_height)                              \
+    {                                                                                              \
+        number, since, 3, bytes, 1, planes, half_width, half_height, NO_TEXEL, NO_TEXEL, true      \
     }
-#define PACKED(number, channels, bytes, half_width)                                                          \
-    {                                                                                                        \
-        number, 12080, channels, bytes, 1, 0, half_width, 0, NO_TEXEL, NO_TEXEL, true                        \
+#define PACKED(number, channels, bytes, half_width)                                                \
+    {                                                                                              \
+        number, 12080, channels, bytes, 1, 0, half_width, 0, NO_TEXEL, NO_TEXEL, true              \
     }
 
 static const struct format formats[] = {
@@ -111,7 +115,8 @@ CUresult soft_element_of(CUarray_format number, unsigned channels, struct soft_e
                                  .height = format->block,
                                  .channels = channels,
                                  .num_planes = format->planes};
-    if (format->channels != 0) return channels == format->channels ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (format->channels != 0)
+        return channels == format->channels ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     if (channels != 1 && channels != 2 && channels != 4) return CUDA_ERROR_INVALID_VALUE;
     out->bytes *= channels;
     return CUDA_SUCCESS;
@@ -120,7 +125,8 @@ CUresult soft_element_of(CUarray_format number, unsigned channels, struct soft_e
 struct soft_plane soft_plane_of(CUarray_format number, unsigned plane)
 {
     const struct format *format = find(number);
-    /* Semi-planar formats have U and V in one plane of two channels (cuda.h, cuArrayGetPlane, of NV12). */
+    /* Semi-planar formats have U and V in one plane of two channels (cuda.h, cuArrayGetPlane, of
+     * NV12). */
     return (struct soft_plane){.format = format->bytes == 1 ? CU_AD_FORMAT_UNSIGNED_INT8
                                                             : CU_AD_FORMAT_UNSIGNED_INT16,
                                .channels = plane > 0 && format->planes == 2 ? 2 : 1,

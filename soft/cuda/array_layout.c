@@ -1,14 +1,14 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: where the elements of an array lie.
  *
- * The layout is that of llvmpipe's images, so that a mipmapped array on imported memory is the VkImage bound
- * there: llvmpipe_texture_layout() of Mesa, src/gallium/drivers/llvmpipe/lp_texture.c. It is the same for
- * both tilings. tests/twin compares it with vkGetImageSubresourceLayout.
- *
- * SPDX-License-Identifier: MIT */
+ * The layout is that of llvmpipe's images, so that a mipmapped array on imported memory is the
+ * VkImage bound there: llvmpipe_texture_layout() of Mesa,
+ * src/gallium/drivers/llvmpipe/lp_texture.c. It is the same for both tilings. tests/twin compares
+ * it with vkGetImageSubresourceLayout. */
 #include "array.h"
 
-/* util_get_cpu_caps()->cacheline: read from the processor on x86, where it is 64 on every 64-bit one; the
- * default of the others. */
+/* util_get_cpu_caps()->cacheline: read from the processor on x86, where it is 64 on every 64-bit
+ * one; the default of the others. */
 #if defined(__x86_64__) || defined(__i386__)
 #    define ROW_ALIGNMENT 64u
 #else
@@ -21,27 +21,31 @@
 /* cuda.h's table of valid extents, with the twin's limits. */
 static bool extents_valid(const CUDA_ARRAY3D_DESCRIPTOR *desc, const struct soft_element *element)
 {
-    const bool layered = desc->Flags & CUDA_ARRAY3D_LAYERED, cube = desc->Flags & CUDA_ARRAY3D_CUBEMAP;
+    const bool layered = desc->Flags & CUDA_ARRAY3D_LAYERED,
+               cube = desc->Flags & CUDA_ARRAY3D_CUBEMAP;
     size_t w = desc->Width, h = desc->Height, d = desc->Depth;
     unsigned of_width, of_height;
     if (w == 0) return false;
     soft_sampling_of(desc->Format, &of_width, &of_height);
     if (w % of_width != 0 || h % of_height != 0) return false;
-    if (element->num_planes > 0 && (cube || h == 0 || (d != 0 && !layered))) return false; /* 2D only */
+    if (element->num_planes > 0 && (cube || h == 0 || (d != 0 && !layered)))
+        return false; /* 2D only */
     if (cube) {
         if (w != h || (layered ? d == 0 || d % 6 != 0 : d != 6)) return false;
     } else if (layered ? d == 0 : h == 0 && d != 0) {
         return false;
     }
     if (desc->Flags & CUDA_ARRAY3D_TEXTURE_GATHER && (h == 0 || (d != 0 && !layered))) return false;
-    if (d != 0 && !layered && !cube) return w <= SOFT_MAX_3D && h <= SOFT_MAX_3D && d <= SOFT_MAX_3D;
+    if (d != 0 && !layered && !cube)
+        return w <= SOFT_MAX_3D && h <= SOFT_MAX_3D && d <= SOFT_MAX_3D;
     return w <= SOFT_MAX_2D && h <= SOFT_MAX_2D && d <= SOFT_MAX_LAYERS;
 }
 
 culv_soft_dimensions soft_dimensions_of(const CUDA_ARRAY3D_DESCRIPTOR *desc)
 {
     const bool layered = desc->Flags & CUDA_ARRAY3D_LAYERED;
-    if (desc->Flags & CUDA_ARRAY3D_CUBEMAP) return layered ? CULV_SOFT_CUBE_LAYERED : CULV_SOFT_CUBE;
+    if (desc->Flags & CUDA_ARRAY3D_CUBEMAP)
+        return layered ? CULV_SOFT_CUBE_LAYERED : CULV_SOFT_CUBE;
     if (desc->Height == 0) return layered ? CULV_SOFT_1D_LAYERED : CULV_SOFT_1D;
     if (layered) return CULV_SOFT_2D_LAYERED;
     return desc->Depth == 0 ? CULV_SOFT_2D : CULV_SOFT_3D;
@@ -69,16 +73,16 @@ static uint64_t up(uint64_t value, uint64_t alignment)
 }
 
 /* The formula; all of it is far from overflowing within the limits above. */
-static void place(struct soft_level *level, const struct soft_element *element, size_t width, size_t height,
-                  bool flat)
+static void place(struct soft_level *level, const struct soft_element *element, size_t width,
+                  size_t height, bool flat)
 {
     const bool compressed = element->width > 1;
     /* Uncompressed images are stored in whole 4x4 tiles. */
     uint64_t columns = up(width, compressed ? 1 : 4), rows = up(height, compressed || flat ? 1 : 4);
     columns = up(columns, element->width) / element->width;
     rows = up(rows, element->height) / element->height;
-    level->pitch =
-        (size_t)(compressed ? columns * element->bytes : up(columns * element->bytes, ROW_ALIGNMENT));
+    level->pitch = (size_t)(compressed ? columns * element->bytes
+                                       : up(columns * element->bytes, ROW_ALIGNMENT));
     level->slice = (uint64_t)level->pitch * rows;
     level->width_bytes = (size_t)up(width, element->width) / element->width * element->bytes;
     level->rows = (size_t)up(height, element->height) / element->height;
@@ -103,12 +107,14 @@ static CUresult place_planes(const CUDA_ARRAY3D_DESCRIPTOR *desc, struct soft_la
         level->offset = out->size;
         out->size += up(level->slice * level->slices, LEVEL_ALIGNMENT);
     }
-    /* Itself it has no elements: nothing can be copied from or to it, as cuArrayGetPlane gives what can. */
+    /* Itself it has no elements: nothing can be copied from or to it, as cuArrayGetPlane gives what
+     * can. */
     out->levels[0] = (struct soft_level){.desc = *desc};
     return CUDA_SUCCESS;
 }
 
-CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels, struct soft_layout *out)
+CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels,
+                        struct soft_layout *out)
 {
     unsigned known_flags = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
                            CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_DEPTH_TEXTURE |
@@ -120,7 +126,8 @@ CUresult soft_layout_of(const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned num_levels
         num_levels > soft_full_chain(desc))
         return CUDA_ERROR_INVALID_VALUE;
     /* Surfaces read and write texels, of which a block has sixteen. */
-    if (out->element.width > 1 && (desc->Flags & CUDA_ARRAY3D_SURFACE_LDST)) return CUDA_ERROR_INVALID_VALUE;
+    if (out->element.width > 1 && (desc->Flags & CUDA_ARRAY3D_SURFACE_LDST))
+        return CUDA_ERROR_INVALID_VALUE;
 
     out->num_levels = num_levels;
     out->size = 0;

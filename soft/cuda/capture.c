@@ -1,4 +1,5 @@
-/* The twin's CUDA driver: stream capture. What it forbids is in capture_rules.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: stream capture. What it forbids is in capture_rules.c. */
 #include "capture.h"
 
 #include <stdlib.h>
@@ -19,8 +20,8 @@ void soft_place_clear(struct soft_capture_place *place)
 }
 
 /* `to` is then in the capture, at those nodes and no others; as it was on failure. */
-static CUresult put(struct soft_capture_place *to, struct soft_capture *capture, const CUgraphNode *nodes,
-                    size_t num_nodes)
+static CUresult put(struct soft_capture_place *to, struct soft_capture *capture,
+                    const CUgraphNode *nodes, size_t num_nodes)
 {
     CUgraphNode *copy = malloc((num_nodes + 1) * sizeof(*copy));
     if (copy == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -64,19 +65,21 @@ CUresult soft_capture_op(struct soft_stream *stream, struct soft_op *op)
         soft_capture_break(capture);
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     } else {
-        result = soft_graph_add(capture->graph, op->type, op, place->nodes, place->num_nodes, &node);
+        result =
+            soft_graph_add(capture->graph, op->type, op, place->nodes, place->num_nodes, &node);
     }
     if (result != CUDA_SUCCESS) {
         soft_op_drop(op);
         return result;
     }
-    place->nodes[0] = (CUgraphNode)(void *)node; /* there is always room for one more than there are */
+    place->nodes[0] =
+        (CUgraphNode)(void *)node; /* there is always room for one more than there are */
     place->num_nodes = 1;
     return CUDA_SUCCESS;
 }
 
-static CUresult join(struct soft_capture *capture, struct soft_stream *stream, const CUgraphNode *nodes,
-                     size_t num_nodes)
+static CUresult join(struct soft_capture *capture, struct soft_stream *stream,
+                     const CUgraphNode *nodes, size_t num_nodes)
 {
     struct soft_stream **grown =
         realloc(capture->streams, (capture->num_streams + 1) * sizeof(struct soft_stream *));
@@ -150,8 +153,9 @@ void soft_capture_forget(struct soft_stream *stream)
     soft_stream_unref(stream);
 }
 
-/* Whether all that the capture's streams ended with comes before what its origin ended with. Nodes that a
- * capture adds come after those that they depend on, but the program may have added dependencies. */
+/* Whether all that the capture's streams ended with comes before what its origin ended with. Nodes
+ * that a capture adds come after those that they depend on, but the program may have added
+ * dependencies. */
 static bool joined(const struct soft_capture *capture)
 {
     struct soft_graph *graph = capture->graph;
@@ -196,7 +200,8 @@ CUresult CUDAAPI cuStreamBeginCapture_v2(CUstream hStream, CUstreamCaptureMode m
     CUresult result = begin_with(__func__, hStream, &stream);
     if (result != CUDA_SUCCESS) return result;
     if ((unsigned)mode > CU_STREAM_CAPTURE_MODE_RELAXED) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (stream == soft_stream_context(stream)->legacy) return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    if (stream == soft_stream_context(stream)->legacy)
+        return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
     if (soft_stream_place(stream)->capture != NULL) return soft_end(CUDA_ERROR_ILLEGAL_STATE);
     struct soft_capture *capture = calloc(1, sizeof(*capture));
     if (capture == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -254,8 +259,10 @@ CUresult CUDAAPI cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
     return soft_end(result);
 }
 
-/* The legacy stream has no state of its own while a blocking stream is captured; asking breaks nothing. */
-static CUresult begin_query(const char *call, CUstream handle, const void *out, struct soft_stream **stream)
+/* The legacy stream has no state of its own while a blocking stream is captured; asking breaks
+ * nothing. */
+static CUresult begin_query(const char *call, CUstream handle, const void *out,
+                            struct soft_stream **stream)
 {
     CUresult result = begin_with(call, handle, stream);
     if (result != CUDA_SUCCESS) return result;
@@ -282,9 +289,9 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatus *ca
     return soft_end(CUDA_SUCCESS);
 }
 
-static CUresult capture_info(const char *call, CUstream handle, CUstreamCaptureStatus *status, cuuint64_t *id,
-                             CUgraph *graph, const CUgraphNode **nodes, const CUgraphEdgeData **edges,
-                             size_t *num_nodes)
+static CUresult capture_info(const char *call, CUstream handle, CUstreamCaptureStatus *status,
+                             cuuint64_t *id, CUgraph *graph, const CUgraphNode **nodes,
+                             const CUgraphEdgeData **edges, size_t *num_nodes)
 {
     struct soft_stream *stream;
     CUresult result = begin_query(call, handle, status, &stream);
@@ -312,25 +319,29 @@ CUresult CUDAAPI cuStreamGetCaptureInfo(CUstream hStream, CUstreamCaptureStatus 
     return capture_info(__func__, hStream, captureStatus_out, id_out, NULL, NULL, NULL, NULL);
 }
 
-CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
-                                           cuuint64_t *id_out, CUgraph *graph_out,
-                                           const CUgraphNode **dependencies_out, size_t *numDependencies_out)
-{
-    return capture_info(__func__, hStream, captureStatus_out, id_out, graph_out, dependencies_out, NULL,
-                        numDependencies_out);
-}
-
-CUresult CUDAAPI cuStreamGetCaptureInfo_v3(CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+CUresult CUDAAPI cuStreamGetCaptureInfo_v2(CUstream hStream,
+                                           CUstreamCaptureStatus *captureStatus_out,
                                            cuuint64_t *id_out, CUgraph *graph_out,
                                            const CUgraphNode **dependencies_out,
-                                           const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out)
+                                           size_t *numDependencies_out)
+{
+    return capture_info(__func__, hStream, captureStatus_out, id_out, graph_out, dependencies_out,
+                        NULL, numDependencies_out);
+}
+
+CUresult CUDAAPI cuStreamGetCaptureInfo_v3(CUstream hStream,
+                                           CUstreamCaptureStatus *captureStatus_out,
+                                           cuuint64_t *id_out, CUgraph *graph_out,
+                                           const CUgraphNode **dependencies_out,
+                                           const CUgraphEdgeData **edgeData_out,
+                                           size_t *numDependencies_out)
 {
     return capture_info(__func__, hStream, captureStatus_out, id_out, graph_out, dependencies_out,
                         edgeData_out, numDependencies_out);
 }
 
-static CUresult update(const char *call, CUstream handle, const CUgraphNode *nodes, size_t num_nodes,
-                       unsigned flags)
+static CUresult update(const char *call, CUstream handle, const CUgraphNode *nodes,
+                       size_t num_nodes, unsigned flags)
 {
     struct soft_stream *stream;
     CUresult result = begin_with(call, handle, &stream);
@@ -342,7 +353,8 @@ static CUresult update(const char *call, CUstream handle, const CUgraphNode *nod
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < num_nodes; i++) {
         const struct soft_node *node = soft_object_find(nodes[i], SOFT_NODE);
-        if (node == NULL || node->graph != place->capture->graph) return soft_end(CUDA_ERROR_INVALID_VALUE);
+        if (node == NULL || node->graph != place->capture->graph)
+            return soft_end(CUDA_ERROR_INVALID_VALUE);
     }
     if (flags == CU_STREAM_ADD_CAPTURE_DEPENDENCIES) return soft_end(add(place, nodes, num_nodes));
     struct soft_capture_place set = {0};

@@ -1,4 +1,5 @@
-/* The twin's CUDA driver: a stream capture. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: a stream capture. */
 #ifndef SOFT_CAPTURE_H_
 #define SOFT_CAPTURE_H_
 
@@ -18,8 +19,10 @@ struct soft_capture {
 };
 extern struct soft_capture *soft_captures; /* those under way */
 
-/* The next one, from this one on, in which a stream of the context takes part; a blocking stream, if asked. */
-struct soft_capture *soft_capture_in_context(struct soft_capture *capture, const struct soft_context *context,
+/* The next one, from this one on, in which a stream of the context takes part; a blocking stream,
+ * if asked. */
+struct soft_capture *soft_capture_in_context(struct soft_capture *capture,
+                                             const struct soft_context *context,
                                              bool blocking_only);
 
 #endif

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: what a stream capture forbids. As measured on NVIDIA's driver 580
- * (docs/nvidia-measured.md) where it was measured; else what cuda.h and the CUDA Programming Guide say.
- * SPDX-License-Identifier: MIT */
+ * (docs/nvidia-measured.md) where it was measured; else what cuda.h and the CUDA Programming Guide
+ * say. */
 #include "capture.h"
 
 #include <string.h>
@@ -38,8 +39,8 @@ bool soft_capture_forbids(const char *call)
     for (struct soft_capture *capture = soft_captures; capture != NULL; capture = capture->next) {
         const bool own =
             capture->thread == soft_thread_id() && capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
-        if (!own &&
-            (thread_mode != CU_STREAM_CAPTURE_MODE_GLOBAL || capture->mode != CU_STREAM_CAPTURE_MODE_GLOBAL))
+        if (!own && (thread_mode != CU_STREAM_CAPTURE_MODE_GLOBAL ||
+                     capture->mode != CU_STREAM_CAPTURE_MODE_GLOBAL))
             continue;
         soft_capture_break(capture);
         forbidden = true;
@@ -47,13 +48,14 @@ bool soft_capture_forbids(const char *call)
     return forbidden;
 }
 
-struct soft_capture *soft_capture_in_context(struct soft_capture *capture, const struct soft_context *context,
-                                             bool blocking_only)
+struct soft_capture *soft_capture_in_context(struct soft_capture *capture,
+                                             const struct soft_context *context, bool blocking_only)
 {
     for (; capture != NULL; capture = capture->next)
         for (size_t i = 0; i < capture->num_streams; i++)
             if (soft_stream_context(capture->streams[i]) == context &&
-                !(blocking_only && (soft_stream_flags(capture->streams[i]) & CU_STREAM_NON_BLOCKING)))
+                !(blocking_only &&
+                  (soft_stream_flags(capture->streams[i]) & CU_STREAM_NON_BLOCKING)))
                 return capture;
     return NULL;
 }

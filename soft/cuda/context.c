@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: contexts, and each thread's stack of current ones.
  *
- * A primary context's object lives as long as the process, so its handle stays the same from one retain to
- * the next; its id does not. One that a kernel's fault has broken cannot be retained anew until it is reset. Ending a context lets the work that was submitted finish, but gives up waits for other APIs and
- * what follows them.
- *
- * SPDX-License-Identifier: MIT */
+ * A primary context's object lives as long as the process, so its handle stays the same from one
+ * retain to the next; its id does not. One that a kernel's fault has broken cannot be retained anew
+ * until it is reset. Ending a context lets the work that was submitted finish, but gives up waits
+ * for other APIs and what follows them. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -174,11 +174,12 @@ CUresult CUDAAPI cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *paramsArra
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     (void)paramsArray;
-    return numParams != 0 ? soft_end(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY) : create_and_end(pctx, flags, dev);
+    return numParams != 0 ? soft_end(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY)
+                          : create_and_end(pctx, flags, dev);
 }
 
-CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams, unsigned int flags,
-                                CUdevice dev)
+CUresult CUDAAPI cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
+                                unsigned int flags, CUdevice dev)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
@@ -193,7 +194,8 @@ CUresult CUDAAPI cuCtxDestroy_v2(CUcontext ctx)
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     struct soft_context *context = soft_object_find(ctx, SOFT_CONTEXT);
-    if (context == NULL || context->primary || !context->active) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
+    if (context == NULL || context->primary || !context->active)
+        return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     close_context(context);
     soft_object_remove(&context->object);
     if (soft_context_current() == context) stack.depth--;

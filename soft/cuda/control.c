@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: the way into every call, and the private controls of shared/control.h.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: the way into every call, and the private controls of shared/control.h. */
 #include "mem_pool.h"
 
 #include <dlfcn.h>
@@ -97,7 +97,8 @@ void culvSoftCounts(culv_soft_counts *out)
     now.streams = soft_object_count(SOFT_STREAM);
     now.events = soft_object_count(SOFT_EVENT);
     now.device_allocations = soft_range_count(SOFT_RANGE_DEVICE);
-    now.host_allocations = soft_range_count(SOFT_RANGE_HOST) + soft_range_count(SOFT_RANGE_REGISTERED);
+    now.host_allocations =
+        soft_range_count(SOFT_RANGE_HOST) + soft_range_count(SOFT_RANGE_REGISTERED);
     now.external_memories = soft_object_count(SOFT_EXTERNAL_MEMORY);
     now.external_mappings = soft_range_count(SOFT_RANGE_MAPPED) + soft_mipmaps_mapped();
     now.external_semaphores = soft_object_count(SOFT_EXTERNAL_SEMAPHORE);
@@ -135,7 +136,8 @@ void culvSoftFailAt(uint64_t n, int error)
 void culvSoftPlayVersion(int version)
 {
     pthread_mutex_lock(&soft.lock);
-    soft.driver_version = version > 0 && version < SOFT_DRIVER_VERSION ? version : SOFT_DRIVER_VERSION;
+    soft.driver_version =
+        version > 0 && version < SOFT_DRIVER_VERSION ? version : SOFT_DRIVER_VERSION;
     pthread_mutex_unlock(&soft.lock);
 }
 
@@ -189,7 +191,8 @@ const char *culvSoftFailedCall(void)
 const char *culvSoftAddLayerPath(void)
 {
     /* A build tree or a bundle has the manifest beside the library, an installation in share/. */
-    static const char *const places[] = {"culvert/explicit_layer.d", "../share/vulkan/explicit_layer.d"};
+    static const char *const places[] = {"culvert/explicit_layer.d",
+                                         "../share/vulkan/explicit_layer.d"};
     static char directory[4096];
     static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
     const char *result = NULL;
@@ -201,7 +204,8 @@ const char *culvSoftAddLayerPath(void)
     }
     Dl_info self;
     char own[4096];
-    if (dladdr(&soft, &self) == 0 || self.dli_fname == NULL || realpath(self.dli_fname, own) == NULL)
+    if (dladdr(&soft, &self) == 0 || self.dli_fname == NULL ||
+        realpath(self.dli_fname, own) == NULL)
         goto done;
     *strrchr(own, '/') = '\0';
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {

@@ -1,12 +1,12 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: copies and fills, all of them stream operations.
  *
  * Synchronous ones go through the legacy stream, as the driver's do. What the documentation calls
- * asynchronous with respect to the host for device memory is so here too, and copies from pageable memory are
- * staged before the call returns, so that a program which relies on more than it was promised is found out.
- * The synchronous ones among the latter wait for what was in their stream before, not for themselves
- * ("API synchronization behavior"; NVIDIA's driver was seen to be overtaken there by kernels in a non-blocking stream).
- *
- * SPDX-License-Identifier: MIT */
+ * asynchronous with respect to the host for device memory is so here too, and copies from pageable
+ * memory are staged before the call returns, so that a program which relies on more than it was
+ * promised is found out. The synchronous ones among the latter wait for what was in their stream
+ * before, not for themselves ("API synchronization behavior"; NVIDIA's driver was seen to be
+ * overtaken there by kernels in a non-blocking stream). */
 #include "copy.h"
 #include "array.h"
 #include "graph.h"
@@ -28,14 +28,16 @@ static void move_rows(void *arg)
     for (size_t z = 0; z < t->extent.depth; z++)
         for (size_t y = 0; y < t->extent.height; y++)
             memmove((void *)(t->to.start + z * t->to.slice + y * t->to.pitch),
-                    (const void *)(t->from.start + z * t->from.slice + y * t->from.pitch), t->extent.width);
+                    (const void *)(t->from.start + z * t->from.slice + y * t->from.pitch),
+                    t->extent.width);
 }
 
 static CUresult run_transfer(struct soft_op *op)
 {
     const struct transfer *transfer = (const struct transfer *)(const void *)op;
     const CUresult result = soft_guarded(move_rows, op);
-    if (transfer->to.sparse != NULL) soft_sparse_settle(transfer->to.sparse, transfer->to.sparse_level);
+    if (transfer->to.sparse != NULL)
+        soft_sparse_settle(transfer->to.sparse, transfer->to.sparse_level);
     return result;
 }
 
@@ -44,7 +46,8 @@ static void retire_transfer(struct soft_op *op)
     free(((struct transfer *)(void *)op)->staging);
 }
 
-bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size, struct soft_side *out)
+bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size,
+                         struct soft_side *out)
 {
     const struct soft_range *range = soft_range_find(start);
     out->start = start;
@@ -52,7 +55,8 @@ bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size,
     out->pageable = range == NULL;
     out->on_device = range != NULL && range->kind != SOFT_RANGE_HOST &&
                      range->kind != SOFT_RANGE_REGISTERED && !range->sync_memops;
-    if (range == NULL) return kind != SOFT_SIDE_DEVICE && start != 0 && soft_reservation_at(start) == NULL;
+    if (range == NULL)
+        return kind != SOFT_SIDE_DEVICE && start != 0 && soft_reservation_at(start) == NULL;
     return soft_range_holding(start, size) != NULL && soft_virtual_accessible(range, start, size);
 }
 
@@ -83,8 +87,8 @@ static CUresult wait_before(struct soft_stream *stream, struct transfer *transfe
     return result != CUDA_SUCCESS ? result : (CUresult)context->error;
 }
 
-CUresult soft_copy_make(const struct soft_side *to, const struct soft_side *from, struct soft_extent extent,
-                        struct soft_op **out)
+CUresult soft_copy_make(const struct soft_side *to, const struct soft_side *from,
+                        struct soft_extent extent, struct soft_op **out)
 {
     struct transfer *transfer = soft_op_new(sizeof(*transfer), run_transfer, retire_transfer);
     if (transfer == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -163,7 +167,8 @@ CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct so
 }
 
 static CUresult copy(const char *call, CUstream handle, bool synchronous, uintptr_t to,
-                     enum soft_side_kind to_kind, uintptr_t from, enum soft_side_kind from_kind, size_t size)
+                     enum soft_side_kind to_kind, uintptr_t from, enum soft_side_kind from_kind,
+                     size_t size)
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -188,8 +193,8 @@ CUresult CUDAAPI cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount)
 
 CUresult CUDAAPI cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount, CUstream hStream)
 {
-    return copy(__func__, hStream, false, (uintptr_t)dst, SOFT_SIDE_ANY, (uintptr_t)src, SOFT_SIDE_ANY,
-                ByteCount);
+    return copy(__func__, hStream, false, (uintptr_t)dst, SOFT_SIDE_ANY, (uintptr_t)src,
+                SOFT_SIDE_ANY, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount)
@@ -201,8 +206,8 @@ CUresult CUDAAPI cuMemcpyHtoD_v2(CUdeviceptr dstDevice, const void *srcHost, siz
 CUresult CUDAAPI cuMemcpyHtoDAsync_v2(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
                                       CUstream hStream)
 {
-    return copy(__func__, hStream, false, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE, (uintptr_t)srcHost,
-                SOFT_SIDE_HOST, ByteCount);
+    return copy(__func__, hStream, false, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE,
+                (uintptr_t)srcHost, SOFT_SIDE_HOST, ByteCount);
 }
 
 CUresult CUDAAPI cuMemcpyDtoH_v2(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount)
@@ -224,9 +229,9 @@ CUresult CUDAAPI cuMemcpyDtoD_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, s
                 SOFT_SIDE_DEVICE, ByteCount);
 }
 
-CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
-                                      CUstream hStream)
+CUresult CUDAAPI cuMemcpyDtoDAsync_v2(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
+                                      size_t ByteCount, CUstream hStream)
 {
-    return copy(__func__, hStream, false, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE, (uintptr_t)srcDevice,
-                SOFT_SIDE_DEVICE, ByteCount);
+    return copy(__func__, hStream, false, (uintptr_t)dstDevice, SOFT_SIDE_DEVICE,
+                (uintptr_t)srcDevice, SOFT_SIDE_DEVICE, ByteCount);
 }

@@ -1,4 +1,5 @@
-/* The twin's CUDA driver: what copies of memory and of arrays share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: what copies of memory and of arrays share. */
 #ifndef SOFT_COPY_H_
 #define SOFT_COPY_H_
 
@@ -28,12 +29,13 @@ struct soft_side {
 };
 
 /* Whether `size` bytes at `start` may be what the kind says; fills in what kind of memory it is. */
-bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size, struct soft_side *out);
+bool soft_side_of_memory(enum soft_side_kind kind, uintptr_t start, size_t size,
+                         struct soft_side *out);
 /* As before, and whether a live context's device is where the memory is. */
 bool soft_side_in_context(enum soft_side_kind kind, uintptr_t start, size_t size, CUcontext context,
                           struct soft_side *out);
-CUresult soft_copy_make(const struct soft_side *to, const struct soft_side *from, struct soft_extent extent,
-                        struct soft_op **out);
+CUresult soft_copy_make(const struct soft_side *to, const struct soft_side *from,
+                        struct soft_extent extent, struct soft_op **out);
 /* Submits the copy to the stream, and waits where the driver does. */
 CUresult soft_copy(struct soft_stream *stream, bool synchronous, const struct soft_side *to,
                    const struct soft_side *from, struct soft_extent extent);

@@ -1,25 +1,27 @@
-// Textures for kernels on the software twin: the part of CUDA's texture functions that culvert_kernel.h gives a
-// .cu source there. On NVIDIA devices these are the compiler's own.
+// SPDX-License-Identifier: MIT
+// Textures for kernels on the software twin: the part of CUDA's texture functions that
+// culvert_kernel.h gives a .cu source there. On NVIDIA devices these are the compiler's own.
 //
-//     CULV_KERNEL void sample(CULV_GRID cudaTextureObject_t image, float4 *out, int width, int height)
+//     CULV_KERNEL void sample(CULV_GRID cudaTextureObject_t image, float4 *out, int width,
+//                             int height)
 //     {
 //         int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
 //         if (x >= width || y >= height) return;
 //         out[y * width + x] = tex2D<float4>(image, (x + 0.5f) / width, (y + 0.5f) / height);
 //     }
 //
-// tex1D, tex2D, tex3D, tex1DLayered, tex2DLayered, texCubemap, texCubemapLayered, the ...Lod form of each, and
-// tex1Dfetch; each in both of CUDA's forms (returned, and through a pointer). No gather, no gradients, no
-// residency. What CUDA leaves undefined faults: a function of another kind than the array's, a type that does
-// not go with what is stored (floats for what reads as floating point, integers of the same sign and at least
-// as wide for the rest), more channels than there are.
+// tex1D, tex2D, tex3D, tex1DLayered, tex2DLayered, texCubemap, texCubemapLayered, the ...Lod form
+// of each, and tex1Dfetch; each in both of CUDA's forms (returned, and through a pointer). No
+// gather, no gradients, no residency. What CUDA leaves undefined faults: a function of another kind
+// than the array's, a type that does not go with what is stored (floats for what reads as floating
+// point, integers of the same sign and at least as wide for the rest), more channels than there
+// are.
 //
-// Filter weights are floats, where NVIDIA's have 8 bits behind the point: results differ by up to 1/256 of the
-// difference of two texels, and a coordinate within 1/512 of a texel's border may read its neighbour there. A
-// read without a level is of level 0 (plus bias, clamped), as in CUDA kernels, which have no derivatives.
-// Anisotropy has no effect.
+// Filter weights are floats, where NVIDIA's have 8 bits behind the point: results differ by up to
+// 1/256 of the difference of two texels, and a coordinate within 1/512 of a texel's border may read
+// its neighbour there. A read without a level is of level 0 (plus bias, clamped), as in CUDA
+// kernels, which have no derivatives. Anisotropy has no effect.
 //
-// SPDX-License-Identifier: MIT
 #ifndef CULVERT_TEXTURE_H_
 #define CULVERT_TEXTURE_H_
 
@@ -34,16 +36,16 @@ enum texture_base { TEXTURE_FLOAT, TEXTURE_SIGNED, TEXTURE_UNSIGNED };
 template <typename T> struct texture_type {
     static constexpr int channels = 0;
 };
-#define CULV_TEXTURE_TYPE_(type, element, kind, count)                                                       \
-    template <> struct texture_type<type> {                                                                  \
-        using base = element;                                                                                \
-        static constexpr texture_base number = kind;                                                         \
-        static constexpr int channels = count;                                                               \
+#define CULV_TEXTURE_TYPE_(type, element, kind, count)                                             \
+    template <> struct texture_type<type> {                                                        \
+        using base = element;                                                                      \
+        static constexpr texture_base number = kind;                                               \
+        static constexpr int channels = count;                                                     \
     };
-#define CULV_TEXTURE_TYPES_(element, vector, kind)                                                           \
-    CULV_TEXTURE_TYPE_(element, element, kind, 1)                                                            \
-    CULV_TEXTURE_TYPE_(vector##1, element, kind, 1)                                                          \
-    CULV_TEXTURE_TYPE_(vector##2, element, kind, 2)                                                          \
+#define CULV_TEXTURE_TYPES_(element, vector, kind)                                                 \
+    CULV_TEXTURE_TYPE_(element, element, kind, 1)                                                  \
+    CULV_TEXTURE_TYPE_(vector##1, element, kind, 1)                                                \
+    CULV_TEXTURE_TYPE_(vector##2, element, kind, 2)                                                \
     CULV_TEXTURE_TYPE_(vector##4, element, kind, 4)
 CULV_TEXTURE_TYPE_(char, signed char, TEXTURE_SIGNED, 1)
 CULV_TEXTURE_TYPES_(signed char, char, TEXTURE_SIGNED)
@@ -90,13 +92,14 @@ template <typename T> static inline T texture_load(const unsigned char *at, int 
 
 static inline float texture_half(uint16_t bits)
 {
-    const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, exponent = bits >> 10 & 0x1fu,
-                   fraction = bits & 0x3ffu;
+    const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16,
+                   exponent = bits >> 10 & 0x1fu, fraction = bits & 0x3ffu;
     if (exponent == 0) {
         const float small = static_cast<float>(fraction) * (1.0f / 16777216.0f); // 2^-24
         return sign != 0 ? -small : small;
     }
-    const uint32_t word = sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
+    const uint32_t word =
+        sign | (exponent == 31 ? 0x7f800000u : (exponent + 112) << 23) | fraction << 13;
     float value;
     std::memcpy(&value, &word, sizeof(value));
     return value;
@@ -113,7 +116,8 @@ static inline float texture_snorm(int value, int limit)
     return value < -limit ? -1.0f : static_cast<float>(value) / static_cast<float>(limit);
 }
 
-static inline texture_value texture_decode(const culv_soft_texture &texture, const unsigned char *at)
+static inline texture_value texture_decode(const culv_soft_texture &texture,
+                                           const unsigned char *at)
 {
     texture_value value = {{0.0f, 0.0f, 0.0f, 0.0f}};
     if (texture.texel == CULV_SOFT_UNORM_101010_2) {
@@ -135,7 +139,9 @@ static inline texture_value texture_decode(const culv_soft_texture &texture, con
             value.f[c] = static_cast<float>(texture_load<uint16_t>(at, c)) / 65535.0f;
             break;
         case CULV_SOFT_SNORM8: value.f[c] = texture_snorm(texture_load<int8_t>(at, c), 127); break;
-        case CULV_SOFT_SNORM16: value.f[c] = texture_snorm(texture_load<int16_t>(at, c), 32767); break;
+        case CULV_SOFT_SNORM16:
+            value.f[c] = texture_snorm(texture_load<int16_t>(at, c), 32767);
+            break;
         case CULV_SOFT_HALF: value.f[c] = texture_half(texture_load<uint16_t>(at, c)); break;
         case CULV_SOFT_SRGB8: {
             const float stored = static_cast<float>(at[c]) / 255.0f;
@@ -150,8 +156,10 @@ static inline texture_value texture_decode(const culv_soft_texture &texture, con
 // Address modes, by CUDA's numbers.
 enum { TEXTURE_WRAP, TEXTURE_CLAMP, TEXTURE_MIRROR, TEXTURE_BORDER };
 
-// From a coordinate to texels, so that the integer part is small whatever came in; NaN reads the first texel.
-static inline float texture_place(const culv_soft_texture &texture, int mode, float at, uint32_t extent)
+// From a coordinate to texels, so that the integer part is small whatever came in; NaN reads the
+// first texel.
+static inline float texture_place(const culv_soft_texture &texture, int mode, float at,
+                                  uint32_t extent)
 {
     const float size = static_cast<float>(extent);
     if (texture.normalized) {
@@ -195,8 +203,8 @@ static inline texture_value texture_read(const culv_soft_texture &texture,
 
 // In a level: `count` directions are filtered, the third is a slice where there are less.
 static inline texture_value texture_in_level(const culv_soft_texture &texture,
-                                             const culv_soft_texture_level &level, int count, const float *at,
-                                             int slice)
+                                             const culv_soft_texture_level &level, int count,
+                                             const float *at, int slice)
 {
     const uint32_t extent[3] = {level.width, level.height, level.depth};
     float place[3];
@@ -251,8 +259,8 @@ static inline int texture_face(const double direction[3], double *s, double *t)
 
 // The texel beside a face's border, which is the nearest one of the next face.
 static inline texture_value texture_beside_face(const culv_soft_texture &texture,
-                                                const culv_soft_texture_level &level, int face, int x, int y,
-                                                int first_slice)
+                                                const culv_soft_texture_level &level, int face,
+                                                int x, int y, int first_slice)
 {
     const int size = static_cast<int>(level.width);
     double s = (2.0 * x + 1.0) / size - 1.0, t = (2.0 * y + 1.0) / size - 1.0;
@@ -274,7 +282,8 @@ static inline texture_value texture_in_cube(const culv_soft_texture &texture,
     double s = 0.0, t = 0.0;
     const int face = texture_face(direction, &s, &t);
     if (s != s || t != t) s = t = 0.0;
-    const float place[2] = {static_cast<float>((s + 1.0) * 0.5), static_cast<float>((t + 1.0) * 0.5)};
+    const float place[2] = {static_cast<float>((s + 1.0) * 0.5),
+                            static_cast<float>((t + 1.0) * 0.5)};
     if (!texture.seamless || !texture.linear)
         return texture_in_level(texture, level, 2, place, first_slice + face);
     const int size = static_cast<int>(level.width);
@@ -299,7 +308,8 @@ static inline texture_value texture_in_cube(const culv_soft_texture &texture,
             texels[corner].f[c] = others / 3.0f;
         }
     for (int i = 0; i < 4; i++) {
-        const float part = (i % 2 != 0 ? across : 1.0f - across) * (i / 2 != 0 ? down : 1.0f - down);
+        const float part =
+            (i % 2 != 0 ? across : 1.0f - across) * (i / 2 != 0 ? down : 1.0f - down);
         if (part == 0.0f) continue;
         for (int c = 0; c < 4; c++)
             sum.f[c] += part * texels[i].f[c];
@@ -307,11 +317,12 @@ static inline texture_value texture_in_cube(const culv_soft_texture &texture,
     return sum;
 }
 
-static inline texture_value texture_at_level(const culv_soft_texture &texture, int which, const float *at,
-                                             int layer)
+static inline texture_value texture_at_level(const culv_soft_texture &texture, int which,
+                                             const float *at, int layer)
 {
     const culv_soft_texture_level &level = texture.levels[which];
-    const bool cube = texture.dimensions == CULV_SOFT_CUBE || texture.dimensions == CULV_SOFT_CUBE_LAYERED;
+    const bool cube =
+        texture.dimensions == CULV_SOFT_CUBE || texture.dimensions == CULV_SOFT_CUBE_LAYERED;
     const int layers = static_cast<int>(cube ? level.depth / 6 : level.depth);
     layer = layer < 0 ? 0 : layer >= layers ? layers - 1 : layer;
     switch (texture.dimensions) {
@@ -341,10 +352,12 @@ __attribute__((noinline)) inline texture_value texture_fetch(const texture_query
     if (found == nullptr) surface_fault();
     const culv_soft_texture &texture = *found;
     // A texture that is gone has another turn; one whose array is gone has no dimensions.
-    if (texture.turn != query.texture >> CULV_SOFT_TURN_SHIFT || texture.dimensions != query.dimensions)
+    if (texture.turn != query.texture >> CULV_SOFT_TURN_SHIFT ||
+        texture.dimensions != query.dimensions)
         surface_fault();
     const texture_texel_kind kind = texture_kind_of(texture.texel);
-    if (kind.number != query.number || query.channels > texture.channels || query.bytes < kind.bytes)
+    if (kind.number != query.number || query.channels > texture.channels ||
+        query.bytes < kind.bytes)
         surface_fault();
     if (query.dimensions == CULV_SOFT_LINEAR) {
         const culv_soft_texture_level &all = texture.levels[0];
@@ -358,7 +371,8 @@ __attribute__((noinline)) inline texture_value texture_fetch(const texture_query
     const float last = static_cast<float>(texture.num_levels - 1);
     level = level < 0.0f ? 0.0f : level > last ? last : level;
     if (!texture.mip_linear)
-        return texture_at_level(texture, static_cast<int>(floorf(level + 0.5f)), query.at, query.layer);
+        return texture_at_level(texture, static_cast<int>(floorf(level + 0.5f)), query.at,
+                                query.layer);
     const int first = static_cast<int>(level);
     const float part = level - static_cast<float>(first);
     texture_value value = texture_at_level(texture, first, query.at, query.layer);
@@ -370,13 +384,15 @@ __attribute__((noinline)) inline texture_value texture_fetch(const texture_query
 }
 
 template <typename T, culv_soft_dimensions Dimensions>
-static inline T texture_sample(cudaTextureObject_t texture, float x, float y, float z, int layer, float level)
+static inline T texture_sample(cudaTextureObject_t texture, float x, float y, float z, int layer,
+                               float level)
 {
     using type = texture_type<T>;
     static_assert(type::channels > 0, "CUDA has no texture functions for this type");
     using base = typename type::base;
-    const texture_query query = {texture,        Dimensions, type::number, static_cast<int>(sizeof(base)),
-                                 type::channels, {x, y, z},  layer,        level};
+    const texture_query query = {
+        texture,        Dimensions, type::number, static_cast<int>(sizeof(base)),
+        type::channels, {x, y, z},  layer,        level};
     const texture_value value = texture_fetch(query);
     base channels[type::channels];
     for (int c = 0; c < type::channels; c++)
@@ -392,18 +408,19 @@ static inline T texture_sample(cudaTextureObject_t texture, float x, float y, fl
 } // namespace culv_soft
 
 // The forms of one kind, without and with a level; `where` is x, y, z and the layer.
-#define CULV_TEXTURE_FORMS_(name, dimensions, params, args, where, level)                                    \
-    template <typename T> static inline T name(cudaTextureObject_t texture, CULV_UNPACK_ params)             \
-    {                                                                                                        \
-        return culv_soft::texture_sample<T, dimensions>(texture, CULV_UNPACK_ where, level);                 \
-    }                                                                                                        \
-    template <typename T> static inline void name(T *out, cudaTextureObject_t texture, CULV_UNPACK_ params)  \
-    {                                                                                                        \
-        *out = name<T>(texture, CULV_UNPACK_ args);                                                          \
+#define CULV_TEXTURE_FORMS_(name, dimensions, params, args, where, level)                          \
+    template <typename T> static inline T name(cudaTextureObject_t texture, CULV_UNPACK_ params)   \
+    {                                                                                              \
+        return culv_soft::texture_sample<T, dimensions>(texture, CULV_UNPACK_ where, level);       \
+    }                                                                                              \
+    template <typename T>                                                                          \
+    static inline void name(T *out, cudaTextureObject_t texture, CULV_UNPACK_ params)              \
+    {                                                                                              \
+        *out = name<T>(texture, CULV_UNPACK_ args);                                                \
     }
-#define CULV_TEXTURE_FUNCTIONS_(name, dimensions, params, args, where)                                       \
-    CULV_TEXTURE_FORMS_(name, dimensions, params, args, where, 0.0f)                                         \
-    CULV_TEXTURE_FORMS_(name##Lod, dimensions, (CULV_UNPACK_ params, float level),                           \
+#define CULV_TEXTURE_FUNCTIONS_(name, dimensions, params, args, where)                             \
+    CULV_TEXTURE_FORMS_(name, dimensions, params, args, where, 0.0f)                               \
+    CULV_TEXTURE_FORMS_(name##Lod, dimensions, (CULV_UNPACK_ params, float level),                 \
                         (CULV_UNPACK_ args, level), where, level)
 
 CULV_TEXTURE_FUNCTIONS_(tex1D, CULV_SOFT_1D, (float x), (x), (x, 0.0f, 0.0f, 0))
@@ -411,11 +428,12 @@ CULV_TEXTURE_FUNCTIONS_(tex2D, CULV_SOFT_2D, (float x, float y), (x, y), (x, y, 
 CULV_TEXTURE_FUNCTIONS_(tex3D, CULV_SOFT_3D, (float x, float y, float z), (x, y, z), (x, y, z, 0))
 CULV_TEXTURE_FUNCTIONS_(tex1DLayered, CULV_SOFT_1D_LAYERED, (float x, int layer), (x, layer),
                         (x, 0.0f, 0.0f, layer))
-CULV_TEXTURE_FUNCTIONS_(tex2DLayered, CULV_SOFT_2D_LAYERED, (float x, float y, int layer), (x, y, layer),
-                        (x, y, 0.0f, layer))
-CULV_TEXTURE_FUNCTIONS_(texCubemap, CULV_SOFT_CUBE, (float x, float y, float z), (x, y, z), (x, y, z, 0))
-CULV_TEXTURE_FUNCTIONS_(texCubemapLayered, CULV_SOFT_CUBE_LAYERED, (float x, float y, float z, int layer),
-                        (x, y, z, layer), (x, y, z, layer))
+CULV_TEXTURE_FUNCTIONS_(tex2DLayered, CULV_SOFT_2D_LAYERED, (float x, float y, int layer),
+                        (x, y, layer), (x, y, 0.0f, layer))
+CULV_TEXTURE_FUNCTIONS_(texCubemap, CULV_SOFT_CUBE, (float x, float y, float z), (x, y, z),
+                        (x, y, z, 0))
+CULV_TEXTURE_FUNCTIONS_(texCubemapLayered, CULV_SOFT_CUBE_LAYERED,
+                        (float x, float y, float z, int layer), (x, y, z, layer), (x, y, z, layer))
 CULV_TEXTURE_FORMS_(tex1Dfetch, CULV_SOFT_LINEAR, (int x), (x), (0.0f, 0.0f, 0.0f, x), 0.0f)
 #undef CULV_TEXTURE_FUNCTIONS_
 #undef CULV_TEXTURE_FORMS_

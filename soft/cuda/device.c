@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: initialization, devices and their properties.
  *
- * The devices are the CPU devices that Vulkan lists, with their UUIDs. CULVERT_SOFT_DEVICES=N makes it
- * exactly N: the first N, and where there are fewer, copies of the first one with the last byte of the UUID
- * raised by the ordinal. Such a copy is an invented device: no Vulkan device is its twin, and all Vulkan
- * memory is another device's to it. The posing build (SOFT_POSING) has two invented devices and asks Vulkan
- * nothing.
- *
- * SPDX-License-Identifier: MIT */
+ * The devices are the CPU devices that Vulkan lists, with their UUIDs. CULVERT_SOFT_DEVICES=N makes
+ * it exactly N: the first N, and where there are fewer, copies of the first one with the last byte
+ * of the UUID raised by the ordinal. Such a copy is an invented device: no Vulkan device is its
+ * twin, and all Vulkan memory is another device's to it. The posing build (SOFT_POSING) has two
+ * invented devices and asks Vulkan nothing. */
 #include "array.h"
 #include "vmm.h"
 
@@ -128,7 +127,8 @@ CUresult CUDAAPI cuDeviceGetName(char *name, int len, CUdevice dev)
     CUresult result = begin_query(__func__, name, dev, &device);
     if (result != CUDA_SUCCESS) return result;
     if (len <= 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    snprintf(name, (size_t)len, "%s", soft.played_name[0] != '\0' ? soft.played_name : device->name);
+    snprintf(name, (size_t)len, "%s",
+             soft.played_name[0] != '\0' ? soft.played_name : device->name);
     return soft_end(CUDA_SUCCESS);
 }
 
@@ -271,7 +271,9 @@ int soft_attribute(int attribute, CUdevice device)
     case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS:
     case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS:
     case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS:
-    case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS: value = (int)SOFT_MAX_LAYERS; break;
+    case CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS:
+        value = (int)SOFT_MAX_LAYERS;
+        break;
     case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH: value = (int)SOFT_MAX_LINEAR; break;
     case CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH: value = 0x7fffffff; break;
     case CU_DEVICE_ATTRIBUTE_GPU_OVERLAP: value = 1; break;
@@ -317,7 +319,8 @@ CUresult CUDAAPI cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevi
     const struct soft_device *device = NULL;
     CUresult result = begin_query(__func__, pi, dev, &device);
     if (result != CUDA_SUCCESS) return result;
-    if ((int)attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if ((int)attrib < 1 || attrib >= CU_DEVICE_ATTRIBUTE_MAX)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     *pi = soft_attribute((int)attrib, dev);
     return soft_end(CUDA_SUCCESS);
 }

@@ -1,6 +1,7 @@
-/* The twin's CUDA driver: events. Recording makes a record: the point in the stream that completes it, and
- * the time when it did. Waits take the record as it is at the call, so recording again does not move them.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: events. Recording makes a record: the point in the stream that completes
+ * it, and the time when it did. Waits take the record as it is at the call, so recording again does
+ * not move them. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -15,8 +16,8 @@ struct event {
     struct soft_object object;
     unsigned flags;
     struct record *record; /* NULL = never recorded, which counts as complete */
-    struct soft_capture_place
-        place; /* in the capture that it was recorded in last; then there is no record */
+    /* In the capture that it was recorded in last; then there is no record */
+    struct soft_capture_place place;
 };
 
 struct record_op {
@@ -48,7 +49,8 @@ void soft_event_free(void *handle)
 }
 
 /* Puts a record of `event` into the stream; after `context`'s other streams too, if asked. */
-static CUresult record(struct event *event, struct soft_stream *stream, const struct soft_context *context)
+static CUresult record(struct event *event, struct soft_stream *stream,
+                       const struct soft_context *context)
 {
     struct record *made = calloc(1, sizeof(*made));
     struct record_op *op = soft_op_new(sizeof(*op), NULL, retire_record);
@@ -61,8 +63,8 @@ static CUresult record(struct event *event, struct soft_stream *stream, const st
     op->record = made;
     CUresult result = context == NULL ? CUDA_SUCCESS : soft_op_after_context(op, context, false);
     /* Set before the worker can see the operation; a failed submission is undone below. */
-    made->point =
-        (struct soft_point){.stream = soft_stream_ref(stream), .seq = soft_stream_submitted(stream) + 1};
+    made->point = (struct soft_point){.stream = soft_stream_ref(stream),
+                                      .seq = soft_stream_submitted(stream) + 1};
     if (result == CUDA_SUCCESS) {
         result = soft_submit(stream, op);
     } else {
@@ -108,7 +110,8 @@ CUresult CUDAAPI cuEventDestroy_v2(CUevent hEvent)
 }
 
 /* Unlocks in any case. */
-static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUstream hStream, unsigned flags)
+static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUstream hStream,
+                               unsigned flags)
 {
     struct soft_stream *stream;
     if (flags & ~(unsigned)CU_EVENT_RECORD_EXTERNAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -117,7 +120,8 @@ static CUresult record_and_end(struct soft_context *context, CUevent hEvent, CUs
     CUresult result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
     /* R6: an event is recorded in streams of its own context only. */
-    if (soft_stream_context(stream) != event->object.context) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if (soft_stream_context(stream) != event->object.context)
+        return soft_end(CUDA_ERROR_INVALID_HANDLE);
     const struct soft_capture_place *place = soft_stream_place(stream);
     if (place->capture == NULL) return soft_end(record(event, stream, NULL));
     /* Nodes that record an event for others to see: the twin has none. */
@@ -155,7 +159,8 @@ CUresult CUDAAPI cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent)
     if (!context->active) return soft_end(CUDA_ERROR_CONTEXT_IS_DESTROYED);
     if (context->error != 0) return soft_end((CUresult)context->error);
     struct event *event = soft_object_find(hEvent, SOFT_EVENT);
-    if (event == NULL || event->object.context != context) return soft_end(CUDA_ERROR_INVALID_HANDLE);
+    if (event == NULL || event->object.context != context)
+        return soft_end(CUDA_ERROR_INVALID_HANDLE);
     struct soft_stream *marker;
     result = soft_capture_allows_context(context);
     if (result == CUDA_SUCCESS) result = soft_stream_marker(context, &marker);
@@ -171,7 +176,8 @@ static CUresult begin_with(const char *call, CUevent hEvent, struct event **even
     if (result != CUDA_SUCCESS) return result;
     *event = soft_object_find(hEvent, SOFT_EVENT);
     if (*event == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    if ((*event)->object.context->error != 0) return soft_end((CUresult)(*event)->object.context->error);
+    if ((*event)->object.context->error != 0)
+        return soft_end((CUresult)(*event)->object.context->error);
     if ((*event)->place.capture != NULL) {
         soft_capture_break((*event)->place.capture);
         return soft_end(CUDA_ERROR_CAPTURED_EVENT);
@@ -210,8 +216,8 @@ static CUresult elapsed(const char *call, float *milliseconds, CUevent hStart, C
     if (result != CUDA_SUCCESS) return result;
     struct event *end = soft_object_find(hEnd, SOFT_EVENT);
     if (milliseconds == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (end == NULL || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) || start->record == NULL ||
-        end->record == NULL)
+    if (end == NULL || ((start->flags | end->flags) & CU_EVENT_DISABLE_TIMING) ||
+        start->record == NULL || end->record == NULL)
         return soft_end(CUDA_ERROR_INVALID_HANDLE);
     if (!soft_point_reached(&start->record->point) || !soft_point_reached(&end->record->point))
         return soft_end(CUDA_ERROR_NOT_READY);
@@ -243,7 +249,8 @@ CUresult CUDAAPI cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsigned in
     if (event->record == NULL && event->place.capture == NULL) return soft_end(CUDA_SUCCESS);
     if (event->place.capture != NULL || soft_stream_place(stream)->capture != NULL) {
         if (Flags & CU_EVENT_WAIT_EXTERNAL) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-        return soft_end(soft_capture_wait(stream, event->place.capture == NULL ? NULL : &event->place));
+        return soft_end(
+            soft_capture_wait(stream, event->place.capture == NULL ? NULL : &event->place));
     }
     if (soft_point_reached(&event->record->point)) return soft_end(CUDA_SUCCESS);
     struct soft_op *op = soft_op_new(sizeof(*op), NULL, NULL);

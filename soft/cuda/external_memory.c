@@ -1,17 +1,17 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: memory that another API exported as an opaque fd.
  *
- * lavapipe and llvmpipe export a memfd that begins with a header; whatever has none is not memory of theirs
- * and is refused. Read with pread only: Mesa's own reads share the file offset with every dup of the fd.
- * Errors, and what becomes of the fd after each, are those measured on NVIDIA's driver.
- *
- * SPDX-License-Identifier: MIT */
+ * lavapipe and llvmpipe export a memfd that begins with a header; whatever has none is not memory
+ * of theirs and is refused. Read with pread only: Mesa's own reads share the file offset with every
+ * dup of the fd.
+ * Errors, and what becomes of the fd after each, are those measured on NVIDIA's driver. */
 #include "vmm.h"
 
 #include <stdlib.h>
 
-/* Mesa's llvmpipe_memory_fd_alloc (src/gallium/drivers/llvmpipe/lp_texture.c): the payload starts at
- * `offset`, and the 8 bytes before it repeat that number. The uuid is a hash of the driver's build, the same
- * for all its devices. */
+/* Mesa's llvmpipe_memory_fd_alloc (src/gallium/drivers/llvmpipe/lp_texture.c): the payload starts
+ * at `offset`, and the 8 bytes before it repeat that number. The uuid is a hash of the driver's
+ * build, the same for all its devices. */
 struct mesa_header {
     uint64_t size; /* of the whole file */
     uint64_t offset;
@@ -32,11 +32,13 @@ static bool recognize(int fd, uint64_t *payload, uint64_t *room)
 {
     struct mesa_header header;
     uint64_t file_size, again;
-    if (!soft_file_size(fd, &file_size) || !soft_read_at(fd, &header, sizeof(header), 0)) return false;
+    if (!soft_file_size(fd, &file_size) || !soft_read_at(fd, &header, sizeof(header), 0))
+        return false;
     if (header.size != file_size || header.offset < sizeof(header) + sizeof(again) ||
         header.offset >= header.size)
         return false;
-    if (!soft_read_at(fd, &again, sizeof(again), header.offset - sizeof(again)) || again != header.offset)
+    if (!soft_read_at(fd, &again, sizeof(again), header.offset - sizeof(again)) ||
+        again != header.offset)
         return false;
     *payload = header.offset;
     *room = header.size - header.offset;
@@ -97,16 +99,17 @@ CUresult CUDAAPI cuImportExternalMemory(CUexternalMemory *extMem_out,
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset, uint64_t size,
-                                  struct soft_mapping *out)
+CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset,
+                                  uint64_t size, struct soft_mapping *out)
 {
     uint64_t limit = memory->size < memory->room ? memory->size : memory->room;
     if (size == 0 || size > limit || offset > limit - size) return CUDA_ERROR_INVALID_VALUE;
-    /* A dedicated import is one resource: a buffer cannot be mapped again elsewhere (measured), and Vulkan
-     * binds a dedicated image at 0 only. */
+    /* A dedicated import is one resource: a buffer cannot be mapped again elsewhere (measured), and
+     * Vulkan binds a dedicated image at 0 only. */
     if (memory->dedicated && (memory->mappings > 0 || out->image) && offset != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    out->start = soft_map_file(memory->fd, memory->payload + offset, (size_t)size, &out->map, &out->map_size);
+    out->start = soft_map_file(memory->fd, memory->payload + offset, (size_t)size, &out->map,
+                               &out->map_size);
     if (out->start == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     out->external = memory;
     memory->mappings++;

@@ -1,10 +1,10 @@
-/* The twin's CUDA driver: external semaphores. Timelines are those that the twin's Vulkan layer exported,
- * binary ones those that a test made (shared/control.h): software Vulkan drivers export none.
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: external semaphores. Timelines are those that the twin's Vulkan layer
+ * exported, binary ones those that a test made (shared/control.h): software Vulkan drivers export
+ * none.
  *
- * A semaphore of another device imports and signals without an error on NVIDIA and never reaches the other
- * side (measured): here it works on a private page, with the same effect.
- *
- * SPDX-License-Identifier: MIT */
+ * A semaphore of another device imports and signals without an error on NVIDIA and never reaches
+ * the other side (measured): here it works on a private page, with the same effect. */
 #include "graph.h"
 #include "semaphore_page.h"
 
@@ -98,9 +98,10 @@ static void recall(struct soft_op *op)
     recall_first(these, these->count);
 }
 
-/* Stricter than NVIDIA's driver, which lets a counter go backwards silently (measured): a timeline's value must
- * be greater than the last one signalled through this import, those earlier in the same call or launch included.
- * A graph cannot use a semaphore that was destroyed, and none takes part in another context's work (measured). */
+/* Stricter than NVIDIA's driver, which lets a counter go backwards silently (measured): a
+ * timeline's value must be greater than the last one signalled through this import, those earlier
+ * in the same call or launch included. A graph cannot use a semaphore that was destroyed, and none
+ * takes part in another context's work (measured). */
 static CUresult admit(struct soft_op *op, const struct soft_context *context)
 {
     const struct semaphore_op *these = (const struct semaphore_op *)(const void *)op;
@@ -110,8 +111,9 @@ static CUresult admit(struct soft_op *op, const struct soft_context *context)
         CUresult result = CUDA_SUCCESS;
         if (soft_object_find(semaphore, SOFT_EXTERNAL_SEMAPHORE) == NULL)
             result = CUDA_ERROR_INVALID_HANDLE;
-        else if (semaphore->object.context != context || (signals && semaphore->kind == SOFT_PAGE_TIMELINE &&
-                                                          value_of(these, i) <= semaphore->last_signalled))
+        else if (semaphore->object.context != context ||
+                 (signals && semaphore->kind == SOFT_PAGE_TIMELINE &&
+                  value_of(these, i) <= semaphore->last_signalled))
             result = CUDA_ERROR_INVALID_VALUE;
         if (result != CUDA_SUCCESS) {
             recall_first(these, i);
@@ -130,7 +132,8 @@ static CUresult open_page(struct semaphore *semaphore, int fd, const uint8_t *ow
     semaphore->page = soft_page_map(fd, semaphore->kind, &semaphore->map, &semaphore->map_size);
     if (semaphore->page == NULL) return CUDA_ERROR_UNKNOWN;
     const uint8_t *uuid = semaphore->page->timeline.device_uuid;
-    if (memcmp(uuid, own_uuid, sizeof(semaphore->page->timeline.device_uuid)) == 0) return CUDA_SUCCESS;
+    if (memcmp(uuid, own_uuid, sizeof(semaphore->page->timeline.device_uuid)) == 0)
+        return CUDA_SUCCESS;
     union soft_page *detached = soft_page_detached(semaphore->page, semaphore->kind);
     soft_unmap(semaphore->map, semaphore->map_size);
     semaphore->map = NULL;
@@ -154,8 +157,9 @@ CUresult CUDAAPI cuImportExternalSemaphore(CUexternalSemaphore *extSem_out,
 
     struct semaphore *semaphore = calloc(1, sizeof(*semaphore));
     if (semaphore == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    semaphore->kind = semHandleDesc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD ? SOFT_PAGE_BINARY
-                                                                                         : SOFT_PAGE_TIMELINE;
+    semaphore->kind = semHandleDesc->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD
+                          ? SOFT_PAGE_BINARY
+                          : SOFT_PAGE_TIMELINE;
     result = open_page(semaphore, semHandleDesc->handle.fd, soft.devices[context->device].uuid);
     if (result != CUDA_SUCCESS) {
         free(semaphore);
@@ -181,7 +185,8 @@ CUresult CUDAAPI cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
     if (result != CUDA_SUCCESS) return result;
     struct semaphore *semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
     if (semaphore == NULL) return soft_end(CUDA_ERROR_INVALID_HANDLE);
-    /* The real driver waits for the operations under way (measured). The handle may be gone afterwards. */
+    /* The real driver waits for the operations under way (measured). The handle may be gone
+     * afterwards. */
     if (semaphore->under_way > 0) {
         soft_context_wait(semaphore->object.context);
         semaphore = soft_object_find(extSem, SOFT_EXTERNAL_SEMAPHORE);
@@ -198,8 +203,8 @@ static unsigned flags_of(CUgraphNodeType type, const void *params, unsigned i)
                : ((const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *)params)[i].flags;
 }
 
-/* All that can be said without knowing when it is to run. One call cannot signal a binary semaphore twice, nor
- * wait for it twice: no partner can come between. */
+/* All that can be said without knowing when it is to run. One call cannot signal a binary semaphore
+ * twice, nor wait for it twice: no partner can come between. */
 static CUresult check(CUgraphNodeType type, const CUexternalSemaphore *handles, const void *params,
                       unsigned count)
 {
@@ -277,9 +282,12 @@ static CUresult enqueue(const char *call, CUgraphNodeType type, const CUexternal
     struct soft_context *context = NULL;
     struct soft_stream *target;
     struct soft_op *op;
-    /* A stream brings its context along; only the default streams are those of the current one (measured). */
-    const bool needs_current = stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
-    CUresult result = soft_begin(call, needs_current ? SOFT_NEED_CONTEXT : SOFT_NEED_INIT, &context);
+    /* A stream brings its context along; only the default streams are those of the current one
+     * (measured). */
+    const bool needs_current =
+        stream == NULL || stream == CU_STREAM_LEGACY || stream == CU_STREAM_PER_THREAD;
+    CUresult result =
+        soft_begin(call, needs_current ? SOFT_NEED_CONTEXT : SOFT_NEED_INIT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (handles == NULL || params == NULL || count == 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, stream, &target);
@@ -287,17 +295,19 @@ static CUresult enqueue(const char *call, CUgraphNodeType type, const CUexternal
     return soft_end(result == CUDA_SUCCESS ? soft_submit(target, op) : result);
 }
 
-CUresult CUDAAPI cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
-                                                 const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
-                                                 unsigned int numExtSems, CUstream stream)
+CUresult CUDAAPI
+cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
+                                const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray,
+                                unsigned int numExtSems, CUstream stream)
 {
-    return enqueue(__func__, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, extSemArray, paramsArray, numExtSems,
-                   stream);
+    return enqueue(__func__, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, extSemArray, paramsArray,
+                   numExtSems, stream);
 }
 
-CUresult CUDAAPI cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *extSemArray,
-                                               const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
-                                               unsigned int numExtSems, CUstream stream)
+CUresult CUDAAPI cuWaitExternalSemaphoresAsync(
+    const CUexternalSemaphore *extSemArray, const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray,
+    unsigned int numExtSems, CUstream stream)
 {
-    return enqueue(__func__, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, extSemArray, paramsArray, numExtSems, stream);
+    return enqueue(__func__, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, extSemArray, paramsArray,
+                   numExtSems, stream);
 }

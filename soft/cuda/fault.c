@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: faults in kernels and copies end the work, not the process.
  *
- * The guard of the running thread is a jump target; the handler jumps when there is one, and otherwise hands
- * the signal to whoever was installed before.
- *
- * SPDX-License-Identifier: MIT */
+ * The guard of the running thread is a jump target; the handler jumps when there is one, and
+ * otherwise hands the signal to whoever was installed before. */
 #include "soft.h"
 
 #include <setjmp.h>
@@ -53,8 +52,10 @@ static void on_fault(int number, siginfo_t *info, void *ucontext)
 
 static void install(void)
 {
-    /* SA_NODEFER: the jump leaves the handler without a return, and the mask need not be restored. */
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+    /* SA_NODEFER: the jump leaves the handler without a return, and the mask need not be
+     * restored. */
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < NUM_SIGNALS; i++)
         sigaction(signals[i], &action, &previous[i]);
@@ -75,7 +76,8 @@ CUresult soft_guarded(void (*work)(void *), void *arg)
         current = NULL;
         return CUDA_SUCCESS;
     }
-    /* Not blocked by our own handler, but by ThreadSanitizer's around it: the next fault must arrive too. */
+    /* Not blocked by our own handler, but by ThreadSanitizer's around it: the next fault must
+     * arrive too. */
     sigset_t faults;
     sigemptyset(&faults);
     for (size_t i = 0; i < NUM_SIGNALS; i++)
@@ -90,8 +92,8 @@ CUresult soft_guarded(void (*work)(void *), void *arg)
 
 void *soft_fault_thread_begin(void)
 {
-    /* A kernel that overruns its own stack leaves none for the handler. A stack that is there already (a
-     * sanitizer's) stays. */
+    /* A kernel that overruns its own stack leaves none for the handler. A stack that is there
+     * already (a sanitizer's) stays. */
     stack_t old;
     if (sigaltstack(NULL, &old) != 0 || !(old.ss_flags & SS_DISABLE)) return NULL;
     stack_t stack = {.ss_sp = malloc(HANDLER_STACK), .ss_size = HANDLER_STACK};

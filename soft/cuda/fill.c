@@ -1,4 +1,5 @@
-/* The twin's CUDA driver: sets of device memory. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: sets of device memory. */
 #include "graph.h"
 
 #include <string.h>
@@ -40,7 +41,8 @@ CUresult soft_memset_make(const CUDA_MEMSET_NODE_PARAMS *p, struct soft_op **out
         return CUDA_ERROR_INVALID_VALUE;
     size_t size = p->width * element;
     if (p->height > 1) {
-        if (p->pitch < size || p->pitch % element != 0 || p->height - 1 > (SIZE_MAX - size) / p->pitch)
+        if (p->pitch < size || p->pitch % element != 0 ||
+            p->height - 1 > (SIZE_MAX - size) / p->pitch)
             return CUDA_ERROR_INVALID_VALUE;
         size += (p->height - 1) * p->pitch;
     }
@@ -58,8 +60,8 @@ void soft_memset_params(const struct soft_op *work, CUDA_MEMSET_NODE_PARAMS *out
     *out = ((const struct filling *)(const void *)work)->params;
 }
 
-static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdeviceptr to, unsigned value,
-                     unsigned width, size_t count)
+static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdeviceptr to,
+                     unsigned value, unsigned width, size_t count)
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -74,9 +76,10 @@ static CUresult fill(const char *call, CUstream handle, bool synchronous, CUdevi
     result = soft_memset_make(&params, &op);
     if (result != CUDA_SUCCESS) return soft_end(result);
     const struct soft_range *range = soft_range_find((uintptr_t)to);
-    bool on_host =
-        range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED || range->sync_memops;
-    return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, op) : soft_submit(stream, op));
+    bool on_host = range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED ||
+                   range->sync_memops;
+    return soft_end(synchronous && on_host ? soft_submit_and_wait(stream, op)
+                                           : soft_submit(stream, op));
 }
 
 CUresult CUDAAPI cuMemsetD8_v2(CUdeviceptr dstDevice, unsigned char uc, size_t N)
@@ -94,17 +97,20 @@ CUresult CUDAAPI cuMemsetD32_v2(CUdeviceptr dstDevice, unsigned int ui, size_t N
     return fill(__func__, NULL, true, dstDevice, ui, 4, N);
 }
 
-CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N, CUstream hStream)
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, size_t N,
+                                 CUstream hStream)
 {
     return fill(__func__, hStream, false, dstDevice, uc, 1, N);
 }
 
-CUresult CUDAAPI cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N, CUstream hStream)
+CUresult CUDAAPI cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us, size_t N,
+                                  CUstream hStream)
 {
     return fill(__func__, hStream, false, dstDevice, us, 2, N);
 }
 
-CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N, CUstream hStream)
+CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, size_t N,
+                                  CUstream hStream)
 {
     return fill(__func__, hStream, false, dstDevice, ui, 4, N);
 }

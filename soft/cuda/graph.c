@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: graphs, their nodes and edges. What nodes do is in graph_nodes.c.
  *
- * A graph is nobody's: it outlives every context, and its nodes keep the semaphores that they name. A handle
- * that is none is INVALID_VALUE, as cuda.h lists no other error for graphs.
- *
- * SPDX-License-Identifier: MIT */
+ * A graph is nobody's: it outlives every context, and its nodes keep the semaphores that they name.
+ * A handle that is none is INVALID_VALUE, as cuda.h lists no other error for graphs. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -176,7 +175,8 @@ free_clone:
     return soft_end(result);
 }
 
-CUresult CUDAAPI cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode, CUgraph hClonedGraph)
+CUresult CUDAAPI cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOriginalNode,
+                                        CUgraph hClonedGraph)
 {
     struct soft_graph *graph;
     CUresult result = begin(__func__, hClonedGraph, &graph);
@@ -190,7 +190,8 @@ CUresult CUDAAPI cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOrigin
     return soft_end(CUDA_ERROR_INVALID_VALUE);
 }
 
-/* The way in which all the lists below are answered: NULL asks for the number; what is beyond it is NULL. */
+/* The way in which all the lists below are answered: NULL asks for the number; what is beyond it is
+ * NULL. */
 struct list {
     CUgraphNode *first, *second;
     size_t room, found;
@@ -219,7 +220,8 @@ static CUresult list_end(struct list *list, size_t *num)
     return soft_end(CUDA_SUCCESS);
 }
 
-static CUresult list_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, size_t *num, bool roots_only)
+static CUresult list_nodes(const char *call, CUgraph handle, CUgraphNode *nodes, size_t *num,
+                           bool roots_only)
 {
     struct soft_graph *graph;
     CUresult result = begin(call, handle, &graph);
@@ -242,7 +244,8 @@ CUresult CUDAAPI cuGraphGetRootNodes(CUgraph hGraph, CUgraphNode *rootNodes, siz
     return list_nodes(__func__, hGraph, rootNodes, numRootNodes, true);
 }
 
-static CUresult list_edges(const char *call, CUgraph handle, CUgraphNode *from, CUgraphNode *to, size_t *num)
+static CUresult list_edges(const char *call, CUgraph handle, CUgraphNode *from, CUgraphNode *to,
+                           size_t *num)
 {
     struct soft_graph *graph;
     CUresult result = begin(call, handle, &graph);
@@ -255,7 +258,8 @@ static CUresult list_edges(const char *call, CUgraph handle, CUgraphNode *from, 
     return list_end(&list, num);
 }
 
-CUresult CUDAAPI cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to, size_t *numEdges)
+CUresult CUDAAPI cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
+                                 size_t *numEdges)
 {
     return list_edges(__func__, hGraph, from, to, numEdges);
 }
@@ -273,8 +277,8 @@ CUresult CUDAAPI cuGraphGetEdges_v2(CUgraph hGraph, CUgraphNode *from, CUgraphNo
     return result;
 }
 
-static CUresult list_neighbours(const char *call, CUgraphNode handle, CUgraphNode *nodes, size_t *num,
-                                bool after)
+static CUresult list_neighbours(const char *call, CUgraphNode handle, CUgraphNode *nodes,
+                                size_t *num, bool after)
 {
     CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
@@ -300,8 +304,8 @@ CUresult CUDAAPI cuGraphNodeGetDependencies_v2(CUgraphNode hNode, CUgraphNode *d
                                                CUgraphEdgeData *edgeData, size_t *numDependencies)
 {
     CUresult result = list_neighbours(__func__, hNode, dependencies, numDependencies, false);
-    zero_edges(dependencies == NULL ? NULL : edgeData, numDependencies == NULL ? 0 : *numDependencies,
-               result);
+    zero_edges(dependencies == NULL ? NULL : edgeData,
+               numDependencies == NULL ? 0 : *numDependencies, result);
     return result;
 }
 
@@ -312,11 +316,12 @@ CUresult CUDAAPI cuGraphNodeGetDependentNodes(CUgraphNode hNode, CUgraphNode *de
 }
 
 CUresult CUDAAPI cuGraphNodeGetDependentNodes_v2(CUgraphNode hNode, CUgraphNode *dependentNodes,
-                                                 CUgraphEdgeData *edgeData, size_t *numDependentNodes)
+                                                 CUgraphEdgeData *edgeData,
+                                                 size_t *numDependentNodes)
 {
     CUresult result = list_neighbours(__func__, hNode, dependentNodes, numDependentNodes, true);
-    zero_edges(dependentNodes == NULL ? NULL : edgeData, numDependentNodes == NULL ? 0 : *numDependentNodes,
-               result);
+    zero_edges(dependentNodes == NULL ? NULL : edgeData,
+               numDependentNodes == NULL ? 0 : *numDependentNodes, result);
     return result;
 }
 
@@ -331,7 +336,8 @@ static size_t position(const struct soft_node *node, CUgraphNode before)
 static void remove_edge(struct soft_node *node, CUgraphNode before)
 {
     const size_t at = position(node, before);
-    memmove(&node->before[at], &node->before[at + 1], (node->num_before - at - 1) * sizeof(*node->before));
+    memmove(&node->before[at], &node->before[at + 1],
+            (node->num_before - at - 1) * sizeof(*node->before));
     node->num_before--;
 }
 
@@ -345,8 +351,8 @@ static CUresult add_edge(struct soft_node *node, CUgraphNode before)
 }
 
 /* All or none of them. Cycles are found when the graph is instantiated. */
-static CUresult change_edges(const char *call, CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
-                             size_t num, bool adds)
+static CUresult change_edges(const char *call, CUgraph handle, const CUgraphNode *from,
+                             const CUgraphNode *to, size_t num, bool adds)
 {
     struct soft_graph *graph;
     CUresult result = begin(call, handle, &graph);
@@ -384,28 +390,31 @@ static bool has_data(const CUgraphEdgeData *edges, size_t num)
     return false;
 }
 
-CUresult CUDAAPI cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                        size_t numDependencies)
+CUresult CUDAAPI cuGraphAddDependencies(CUgraph hGraph, const CUgraphNode *from,
+                                        const CUgraphNode *to, size_t numDependencies)
 {
     return change_edges(__func__, hGraph, from, to, numDependencies, true);
 }
 
-CUresult CUDAAPI cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                           const CUgraphEdgeData *edgeData, size_t numDependencies)
+CUresult CUDAAPI cuGraphAddDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
+                                           const CUgraphNode *to, const CUgraphEdgeData *edgeData,
+                                           size_t numDependencies)
 {
     /* A graph that is none, so that the call is counted and refused as one. */
     if (has_data(edgeData, numDependencies)) hGraph = NULL;
     return change_edges(__func__, hGraph, from, to, numDependencies, true);
 }
 
-CUresult CUDAAPI cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                           size_t numDependencies)
+CUresult CUDAAPI cuGraphRemoveDependencies(CUgraph hGraph, const CUgraphNode *from,
+                                           const CUgraphNode *to, size_t numDependencies)
 {
     return change_edges(__func__, hGraph, from, to, numDependencies, false);
 }
 
-CUresult CUDAAPI cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from, const CUgraphNode *to,
-                                              const CUgraphEdgeData *edgeData, size_t numDependencies)
+CUresult CUDAAPI cuGraphRemoveDependencies_v2(CUgraph hGraph, const CUgraphNode *from,
+                                              const CUgraphNode *to,
+                                              const CUgraphEdgeData *edgeData,
+                                              size_t numDependencies)
 {
     if (has_data(edgeData, numDependencies)) hGraph = NULL;
     return change_edges(__func__, hGraph, from, to, numDependencies, false);

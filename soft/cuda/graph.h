@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: graphs, what their nodes are made of, and stream capture.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: graphs, what their nodes are made of, and stream capture. */
 #ifndef SOFT_GRAPH_H_
 #define SOFT_GRAPH_H_
 
@@ -53,8 +53,9 @@ struct soft_exec {
     uint64_t flags;
     size_t num_nodes, num_branches;
     struct soft_exec_node *nodes; /* each after those that it depends on */
-    struct soft_stream **streams; /* of the branches but the first, whose place is free between launches */
-    struct soft_point last;       /* the end of the last launch; no stream: it was never launched */
+    /* Of the branches but the first, whose place is free between launches */
+    struct soft_stream **streams;
+    struct soft_point last; /* the end of the last launch; no stream: it was never launched */
     struct soft_users *users;
 };
 struct soft_exec_node *soft_exec_node_find(CUgraphExec exec, CUgraphNode node);
@@ -82,7 +83,8 @@ void soft_users_drop(struct soft_users *users);
 
 /* --- capture.c */
 
-/* A place in a capture: the nodes that what comes next depends on. A stream and an event are at one each. */
+/* A place in a capture: the nodes that what comes next depends on. A stream and an event are at one
+ * each. */
 struct soft_capture;
 struct soft_capture_place {
     struct soft_capture *capture; /* a reference; NULL: none, and no nodes */

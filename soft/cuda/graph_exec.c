@@ -1,5 +1,6 @@
-/* The twin's CUDA driver: executable graphs as they are made and changed. Nodes are sorted into branches, each a
- * run of nodes in order. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: executable graphs as they are made and changed. Nodes are sorted into
+ * branches, each a run of nodes in order. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -22,7 +23,8 @@ void soft_exec_free(void *handle)
     free(exec);
 }
 
-/* Marks each node with its place in an order in which all come after what they depend on; false: a cycle. */
+/* Marks each node with its place in an order in which all come after what they depend on; false: a
+ * cycle. */
 static bool sort(struct soft_graph *graph, struct soft_node **sorted)
 {
     size_t placed = 0, before = 0;
@@ -33,7 +35,8 @@ static bool sort(struct soft_graph *graph, struct soft_node **sorted)
         for (size_t i = 0; i < graph->num_nodes; i++) {
             struct soft_node *node = graph->nodes[i];
             size_t j = 0;
-            while (j < node->num_before && ((struct soft_node *)(void *)node->before[j])->mark != SIZE_MAX)
+            while (j < node->num_before &&
+                   ((struct soft_node *)(void *)node->before[j])->mark != SIZE_MAX)
                 j++;
             if (node->mark != SIZE_MAX || j < node->num_before) continue;
             node->mark = placed;
@@ -43,8 +46,8 @@ static bool sort(struct soft_graph *graph, struct soft_node **sorted)
     return placed == graph->num_nodes;
 }
 
-/* A node goes on with the branch of one that it depends on, or with any whose last node comes before it: there
- * are as many branches as may be under way at once, or a few more. */
+/* A node goes on with the branch of one that it depends on, or with any whose last node comes
+ * before it: there are as many branches as may be under way at once, or a few more. */
 static CUresult make_branches(struct soft_exec *exec)
 {
     const size_t n = exec->num_nodes;
@@ -139,15 +142,17 @@ free_exec:
     return result;
 }
 
-/* Memory is never a node here, and everything is where it is to be, so that these change nothing. Launches from
- * the device: the twin has none. */
+/* Memory is never a node here, and everything is where it is to be, so that these change nothing.
+ * Launches from the device: the twin has none. */
 static CUresult check_flags(uint64_t flags, bool with_params)
 {
-    const uint64_t known =
-        CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH | CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY |
-        CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH | (with_params ? CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD : 0u);
+    const uint64_t known = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH |
+                           CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY |
+                           CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH |
+                           (with_params ? CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD : 0u);
     if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
-    return flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
+    return flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH ? CUDA_ERROR_NOT_SUPPORTED
+                                                             : CUDA_SUCCESS;
 }
 
 CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph hGraph,
@@ -166,8 +171,8 @@ CUresult CUDAAPI cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUgraph 
     if (result == CUDA_SUCCESS && (instantiateParams->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD))
         result = soft_stream_get(context, instantiateParams->hUploadStream, &upload);
     if (result == CUDA_SUCCESS)
-        result = instantiate(context, graph, instantiateParams->flags, &instantiateParams->result_out,
-                             phGraphExec);
+        result = instantiate(context, graph, instantiateParams->flags,
+                             &instantiateParams->result_out, phGraphExec);
     return soft_end(result);
 }
 
@@ -179,7 +184,8 @@ CUresult CUDAAPI cuGraphInstantiateWithFlags(CUgraphExec *phGraphExec, CUgraph h
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     struct soft_graph *graph = soft_graph_find(hGraph);
-    if (phGraphExec == NULL || graph == NULL || graph->capturing) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (phGraphExec == NULL || graph == NULL || graph->capturing)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = check_flags(flags, false);
     if (result == CUDA_SUCCESS) result = instantiate(context, graph, flags, &why, phGraphExec);
     return soft_end(result);
@@ -228,14 +234,15 @@ static CUresult begin_node(const char *call, CUgraphExec exec, CUgraphNode handl
     CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     *node = soft_exec_node_find(exec, handle);
-    return *node == NULL ||
-                   ((*node)->type != CU_GRAPH_NODE_TYPE_KERNEL &&
-                    (*node)->type != CU_GRAPH_NODE_TYPE_MEMSET && (*node)->type != CU_GRAPH_NODE_TYPE_MEMCPY)
+    return *node == NULL || ((*node)->type != CU_GRAPH_NODE_TYPE_KERNEL &&
+                             (*node)->type != CU_GRAPH_NODE_TYPE_MEMSET &&
+                             (*node)->type != CU_GRAPH_NODE_TYPE_MEMCPY)
                ? soft_end(CUDA_ERROR_INVALID_VALUE) /* the three that can be */
                : CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled)
+CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                       unsigned int isEnabled)
 {
     struct soft_exec_node *node;
     CUresult result = begin_node(__func__, hGraphExec, hNode, &node);
@@ -244,7 +251,8 @@ CUresult CUDAAPI cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int *isEnabled)
+CUresult CUDAAPI cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                       unsigned int *isEnabled)
 {
     struct soft_exec_node *node;
     CUresult result = begin_node(__func__, hGraphExec, hNode, &node);
@@ -264,9 +272,11 @@ static CUgraphExecUpdateResult difference(const struct soft_exec *exec, struct s
         const struct soft_exec_node *node = &exec->nodes[i];
         *at = (CUgraphNode)(void *)sorted[i];
         if (sorted[i]->type != node->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
-        if (sorted[i]->num_before != node->num_before) return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+        if (sorted[i]->num_before != node->num_before)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         for (size_t j = 0; j < node->num_before; j++)
-            if (((const struct soft_node *)(const void *)sorted[i]->before[j])->mark != node->before[j])
+            if (((const struct soft_node *)(const void *)sorted[i]->before[j])->mark !=
+                node->before[j])
                 return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals[2];
         CUDA_EXT_SEM_WAIT_NODE_PARAMS waits[2];
@@ -293,12 +303,14 @@ CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
     CUresult result = begin(__func__, hGraphExec, &exec);
     if (result != CUDA_SUCCESS) return result;
     struct soft_graph *graph = soft_graph_find(hGraph);
-    if (graph == NULL || graph->capturing || resultInfo == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (graph == NULL || graph->capturing || resultInfo == NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_node **sorted = calloc(graph->num_nodes + 1, sizeof(struct soft_node *));
     if (sorted == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     *resultInfo = (CUgraphExecUpdateResultInfo){.result = CU_GRAPH_EXEC_UPDATE_SUCCESS};
     resultInfo->result = difference(exec, graph, sorted, &resultInfo->errorNode);
-    for (size_t i = 0; resultInfo->result == CU_GRAPH_EXEC_UPDATE_SUCCESS && i < exec->num_nodes; i++) {
+    for (size_t i = 0; resultInfo->result == CU_GRAPH_EXEC_UPDATE_SUCCESS && i < exec->num_nodes;
+         i++) {
         soft_work_drop(exec->nodes[i].work);
         exec->nodes[i].work = soft_work_share(sorted[i]->work);
     }
@@ -308,7 +320,8 @@ CUresult CUDAAPI cuGraphExecUpdate_v2(CUgraphExec hGraphExec, CUgraph hGraph,
                         : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
 }
 
-CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph, CUgraphNode *hErrorNode_out,
+CUresult CUDAAPI cuGraphExecUpdate(CUgraphExec hGraphExec, CUgraph hGraph,
+                                   CUgraphNode *hErrorNode_out,
                                    CUgraphExecUpdateResult *updateResult_out)
 {
     CUgraphExecUpdateResultInfo info = {0};

@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: launches of graphs.
  *
- * A launch puts the first branch into its stream and each other one into a stream of the graph's own, with
- * points where one branch depends on another, so that a branch that waits for a semaphore keeps no other one
- * from running. It shares the work of the nodes as it is then: what is set later is for later launches.
- *
- * SPDX-License-Identifier: MIT */
+ * A launch puts the first branch into its stream and each other one into a stream of the graph's
+ * own, with points where one branch depends on another, so that a branch that waits for a semaphore
+ * keeps no other one from running. It shares the work of the nodes as it is then: what is set later
+ * is for later launches. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -125,7 +125,8 @@ static CUresult submit(struct soft_stream *stream, struct soft_op **op)
     return soft_submit(stream, these);
 }
 
-static CUresult submit_launch(struct soft_exec *exec, struct soft_stream *stream, struct launch *launch)
+static CUresult submit_launch(struct soft_exec *exec, struct soft_stream *stream,
+                              struct launch *launch)
 {
     CUresult result = CUDA_SUCCESS;
     exec->streams[0] = stream;
@@ -146,10 +147,12 @@ static CUresult submit_launch(struct soft_exec *exec, struct soft_stream *stream
         launch->seqs[i] = soft_stream_submitted(own);
     }
     for (size_t i = 1; result == CUDA_SUCCESS && i < exec->num_branches; i++)
-        result = soft_op_add_point(launch->end, exec->streams[i], soft_stream_submitted(exec->streams[i]));
+        result = soft_op_add_point(launch->end, exec->streams[i],
+                                   soft_stream_submitted(exec->streams[i]));
     if (result == CUDA_SUCCESS) result = submit(stream, &launch->end);
     if (exec->last.stream != NULL) soft_stream_unref(exec->last.stream);
-    exec->last = (struct soft_point){.stream = soft_stream_ref(stream), .seq = soft_stream_submitted(stream)};
+    exec->last = (struct soft_point){.stream = soft_stream_ref(stream),
+                                     .seq = soft_stream_submitted(stream)};
     exec->streams[0] = NULL;
     return result;
 }
@@ -165,15 +168,18 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     if (exec == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_stream_get(context, hStream, &stream);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    if (soft_stream_context(stream) != exec->object.context) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
+    if (soft_stream_context(stream) != exec->object.context)
+        return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     if (soft_stream_place(stream)->capture != NULL) {
         soft_capture_break(soft_stream_place(stream)->capture);
-        return soft_end(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED); /* the twin has no nodes of graphs */
+        return soft_end(
+            CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED); /* the twin has no nodes of graphs */
     }
     result = soft_capture_allows_legacy(stream);
     if (result == CUDA_SUCCESS) result = make_launch(exec, &launch);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    /* All workers first: once a part of the launch is on its way, only lack of memory can stop the rest. */
+    /* All workers first: once a part of the launch is on its way, only lack of memory can stop the
+     * rest. */
     bool started = soft_stream_start(stream);
     for (size_t i = 1; started && i < exec->num_branches; i++)
         started = soft_stream_start(exec->streams[i]);
@@ -181,7 +187,8 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec hGraph, CUstream hStream)
     if (result == CUDA_SUCCESS) {
         result = submit_launch(exec, stream, &launch);
         for (size_t i = exec->num_nodes; result != CUDA_SUCCESS && i-- > 0;)
-            if (launch.ops[i] != NULL) soft_op_recall(launch.ops[i]); /* those that did not come to it */
+            if (launch.ops[i] != NULL)
+                soft_op_recall(launch.ops[i]); /* those that did not come to it */
     }
     free_launch(exec, &launch);
     return soft_end(result);
@@ -194,5 +201,6 @@ CUresult CUDAAPI cuGraphUpload(CUgraphExec hGraph, CUstream hStream)
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     if (soft_object_find(hGraph, SOFT_EXEC) == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    return soft_end(soft_stream_get(context, hStream, &stream)); /* there is nothing to carry anywhere */
+    return soft_end(
+        soft_stream_get(context, hStream, &stream)); /* there is nothing to carry anywhere */
 }

@@ -1,5 +1,6 @@
-/* The twin's CUDA driver: what a graph's nodes do, as they are added, read and changed, in graphs and in
- * executable ones. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: what a graph's nodes do, as they are added, read and changed, in graphs
+ * and in executable ones. */
 #include "graph.h"
 
 /* Makes `work` what the node does, where making it succeeded; unlocks. */
@@ -22,24 +23,26 @@ static CUresult begin_add(const char *call, CUgraph handle, const void *out, con
                                                            : CUDA_SUCCESS;
 }
 
-static CUresult begin_node(const char *call, CUgraphNode handle, CUgraphNodeType type, const void *params,
-                           struct soft_node **node)
+static CUresult begin_node(const char *call, CUgraphNode handle, CUgraphNodeType type,
+                           const void *params, struct soft_node **node)
 {
     CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     *node = soft_object_find(handle, SOFT_NODE);
-    return *node == NULL || (*node)->type != type || params == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE)
-                                                                    : CUDA_SUCCESS;
+    return *node == NULL || (*node)->type != type || params == NULL
+               ? soft_end(CUDA_ERROR_INVALID_VALUE)
+               : CUDA_SUCCESS;
 }
 
-static CUresult begin_exec(const char *call, CUgraphExec exec, CUgraphNode handle, CUgraphNodeType type,
-                           const void *params, struct soft_exec_node **node)
+static CUresult begin_exec(const char *call, CUgraphExec exec, CUgraphNode handle,
+                           CUgraphNodeType type, const void *params, struct soft_exec_node **node)
 {
     CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     *node = soft_exec_node_find(exec, handle);
-    return *node == NULL || (*node)->type != type || params == NULL ? soft_end(CUDA_ERROR_INVALID_VALUE)
-                                                                    : CUDA_SUCCESS;
+    return *node == NULL || (*node)->type != type || params == NULL
+               ? soft_end(CUDA_ERROR_INVALID_VALUE)
+               : CUDA_SUCCESS;
 }
 
 static CUresult add_and_end(struct soft_graph *graph, CUgraphNodeType type, CUresult result,
@@ -62,8 +65,8 @@ CUresult CUDAAPI cuGraphAddEmptyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     struct soft_graph *graph;
     CUresult result = begin_add(__func__, hGraph, phGraphNode, phGraphNode, &graph);
     if (result != CUDA_SUCCESS) return result;
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_EMPTY, CUDA_SUCCESS, NULL, dependencies, numDependencies,
-                       phGraphNode);
+    return add_and_end(graph, CU_GRAPH_NODE_TYPE_EMPTY, CUDA_SUCCESS, NULL, dependencies,
+                       numDependencies, phGraphNode);
 }
 
 /* --- kernels */
@@ -93,11 +96,12 @@ CUresult CUDAAPI cuGraphAddKernelNode_v2(CUgraphNode *phGraphNode, CUgraph hGrap
     CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
     if (result != CUDA_SUCCESS) return result;
     result = soft_kernel_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_KERNEL, result, work, dependencies, numDependencies,
-                       phGraphNode);
+    return add_and_end(graph, CU_GRAPH_NODE_TYPE_KERNEL, result, work, dependencies,
+                       numDependencies, phGraphNode);
 }
 
-CUresult CUDAAPI cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphKernelNodeGetParams_v2(CUgraphNode hNode,
+                                               CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
     struct soft_node *node;
     CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, &node);
@@ -106,7 +110,8 @@ CUresult CUDAAPI cuGraphKernelNodeGetParams_v2(CUgraphNode hNode, CUDA_KERNEL_NO
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuGraphKernelNodeSetParams_v2(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphKernelNodeSetParams_v2(CUgraphNode hNode,
+                                               const CUDA_KERNEL_NODE_PARAMS *nodeParams)
 {
     struct soft_node *node;
     struct soft_op *work = NULL;
@@ -121,7 +126,8 @@ CUresult CUDAAPI cuGraphExecKernelNodeSetParams_v2(CUgraphExec hGraphExec, CUgra
 {
     struct soft_exec_node *node;
     struct soft_op *work = NULL;
-    CUresult result = begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, &node);
+    CUresult result =
+        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     result = soft_kernel_make(nodeParams, &work);
     return replace_and_end(&node->work, result, work);
@@ -137,7 +143,8 @@ CUresult CUDAAPI cuGraphAddKernelNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     return cuGraphAddKernelNode_v2(phGraphNode, hGraph, dependencies, numDependencies, &params);
 }
 
-CUresult CUDAAPI cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+CUresult CUDAAPI cuGraphKernelNodeGetParams(CUgraphNode hNode,
+                                            CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
 {
     CUDA_KERNEL_NODE_PARAMS p;
     CUresult result = cuGraphKernelNodeGetParams_v2(hNode, nodeParams == NULL ? NULL : &p);
@@ -155,7 +162,8 @@ CUresult CUDAAPI cuGraphKernelNodeGetParams(CUgraphNode hNode, CUDA_KERNEL_NODE_
     return CUDA_SUCCESS;
 }
 
-CUresult CUDAAPI cuGraphKernelNodeSetParams(CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
+CUresult CUDAAPI cuGraphKernelNodeSetParams(CUgraphNode hNode,
+                                            const CUDA_KERNEL_NODE_PARAMS_v1 *nodeParams)
 {
     if (nodeParams == NULL) return cuGraphKernelNodeSetParams_v2(hNode, NULL);
     const CUDA_KERNEL_NODE_PARAMS params = newer(nodeParams);
@@ -172,8 +180,9 @@ CUresult CUDAAPI cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphN
 
 /* --- host functions */
 
-CUresult CUDAAPI cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
-                                    size_t numDependencies, const CUDA_HOST_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                    const CUgraphNode *dependencies, size_t numDependencies,
+                                    const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
     struct soft_graph *graph;
     struct soft_op *work = NULL;
@@ -193,7 +202,8 @@ CUresult CUDAAPI cuGraphHostNodeGetParams(CUgraphNode hNode, CUDA_HOST_NODE_PARA
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuGraphHostNodeSetParams(CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphHostNodeSetParams(CUgraphNode hNode,
+                                          const CUDA_HOST_NODE_PARAMS *nodeParams)
 {
     struct soft_node *node;
     struct soft_op *work = NULL;
@@ -208,7 +218,8 @@ CUresult CUDAAPI cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNod
 {
     struct soft_exec_node *node;
     struct soft_op *work = NULL;
-    CUresult result = begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams, &node);
+    CUresult result =
+        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_HOST, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     result = soft_host_make(nodeParams, &work);
     return replace_and_end(&node->work, result, work);
@@ -216,10 +227,9 @@ CUresult CUDAAPI cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraphNod
 
 /* --- signals */
 
-CUresult CUDAAPI cuGraphAddExternalSemaphoresSignalNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                                        const CUgraphNode *dependencies,
-                                                        size_t numDependencies,
-                                                        const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphAddExternalSemaphoresSignalNode(
+    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+    size_t numDependencies, const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
 {
     struct soft_graph *graph;
     struct soft_op *work = NULL;
@@ -230,11 +240,12 @@ CUresult CUDAAPI cuGraphAddExternalSemaphoresSignalNode(CUgraphNode *phGraphNode
                        numDependencies, phGraphNode);
 }
 
-CUresult CUDAAPI cuGraphExternalSemaphoresSignalNodeGetParams(CUgraphNode hNode,
-                                                              CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphExternalSemaphoresSignalNodeGetParams(
+    CUgraphNode hNode, CUDA_EXT_SEM_SIGNAL_NODE_PARAMS *nodeParams)
 {
     struct soft_node *node;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, nodeParams, &node);
+    CUresult result =
+        begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     soft_signal_params(node->work, nodeParams);
     return soft_end(CUDA_SUCCESS);
@@ -245,7 +256,8 @@ CUresult CUDAAPI cuGraphExternalSemaphoresSignalNodeSetParams(
 {
     struct soft_node *node;
     struct soft_op *work = NULL;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, nodeParams, &node);
+    CUresult result =
+        begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     result = soft_signal_make(nodeParams, &work);
     return replace_and_end(&node->work, result, work);
@@ -256,8 +268,8 @@ CUresult CUDAAPI cuGraphExecExternalSemaphoresSignalNodeSetParams(
 {
     struct soft_exec_node *node;
     struct soft_op *work = NULL;
-    CUresult result =
-        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, nodeParams, &node);
+    CUresult result = begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL,
+                                 nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     CUDA_EXT_SEM_SIGNAL_NODE_PARAMS before;
     soft_signal_params(node->work, &before);
@@ -268,35 +280,37 @@ CUresult CUDAAPI cuGraphExecExternalSemaphoresSignalNodeSetParams(
 
 /* --- waits */
 
-CUresult CUDAAPI cuGraphAddExternalSemaphoresWaitNode(CUgraphNode *phGraphNode, CUgraph hGraph,
-                                                      const CUgraphNode *dependencies, size_t numDependencies,
-                                                      const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphAddExternalSemaphoresWaitNode(
+    CUgraphNode *phGraphNode, CUgraph hGraph, const CUgraphNode *dependencies,
+    size_t numDependencies, const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
 {
     struct soft_graph *graph;
     struct soft_op *work = NULL;
     CUresult result = begin_add(__func__, hGraph, phGraphNode, nodeParams, &graph);
     if (result != CUDA_SUCCESS) return result;
     result = soft_wait_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, result, work, dependencies, numDependencies,
-                       phGraphNode);
+    return add_and_end(graph, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, result, work, dependencies,
+                       numDependencies, phGraphNode);
 }
 
-CUresult CUDAAPI cuGraphExternalSemaphoresWaitNodeGetParams(CUgraphNode hNode,
-                                                            CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphExternalSemaphoresWaitNodeGetParams(
+    CUgraphNode hNode, CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
 {
     struct soft_node *node;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, nodeParams, &node);
+    CUresult result =
+        begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     soft_wait_params(node->work, nodeParams);
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode hNode,
-                                                            const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphExternalSemaphoresWaitNodeSetParams(
+    CUgraphNode hNode, const CUDA_EXT_SEM_WAIT_NODE_PARAMS *nodeParams)
 {
     struct soft_node *node;
     struct soft_op *work = NULL;
-    CUresult result = begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, nodeParams, &node);
+    CUresult result =
+        begin_node(__func__, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     result = soft_wait_make(nodeParams, &work);
     return replace_and_end(&node->work, result, work);
@@ -307,8 +321,8 @@ CUresult CUDAAPI cuGraphExecExternalSemaphoresWaitNodeSetParams(
 {
     struct soft_exec_node *node;
     struct soft_op *work = NULL;
-    CUresult result =
-        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, nodeParams, &node);
+    CUresult result = begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT,
+                                 nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     CUDA_EXT_SEM_WAIT_NODE_PARAMS before;
     soft_wait_params(node->work, &before);
@@ -329,8 +343,8 @@ CUresult CUDAAPI cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     if (result != CUDA_SUCCESS) return result;
     if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     result = soft_memset_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_MEMSET, result, work, dependencies, numDependencies,
-                       phGraphNode);
+    return add_and_end(graph, CU_GRAPH_NODE_TYPE_MEMSET, result, work, dependencies,
+                       numDependencies, phGraphNode);
 }
 
 CUresult CUDAAPI cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_PARAMS *nodeParams)
@@ -342,7 +356,8 @@ CUresult CUDAAPI cuGraphMemsetNodeGetParams(CUgraphNode hNode, CUDA_MEMSET_NODE_
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS *nodeParams)
+CUresult CUDAAPI cuGraphMemsetNodeSetParams(CUgraphNode hNode,
+                                            const CUDA_MEMSET_NODE_PARAMS *nodeParams)
 {
     struct soft_node *node;
     struct soft_op *work = NULL;
@@ -353,11 +368,13 @@ CUresult CUDAAPI cuGraphMemsetNodeSetParams(CUgraphNode hNode, const CUDA_MEMSET
 }
 
 CUresult CUDAAPI cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
-                                                const CUDA_MEMSET_NODE_PARAMS *nodeParams, CUcontext ctx)
+                                                const CUDA_MEMSET_NODE_PARAMS *nodeParams,
+                                                CUcontext ctx)
 {
     struct soft_exec_node *node;
     struct soft_op *work = NULL;
-    CUresult result = begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMSET, nodeParams, &node);
+    CUresult result =
+        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMSET, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     result = soft_memset_make(nodeParams, &work);
@@ -383,8 +400,8 @@ CUresult CUDAAPI cuGraphAddMemcpyNode(CUgraphNode *phGraphNode, CUgraph hGraph,
     if (result != CUDA_SUCCESS) return result;
     if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     result = soft_memcpy_make(nodeParams, &work);
-    return add_and_end(graph, CU_GRAPH_NODE_TYPE_MEMCPY, result, work, dependencies, numDependencies,
-                       phGraphNode);
+    return add_and_end(graph, CU_GRAPH_NODE_TYPE_MEMCPY, result, work, dependencies,
+                       numDependencies, phGraphNode);
 }
 
 CUresult CUDAAPI cuGraphMemcpyNodeGetParams(CUgraphNode hNode, CUDA_MEMCPY3D *nodeParams)
@@ -411,12 +428,14 @@ CUresult CUDAAPI cuGraphExecMemcpyNodeSetParams(CUgraphExec hGraphExec, CUgraphN
 {
     struct soft_exec_node *node;
     struct soft_op *work = NULL;
-    CUresult result = begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams, &node);
+    CUresult result =
+        begin_exec(__func__, hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMCPY, nodeParams, &node);
     if (result != CUDA_SUCCESS) return result;
     if (soft_context_find(ctx) == NULL) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     CUDA_MEMCPY3D before;
     soft_memcpy_params(node->work, &before);
-    if (!one_dimensional(&before) || !one_dimensional(nodeParams)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (!one_dimensional(&before) || !one_dimensional(nodeParams))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_memcpy_make(nodeParams, &work);
     return replace_and_end(&node->work, result, work);
 }

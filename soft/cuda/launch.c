@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: kernel launches and host functions.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: kernel launches and host functions. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -68,7 +68,8 @@ static CUresult admit_launch(struct soft_op *op, const struct soft_context *cont
     (void)context; /* a graph's kernels may be several contexts' */
     const struct launch *launch = (const struct launch *)(const void *)op;
     const struct soft_function *function = soft_object_find(launch->function, SOFT_FUNCTION);
-    return function != NULL && function->id == launch->function_id ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+    return function != NULL && function->id == launch->function_id ? CUDA_SUCCESS
+                                                                   : CUDA_ERROR_INVALID_HANDLE;
 }
 
 static bool dimensions_valid(culv_soft_dim3 grid, culv_soft_dim3 block)
@@ -90,7 +91,8 @@ CUresult soft_kernel_make(const CUDA_KERNEL_NODE_PARAMS *p, struct soft_op **out
         return CUDA_ERROR_INVALID_VALUE;
     if (p->extra != NULL)
         return p->kernelParams != NULL ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED;
-    if (p->kernelParams == NULL && function->kernel->num_params > 0) return CUDA_ERROR_INVALID_VALUE;
+    if (p->kernelParams == NULL && function->kernel->num_params > 0)
+        return CUDA_ERROR_INVALID_VALUE;
     struct launch *launch = soft_op_new(sizeof(*launch), run_launch, retire_launch);
     if (launch == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     launch->op.type = CU_GRAPH_NODE_TYPE_KERNEL;
@@ -123,7 +125,8 @@ void soft_kernel_params(const struct soft_op *work, CUDA_KERNEL_NODE_PARAMS *out
                                      .kernelParams = launch->params};
 }
 
-static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *params, CUstream handle)
+static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *params,
+                              CUstream handle)
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -143,9 +146,10 @@ static CUresult launch_kernel(const char *call, const CUDA_KERNEL_NODE_PARAMS *p
 }
 
 CUresult CUDAAPI cuLaunchKernel(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
-                                unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
-                                unsigned int blockDimZ, unsigned int sharedMemBytes, CUstream hStream,
-                                void **kernelParams, void **extra)
+                                unsigned int gridDimZ, unsigned int blockDimX,
+                                unsigned int blockDimY, unsigned int blockDimZ,
+                                unsigned int sharedMemBytes, CUstream hStream, void **kernelParams,
+                                void **extra)
 {
     const CUDA_KERNEL_NODE_PARAMS params = {.func = f,
                                             .gridDimX = gridDimX,
@@ -164,7 +168,8 @@ CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
                                   void **extra)
 {
     static const CUlaunchConfig nothing;
-    const CUlaunchConfig *c = config == NULL ? &nothing : config; /* zero dimensions are refused below */
+    const CUlaunchConfig *c =
+        config == NULL ? &nothing : config; /* zero dimensions are refused below */
     const CUDA_KERNEL_NODE_PARAMS params = {.func = f,
                                             .gridDimX = c->gridDimX,
                                             .gridDimY = c->gridDimY,

@@ -1,16 +1,17 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: memory pools and what is known about them.
  *
- * A pool keeps nothing: what is freed goes back to the system, whatever the release threshold says. A pool that may be
- * exported has its memory in one file.
- *
- * SPDX-License-Identifier: MIT */
+ * A pool keeps nothing: what is freed goes back to the system, whatever the release threshold says.
+ * A pool that may be exported has its memory in one file. */
 #include "mem_pool.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static struct soft_pool *own[SOFT_MAX_DEVICES];     /* the default pools, made when they are asked for */
-static struct soft_pool *current[SOFT_MAX_DEVICES]; /* what cuDeviceSetMemPool set; NULL: the default one */
+static struct soft_pool
+    *own[SOFT_MAX_DEVICES]; /* the default pools, made when they are asked for */
+static struct soft_pool
+    *current[SOFT_MAX_DEVICES]; /* what cuDeviceSetMemPool set; NULL: the default one */
 static uint64_t num_files;
 
 struct soft_pool *soft_pool_find(CUmemoryPool handle)
@@ -90,7 +91,8 @@ static CUresult check(const CUmemPoolProps *props)
     switch ((int)props->location.type) {
     case CU_MEM_LOCATION_TYPE_DEVICE:
         if (!soft_device_valid(props->location.id)) return CUDA_ERROR_INVALID_DEVICE;
-        return (unsigned)props->handleTypes & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal() : CUDA_SUCCESS;
+        return (unsigned)props->handleTypes & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal()
+                                                                      : CUDA_SUCCESS;
     case CU_MEM_LOCATION_TYPE_HOST:
     case CU_MEM_LOCATION_TYPE_HOST_NUMA: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -110,7 +112,8 @@ CUresult CUDAAPI cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *poolP
         const size_t page = soft_page_size();
         uint64_t size = poolProps->maxSize == 0 ? soft_memory_total() : poolProps->maxSize;
         size = (size + page - 1) / page * page + page;
-        const int fd = soft_make_file("culvert pool", (size_t)size); /* no page is there before it is used */
+        const int fd =
+            soft_make_file("culvert pool", (size_t)size); /* no page is there before it is used */
         if (fd >= 0) soft_pool_own_file(made, fd, size);
         made->id = soft_random(); /* other processes compare it */
         if (fd < 0 || !soft_pool_label(made)) {
@@ -174,7 +177,8 @@ CUresult CUDAAPI cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool)
     if (result != CUDA_SUCCESS) return result;
     struct soft_pool *set = soft_pool_find(pool);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
-    if (set == NULL || set->device != dev || set->imported) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (set == NULL || set->device != dev || set->imported)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     current[dev] = set->is_default ? NULL : set;
     return soft_end(CUDA_SUCCESS);
 }
@@ -241,7 +245,8 @@ CUresult CUDAAPI cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute at
         *bytes = wanted;
         return soft_end(CUDA_SUCCESS);
     }
-    if (wanted != 0) return soft_end(CUDA_ERROR_INVALID_VALUE); /* a high mark is set back, no more */
+    if (wanted != 0)
+        return soft_end(CUDA_ERROR_INVALID_VALUE); /* a high mark is set back, no more */
     *bytes = found->used;
     return soft_end(CUDA_SUCCESS);
 }
@@ -258,7 +263,8 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *ma
             (map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
              map[i].flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE))
             return soft_end(CUDA_ERROR_INVALID_VALUE);
-        if (!soft_device_valid(location->id) || (soft.peers_barred && location->id != found->device))
+        if (!soft_device_valid(location->id) ||
+            (soft.peers_barred && location->id != found->device))
             return soft_end(CUDA_ERROR_INVALID_DEVICE);
         /* Its own device always has access. */
         if (location->id == found->device && map[i].flags == CU_MEM_ACCESS_FLAGS_PROT_NONE)
@@ -269,12 +275,14 @@ CUresult CUDAAPI cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc *ma
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool, CUmemLocation *location)
+CUresult CUDAAPI cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool memPool,
+                                    CUmemLocation *location)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     const struct soft_pool *found = soft_pool_find(memPool);
-    if (flags == NULL || found == NULL || location == NULL || location->type != CU_MEM_LOCATION_TYPE_DEVICE)
+    if (flags == NULL || found == NULL || location == NULL ||
+        location->type != CU_MEM_LOCATION_TYPE_DEVICE)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(location->id)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     *flags = (CUmemAccess_flags)found->access[location->id];

@@ -1,4 +1,5 @@
-/* The twin's CUDA driver: memory pools. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: memory pools. */
 #ifndef SOFT_MEM_POOL_H_
 #define SOFT_MEM_POOL_H_
 
@@ -44,8 +45,8 @@ uint64_t soft_pool_count(void); /* but for the devices' own */
 uint64_t soft_pool_fds(void);
 
 /* --- mem_pool_alloc.c */
-/* `size` bytes of the pool, in the table of ranges, inaccessible unless `open`. `offset`: which bytes of the file they
- * are, in an imported pool; NULL: any. */
+/* `size` bytes of the pool, in the table of ranges, inaccessible unless `open`. `offset`: which
+ * bytes of the file they are, in an imported pool; NULL: any. */
 CUresult soft_pooled_new(struct soft_pool *pool, size_t size, const uint64_t *offset, bool open,
                          struct soft_range **out);
 /* Takes the range out of the table, and the memory with it once no operation needs it. */

@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: allocations in stream order.
  *
- * The addresses are there at once, the memory is accessible from the moment that the stream comes to the allocation, and
- * until it comes to the free: use outside of that order faults.
- *
- * SPDX-License-Identifier: MIT */
+ * The addresses are there at once, the memory is accessible from the moment that the stream comes
+ * to the allocation, and until it comes to the free: use outside of that order faults. */
 #include "mem_pool.h"
 
 #include "graph.h"
@@ -57,7 +56,8 @@ CUresult soft_pooled_new(struct soft_pool *pool, size_t size, const uint64_t *of
                          struct soft_range **out)
 {
     const size_t page = soft_page_size();
-    if (size > soft_memory_total() || (pool->props.maxSize != 0 && pool->used + size > pool->props.maxSize))
+    if (size > soft_memory_total() ||
+        (pool->props.maxSize != 0 && pool->used + size > pool->props.maxSize))
         return CUDA_ERROR_OUT_OF_MEMORY;
     struct soft_pooled *memory = calloc(1, sizeof(*memory)), **link = NULL;
     if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -1,5 +1,6 @@
-/* The twin's CUDA driver: memory pools and their pointers in other processes. The file begins with a label, and is none
- * that Vulkan takes (as measured of NVIDIA's). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: memory pools and their pointers in other processes. The file begins with
+ * a label, and is none that Vulkan takes (as measured of NVIDIA's). */
 #include "mem_pool.h"
 
 #include <limits.h>
@@ -85,7 +86,8 @@ CUresult CUDAAPI cuMemPoolExportPointer(CUmemPoolPtrExportData *shareData_out, C
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     const struct soft_range *range = soft_range_find((uintptr_t)ptr);
-    if (shareData_out == NULL || range == NULL || range->kind != SOFT_RANGE_POOLED || range->start != ptr ||
+    if (shareData_out == NULL || range == NULL || range->kind != SOFT_RANGE_POOLED ||
+        range->start != ptr ||
         !range->pooled->pool->exported) /* cuda.h: "an already shared memory pool" */
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct pointer_data data = {
@@ -107,8 +109,8 @@ CUresult CUDAAPI cuMemPoolImportPointer(CUdeviceptr *ptr_out, CUmemoryPool pool,
     if (ptr_out == NULL || shareData == NULL || found == NULL || !found->imported)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     memcpy(&data, shareData, sizeof(data));
-    if (memcmp(data.magic, LABEL_MAGIC, sizeof(data.magic)) != 0 || data.id != found->id || data.size == 0 ||
-        data.offset % soft_page_size() != 0 || data.size > found->file_size ||
+    if (memcmp(data.magic, LABEL_MAGIC, sizeof(data.magic)) != 0 || data.id != found->id ||
+        data.size == 0 || data.offset % soft_page_size() != 0 || data.size > found->file_size ||
         data.offset > found->file_size - data.size)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_pooled_new(found, (size_t)data.size, &data.offset, true, &range);

@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: device and host memory, and what is known about a pointer.
  *
- * An address on the device is the address on the host. Every range that the driver knows is in one sorted
- * table.
- *
- * SPDX-License-Identifier: MIT */
+ * An address on the device is the address on the host. Every range that the driver knows is in one
+ * sorted table. */
 #include "mem_pool.h"
 
 #include <stdlib.h>
@@ -123,8 +122,8 @@ uint64_t soft_range_bytes(int device)
     return bytes;
 }
 
-static CUresult allocate(struct soft_context *context, enum soft_range_kind kind, size_t size, unsigned flags,
-                         uintptr_t *out)
+static CUresult allocate(struct soft_context *context, enum soft_range_kind kind, size_t size,
+                         unsigned flags, uintptr_t *out)
 {
     struct soft_range range = {.size = size, .kind = kind, .context = context, .flags = flags};
     void *memory = soft_map_guarded(size, &range.map, &range.map_size);
@@ -151,8 +150,8 @@ CUresult CUDAAPI cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)
     return soft_end(result);
 }
 
-CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes, size_t Height,
-                                    unsigned int ElementSizeBytes)
+CUresult CUDAAPI cuMemAllocPitch_v2(CUdeviceptr *dptr, size_t *pPitch, size_t WidthInBytes,
+                                    size_t Height, unsigned int ElementSizeBytes)
 {
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
@@ -182,7 +181,8 @@ CUresult CUDAAPI cuMemFree_v2(CUdeviceptr dptr)
         (range->kind != SOFT_RANGE_DEVICE && range->kind != SOFT_RANGE_MAPPED &&
          range->kind != SOFT_RANGE_POOLED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    /* The real driver waits for the context's work too (measured). The range may be gone afterwards. */
+    /* The real driver waits for the context's work too (measured). The range may be gone
+     * afterwards. */
     soft_context_wait(range->context != NULL ? range->context : context);
     range = soft_range_find((uintptr_t)dptr);
     if (range == NULL || range->start != dptr) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -252,8 +252,11 @@ CUresult CUDAAPI cuMemHostRegister_v2(void *p, size_t bytesize, unsigned int Fla
     size_t at = position(start);
     if (at < num_ranges && ranges[at]->start < start + bytesize)
         return soft_end(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-    struct soft_range range = {
-        .start = start, .size = bytesize, .kind = SOFT_RANGE_REGISTERED, .context = context, .flags = Flags};
+    struct soft_range range = {.start = start,
+                               .size = bytesize,
+                               .kind = SOFT_RANGE_REGISTERED,
+                               .context = context,
+                               .flags = Flags};
     return soft_end(soft_range_add(&range));
 }
 
@@ -268,7 +271,8 @@ CUresult CUDAAPI cuMemHostUnregister(void *p)
         return soft_end(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     soft_context_wait(range->context);
     range = soft_range_find((uintptr_t)p);
-    if (range == NULL || range->start != (uintptr_t)p) return soft_end(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    if (range == NULL || range->start != (uintptr_t)p)
+        return soft_end(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     soft_range_remove(range);
     return soft_end(CUDA_SUCCESS);
 }
@@ -305,7 +309,8 @@ CUresult CUDAAPI cuMemGetInfo_v2(size_t *free, size_t *total)
     if (result != CUDA_SUCCESS) return result;
     /* Counted, not asked of the machine, where other programs come and go. Arrays are left out. */
     const uint64_t used = soft_range_bytes(context->device) + soft_physical_bytes(context->device);
-    if (free != NULL) *free = used < soft.memory_at_start ? (size_t)(soft.memory_at_start - used) : 0;
+    if (free != NULL)
+        *free = used < soft.memory_at_start ? (size_t)(soft.memory_at_start - used) : 0;
     if (total != NULL) *total = (size_t)soft_memory_total();
     return soft_end(CUDA_SUCCESS);
 }
@@ -322,17 +327,21 @@ CUresult CUDAAPI cuMemGetAddressRange_v2(CUdeviceptr *pbase, size_t *psize, CUde
     return soft_end(CUDA_SUCCESS);
 }
 
-/* A dma-buf is the kernel's object, and the twin has none to offer; what is wrong with the arguments is told first. */
+/* A dma-buf is the kernel's object, and the twin has none to offer; what is wrong with the
+ * arguments is told first. */
 CUresult CUDAAPI cuMemGetHandleForAddressRange(void *handle, CUdeviceptr dptr, size_t size,
-                                               CUmemRangeHandleType handleType, unsigned long long flags)
+                                               CUmemRangeHandleType handleType,
+                                               unsigned long long flags)
 {
-    const unsigned long long known = 1; /* CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE, from cuda.h 12.8 on */
+    const unsigned long long known =
+        1; /* CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE, from cuda.h 12.8 on */
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
     const struct soft_range *range = soft_range_holding((uintptr_t)dptr, size);
     if (handle == NULL || handleType != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || (flags & ~known) ||
-        size == 0 || dptr % soft_page_size() != 0 || size % soft_page_size() != 0 || range == NULL ||
+        size == 0 || dptr % soft_page_size() != 0 || size % soft_page_size() != 0 ||
+        range == NULL ||
         range->kind == SOFT_RANGE_MAPPED) /* refused so on NVIDIA's driver (measured) */
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     return soft_end(CUDA_ERROR_NOT_SUPPORTED);

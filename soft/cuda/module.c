@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: modules are shared objects built to shared/module_abi.h.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: modules are shared objects built to shared/module_abi.h. */
 #include "soft.h"
 
 #include <dlfcn.h>
@@ -119,7 +119,9 @@ CUresult CUDAAPI cuFuncGetAttribute(int *pi, CUfunction_attribute attrib, CUfunc
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *pi = (int)SOFT_MAX_BLOCK; break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *pi = 75; break;
-    default: *pi = 0; break; /* shared, constant and local memory, registers: none that could be counted */
+    default:
+        *pi = 0;
+        break; /* shared, constant and local memory, registers: none that could be counted */
     }
     return soft_end(CUDA_SUCCESS);
 }

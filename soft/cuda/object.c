@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: the registry of live handles.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: the registry of live handles. */
 #include "soft.h"
 
 #define BUCKETS 256u

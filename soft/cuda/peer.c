@@ -1,7 +1,9 @@
-/* The twin's CUDA driver: devices as each other's peers, and copies from one context's memory to another's.
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: devices as each other's peers, and copies from one context's memory to
+ * another's.
  *
- * All devices' memory is the processor's, so that access needs no enabling and nothing here can enforce it: only the
- * bookkeeping is the driver's. SPDX-License-Identifier: MIT */
+ * All devices' memory is the processor's, so that access needs no enabling and nothing here can
+ * enforce it: only the bookkeeping is the driver's. */
 #include "copy.h"
 
 static bool can_access(CUdevice device, CUdevice peer)
@@ -14,13 +16,14 @@ CUresult CUDAAPI cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevic
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
     if (canAccessPeer == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (!soft_device_valid(dev) || !soft_device_valid(peerDev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
+    if (!soft_device_valid(dev) || !soft_device_valid(peerDev))
+        return soft_end(CUDA_ERROR_INVALID_DEVICE);
     *canAccessPeer = can_access(dev, peerDev);
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib, CUdevice srcDevice,
-                                         CUdevice dstDevice)
+CUresult CUDAAPI cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
+                                         CUdevice srcDevice, CUdevice dstDevice)
 {
     CUresult result = soft_begin(__func__, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
@@ -91,8 +94,10 @@ CUresult CUDAAPI cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Flags
     struct soft_context *peer = soft_context_find(peerContext);
     if (peer == NULL || peer == context) return soft_end(CUDA_ERROR_INVALID_CONTEXT);
     if (Flags != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (!can_access(context->device, peer->device)) return soft_end(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
-    if (position(context, peer) < context->num_peers) return soft_end(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
+    if (!can_access(context->device, peer->device))
+        return soft_end(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED);
+    if (position(context, peer) < context->num_peers)
+        return soft_end(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
     if (context->num_peers == SOFT_MAX_PEERS) return soft_end(CUDA_ERROR_TOO_MANY_PEERS);
     context->peers[context->num_peers++] = peer;
     return soft_end(CUDA_SUCCESS);
@@ -121,8 +126,9 @@ CUresult soft_contexts_wait(CUcontext first, CUcontext second)
         if (result != CUDA_SUCCESS) return result;
     }
     /* The lock was given back meanwhile. */
-    return soft_context_find(first) != NULL && soft_context_find(second) != NULL ? CUDA_SUCCESS
-                                                                                 : CUDA_ERROR_INVALID_CONTEXT;
+    return soft_context_find(first) != NULL && soft_context_find(second) != NULL
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 bool soft_side_in_context(enum soft_side_kind kind, uintptr_t start, size_t size, CUcontext handle,
@@ -132,8 +138,9 @@ bool soft_side_in_context(enum soft_side_kind kind, uintptr_t start, size_t size
     const struct soft_range *range = soft_range_find(start);
     if (context == NULL || !soft_side_of_memory(kind, start, size, out)) return false;
     /* Host memory is everybody's; a device's is said to be where it is. */
-    return range == NULL || range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED ||
-           range->device == CU_DEVICE_CPU || range->device == context->device;
+    return range == NULL || range->kind == SOFT_RANGE_HOST ||
+           range->kind == SOFT_RANGE_REGISTERED || range->device == CU_DEVICE_CPU ||
+           range->device == context->device;
 }
 
 static CUresult copy(const char *call, CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
@@ -156,8 +163,8 @@ static CUresult copy(const char *call, CUdeviceptr to, CUcontext to_context, CUd
     if (!soft_side_in_context(SOFT_SIDE_DEVICE, (uintptr_t)to, size, to_context, &to_side) ||
         !soft_side_in_context(SOFT_SIDE_DEVICE, (uintptr_t)from, size, from_context, &from_side))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const bool spoiled = soft.peers_spoiled &&
-                         soft_context_find(to_context)->device != soft_context_find(from_context)->device;
+    const bool spoiled = soft.peers_spoiled && soft_context_find(to_context)->device !=
+                                                   soft_context_find(from_context)->device;
     if (spoiled) return soft_end(CUDA_SUCCESS);
     const struct soft_extent extent = {.width = size, .height = 1, .depth = 1};
     result = soft_copy(stream, synchronous, &to_side, &from_side, extent);
@@ -171,8 +178,9 @@ CUresult CUDAAPI cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, CUdev
     return copy(__func__, dstDevice, dstContext, srcDevice, srcContext, ByteCount, NULL, true);
 }
 
-CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
-                                   CUcontext srcContext, size_t ByteCount, CUstream hStream)
+CUresult CUDAAPI cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstContext,
+                                   CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount,
+                                   CUstream hStream)
 {
     return copy(__func__, dstDevice, dstContext, srcDevice, srcContext, ByteCount, hStream, false);
 }

@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: attributes of pointers.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: attributes of pointers. */
 #include "mem_pool.h"
 
 #include <string.h>
@@ -18,24 +18,29 @@ struct value {
     } is;
 };
 
-#define VALUE(member, what)                                                                                  \
-    do {                                                                                                     \
-        out->size = sizeof(out->is.member);                                                                  \
-        out->is.member = (what);                                                                             \
+#define VALUE(member, what)                                                                        \
+    do {                                                                                           \
+        out->size = sizeof(out->is.member);                                                        \
+        out->is.member = (what);                                                                   \
     } while (0)
 
-/* `range` is NULL for a pointer that the driver does not know: the answers of cuPointerGetAttributes then. */
-static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_range *range, CUdeviceptr ptr,
-                               struct value *out)
+/* `range` is NULL for a pointer that the driver does not know: the answers of
+ * cuPointerGetAttributes then. */
+static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_range *range,
+                               CUdeviceptr ptr, struct value *out)
 {
     const struct soft_virtual *mapped = range == NULL ? NULL : range->virtual;
-    bool host = range != NULL && (range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED ||
-                                  range->device == CU_DEVICE_CPU);
+    bool host =
+        range != NULL && (range->kind == SOFT_RANGE_HOST || range->kind == SOFT_RANGE_REGISTERED ||
+                          range->device == CU_DEVICE_CPU);
     memset(out, 0, sizeof(*out));
     switch ((int)attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: VALUE(pointer, range == NULL ? NULL : (void *)range->context); break;
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+        VALUE(pointer, range == NULL ? NULL : (void *)range->context);
+        break;
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-        VALUE(word, range == NULL ? 0u : (unsigned)(host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE));
+        VALUE(word,
+              range == NULL ? 0u : (unsigned)(host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE));
         break;
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: VALUE(address, range == NULL ? 0 : ptr); break;
     case CU_POINTER_ATTRIBUTE_HOST_POINTER:
@@ -46,11 +51,15 @@ static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: VALUE(word, range != NULL && range->sync_memops); break;
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: VALUE(id, range == NULL ? 0 : range->buffer_id); break;
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: VALUE(word, 0); break;
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: VALUE(number, range == NULL ? -2 : range->device); break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+        VALUE(number, range == NULL ? -2 : range->device);
+        break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE: VALUE(word, 0); break;
     /* cuda.h: the reserved range, not the mapped one. */
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-        VALUE(address, range == NULL ? 0 : mapped != NULL ? mapped->reservation->start : range->start);
+        VALUE(address, range == NULL    ? 0
+                       : mapped != NULL ? mapped->reservation->start
+                                        : range->start);
         break;
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
         VALUE(bytes, range == NULL ? 0 : mapped != NULL ? mapped->reservation->size : range->size);
@@ -58,7 +67,9 @@ static CUresult read_attribute(CUpointer_attribute attribute, const struct soft_
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         VALUE(pointer, range == NULL || range->pooled == NULL ? NULL : (void *)range->pooled->pool);
         break;
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: VALUE(address, range == NULL ? 0 : range->start); break;
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+        VALUE(address, range == NULL ? 0 : range->start);
+        break;
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: VALUE(bytes, range == NULL ? 0 : range->size); break;
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
         VALUE(id, range == NULL ? 0 : mapped != NULL ? mapped->physical->id : range->buffer_id);
@@ -100,13 +111,15 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (numAttributes == 0 || attributes == NULL || data == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (numAttributes == 0 || attributes == NULL || data == NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     const struct soft_range *range = soft_range_find((uintptr_t)ptr);
     struct value value;
     for (unsigned i = 0; i < numAttributes; i++) {
         /* What does not apply to this pointer is answered with zero. */
         if (read_attribute(attributes[i], range, ptr, &value) != CUDA_SUCCESS) {
-            if (attributes[i] != CU_POINTER_ATTRIBUTE_HOST_POINTER) return soft_end(CUDA_ERROR_INVALID_VALUE);
+            if (attributes[i] != CU_POINTER_ATTRIBUTE_HOST_POINTER)
+                return soft_end(CUDA_ERROR_INVALID_VALUE);
             value = (struct value){.size = sizeof(value.is.pointer)};
         }
         if (data[i] == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -115,7 +128,8 @@ CUresult CUDAAPI cuPointerGetAttributes(unsigned int numAttributes, CUpointer_at
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr ptr)
+CUresult CUDAAPI cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
+                                       CUdeviceptr ptr)
 {
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);

@@ -1,6 +1,7 @@
-/* The twin's CUDA driver: one pool of threads for the kernels of all streams. The stream's worker takes part
- * in its own kernel; helpers, one fewer than there are processors, take runs of blocks from whatever kernel
- * is under way. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: one pool of threads for the kernels of all streams. The stream's worker
+ * takes part in its own kernel; helpers, one fewer than there are processors, take runs of blocks
+ * from whatever kernel is under way. */
 #include "soft.h"
 
 struct job {

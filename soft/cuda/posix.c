@@ -1,5 +1,6 @@
-/* The twin's CUDA driver: what it asks of the operating system, POSIX half (memory, files, futexes, threads).
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: what it asks of the operating system, POSIX half (memory, files, futexes,
+ * threads). */
 #include "soft.h"
 
 #include <errno.h>
@@ -88,7 +89,8 @@ void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *ma
     size_t page = soft_page_size();
     size_t skip = (size_t)(offset % page);
     if (size > SIZE_MAX - skip || offset > INT64_MAX) return NULL;
-    uint8_t *base = mmap(NULL, size + skip, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - skip));
+    uint8_t *base =
+        mmap(NULL, size + skip, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - skip));
     if (base == MAP_FAILED) return NULL;
     *map = base;
     *map_size = size + skip;
@@ -123,7 +125,8 @@ bool soft_pages_usable(const void *start, size_t size, bool read_only)
     const size_t page = soft_page_size(), skip = (uintptr_t)start % page;
     uint8_t *first = (uint8_t *)(uintptr_t)start - skip;
     const size_t pages = (size + skip + page - 1) / page;
-    if (madvise(first, pages * page, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0) return true;
+    if (madvise(first, pages * page, read_only ? MADV_POPULATE_READ : MADV_POPULATE_WRITE) == 0)
+        return true;
     if (errno != EINVAL) return errno == EAGAIN || errno == EINTR;
     unsigned char there; /* an older kernel tells only what is mapped */
     for (size_t i = 0; i < pages; i++)

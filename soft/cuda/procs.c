@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: entry points by name and version.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: entry points by name and version. */
 #include "soft.h"
 
 #include "procs.h"
@@ -19,15 +19,16 @@ static const struct proc procs[] = {SOFT_PROCS(ROW) SOFT_PROCS_GRAPHS(ROW) SOFT_
                                         SOFT_CONTROLS(ROW)};
 #define NUM_PROCS (sizeof(procs) / sizeof(procs[0]))
 
-CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
-                                     CUdriverProcAddressQueryResult *symbolStatus)
+CUresult CUDAAPI cuGetProcAddress_v2(const char *symbol, void **pfn, int cudaVersion,
+                                     cuuint64_t flags, CUdriverProcAddressQueryResult *symbolStatus)
 {
     if (symbol == NULL || pfn == NULL) return CUDA_ERROR_INVALID_VALUE;
     *pfn = NULL;
     const cuuint64_t known =
         CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
     if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
-    /* The twin has no second set of functions whose stream 0 is another one: use CU_STREAM_PER_THREAD. */
+    /* The twin has no second set of functions whose stream 0 is another one: use
+     * CU_STREAM_PER_THREAD. */
     if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) return CUDA_ERROR_NOT_SUPPORTED;
 
     const struct proc *best = NULL;

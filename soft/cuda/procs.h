@@ -1,5 +1,6 @@
-/* The twin's CUDA driver: its entry points. Base name, CUDA version that introduced this form, exported
- * symbol; the versions are cudaTypedefs.h's. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: its entry points. Base name, CUDA version that introduced this form,
+ * exported symbol; the versions are cudaTypedefs.h's. */
 #ifndef SOFT_PROCS_H_
 #define SOFT_PROCS_H_
 

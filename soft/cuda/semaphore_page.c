@@ -1,6 +1,6 @@
-/* The twin's CUDA driver: the pages behind external semaphores (shared/timeline_page.h, shared/binary_page.h),
- * and the controls by which tests play the other side of a binary one.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: the pages behind external semaphores (shared/timeline_page.h,
+ * shared/binary_page.h), and the controls by which tests play the other side of a binary one. */
 #include "semaphore_page.h"
 
 #include <errno.h>
@@ -25,7 +25,8 @@ union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, siz
     uint64_t size;
     char magic[8];
     if (!soft_file_size(fd, &size) || size < formats[kind].size) return NULL;
-    if (!soft_read_at(fd, magic, sizeof(magic), 0) || memcmp(magic, formats[kind].magic, sizeof(magic)) != 0)
+    if (!soft_read_at(fd, magic, sizeof(magic), 0) ||
+        memcmp(magic, formats[kind].magic, sizeof(magic)) != 0)
         return NULL;
     return soft_map_file(fd, 0, formats[kind].size, map, map_size);
 }
@@ -47,13 +48,15 @@ static CUresult timeline_signal(culv_soft_timeline *page, uint64_t value)
     CULV_SOFT_PAGE_RELEASE();
     while (before < value && !atomic_compare_exchange_weak(&page->value, &before, value)) {
     }
-    /* The value first, then the word that sleepers watch: whoever sees the word changed sees the value. */
+    /* The value first, then the word that sleepers watch: whoever sees the word changed sees the
+     * value. */
     atomic_fetch_add(&page->seq, 1);
     soft_futex_wake(&page->seq);
     return CUDA_SUCCESS;
 }
 
-/* A semaphore that is signalled already must not be: Vulkan's rule, which this driver can enforce. */
+/* A semaphore that is signalled already must not be: Vulkan's rule, which this driver can
+ * enforce. */
 static CUresult binary_signal(culv_soft_binary *page, uint32_t by)
 {
     uint32_t before = CULV_SOFT_BINARY_UNSIGNALLED;
@@ -84,7 +87,8 @@ static CUresult binary_try(culv_soft_binary *page, bool any_side, uint32_t *seen
     *seen = atomic_load(&page->state);
     while (*seen != CULV_SOFT_BINARY_UNSIGNALLED) {
         if (*seen == CULV_SOFT_BINARY_BY_CUDA && !any_side) return CUDA_ERROR_ILLEGAL_STATE;
-        if (!atomic_compare_exchange_weak(&page->state, seen, CULV_SOFT_BINARY_UNSIGNALLED)) continue;
+        if (!atomic_compare_exchange_weak(&page->state, seen, CULV_SOFT_BINARY_UNSIGNALLED))
+            continue;
         CULV_SOFT_PAGE_ACQUIRE();
         return CUDA_SUCCESS;
     }
@@ -101,8 +105,8 @@ CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_
         if (result != CUDA_ERROR_NOT_READY) return result;
         if (context->dying) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
         if (context->error != 0) return CUDA_SUCCESS;
-        soft_futex_wait(kind == SOFT_PAGE_TIMELINE ? &page->timeline.seq : &page->binary.state, seen,
-                        GIVE_UP_INTERVAL_MS);
+        soft_futex_wait(kind == SOFT_PAGE_TIMELINE ? &page->timeline.seq : &page->binary.state,
+                        seen, GIVE_UP_INTERVAL_MS);
     }
 }
 

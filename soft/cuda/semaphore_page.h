@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: what external semaphores do to the pages behind them.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: what external semaphores do to the pages behind them. */
 #ifndef SOFT_SEMAPHORE_PAGE_H_
 #define SOFT_SEMAPHORE_PAGE_H_
 
@@ -19,10 +19,12 @@ union soft_page {
 union soft_page *soft_page_map(int fd, enum soft_page_kind kind, void **map, size_t *map_size);
 /* A private copy, which nobody else sees; to be freed. NULL: out of memory. */
 union soft_page *soft_page_detached(const union soft_page *page, enum soft_page_kind kind);
-/* By CUDA. `value` is a timeline's. CUDA_ERROR_ILLEGAL_STATE: a second signal of a binary semaphore. */
+/* By CUDA. `value` is a timeline's. CUDA_ERROR_ILLEGAL_STATE: a second signal of a binary
+ * semaphore. */
 CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value);
-/* By CUDA; takes a binary semaphore's signal. Given up once the context ends (CUDA_ERROR_CONTEXT_IS_DESTROYED)
- * or has failed. CUDA_ERROR_ILLEGAL_STATE: the binary semaphore was signalled by CUDA itself. */
+/* By CUDA; takes a binary semaphore's signal. Given up once the context ends
+ * (CUDA_ERROR_CONTEXT_IS_DESTROYED) or has failed. CUDA_ERROR_ILLEGAL_STATE: the binary semaphore
+ * was signalled by CUDA itself. */
 CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_t value,
                         const struct soft_context *context);
 

@@ -1,10 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: slots, in which kernels find what a surface or texture object is.
  *
- * The kernel shim reads a slot without asking (shared/module_abi.h). Slots are never given back to the system,
- * and a slot's turn is part of the handle: a kernel that uses an object which is gone, or whose array is, finds
- * nothing there and faults.
- *
- * SPDX-License-Identifier: MIT */
+ * The kernel shim reads a slot without asking (shared/module_abi.h). Slots are never given back to
+ * the system, and a slot's turn is part of the handle: a kernel that uses an object which is gone,
+ * or whose array is, finds nothing there and faults. */
 #include "array.h"
 
 #include <stdlib.h>

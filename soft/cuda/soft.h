@@ -1,10 +1,9 @@
+/* SPDX-License-Identifier: MIT */
 /* The software twin's CUDA driver: state and helpers shared by its files.
  *
- * One lock guards everything but the memory that programs share: soft_begin takes it, soft_end gives it back,
- * and a wait for the workers releases it meanwhile (a condition variable). Work itself runs unlocked on the
- * workers.
- *
- * SPDX-License-Identifier: MIT */
+ * One lock guards everything but the memory that programs share: soft_begin takes it, soft_end
+ * gives it back, and a wait for the workers releases it meanwhile (a condition variable). Work
+ * itself runs unlocked on the workers. */
 #ifndef SOFT_H_
 #define SOFT_H_
 
@@ -14,7 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* cuda.h's own switch for drivers: it declares each version of a function under its exported name. */
+/* cuda.h's own switch for drivers: it declares each version of a function under its exported
+ * name. */
 #define __CUDA_API_VERSION_INTERNAL
 #pragma GCC visibility push(default)
 #include <cuda.h>
@@ -30,8 +30,8 @@
 #define SOFT_MAX_BLOCK      1024u
 #define SOFT_MAX_SHARED     49152u
 
-/* Objects with handles. The registry knows every live handle, so a stale one is refused without being read.
- */
+/* Objects with handles. The registry knows every live handle, so a stale one is refused without
+ * being read. */
 enum soft_kind {
     SOFT_CONTEXT,
     SOFT_STREAM,
@@ -122,8 +122,9 @@ extern struct soft_driver soft;
 enum soft_need {
     SOFT_NEED_NOTHING,
     SOFT_NEED_INIT,
-    SOFT_NEED_CONTEXT,        /* current, alive, without a sticky error */
-    SOFT_NEED_CONTEXT_TO_FREE /* current and alive; a sticky error does not keep things from being freed */
+    SOFT_NEED_CONTEXT, /* current, alive, without a sticky error */
+    /* Current and alive; a sticky error does not keep things from being freed */
+    SOFT_NEED_CONTEXT_TO_FREE
 };
 /* Counts the call and fails it if it is the one to fail. On success the lock is held. */
 CUresult soft_begin(const char *call, enum soft_need need, struct soft_context **context);
@@ -161,24 +162,28 @@ struct soft_op {
     struct soft_op *next;
     struct soft_stream *stream;
     uint64_t seq;
-    /* Does the work, unlocked, on the worker; not called once the context has failed. NULL: nothing to do. */
+    /* Does the work, unlocked, on the worker; not called once the context has failed. NULL: nothing
+     * to do. */
     CUresult (*run)(struct soft_op *op);
-    /* Always called, locked, after the work or instead of it, before the operation counts as complete; frees
-     * what the operation holds, not the operation. NULL: nothing. */
+    /* Always called, locked, after the work or instead of it, before the operation counts as
+     * complete; frees what the operation holds, not the operation. NULL: nothing. */
     void (*retire)(struct soft_op *op);
     size_t num_points;
     struct soft_point *points; /* what the operation waits for besides its turn */
-    /* A graph's node holds its work as an operation that is never submitted: each launch runs it from one that
-     * is, so that run must change nothing in it. */
+    /* A graph's node holds its work as an operation that is never submitted: each launch runs it
+     * from one that is, so that run must change nothing in it. */
     CUgraphNodeType type; /* of a node that holds it; SOFT_NO_NODE: it cannot be captured */
     unsigned more_owners; /* besides the first */
-    /* Called locked when it is submitted, or its graph launched: whether it may be. NULL: always. */
+    /* Called locked when it is submitted, or its graph launched: whether it may be. NULL:
+     * always. */
     CUresult (*admit)(struct soft_op *op, const struct soft_context *context);
     void (*recall)(struct soft_op *op); /* undoes admit: it was not submitted after all */
-    void (*done)(struct soft_op *op);   /* locked, once for each time that it was admitted and not recalled */
+    /* Locked, once for each time that it was admitted and not recalled */
+    void (*done)(struct soft_op *op);
 };
 void *soft_op_new(size_t size, CUresult (*run)(struct soft_op *), void (*retire)(struct soft_op *));
-/* Gives up an operation that was never submitted, or one of its owners' share: the last one retires and frees it. */
+/* Gives up an operation that was never submitted, or one of its owners' share: the last one retires
+ * and frees it. */
 void soft_op_drop(void *op);
 CUresult soft_op_admit(struct soft_op *op, const struct soft_context *context);
 void soft_op_recall(struct soft_op *op);
@@ -189,7 +194,8 @@ CUresult soft_op_add_point(void *op, struct soft_stream *stream, uint64_t seq);
 /* Submits, then waits until the work is done. */
 CUresult soft_submit_and_wait(struct soft_stream *stream, void *op);
 
-CUresult soft_stream_get(struct soft_context *context, CUstream handle, struct soft_stream **stream);
+CUresult soft_stream_get(struct soft_context *context, CUstream handle,
+                         struct soft_stream **stream);
 CUresult soft_stream_marker(struct soft_context *context, struct soft_stream **stream);
 /* A stream of the driver's own, with a reference to it, until soft_stream_release. */
 CUresult soft_stream_private(struct soft_context *context, struct soft_stream **stream);
@@ -204,8 +210,8 @@ void soft_stream_unref(struct soft_stream *stream);
 uint64_t soft_stream_submitted(const struct soft_stream *stream);
 bool soft_point_reached(const struct soft_point *point);
 void soft_point_wait(const struct soft_point *point);
-/* Makes `op` wait for all that was submitted to the context's streams (to the blocking ones only, if asked).
- */
+/* Makes `op` wait for all that was submitted to the context's streams (to the blocking ones only,
+ * if asked). */
 CUresult soft_op_after_context(void *op, const struct soft_context *context, bool blocking_only);
 CUresult soft_context_wait(struct soft_context *context);
 /* Ends every stream of a dying context and waits for the workers. */
@@ -235,17 +241,18 @@ struct soft_range {
     unsigned flags;
     uint64_t buffer_id; /* no other range's, ever; never 0 */
     bool sync_memops;
-    struct soft_external_memory *external; /* counted there while it lives; NULL after its destruction */
-    struct soft_virtual *virtual;          /* SOFT_RANGE_VIRTUAL: vmm.h */
-    struct soft_pooled *pooled;            /* SOFT_RANGE_POOLED: mem_pool.h */
+    /* Counted there while it lives; NULL after its destruction */
+    struct soft_external_memory *external;
+    struct soft_virtual *virtual; /* SOFT_RANGE_VIRTUAL: vmm.h */
+    struct soft_pooled *pooled;   /* SOFT_RANGE_POOLED: mem_pool.h */
 };
 /* Takes nothing on failure. */
 CUresult soft_range_add(const struct soft_range *range);
 struct soft_range *soft_range_find(uintptr_t address);
 /* The first range that has a byte of [address, address + size), NULL when none has. */
 struct soft_range *soft_range_first(uintptr_t address, size_t size);
-/* The range that holds all of [address, address + size), or the first of those, mapped one behind the other by
- * cuMemMap, that do; NULL when none does. */
+/* The range that holds all of [address, address + size), or the first of those, mapped one behind
+ * the other by cuMemMap, that do; NULL when none does. */
 struct soft_range *soft_range_holding(uintptr_t address, size_t size);
 void soft_range_remove(struct soft_range *range);
 void soft_ranges_free(struct soft_context *context);
@@ -259,12 +266,13 @@ struct soft_mapping {
     void *start;
     void *map; /* what soft_unmap takes */
     size_t map_size;
-    struct soft_external_memory *external; /* counted there while it lives; NULL after its destruction */
+    /* Counted there while it lives; NULL after its destruction */
+    struct soft_external_memory *external;
     bool image; /* set by the caller: a dedicated import's image lies at its start */
 };
 /* Maps a range of the import and counts it; soft_external_memory_unmapped when it is unmapped. */
-CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset, uint64_t size,
-                                  struct soft_mapping *out);
+CUresult soft_external_memory_map(struct soft_external_memory *memory, uint64_t offset,
+                                  uint64_t size, struct soft_mapping *out);
 void soft_external_memory_free(void *memory);
 void soft_external_memory_unmapped(struct soft_external_memory *memory);
 void soft_mipmaps_forget_external(struct soft_external_memory *external);
@@ -293,13 +301,15 @@ void *soft_fault_thread_begin(void); /* a stack for the handler; what it returns
 void soft_fault_thread_end(void *token);
 
 /* --- posix.c */
-bool soft_thread_start(void *(*entry)(void *), void *arg); /* detached, application signals blocked */
+bool soft_thread_start(void *(*entry)(void *),
+                       void *arg); /* detached, application signals blocked */
 unsigned soft_processors(void);
 uint64_t soft_now_ns(void);
 size_t soft_page_size(void);
 uint64_t soft_memory_total(void);
 uint64_t soft_memory_free(void);
-/* `size` bytes, aligned to 256 and ending at a guard page; *map and *map_size are what soft_unmap takes. */
+/* `size` bytes, aligned to 256 and ending at a guard page; *map and *map_size are what soft_unmap
+ * takes. */
 void *soft_map_guarded(size_t size, void **map, size_t *map_size);
 /* `size` bytes of an open file from `offset`, any alignment, shared. */
 void *soft_map_file(int fd, uint64_t offset, size_t size, void **map, size_t *map_size);

@@ -1,12 +1,11 @@
-/* The twin's CUDA driver: streams. Each is a queue with a worker thread of its own, started with its first
- * work.
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: streams. Each is a queue with a worker thread of its own, started with
+ * its first work.
  *
- * The worker takes the head of its queue, waits until all points that it depends on are reached, runs it
- * unlocked, retires it and counts it as complete. Points always lie in work submitted earlier, so there is no
- * cycle. The legacy default stream is a stream whose every operation depends on all blocking streams, and
- * they on it.
- *
- * SPDX-License-Identifier: MIT */
+ * The worker takes the head of its queue, waits until all points that it depends on are reached,
+ * runs it unlocked, retires it and counts it as complete. Points always lie in work submitted
+ * earlier, so there is no cycle. The legacy default stream is a stream whose every operation
+ * depends on all blocking streams, and they on it. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -92,7 +91,8 @@ CUresult soft_op_add_point(void *operation, struct soft_stream *stream, uint64_t
     return CUDA_SUCCESS;
 }
 
-CUresult soft_op_after_context(void *operation, const struct soft_context *context, bool blocking_only)
+CUresult soft_op_after_context(void *operation, const struct soft_context *context,
+                               bool blocking_only)
 {
     for (struct soft_stream *stream = context->streams; stream != NULL; stream = stream->next) {
         if (blocking_only && (stream->flags & CU_STREAM_NON_BLOCKING)) continue;
@@ -156,8 +156,8 @@ static void unlink_stream(struct soft_stream *stream)
     pthread_cond_broadcast(&soft.progress);
 }
 
-/* A dying context does not wait for other contexts' work: nobody may be left to submit what that waits for.
- */
+/* A dying context does not wait for other contexts' work: nobody may be left to submit what that
+ * waits for. */
 static bool ready(struct soft_stream *stream, const struct soft_op *op)
 {
     const struct soft_context *context = stream->object.context;
@@ -320,7 +320,8 @@ CUresult soft_stream_get(struct soft_context *context, CUstream handle, struct s
 CUresult soft_stream_marker(struct soft_context *context, struct soft_stream **out)
 {
     CUresult result = CUDA_SUCCESS;
-    if (context->marker == NULL) result = make_stream(context, CU_STREAM_NON_BLOCKING, 0, &context->marker);
+    if (context->marker == NULL)
+        result = make_stream(context, CU_STREAM_NON_BLOCKING, 0, &context->marker);
     *out = context->marker;
     return result;
 }
@@ -386,7 +387,9 @@ CUresult CUDAAPI cuStreamCreate(CUstream *phStream, unsigned int Flags)
 
 CUresult CUDAAPI cuStreamCreateWithPriority(CUstream *phStream, unsigned int flags, int priority)
 {
-    (void)priority; /* clamped to the range that cuCtxGetStreamPriorityRange gives, which is 0 alone */
+    (void)
+        /* Clamped to the range that cuCtxGetStreamPriorityRange gives, which is 0 alone */
+        priority;
     return create(__func__, phStream, flags, 0);
 }
 
@@ -401,7 +404,8 @@ CUresult CUDAAPI cuStreamDestroy_v2(CUstream hStream)
     return soft_end((CUresult)error);
 }
 
-/* What a program means by "this stream's work": the legacy stream's includes the blocking streams'. */
+/* What a program means by "this stream's work": the legacy stream's includes the blocking
+ * streams'. */
 static CUresult work_of(struct soft_op *bag, struct soft_stream *stream)
 {
     struct soft_context *context = stream->object.context;
@@ -441,7 +445,8 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream hStream)
 }
 
 /* Finds the stream for one of the queries below; locked on success. */
-static CUresult begin_query(const char *call, CUstream handle, const void *out, struct soft_stream **stream)
+static CUresult begin_query(const char *call, CUstream handle, const void *out,
+                            struct soft_stream **stream)
 {
     struct soft_context *context;
     CUresult result = soft_begin(call, SOFT_NEED_CONTEXT, &context);

@@ -1,10 +1,12 @@
-/* The twin's CUDA driver: surface objects. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: surface objects. */
 #include "array.h"
 
 #include <string.h>
 
-static struct soft_slots surfaces = {
-    .kind = SOFT_SURFACE, .shared_size = sizeof(culv_soft_surface), .slot_size = sizeof(struct soft_slot)};
+static struct soft_slots surfaces = {.kind = SOFT_SURFACE,
+                                     .shared_size = sizeof(culv_soft_surface),
+                                     .slot_size = sizeof(struct soft_slot)};
 
 CUresult CUDAAPI cuSurfObjectCreate(CUsurfObject *pSurfObject, const CUDA_RESOURCE_DESC *pResDesc)
 {

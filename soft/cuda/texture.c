@@ -1,8 +1,9 @@
-/* The twin's CUDA driver: texture objects. What they read is the kernel shim's work (culvert_texture.h); this
- * decides what they may be.
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: texture objects. What they read is the kernel shim's work
+ * (culvert_texture.h); this decides what they may be.
  *
  * Stricter than NVIDIA's driver where cuda.h says what is supported and not what happens otherwise
- * (docs/software-twin.md lists it). SPDX-License-Identifier: MIT */
+ * (docs/software-twin.md lists it). */
 #include "array.h"
 
 #include <string.h>
@@ -15,8 +16,9 @@ struct texture {
     bool viewed;
 };
 
-static struct soft_slots textures = {
-    .kind = SOFT_TEXTURE, .shared_size = sizeof(culv_soft_texture), .slot_size = sizeof(struct texture)};
+static struct soft_slots textures = {.kind = SOFT_TEXTURE,
+                                     .shared_size = sizeof(culv_soft_texture),
+                                     .slot_size = sizeof(struct texture)};
 
 /* What is read, before the view has its say. */
 struct source {
@@ -29,8 +31,8 @@ struct source {
     unsigned char *start;
 };
 
-static CUresult memory_source(CUdeviceptr pointer, CUarray_format format, unsigned channels, size_t size,
-                              struct source *out)
+static CUresult memory_source(CUdeviceptr pointer, CUarray_format format, unsigned channels,
+                              size_t size, struct source *out)
 {
     CUresult result = soft_element_of(format, channels, &out->element);
     if (result != CUDA_SUCCESS) return result;
@@ -47,8 +49,9 @@ static CUresult memory_source(CUdeviceptr pointer, CUarray_format format, unsign
 
 static CUresult linear_source(const CUDA_RESOURCE_DESC *resource, struct source *out)
 {
-    CUresult result = memory_source(resource->res.linear.devPtr, resource->res.linear.format,
-                                    resource->res.linear.numChannels, resource->res.linear.sizeInBytes, out);
+    CUresult result =
+        memory_source(resource->res.linear.devPtr, resource->res.linear.format,
+                      resource->res.linear.numChannels, resource->res.linear.sizeInBytes, out);
     if (result != CUDA_SUCCESS) return result;
     const size_t elements = resource->res.linear.sizeInBytes / out->element.bytes;
     if (elements == 0 || elements > SOFT_MAX_LINEAR) return CUDA_ERROR_INVALID_VALUE;
@@ -70,9 +73,9 @@ static CUresult pitched_source(const CUDA_RESOURCE_DESC *resource, struct source
         soft_element_of(resource->res.pitch2D.format, resource->res.pitch2D.numChannels, &element);
     if (result != CUDA_SUCCESS) return result;
     if (width * element.bytes > pitch) return CUDA_ERROR_INVALID_VALUE;
-    result =
-        memory_source(resource->res.pitch2D.devPtr, resource->res.pitch2D.format,
-                      resource->res.pitch2D.numChannels, pitch * (height - 1) + width * element.bytes, out);
+    result = memory_source(resource->res.pitch2D.devPtr, resource->res.pitch2D.format,
+                           resource->res.pitch2D.numChannels,
+                           pitch * (height - 1) + width * element.bytes, out);
     if (result != CUDA_SUCCESS) return result;
     out->desc.Width = width;
     out->desc.Height = height;
@@ -111,24 +114,27 @@ static CUresult source_of(const CUDA_RESOURCE_DESC *resource, struct source *out
 }
 
 /* CUresourceViewFormat: three numbers of channels of each of these, in this order. */
-static const CUarray_format view_formats[] = {CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_SIGNED_INT8,
-                                              CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
-                                              CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32,
-                                              CU_AD_FORMAT_HALF,           CU_AD_FORMAT_FLOAT};
+static const CUarray_format view_formats[] = {
+    CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_SIGNED_INT8,    CU_AD_FORMAT_UNSIGNED_INT16,
+    CU_AD_FORMAT_SIGNED_INT16,  CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32,
+    CU_AD_FORMAT_HALF,          CU_AD_FORMAT_FLOAT};
 
 /* Another format, and a part of the levels and layers. */
-static CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC *view, struct source *source, unsigned *first_level,
-                           unsigned *first_layer, unsigned *num_layers)
+static CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC *view, struct source *source,
+                           unsigned *first_level, unsigned *first_layer, unsigned *num_layers)
 {
     const bool layered = source->desc.Flags & CUDA_ARRAY3D_LAYERED,
                cube = source->desc.Flags & CUDA_ARRAY3D_CUBEMAP;
     for (size_t i = 0; i < sizeof(view->reserved) / sizeof(view->reserved[0]); i++)
         if (view->reserved[i] != 0) return CUDA_ERROR_INVALID_VALUE;
     if (source->object == NULL || source->element.width > 1) return CUDA_ERROR_INVALID_VALUE;
-    /* NONE, which cuda.h has for "no resource view format (use underlying resource format)", is refused (measured). */
-    if ((int)view->format <= CU_RES_VIEW_FORMAT_NONE || view->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
+    /* NONE, which cuda.h has for "no resource view format (use underlying resource format)", is
+     * refused (measured). */
+    if ((int)view->format <= CU_RES_VIEW_FORMAT_NONE ||
+        view->format > CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
         return CUDA_ERROR_INVALID_VALUE;
-    if (view->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1) return CUDA_ERROR_NOT_SUPPORTED; /* not decoded */
+    if (view->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1)
+        return CUDA_ERROR_NOT_SUPPORTED; /* not decoded */
     if (view->width != source->desc.Width || view->height != source->desc.Height ||
         view->depth != source->desc.Depth)
         return CUDA_ERROR_INVALID_VALUE;
@@ -137,10 +143,12 @@ static CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC *view, struct source *s
     const unsigned number = (unsigned)view->format - 1;
     struct soft_element element;
     CUresult result = soft_element_of(view_formats[number / 3], 1u << number % 3, &element);
-    if (result != CUDA_SUCCESS || element.bytes != source->element.bytes) return CUDA_ERROR_INVALID_VALUE;
+    if (result != CUDA_SUCCESS || element.bytes != source->element.bytes)
+        return CUDA_ERROR_INVALID_VALUE;
     source->element = element;
     source->desc.Format = view_formats[number / 3];
-    if (view->firstMipmapLevel > view->lastMipmapLevel || view->lastMipmapLevel >= source->num_levels)
+    if (view->firstMipmapLevel > view->lastMipmapLevel ||
+        view->lastMipmapLevel >= source->num_levels)
         return CUDA_ERROR_INVALID_VALUE;
     *first_level = view->firstMipmapLevel;
     source->num_levels = view->lastMipmapLevel - view->firstMipmapLevel + 1;
@@ -154,8 +162,10 @@ static CUresult apply_view(const CUDA_RESOURCE_VIEW_DESC *view, struct source *s
                    : CUDA_ERROR_INVALID_VALUE;
     }
     if (!layered)
-        return view->firstLayer == 0 && view->lastLayer == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    if (view->firstLayer > view->lastLayer || view->lastLayer >= *num_layers) return CUDA_ERROR_INVALID_VALUE;
+        return view->firstLayer == 0 && view->lastLayer == 0 ? CUDA_SUCCESS
+                                                             : CUDA_ERROR_INVALID_VALUE;
+    if (view->firstLayer > view->lastLayer || view->lastLayer >= *num_layers)
+        return CUDA_ERROR_INVALID_VALUE;
     *first_layer = view->firstLayer;
     *num_layers = view->lastLayer - view->firstLayer + 1;
     return CUDA_SUCCESS;
@@ -179,11 +189,12 @@ static bool not_a_number(float value)
 }
 
 /* What cuda.h says of CUDA_TEXTURE_DESC, with the rest of `out` filled in already. */
-static CUresult apply_sampling(const CUDA_TEXTURE_DESC *desc, const struct source *source, bool mipmapped,
-                               culv_soft_texture *out)
+static CUresult apply_sampling(const CUDA_TEXTURE_DESC *desc, const struct source *source,
+                               bool mipmapped, culv_soft_texture *out)
 {
-    const unsigned known_flags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB |
-                                 CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | CU_TRSF_SEAMLESS_CUBEMAP;
+    const unsigned known_flags = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES |
+                                 CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION |
+                                 CU_TRSF_SEAMLESS_CUBEMAP;
     const bool cube = source->desc.Flags & CUDA_ARRAY3D_CUBEMAP,
                linear_memory = out->dimensions == CULV_SOFT_LINEAR;
     for (size_t i = 0; i < sizeof(desc->reserved) / sizeof(desc->reserved[0]); i++)
@@ -194,20 +205,24 @@ static CUresult apply_sampling(const CUDA_TEXTURE_DESC *desc, const struct sourc
         return CUDA_ERROR_INVALID_VALUE;
     out->normalized = (desc->flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
     out->seamless = (desc->flags & CU_TRSF_SEAMLESS_CUBEMAP) != 0;
-    if ((mipmapped && !out->normalized) || (out->seamless && !cube)) return CUDA_ERROR_INVALID_VALUE;
+    if ((mipmapped && !out->normalized) || (out->seamless && !cube))
+        return CUDA_ERROR_INVALID_VALUE;
 
     const bool as_integer = desc->flags & CU_TRSF_READ_AS_INTEGER;
     /* Of sRGB blocks there is no read but the linear one (measured). */
     if (soft_format_is_srgb(source->desc.Format) && (as_integer || !(desc->flags & CU_TRSF_SRGB)))
         return CUDA_ERROR_INVALID_VALUE;
     const int texel = soft_texel_of(source->desc.Format, as_integer);
-    /* A normalized format cannot be read as integers; a compressed or YUV one not at all (by the twin). */
+    /* A normalized format cannot be read as integers; a compressed or YUV one not at all (by the
+     * twin). */
     if (texel < 0)
-        return as_integer && soft_texel_of(source->desc.Format, false) >= 0 ? CUDA_ERROR_INVALID_VALUE
-                                                                            : CUDA_ERROR_NOT_SUPPORTED;
+        return as_integer && soft_texel_of(source->desc.Format, false) >= 0
+                   ? CUDA_ERROR_INVALID_VALUE
+                   : CUDA_ERROR_NOT_SUPPORTED;
     out->texel = (uint8_t)texel;
     if (desc->flags & CU_TRSF_SRGB) {
-        if (texel != CULV_SOFT_UNORM8 || source->element.channels != 4) return CUDA_ERROR_INVALID_VALUE;
+        if (texel != CULV_SOFT_UNORM8 || source->element.channels != 4)
+            return CUDA_ERROR_INVALID_VALUE;
         out->texel = CULV_SOFT_SRGB8;
     }
     const bool integers = texel < CULV_SOFT_UNORM8;
@@ -217,8 +232,10 @@ static CUresult apply_sampling(const CUDA_TEXTURE_DESC *desc, const struct sourc
 
     const unsigned count = directions((culv_soft_dimensions)out->dimensions);
     for (unsigned i = 0; i < count; i++) {
-        if ((unsigned)desc->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER) return CUDA_ERROR_INVALID_VALUE;
-        out->address[i] = (uint8_t)(out->seamless ? CU_TR_ADDRESS_MODE_CLAMP : desc->addressMode[i]);
+        if ((unsigned)desc->addressMode[i] > CU_TR_ADDRESS_MODE_BORDER)
+            return CUDA_ERROR_INVALID_VALUE;
+        out->address[i] =
+            (uint8_t)(out->seamless ? CU_TR_ADDRESS_MODE_CLAMP : desc->addressMode[i]);
         if (!out->normalized && !cube && desc->addressMode[i] != CU_TR_ADDRESS_MODE_CLAMP)
             return CUDA_ERROR_INVALID_VALUE;
         if (out->address[i] != CU_TR_ADDRESS_MODE_BORDER) continue;
@@ -241,7 +258,8 @@ static CUresult apply_sampling(const CUDA_TEXTURE_DESC *desc, const struct sourc
 }
 
 static CUresult describe(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
-                         const CUDA_RESOURCE_VIEW_DESC *view, culv_soft_texture *out, const void **object)
+                         const CUDA_RESOURCE_VIEW_DESC *view, culv_soft_texture *out,
+                         const void **object)
 {
     struct source source;
     memset(out, 0, sizeof(*out));
@@ -249,7 +267,8 @@ static CUresult describe(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_
     if (result != CUDA_SUCCESS) return result;
     const bool mipmapped = resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
     const bool layers = source.desc.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP);
-    unsigned first_level = 0, first_layer = 0, num_layers = layers ? (unsigned)source.desc.Depth : 1;
+    unsigned first_level = 0, first_layer = 0,
+             num_layers = layers ? (unsigned)source.desc.Depth : 1;
     out->dimensions =
         (uint8_t)(resource->resType == CU_RESOURCE_TYPE_LINEAR ? CULV_SOFT_LINEAR
                                                                : soft_dimensions_of(&source.desc));
@@ -263,16 +282,17 @@ static CUresult describe(const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_
     out->texel_bytes = (uint8_t)source.element.bytes;
     out->num_levels = (uint8_t)source.num_levels;
     for (unsigned i = 0; i < source.num_levels; i++) {
-        const struct soft_array *array = source.object == NULL ? NULL : &source.levels[first_level + i];
+        const struct soft_array *array =
+            source.object == NULL ? NULL : &source.levels[first_level + i];
         const struct soft_level *level = array == NULL ? &source.memory : &array->level;
         const CUDA_ARRAY3D_DESCRIPTOR *desc = array == NULL ? &source.desc : &level->desc;
-        out->levels[i] = (culv_soft_texture_level){.start = (array == NULL ? source.start : array->start) +
-                                                            first_layer * level->slice,
-                                                   .pitch = level->pitch,
-                                                   .slice = level->slice,
-                                                   .width = (uint32_t)desc->Width,
-                                                   .height = desc->Height == 0 ? 1 : (uint32_t)desc->Height,
-                                                   .depth = layers ? num_layers : (uint32_t)level->slices};
+        out->levels[i] = (culv_soft_texture_level){
+            .start = (array == NULL ? source.start : array->start) + first_layer * level->slice,
+            .pitch = level->pitch,
+            .slice = level->slice,
+            .width = (uint32_t)desc->Width,
+            .height = desc->Height == 0 ? 1 : (uint32_t)desc->Height,
+            .depth = layers ? num_layers : (uint32_t)level->slices};
     }
     *object = source.object;
     return CUDA_SUCCESS;
@@ -288,7 +308,8 @@ CUresult CUDAAPI cuTexObjectCreate(CUtexObject *pTexObject, const CUDA_RESOURCE_
     uint64_t handle;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);
     if (result != CUDA_SUCCESS) return result;
-    if (pTexObject == NULL || pResDesc == NULL || pTexDesc == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (pTexObject == NULL || pResDesc == NULL || pTexDesc == NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = describe(pResDesc, pTexDesc, pResViewDesc, &shared, &object);
     if (result != CUDA_SUCCESS) return soft_end(result);
     struct texture *texture = soft_slot_take(&textures, context, &handle);
@@ -345,7 +366,8 @@ CUresult CUDAAPI cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *pTexDesc, CUtexObj
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc, CUtexObject texObject)
+CUresult CUDAAPI cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *pResViewDesc,
+                                                CUtexObject texObject)
 {
     const struct texture *texture = NULL;
     CUresult result = begin_query(__func__, pResViewDesc, texObject, &texture);

@@ -1,5 +1,6 @@
-/* The twin's CUDA driver: user objects, which are freed once neither the program nor a graph, an executable one
- * or a launch refers to them any more. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: user objects, which are freed once neither the program nor a graph, an
+ * executable one or a launch refers to them any more. */
 #include "graph.h"
 
 #include <stdlib.h>
@@ -51,7 +52,8 @@ void soft_users_drop(struct soft_users *users)
 {
     if (users == NULL || --users->owners > 0) return;
     for (size_t i = 0; i < users->num_references; i++)
-        if (users->references[i].count > 0) release(users->references[i].object, users->references[i].count);
+        if (users->references[i].count > 0)
+            release(users->references[i].object, users->references[i].count);
     free(users->references);
     free(users);
 }
@@ -68,7 +70,8 @@ static struct reference *reference_to(struct soft_users **list, struct user_obje
     for (size_t i = 0; i < users->num_references; i++)
         if (users->references[i].object == object && users->references[i].count > 0)
             return &users->references[i];
-    struct reference *grown = realloc(users->references, (users->num_references + 1) * sizeof(*grown));
+    struct reference *grown =
+        realloc(users->references, (users->num_references + 1) * sizeof(*grown));
     if (grown == NULL) return NULL;
     users->references = grown;
     grown[users->num_references] = (struct reference){.object = object};
@@ -112,7 +115,8 @@ CUresult CUDAAPI cuUserObjectCreate(CUuserObject *object_out, void *ptr, CUhostF
 }
 
 /* Locked on success. */
-static CUresult begin(const char *call, CUuserObject handle, unsigned count, struct user_object **object)
+static CUresult begin(const char *call, CUuserObject handle, unsigned count,
+                      struct user_object **object)
 {
     CUresult result = soft_begin(call, SOFT_NEED_INIT, NULL);
     if (result != CUDA_SUCCESS) return result;
@@ -147,7 +151,8 @@ CUresult CUDAAPI cuGraphRetainUserObject(CUgraph graph, CUuserObject object, uns
     if (result != CUDA_SUCCESS) return result;
     struct soft_graph *owner = soft_graph_find(graph);
     const bool moves = (flags & CU_GRAPH_USER_OBJECT_MOVE) != 0;
-    if (owner == NULL || (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) || (moves && count > these->refs))
+    if (owner == NULL || (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) ||
+        (moves && count > these->refs))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct reference *reference = reference_to(&owner->users, these);
     if (reference == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);

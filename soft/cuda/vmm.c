@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: physical allocations, and the handles that name them.
  *
- * What may be shared is a file of its own (vmm_share.c); all else is anonymous shared pages, which are there once and
- * appear wherever they are mapped. Codes are cuda.h's, where it says which.
- *
- * SPDX-License-Identifier: MIT */
+ * What may be shared is a file of its own (vmm_share.c); all else is anonymous shared pages, which
+ * are there once and appear wherever they are mapped. Codes are cuda.h's, where it says which. */
 #include "vmm.h"
 
 #include <stdlib.h>
@@ -48,8 +47,9 @@ static CUresult check_location(const CUmemLocation *location)
 
 CUresult soft_fabric_refusal(void)
 {
-    return soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0) ? CUDA_ERROR_NOT_PERMITTED
-                                                                               : CUDA_ERROR_NOT_SUPPORTED;
+    return soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED, 0)
+               ? CUDA_ERROR_NOT_PERMITTED
+               : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 static CUresult check_handle_types(const CUmemAllocationProp *prop)
@@ -57,17 +57,21 @@ static CUresult check_handle_types(const CUmemAllocationProp *prop)
     const unsigned wanted = (unsigned)prop->requestedHandleTypes;
     const unsigned fd = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     if (wanted & ~(fd | SOFT_HANDLE_TYPE_FABRIC)) return CUDA_ERROR_INVALID_VALUE; /* Windows' */
-    if (wanted != 0 && prop->location.type == CU_MEM_LOCATION_TYPE_HOST) return CUDA_ERROR_INVALID_VALUE;
+    if (wanted != 0 && prop->location.type == CU_MEM_LOCATION_TYPE_HOST)
+        return CUDA_ERROR_INVALID_VALUE;
     if ((wanted & fd) &&
-        !soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, prop->location.id))
+        !soft_attribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED,
+                        prop->location.id))
         return CUDA_ERROR_NOT_SUPPORTED;
     return wanted & SOFT_HANDLE_TYPE_FABRIC ? soft_fabric_refusal() : CUDA_SUCCESS;
 }
 
 CUresult soft_prop_check(const CUmemAllocationProp *prop)
 {
-    const unsigned known_usage = CU_MEM_CREATE_USAGE_TILE_POOL | 2u; /* HW_DECOMPRESS, from cuda.h 12.8 on */
-    if (prop == NULL || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->win32HandleMetaData != NULL ||
+    const unsigned known_usage =
+        CU_MEM_CREATE_USAGE_TILE_POOL | 2u; /* HW_DECOMPRESS, from cuda.h 12.8 on */
+    if (prop == NULL || prop->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        prop->win32HandleMetaData != NULL ||
         prop->allocFlags.compressionType > CU_MEM_ALLOCATION_COMP_GENERIC ||
         prop->allocFlags.gpuDirectRDMACapable > 1 || (prop->allocFlags.usage & ~known_usage))
         return CUDA_ERROR_INVALID_VALUE;
@@ -75,10 +79,12 @@ CUresult soft_prop_check(const CUmemAllocationProp *prop)
         if (prop->allocFlags.reserved[i] != 0) return CUDA_ERROR_INVALID_VALUE;
     CUresult result = check_location(&prop->location);
     if (result != CUDA_SUCCESS) return result;
-    if (soft_on_host(&prop->location) && prop->allocFlags.usage != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (soft_on_host(&prop->location) && prop->allocFlags.usage != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     if (prop->allocFlags.usage & 2u) return CUDA_ERROR_NOT_SUPPORTED;
     if (prop->allocFlags.gpuDirectRDMACapable &&
-        !soft_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, prop->location.id))
+        !soft_attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+                        prop->location.id))
         return CUDA_ERROR_NOT_SUPPORTED;
     return check_handle_types(prop);
 }
@@ -172,8 +178,10 @@ uint64_t soft_physical_bytes(int device)
     uint64_t bytes = 0;
     for (size_t i = 0; i < num_all; i++) {
         const struct soft_physical *physical = all[i];
-        const int whose = soft_on_host(&physical->prop.location) ? CU_DEVICE_CPU : physical->prop.location.id;
-        if (whose == device && !physical->imported && physical->team == NULL) bytes += physical->size;
+        const int whose =
+            soft_on_host(&physical->prop.location) ? CU_DEVICE_CPU : physical->prop.location.id;
+        if (whose == device && !physical->imported && physical->team == NULL)
+            bytes += physical->size;
     }
     return bytes;
 }
@@ -191,9 +199,9 @@ uint64_t soft_physical_fds(void)
     return count;
 }
 
-/* A page before the memory for what it is, and one behind it: llvmpipe's GL wants spare bytes there. The memory that
- * Vulkan finds in another device's file is other memory, behind that: as on NVIDIA's driver the import succeeds and the
- * data is wrong (measured). */
+/* A page before the memory for what it is, and one behind it: llvmpipe's GL wants spare bytes
+ * there. The memory that Vulkan finds in another device's file is other memory, behind that: as on
+ * NVIDIA's driver the import succeeds and the data is wrong (measured). */
 static CUresult make_pages(struct soft_physical *physical)
 {
     const CUmemAllocationProp *prop = &physical->prop;
@@ -219,7 +227,8 @@ CUresult CUDAAPI cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size,
     if (result != CUDA_SUCCESS) return soft_end(result);
     if (size % SOFT_GRANULARITY != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
     const int whose = soft_on_host(&prop->location) ? CU_DEVICE_CPU : prop->location.id;
-    const uint64_t used = soft_range_bytes(whose) + soft_physical_bytes(whose), total = soft_memory_total();
+    const uint64_t used = soft_range_bytes(whose) + soft_physical_bytes(whose),
+                   total = soft_memory_total();
     if (size > total || used > total - size) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
     struct soft_physical *physical = soft_physical_new(prop, size);
     if (physical == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -250,8 +259,8 @@ CUresult CUDAAPI cuMemGetAllocationGranularity(size_t *granularity, const CUmemA
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    if (granularity == NULL ||
-        (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM && option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
+    if (granularity == NULL || (option != CU_MEM_ALLOC_GRANULARITY_MINIMUM &&
+                                option != CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = soft_prop_check(prop);
     if (result != CUDA_SUCCESS) return soft_end(result);
@@ -265,7 +274,8 @@ CUresult CUDAAPI cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *pro
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
     const struct soft_physical *physical = soft_physical_find(handle);
-    if (prop == NULL || physical == NULL || physical->team != NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (prop == NULL || physical == NULL || physical->team != NULL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     *prop = physical->prop;
     return soft_end(CUDA_SUCCESS);
 }

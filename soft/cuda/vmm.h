@@ -1,5 +1,6 @@
-/* The twin's CUDA driver: virtual memory management. Physical allocations, reserved addresses, and what is mapped
- * where. All of it is the process's, no context's. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: virtual memory management. Physical allocations, reserved addresses, and
+ * what is mapped where. All of it is the process's, no context's. */
 #ifndef SOFT_VMM_H_
 #define SOFT_VMM_H_
 
@@ -16,8 +17,8 @@
 
 struct soft_team; /* vmm_multicast.c */
 
-/* What a CUmemGenericAllocationHandle names. It is in the registry as long as its handle is referred to, and lives on
- * as long as it is mapped or bound somewhere. */
+/* What a CUmemGenericAllocationHandle names. It is in the registry as long as its handle is
+ * referred to, and lives on as long as it is mapped or bound somewhere. */
 struct soft_physical {
     struct soft_object object;
     CUmemAllocationProp prop; /* as granted */
@@ -52,7 +53,8 @@ struct soft_virtual { /* one cuMemMap; the rest is in its soft_range */
 CUresult soft_vmm_begin(const char *call);
 /* The current context's sticky error; CUDA_SUCCESS without one, or without a context. */
 CUresult soft_vmm_error(void);
-/* What a device that has fabric handles says without an IMEX channel (measured on an H200), and what the others do. */
+/* What a device that has fabric handles says without an IMEX channel (measured on an H200), and
+ * what the others do. */
 CUresult soft_fabric_refusal(void);
 bool soft_on_host(const CUmemLocation *location);
 /* Whether an allocation can be made so, and why not. */
@@ -93,7 +95,8 @@ bool soft_vulkan_memory_header(uint8_t header[32]);
 
 /* --- vmm_multicast.c */
 void soft_team_free(struct soft_physical *physical);
-/* Waits until all devices were added, where it is a multicast object; false when it is gone meanwhile. */
+/* Waits until all devices were added, where it is a multicast object; false when it is gone
+ * meanwhile. */
 bool soft_team_wait(struct soft_physical *physical);
 /* Maps what it stands for, inaccessible; reserved addresses where nothing is bound. */
 CUresult soft_team_place(const struct soft_physical *physical, void *at);

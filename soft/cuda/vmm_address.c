@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: reserved addresses, mappings and access to them.
  *
- * A mapping's pages have the widest access that any device has: nothing separates devices within a process. None of
- * these calls waits for work in streams (measured on an H200): what still uses the memory faults. None minds a sticky
- * error (measured of cuMemCreate, cuMemUnmap, cuMemRelease and cuMemAddressFree).
- *
- * SPDX-License-Identifier: MIT */
+ * A mapping's pages have the widest access that any device has: nothing separates devices within a
+ * process. None of these calls waits for work in streams (measured on an H200): what still uses the
+ * memory faults. None minds a sticky error (measured of cuMemCreate, cuMemUnmap, cuMemRelease and
+ * cuMemAddressFree). */
 #include "vmm.h"
 
 #include <stdlib.h>
@@ -34,18 +34,18 @@ uint64_t soft_reservation_count(void)
     return count;
 }
 
-CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment, CUdeviceptr addr,
-                                     unsigned long long flags)
+CUresult CUDAAPI cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t alignment,
+                                     CUdeviceptr addr, unsigned long long flags)
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    if (ptr == NULL || size == 0 || size % SOFT_GRANULARITY != 0 || (alignment & (alignment - 1)) != 0 ||
-        flags != 0)
+    if (ptr == NULL || size == 0 || size % SOFT_GRANULARITY != 0 ||
+        (alignment & (alignment - 1)) != 0 || flags != 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_reservation *reservation = calloc(1, sizeof(*reservation));
     if (reservation == NULL) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    void *at =
-        soft_reserve(size, alignment < SOFT_GRANULARITY ? SOFT_GRANULARITY : alignment, (uintptr_t)addr);
+    void *at = soft_reserve(size, alignment < SOFT_GRANULARITY ? SOFT_GRANULARITY : alignment,
+                            (uintptr_t)addr);
     if (at == NULL) {
         free(reservation);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -63,8 +63,10 @@ CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr), **link = &reservations;
-    /* cuda.h: both must be what they were; and 001 (cuMemAddressFree): nothing may be mapped there. */
+    struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr),
+                            **link = &reservations;
+    /* cuda.h: both must be what they were; and 001 (cuMemAddressFree): nothing may be mapped
+     * there. */
     if (reservation == NULL || reservation->start != ptr || reservation->size != size ||
         soft_range_first(reservation->start, size) != NULL)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
@@ -80,25 +82,28 @@ CUresult CUDAAPI cuMemAddressFree(CUdeviceptr ptr, size_t size)
 static bool place(const struct soft_range *range)
 {
     const struct soft_physical *physical = range->virtual->physical;
-    if (physical->team != NULL) return soft_team_place(physical, pointer(range->start)) == CUDA_SUCCESS;
+    if (physical->team != NULL)
+        return soft_team_place(physical, pointer(range->start)) == CUDA_SUCCESS;
     return soft_pages_place(pointer(range->start), range->size, physical->pages, physical->fd,
                             physical->payload);
 }
 
-CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
-                          unsigned long long flags)
+CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
+                          CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
     struct soft_physical *physical = soft_physical_find(handle);
     /* Tile pools are for sparse arrays. */
     if (physical == NULL || flags != 0 || ptr % SOFT_GRANULARITY != 0 || size == 0 ||
-        size % SOFT_GRANULARITY != 0 || (physical->prop.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL))
+        size % SOFT_GRANULARITY != 0 ||
+        (physical->prop.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    /* cuda.h: the offset "currently must be zero"; and parts of an allocation are not mapped (002, "the sizes need to
-     * match"). The code is an H200's. */
+    /* cuda.h: the offset "currently must be zero"; and parts of an allocation are not mapped (002,
+     * "the sizes need to match"). The code is an H200's. */
     if (offset != 0 || size != physical->size) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
-    if (physical->team != NULL && !soft_team_wait(physical)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (physical->team != NULL && !soft_team_wait(physical))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     struct soft_reservation *reservation = soft_reservation_at((uintptr_t)ptr);
     if (reservation == NULL || size > reservation->size - ((uintptr_t)ptr - reservation->start) ||
         soft_range_first((uintptr_t)ptr, size) != NULL)
@@ -111,7 +116,8 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGene
     const struct soft_range range = {.start = (uintptr_t)ptr,
                                      .size = size,
                                      .kind = SOFT_RANGE_VIRTUAL,
-                                     .device = soft_on_host(location) ? CU_DEVICE_CPU : location->id,
+                                     .device =
+                                         soft_on_host(location) ? CU_DEVICE_CPU : location->id,
                                      .virtual = mapped};
     result = soft_range_add(&range);
     if (result != CUDA_SUCCESS) {
@@ -127,7 +133,8 @@ CUresult CUDAAPI cuMemMap(CUdeviceptr ptr, size_t size, size_t offset, CUmemGene
     return soft_end(CUDA_SUCCESS);
 }
 
-/* Whether [start, start + size) of one reservation is mapped without a gap, and only whole mappings are in it. */
+/* Whether [start, start + size) of one reservation is mapped without a gap, and only whole mappings
+ * are in it. */
 static bool whole_mappings(uintptr_t start, size_t size)
 {
     const struct soft_range *range = soft_range_find(start);
@@ -135,7 +142,8 @@ static bool whole_mappings(uintptr_t start, size_t size)
         return false;
     const struct soft_reservation *reservation = range->virtual->reservation;
     size_t held = 0;
-    while (range != NULL && range->kind == SOFT_RANGE_VIRTUAL && range->virtual->reservation == reservation) {
+    while (range != NULL && range->kind == SOFT_RANGE_VIRTUAL &&
+           range->virtual->reservation == reservation) {
         held += range->size;
         if (held >= size) return held == size;
         range = soft_range_find(start + held);
@@ -171,7 +179,8 @@ static CUmemAccess_flags widest(const struct soft_virtual *mapped)
 bool soft_virtual_accessible(const struct soft_range *range, uintptr_t start, size_t size)
 {
     for (;;) {
-        if (range->kind == SOFT_RANGE_VIRTUAL && widest(range->virtual) == CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        if (range->kind == SOFT_RANGE_VIRTUAL &&
+            widest(range->virtual) == CU_MEM_ACCESS_FLAGS_PROT_NONE)
             return false;
         const size_t held = range->size - (start - range->start);
         if (held >= size) return true;
@@ -211,15 +220,17 @@ static CUresult check_access(uintptr_t start, size_t size, const CUmemAccessDesc
     size_t index;
     CUresult result = access_index(&desc->location, &index);
     if (result != CUDA_SUCCESS) return result;
-    if (desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE && desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
+    if (desc->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE &&
+        desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READ &&
         desc->flags != CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t at = 0; at < size;) {
         const struct soft_range *range = soft_range_find(start + at);
         /* cuda.h: no access of the host's to a device's memory. */
-        if (index == SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU) return CUDA_ERROR_NOT_SUPPORTED;
-        if (index != SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU && range->device != (int)index &&
-            soft.peers_barred)
+        if (index == SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU)
+            return CUDA_ERROR_NOT_SUPPORTED;
+        if (index != SOFT_ACCESS_HOST && range->device != CU_DEVICE_CPU &&
+            range->device != (int)index && soft.peers_barred)
             return CUDA_ERROR_INVALID_DEVICE;
         at += range->size;
     }
@@ -235,12 +246,14 @@ static void set_access(struct soft_virtual *mapped, const CUmemAccessDesc *desc,
     }
 }
 
-CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc, size_t count)
+CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
+                                size_t count)
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
     const uintptr_t start = (uintptr_t)ptr;
-    if (desc == NULL || count == 0 || !whole_mappings(start, size)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (desc == NULL || count == 0 || !whole_mappings(start, size))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     for (size_t i = 0; i < count; i++) {
         result = check_access(start, size, &desc[i]);
         if (result != CUDA_SUCCESS) return soft_end(result);
@@ -268,7 +281,8 @@ CUresult CUDAAPI cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessD
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location, CUdeviceptr ptr)
+CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *location,
+                                CUdeviceptr ptr)
 {
     size_t index;
     CUresult result = soft_vmm_begin(__func__);
@@ -277,7 +291,8 @@ CUresult CUDAAPI cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
     if (flags == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = access_index(location, &index);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    if (range == NULL || range->kind != SOFT_RANGE_VIRTUAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (range == NULL || range->kind != SOFT_RANGE_VIRTUAL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     *flags = range->virtual->access[index];
     return soft_end(CUDA_SUCCESS);
 }

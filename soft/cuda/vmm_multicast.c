@@ -1,9 +1,10 @@
-/* The twin's CUDA driver: multicast objects, where culvSoftPlayAttribute says that the devices have them.
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: multicast objects, where culvSoftPlayAttribute says that the devices have
+ * them.
  *
- * The processor has no instructions that reach every replica at once: a mapping of a multicast object is the memory
- * that the device which was added first has bound. All else is as cuda.h says, waiting for the team included.
- *
- * SPDX-License-Identifier: MIT */
+ * The processor has no instructions that reach every replica at once: a mapping of a multicast
+ * object is the memory that the device which was added first has bound. All else is as cuda.h says,
+ * waiting for the team included. */
 #include "vmm.h"
 
 #include <stdlib.h>
@@ -51,8 +52,8 @@ CUresult CUDAAPI cuMulticastGetGranularity(size_t *granularity, const CUmulticas
 {
     CUresult result = begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    if (granularity == NULL ||
-        (option != CU_MULTICAST_GRANULARITY_MINIMUM && option != CU_MULTICAST_GRANULARITY_RECOMMENDED))
+    if (granularity == NULL || (option != CU_MULTICAST_GRANULARITY_MINIMUM &&
+                                option != CU_MULTICAST_GRANULARITY_RECOMMENDED))
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = check(prop);
     if (result == CUDA_SUCCESS)
@@ -61,20 +62,23 @@ CUresult CUDAAPI cuMulticastGetGranularity(size_t *granularity, const CUmulticas
     return soft_end(result);
 }
 
-CUresult CUDAAPI cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle, const CUmulticastObjectProp *prop)
+CUresult CUDAAPI cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
+                                   const CUmulticastObjectProp *prop)
 {
     CUresult result = begin(__func__);
     if (result != CUDA_SUCCESS) return result;
     if (mcHandle == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     result = check(prop);
     if (result != CUDA_SUCCESS) return soft_end(result);
-    if (prop->size == 0 || prop->size % SOFT_GRANULARITY != 0) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (prop->size == 0 || prop->size % SOFT_GRANULARITY != 0)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     const CUmemAllocationProp as_memory = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                            .requestedHandleTypes =
                                                (CUmemAllocationHandleType)prop->handleTypes,
                                            .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
     struct soft_team *team = calloc(1, sizeof(*team));
-    struct soft_physical *physical = team == NULL ? NULL : soft_physical_new(&as_memory, prop->size);
+    struct soft_physical *physical =
+        team == NULL ? NULL : soft_physical_new(&as_memory, prop->size);
     if (physical == NULL) {
         free(team);
         return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
@@ -106,7 +110,8 @@ CUresult CUDAAPI cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, CUd
     if (physical == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     struct soft_team *team = physical->team;
-    if (team->count == team->wanted || is_member(team, dev)) return soft_end(CUDA_ERROR_INVALID_VALUE);
+    if (team->count == team->wanted || is_member(team, dev))
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
     if (team->count == 0) physical->prop.location.id = dev;
     team->devices[team->count++] = dev;
     pthread_cond_broadcast(&soft.progress);
@@ -129,8 +134,8 @@ CUresult soft_team_place(const struct soft_physical *physical, void *at)
     if (!soft_blank(at, physical->size)) return CUDA_ERROR_OUT_OF_MEMORY;
     for (const struct binding *b = team->bindings; b != NULL; b = b->next)
         if (b->device == team->devices[0] &&
-            !soft_pages_place((uint8_t *)at + b->start, b->size, b->physical->pages, b->physical->fd,
-                              b->physical->payload + b->offset))
+            !soft_pages_place((uint8_t *)at + b->start, b->size, b->physical->pages,
+                              b->physical->fd, b->physical->payload + b->offset))
             return CUDA_ERROR_OUT_OF_MEMORY;
     return CUDA_SUCCESS;
 }
@@ -163,8 +168,9 @@ static void drop(struct binding **link)
 }
 
 /* Unlocks in any case. */
-static CUresult bind_and_end(struct soft_physical *object, size_t start, struct soft_physical *memory,
-                             size_t offset, size_t size, unsigned long long flags)
+static CUresult bind_and_end(struct soft_physical *object, size_t start,
+                             struct soft_physical *memory, size_t offset, size_t size,
+                             unsigned long long flags)
 {
     if (object == NULL || memory == NULL || memory->team != NULL || flags != 0 || size == 0 ||
         (start | offset | size) % SOFT_GRANULARITY != 0 || size > object->size ||
@@ -173,7 +179,8 @@ static CUresult bind_and_end(struct soft_physical *object, size_t start, struct 
     /* cuda.h: what may be shared is bound to shareable memory only. */
     if (object->prop.requestedHandleTypes != 0 && memory->prop.requestedHandleTypes == 0)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    const int device = soft_on_host(&memory->prop.location) ? CU_DEVICE_CPU : memory->prop.location.id;
+    const int device =
+        soft_on_host(&memory->prop.location) ? CU_DEVICE_CPU : memory->prop.location.id;
     memory->uses++; /* while the lock is given back, and then by the binding */
     CUresult result = CUDA_SUCCESS;
     if (!soft_team_wait(object)) {
@@ -213,12 +220,13 @@ unuse:
 }
 
 CUresult CUDAAPI cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
-                                    CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size,
-                                    unsigned long long flags)
+                                    CUmemGenericAllocationHandle memHandle, size_t memOffset,
+                                    size_t size, unsigned long long flags)
 {
     CUresult result = begin(__func__);
     if (result != CUDA_SUCCESS) return result;
-    return bind_and_end(find(mcHandle), mcOffset, soft_physical_find(memHandle), memOffset, size, flags);
+    return bind_and_end(find(mcHandle), mcOffset, soft_physical_find(memHandle), memOffset, size,
+                        flags);
 }
 
 CUresult CUDAAPI cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
@@ -227,13 +235,14 @@ CUresult CUDAAPI cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, size
     CUresult result = begin(__func__);
     if (result != CUDA_SUCCESS) return result;
     const struct soft_range *range = soft_range_find((uintptr_t)memptr);
-    if (range == NULL || range->kind != SOFT_RANGE_VIRTUAL) return soft_end(CUDA_ERROR_INVALID_VALUE);
-    return bind_and_end(find(mcHandle), mcOffset, range->virtual->physical, (uintptr_t)memptr - range->start,
-                        size, flags);
+    if (range == NULL || range->kind != SOFT_RANGE_VIRTUAL)
+        return soft_end(CUDA_ERROR_INVALID_VALUE);
+    return bind_and_end(find(mcHandle), mcOffset, range->virtual->physical,
+                        (uintptr_t)memptr - range->start, size, flags);
 }
 
-CUresult CUDAAPI cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev, size_t mcOffset,
-                                   size_t size)
+CUresult CUDAAPI cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
+                                   size_t mcOffset, size_t size)
 {
     CUresult result = begin(__func__);
     if (result != CUDA_SUCCESS) return result;
@@ -242,7 +251,8 @@ CUresult CUDAAPI cuMulticastUnbind(CUmemGenericAllocationHandle mcHandle, CUdevi
     if (!soft_device_valid(dev)) return soft_end(CUDA_ERROR_INVALID_DEVICE);
     struct binding **link = &object->team->bindings;
     /* cuda.h: anything but what was bound is undefined; here it is refused. */
-    while (*link != NULL && ((*link)->device != dev || (*link)->start != mcOffset || (*link)->size != size))
+    while (*link != NULL &&
+           ((*link)->device != dev || (*link)->start != mcOffset || (*link)->size != size))
         link = &(*link)->next;
     if (*link == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     drop(link);

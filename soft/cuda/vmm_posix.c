@@ -1,5 +1,6 @@
-/* The twin's CUDA driver: what virtual memory management asks of the operating system, POSIX half.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: what virtual memory management asks of the operating system, POSIX
+ * half. */
 #include "vmm.h"
 
 #include <errno.h>
@@ -9,17 +10,17 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Reservations go where nothing else lies on the usual systems, one behind the other and never again at an address that
- * was used, so that there is room to extend one in place and a stale address faults. Where that is refused (by a
- * sanitizer, for one) they go anywhere. */
+/* Reservations go where nothing else lies on the usual systems, one behind the other and never
+ * again at an address that was used, so that there is room to extend one in place and a stale
+ * address faults. Where that is refused (by a sanitizer, for one) they go anywhere. */
 #define ARENA_START ((uintptr_t)0x200000000000)
 #define ARENA_END   ((uintptr_t)0x500000000000)
 #define ARENA_GAP   ((uintptr_t)1 << 30)
 
 static void *nothing(uintptr_t hint, size_t size, int fixed)
 {
-    void *at =
-        mmap((void *)hint, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+    void *at = mmap((void *)hint, size, PROT_NONE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
@@ -74,8 +75,9 @@ void *soft_pages_make(size_t size)
 bool soft_pages_place(void *at, size_t size, void *pages, int fd, uint64_t offset)
 {
     /* With an old size of 0 the same shared pages appear once more (mremap(2)). */
-    void *placed = fd < 0 ? mremap((uint8_t *)pages + offset, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at)
-                          : mmap(at, size, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
+    void *placed =
+        fd < 0 ? mremap((uint8_t *)pages + offset, 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, at)
+               : mmap(at, size, PROT_NONE, MAP_SHARED | MAP_FIXED, fd, (off_t)offset);
     if (placed != MAP_FAILED) return true;
     soft_blank(at, size); /* what was there may be gone */
     return false;
@@ -97,7 +99,8 @@ int soft_duplicate(int fd)
 int soft_reopen(int fd)
 {
     char path[64];
-    /* Mesa seeks and reads: duplicates would share the offset, and imports would disturb each other. */
+    /* Mesa seeks and reads: duplicates would share the offset, and imports would disturb each
+     * other. */
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
     /* Without O_CLOEXEC: nothing promises it of what a driver exports. */
     int again = open(path, O_RDWR);

@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: allocations as file descriptors.
  *
- * The file is one that lavapipe takes for its own: a header (Mesa's llvmpipe_memory_fd_alloc), then the memory. The
- * header needs the uuid of Mesa's build, which is learned from Vulkan when the first handle is exported. Between the
- * header and the memory is a label for other processes with the twin: whose memory it is, and its properties.
- *
- * SPDX-License-Identifier: MIT */
+ * The file is one that lavapipe takes for its own: a header (Mesa's llvmpipe_memory_fd_alloc), then
+ * the memory. The header needs the uuid of Mesa's build, which is learned from Vulkan when the
+ * first handle is exported. Between the header and the memory is a label for other processes with
+ * the twin: whose memory it is, and its properties. */
 #include "../shared/vmm_label.h"
 #include "vmm.h"
 
@@ -32,7 +32,8 @@ static const uint8_t *mesa_uuid(void)
                                0x01, 0x2e, 0x1b, 0xe9, 0x69, 0x7f, 0x53, 0x0f};
     static bool asked;
     struct mesa_header header;
-    if (!asked && soft_vulkan_memory_header((uint8_t *)&header)) memcpy(uuid, header.uuid, sizeof(uuid));
+    if (!asked && soft_vulkan_memory_header((uint8_t *)&header))
+        memcpy(uuid, header.uuid, sizeof(uuid));
     asked = true;
     return uuid;
 }
@@ -75,13 +76,16 @@ bool soft_shared_memory_read(int fd, struct soft_shared_memory *out)
                                        .prop = label.prop};
     if (memcmp(label.device_uuid, host, sizeof(host)) == 0) out->device = CU_DEVICE_CPU;
     for (int i = 0; i < soft.device_count; i++)
-        if (memcmp(label.device_uuid, soft.devices[i].uuid, sizeof(label.device_uuid)) == 0) out->device = i;
+        if (memcmp(label.device_uuid, soft.devices[i].uuid, sizeof(label.device_uuid)) == 0)
+            out->device = i;
     if (out->device >= 0) out->prop.location.id = out->device;
     return true;
 }
 
-CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle, CUmemGenericAllocationHandle handle,
-                                              CUmemAllocationHandleType handleType, unsigned long long flags)
+CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle,
+                                              CUmemGenericAllocationHandle handle,
+                                              CUmemAllocationHandleType handleType,
+                                              unsigned long long flags)
 {
     CUresult result = soft_vmm_begin(__func__);
     if (result != CUDA_SUCCESS) return result;
@@ -98,7 +102,8 @@ CUresult CUDAAPI cuMemExportToShareableHandle(void *shareableHandle, CUmemGeneri
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *osHandle,
+CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle,
+                                                void *osHandle,
                                                 CUmemAllocationHandleType shHandleType)
 {
     struct soft_shared_memory memory;
@@ -106,13 +111,16 @@ CUresult CUDAAPI cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *ha
     if (result != CUDA_SUCCESS) return result;
     /* The number itself, not a pointer to it. */
     const uintptr_t number = (uintptr_t)osHandle;
-    if (handle == NULL || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || number > INT_MAX)
+    if (handle == NULL || shHandleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+        number > INT_MAX)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
-    if (!soft_shared_memory_read((int)number, &memory)) return soft_end(CUDA_ERROR_UNKNOWN); /* an H200's */
+    if (!soft_shared_memory_read((int)number, &memory))
+        return soft_end(CUDA_ERROR_UNKNOWN); /* an H200's */
     if (memory.device == SOFT_NOT_HERE) return soft_end(CUDA_ERROR_NOT_SUPPORTED);
     const int fd = soft_duplicate((int)number); /* the fd stays the caller's */
     if (fd < 0) return soft_end(CUDA_ERROR_OUT_OF_MEMORY);
-    memory.prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_NONE; /* an import is not exported (measured) */
+    memory.prop.requestedHandleTypes =
+        CU_MEM_HANDLE_TYPE_NONE; /* an import is not exported (measured) */
     struct soft_physical *physical = soft_physical_new(&memory.prop, (size_t)memory.size);
     if (physical == NULL) {
         soft_close(fd);

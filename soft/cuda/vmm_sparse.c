@@ -1,11 +1,10 @@
+/* SPDX-License-Identifier: MIT */
 /* The twin's CUDA driver: sparse arrays.
  *
- * An array's texels lie in rows, whose parts cannot be mapped page by page. So a sparse array has memory of its own, and
- * mapping a tile copies the pool's bytes in, unmapping it copies them back and leaves zeros: a tile shows what the pool
- * held, and the pool what the tile held when it went. Meanwhile they are two. What is written where nothing is mapped is
- * zeros again after the copy.
- *
- * SPDX-License-Identifier: MIT */
+ * An array's texels lie in rows, whose parts cannot be mapped page by page. So a sparse array has
+ * memory of its own, and mapping a tile copies the pool's bytes in, unmapping it copies them back
+ * and leaves zeros: a tile shows what the pool held, and the pool what the tile held when it went.
+ * Meanwhile they are two. What is written where nothing is mapped is zeros again after the copy. */
 #include "array.h"
 #include "mem_pool.h"
 
@@ -26,10 +25,10 @@ struct soft_sparse {
     unsigned tile[3];    /* in elements of the array: texels, or blocks of a compressed format */
     struct soft_element element;
     uint64_t tail_bytes, tail_tiles; /* of a layer */
-    size_t
-        first_tile[SOFT_MAX_LEVELS + 1]; /* of each level in `backings`; the tails of the layers come last */
-    struct backing *backings;            /* as the calls say */
-    bool *mapped;                        /* as the streams have done; under `lock` */
+    /* Of each level in `backings`; the tails of the layers come last */
+    size_t first_tile[SOFT_MAX_LEVELS + 1];
+    struct backing *backings; /* as the calls say */
+    bool *mapped;             /* as the streams have done; under `lock` */
     size_t count;
 };
 
@@ -46,7 +45,8 @@ static void tile_of(unsigned bytes, bool three, unsigned tile[3])
 {
     static const unsigned flat[][3] = {
         {256, 256, 1}, {256, 128, 1}, {128, 128, 1}, {128, 64, 1}, {64, 64, 1}};
-    static const unsigned deep[][3] = {{64, 32, 32}, {32, 32, 32}, {32, 32, 16}, {32, 16, 16}, {16, 16, 16}};
+    static const unsigned deep[][3] = {
+        {64, 32, 32}, {32, 32, 32}, {32, 32, 16}, {32, 16, 16}, {16, 16, 16}};
     unsigned i = 0;
     while (1u << i < bytes)
         i++;
@@ -70,7 +70,8 @@ static void tiles_of(const struct soft_sparse *sparse, unsigned level, unsigned 
         tiles[i] = up(extent[i], sparse->tile[i]);
 }
 
-CUresult soft_sparse_new(struct soft_array *levels, unsigned num_levels, bool array, struct soft_sparse **out)
+CUresult soft_sparse_new(struct soft_array *levels, unsigned num_levels, bool array,
+                         struct soft_sparse **out)
 {
     const CUDA_ARRAY3D_DESCRIPTOR *desc = &levels[0].level.desc;
     *out = NULL;
@@ -97,7 +98,8 @@ CUresult soft_sparse_new(struct soft_array *levels, unsigned num_levels, bool ar
         extent_of(sparse, i, extent);
         tiles_of(sparse, i, tiles);
         if (sparse->first_tail == num_levels &&
-            (extent[0] < sparse->tile[0] || extent[1] < sparse->tile[1] || extent[2] < sparse->tile[2]))
+            (extent[0] < sparse->tile[0] || extent[1] < sparse->tile[1] ||
+             extent[2] < sparse->tile[2]))
             sparse->first_tail = i;
         sparse->first_tile[i] = sparse->count;
         if (sparse->first_tail == num_levels)
@@ -137,7 +139,8 @@ void soft_sparse_free(struct soft_sparse *sparse)
 /* Bytes in a row, of the array and of the pool. */
 typedef void (*piece_fn)(uint8_t *of_array, uint8_t *of_pool, size_t size);
 
-static void tail_pieces(const struct soft_sparse *sparse, size_t index, uint8_t *pool, piece_fn piece)
+static void tail_pieces(const struct soft_sparse *sparse, size_t index, uint8_t *pool,
+                        piece_fn piece)
 {
     const unsigned layer = (unsigned)(index / sparse->tail_tiles);
     const uint64_t first = index % sparse->tail_tiles * TILE_BYTES, end = first + TILE_BYTES;
@@ -147,13 +150,14 @@ static void tail_pieces(const struct soft_sparse *sparse, size_t index, uint8_t 
         const uint64_t size = level->slice * (sparse->layered ? 1 : level->slices);
         const uint64_t from = at > first ? at : first, to = at + size < end ? at + size : end;
         if (from < to)
-            piece(sparse->levels[i].start + layer * level->slice + (from - at), pool + (from - first),
-                  (size_t)(to - from));
+            piece(sparse->levels[i].start + layer * level->slice + (from - at),
+                  pool + (from - first), (size_t)(to - from));
         at += size;
     }
 }
 
-static void tile_pieces(const struct soft_sparse *sparse, size_t index, uint8_t *pool, piece_fn piece)
+static void tile_pieces(const struct soft_sparse *sparse, size_t index, uint8_t *pool,
+                        piece_fn piece)
 {
     unsigned level = 0, tiles[3];
     size_t extent[3], start[3], size[3];
@@ -162,8 +166,10 @@ static void tile_pieces(const struct soft_sparse *sparse, size_t index, uint8_t 
     index -= sparse->first_tile[level];
     tiles_of(sparse, level, tiles);
     extent_of(sparse, level, extent);
-    const size_t each = (size_t)tiles[0] * tiles[1] * tiles[2], layer = index / each, inside = index % each;
-    const size_t place[3] = {inside % tiles[0], inside / tiles[0] % tiles[1], inside / tiles[0] / tiles[1]};
+    const size_t each = (size_t)tiles[0] * tiles[1] * tiles[2], layer = index / each,
+                 inside = index % each;
+    const size_t place[3] = {inside % tiles[0], inside / tiles[0] % tiles[1],
+                             inside / tiles[0] / tiles[1]};
     for (size_t i = 0; i < 3; i++) {
         start[i] = place[i] * sparse->tile[i];
         size[i] = extent[i] - start[i] < sparse->tile[i] ? extent[i] - start[i] : sparse->tile[i];
@@ -177,7 +183,8 @@ static void tile_pieces(const struct soft_sparse *sparse, size_t index, uint8_t 
                   pool + (z * sparse->tile[1] + y) * sparse->tile[0] * bytes, size[0] * bytes);
 }
 
-static void all_pieces(const struct soft_sparse *sparse, size_t index, uint8_t *pool, piece_fn piece)
+static void all_pieces(const struct soft_sparse *sparse, size_t index, uint8_t *pool,
+                       piece_fn piece)
 {
     const size_t tails = sparse->first_tile[sparse->num_levels];
     if (index >= tails)
@@ -236,11 +243,11 @@ static CUresult run_moves(struct soft_op *op)
         const struct move *move = &these->moves[i];
         const struct backing *before = &move->before, *after = &move->after;
         if (before->physical != NULL)
-            all_pieces(move->sparse, move->index, (uint8_t *)before->physical->window + before->offset,
-                       empty_array);
+            all_pieces(move->sparse, move->index,
+                       (uint8_t *)before->physical->window + before->offset, empty_array);
         if (after->physical != NULL)
-            all_pieces(move->sparse, move->index, (uint8_t *)after->physical->window + after->offset,
-                       fill_array);
+            all_pieces(move->sparse, move->index,
+                       (uint8_t *)after->physical->window + after->offset, fill_array);
         move->sparse->mapped[move->index] = after->physical != NULL;
     }
     pthread_mutex_unlock(&lock);
@@ -251,13 +258,16 @@ static void retire_moves(struct soft_op *op)
 {
     struct sparse_op *these = (struct sparse_op *)(void *)op;
     for (size_t i = 0; i < these->count; i++) {
-        if (these->moves[i].before.physical != NULL) soft_physical_unuse(these->moves[i].before.physical);
-        if (these->moves[i].after.physical != NULL) soft_physical_unuse(these->moves[i].after.physical);
+        if (these->moves[i].before.physical != NULL)
+            soft_physical_unuse(these->moves[i].before.physical);
+        if (these->moves[i].after.physical != NULL)
+            soft_physical_unuse(these->moves[i].after.physical);
     }
     free(these->moves);
 }
 
-/* The tiles that an entry of the list means: `first[z][y][x]` and so many of them, in x, y and z. */
+/* The tiles that an entry of the list means: `first[z][y][x]` and so many of them, in x, y and
+ * z. */
 struct region {
     struct soft_sparse *sparse;
     size_t first, count[3], step[3];
@@ -268,8 +278,10 @@ struct region {
 static CUresult check_level(const CUarrayMapInfo *info, struct region *out)
 {
     const struct soft_sparse *sparse = out->sparse;
-    const unsigned level = info->subresource.sparseLevel.level, layer = info->subresource.sparseLevel.layer;
-    const unsigned offsets[3] = {info->subresource.sparseLevel.offsetX, info->subresource.sparseLevel.offsetY,
+    const unsigned level = info->subresource.sparseLevel.level,
+                   layer = info->subresource.sparseLevel.layer;
+    const unsigned offsets[3] = {info->subresource.sparseLevel.offsetX,
+                                 info->subresource.sparseLevel.offsetY,
                                  info->subresource.sparseLevel.offsetZ};
     const unsigned extents[3] = {info->subresource.sparseLevel.extentWidth,
                                  info->subresource.sparseLevel.extentHeight,
@@ -296,8 +308,8 @@ static CUresult check_level(const CUarrayMapInfo *info, struct region *out)
     out->step[0] = 1;
     out->step[1] = tiles[0];
     out->step[2] = (size_t)tiles[0] * tiles[1];
-    out->first = sparse->first_tile[level] + layer * out->step[2] * tiles[2] + place[2] * out->step[2] +
-                 place[1] * out->step[1] + place[0];
+    out->first = sparse->first_tile[level] + layer * out->step[2] * tiles[2] +
+                 place[2] * out->step[2] + place[1] * out->step[1] + place[0];
     return CUDA_SUCCESS;
 }
 
@@ -312,7 +324,8 @@ static CUresult check_tail(const CUarrayMapInfo *info, struct region *out)
         size % TILE_BYTES != 0 || offset / TILE_BYTES >= tiles ||
         size / TILE_BYTES > tiles - offset / TILE_BYTES)
         return CUDA_ERROR_INVALID_VALUE;
-    out->first = sparse->first_tile[sparse->num_levels] + layer * sparse->tail_tiles + offset / TILE_BYTES;
+    out->first =
+        sparse->first_tile[sparse->num_levels] + layer * sparse->tail_tiles + offset / TILE_BYTES;
     out->count[0] = size / TILE_BYTES;
     out->count[1] = out->count[2] = 1;
     out->step[0] = 1;
@@ -359,8 +372,8 @@ static CUresult check(const CUarrayMapInfo *info, int device, struct region *out
     const uint64_t size = (uint64_t)out->count[0] * out->count[1] * out->count[2] * TILE_BYTES;
     if (physical == NULL || physical->team != NULL ||
         !(physical->prop.allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) ||
-        physical->prop.location.id != device || info->offset % TILE_BYTES != 0 || size > physical->size ||
-        info->offset > physical->size - size)
+        physical->prop.location.id != device || info->offset % TILE_BYTES != 0 ||
+        size > physical->size || info->offset > physical->size - size)
         return CUDA_ERROR_INVALID_VALUE;
     out->physical = physical;
     out->offset = info->offset;
@@ -408,7 +421,8 @@ static void plan(const struct region *region, struct sparse_op *op)
             }
 }
 
-CUresult CUDAAPI cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count, CUstream hStream)
+CUresult CUDAAPI cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int count,
+                                    CUstream hStream)
 {
     struct soft_context *context;
     struct soft_stream *stream;
@@ -442,7 +456,8 @@ CUresult CUDAAPI cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned int co
 }
 
 /* Unlocks in any case. */
-static CUresult properties_and_end(const struct soft_sparse *sparse, CUDA_ARRAY_SPARSE_PROPERTIES *out)
+static CUresult properties_and_end(const struct soft_sparse *sparse,
+                                   CUDA_ARRAY_SPARSE_PROPERTIES *out)
 {
     if (sparse == NULL) return soft_end(CUDA_ERROR_INVALID_VALUE);
     memset(out, 0, sizeof(*out));
@@ -450,13 +465,16 @@ static CUresult properties_and_end(const struct soft_sparse *sparse, CUDA_ARRAY_
     out->tileExtent.height = sparse->tile[1] * sparse->element.height;
     out->tileExtent.depth = sparse->tile[2];
     out->miptailSize = sparse->tail_tiles * TILE_BYTES * (sparse->array ? sparse->layers : 1);
-    /* cuda.h: an array that is smaller than a tile is one tail, and its first level is 0 in any case. */
+    /* cuda.h: an array that is smaller than a tile is one tail, and its first level is 0 in any
+     * case. */
     if (!sparse->array && out->miptailSize > 0) out->miptailFirstLevel = sparse->first_tail;
-    if (sparse->array && out->miptailSize > 0) out->flags = CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL;
+    if (sparse->array && out->miptailSize > 0)
+        out->flags = CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL;
     return soft_end(CUDA_SUCCESS);
 }
 
-CUresult CUDAAPI cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties, CUarray array)
+CUresult CUDAAPI cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *sparseProperties,
+                                            CUarray array)
 {
     struct soft_context *context;
     CUresult result = soft_begin(__func__, SOFT_NEED_CONTEXT, &context);

@@ -1,5 +1,5 @@
-/* The twin's CUDA driver: asks Vulkan, opened at run time, which CPU devices this machine has.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: asks Vulkan, opened at run time, which CPU devices this machine has. */
 #include "soft.h"
 
 #include <dlfcn.h>
@@ -12,8 +12,8 @@
 
 #define GET(name) PFN_##name name = (PFN_##name)get(instance, #name)
 
-static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get, struct soft_found_device *found,
-                        int capacity)
+static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get,
+                        struct soft_found_device *found, int capacity)
 {
     GET(vkEnumeratePhysicalDevices);
     GET(vkGetPhysicalDeviceProperties2);
@@ -25,12 +25,14 @@ static int read_devices(VkInstance instance, PFN_vkGetInstanceProcAddr get, stru
     int count = 0;
     if (vkEnumeratePhysicalDevices(instance, &total, devices) != VK_SUCCESS) total = 0;
     for (uint32_t i = 0; i < total && count < capacity; i++) {
-        VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-        VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                                  .pNext = &id};
+        VkPhysicalDeviceIDProperties id = {.sType =
+                                               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+        VkPhysicalDeviceProperties2 properties = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
         vkGetPhysicalDeviceProperties2(devices[i], &properties);
         if (properties.properties.deviceType != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
-        snprintf(found[count].name, sizeof(found[count].name), "%s", properties.properties.deviceName);
+        snprintf(found[count].name, sizeof(found[count].name), "%s",
+                 properties.properties.deviceName);
         memcpy(found[count].uuid, id.deviceUUID, sizeof(found[count].uuid));
         count++;
     }

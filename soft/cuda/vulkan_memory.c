@@ -1,4 +1,5 @@
-/* The twin's CUDA driver: what memory looks like that Vulkan exports. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The twin's CUDA driver: what memory looks like that Vulkan exports. */
 #include "vmm.h"
 
 #ifdef SOFT_POSING
@@ -27,8 +28,8 @@ static bool read_header(VkDevice device, PFN_vkGetDeviceProcAddr get_of_device, 
     GETD(vkGetMemoryFdKHR);
     if (vkAllocateMemory == NULL || vkFreeMemory == NULL || vkGetMemoryFdKHR == NULL) return false;
     const VkExternalMemoryHandleTypeFlagBits type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-    const VkExportMemoryAllocateInfo shared = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-                                               .handleTypes = type};
+    const VkExportMemoryAllocateInfo shared = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, .handleTypes = type};
     const VkMemoryAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &shared, .allocationSize = 64};
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -98,7 +99,8 @@ bool soft_vulkan_memory_header(uint8_t header[32])
                                            .apiVersion = VK_API_VERSION_1_1};
     const VkInstanceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                        .pApplicationInfo = &application};
-    if (vkCreateInstance == NULL || vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS) return false;
+    if (vkCreateInstance == NULL || vkCreateInstance(&info, NULL, &instance) != VK_SUCCESS)
+        return false;
     const bool found = open_device(instance, get, header);
     GET(vkDestroyInstance);
     if (vkDestroyInstance != NULL) vkDestroyInstance(instance, NULL);

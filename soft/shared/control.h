@@ -1,6 +1,7 @@
-/* Private controls of the software twin, for tests and for libculvert's culv_soft_enable(). The CUDA half
- * answers these names through cuGetProcAddress and dlsym, the Vulkan layer (culvSoftVk...) through dlsym
- * only. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Private controls of the software twin, for tests and for libculvert's culv_soft_enable(). The
+ * CUDA half answers these names through cuGetProcAddress and dlsym, the Vulkan layer
+ * (culvSoftVk...) through dlsym only. */
 #ifndef CULV_SOFT_CONTROL_H_
 #define CULV_SOFT_CONTROL_H_
 
@@ -23,9 +24,10 @@ typedef struct culv_soft_counts {
     uint64_t external_mappings; /* buffers and mipmapped arrays mapped on external memory */
     uint64_t external_semaphores;
     uint64_t modules;
-    uint64_t fds;              /* file descriptors that the driver holds open */
-    uint64_t calls;            /* driver calls so far, failed ones included; not an object */
-    uint64_t arrays;           /* those made as such; the levels of mipmapped arrays are not counted */
+    uint64_t fds;   /* file descriptors that the driver holds open */
+    uint64_t calls; /* driver calls so far, failed ones included; not an object */
+    /* Those made as such; the levels of mipmapped arrays are not counted */
+    uint64_t arrays;
     uint64_t mipmapped_arrays; /* created or mapped */
     uint64_t surfaces;
     uint64_t textures;
@@ -42,51 +44,54 @@ typedef struct culv_soft_counts {
 } culv_soft_counts;
 
 void culvSoftCounts(culv_soft_counts *out);
-/* Makes the n-th driver call from now (1 = the next) fail with `error` (a CUresult), once, without doing
- * anything. n = 0 disarms. Any thread's call counts. The environment variable
+/* Makes the n-th driver call from now (1 = the next) fail with `error` (a CUresult), once, without
+ * doing anything. n = 0 disarms. Any thread's call counts. The environment variable
  * CULVERT_SOFT_FAIL_AT=cuda:N[:ERROR] does the same at load. */
 void culvSoftFailAt(uint64_t n, int error);
 /* The name of the call that was made to fail last, NULL when none was since culvSoftFailAt. */
 const char *culvSoftFailedCall(void);
-/* Plays an older driver (12040 = CUDA 12.4), 0: its own age again. cuDriverGetVersion says so, and formats of
- * arrays that came later are CUDA_ERROR_INVALID_VALUE. What exists stays, entry points too. */
+/* Plays an older driver (12040 = CUDA 12.4), 0: its own age again. cuDriverGetVersion says so, and
+ * formats of arrays that came later are CUDA_ERROR_INVALID_VALUE. What exists stays, entry points
+ * too. */
 void culvSoftPlayVersion(int version);
-/* Makes cuDeviceGetAttribute answer `value` for an attribute (a CUdevice_attribute) of every device, and the twin act
- * on it where it has both behaviours: MULTICAST_SUPPORTED, GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
- * GENERIC_COMPRESSION_SUPPORTED, HANDLE_TYPE_FABRIC_SUPPORTED, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED and those of the
- * host's memory. 16 attributes at most; attribute 0: all its own again. */
+/* Makes cuDeviceGetAttribute answer `value` for an attribute (a CUdevice_attribute) of every
+ * device, and the twin act on it where it has both behaviours: MULTICAST_SUPPORTED,
+ * GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, GENERIC_COMPRESSION_SUPPORTED,
+ * HANDLE_TYPE_FABRIC_SUPPORTED, VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED and those of the host's memory.
+ * 16 attributes at most; attribute 0: all its own again. */
 void culvSoftPlayAttribute(int attribute, int value);
 /* Gives every device this name (255 bytes at most); NULL: its own again. */
 void culvSoftPlayName(const char *name);
-/* Gives a device a LUID and a node mask, as drivers for Windows do; luid NULL: none again. Several devices may have
- * the same one, as linked GPUs do. */
+/* Gives a device a LUID and a node mask, as drivers for Windows do; luid NULL: none again. Several
+ * devices may have the same one, as linked GPUs do. */
 void culvSoftPlayLuid(int device, const uint8_t luid[8], unsigned node_mask);
-/* Nonzero: no device is another one's peer (cuDeviceCanAccessPeer, cuCtxEnablePeerAccess). Copies between
- * devices still work, as where the driver stages them. */
+/* Nonzero: no device is another one's peer (cuDeviceCanAccessPeer, cuCtxEnablePeerAccess). Copies
+ * between devices still work, as where the driver stages them. */
 void culvSoftBarPeers(int bar);
-/* Nonzero: copies of device memory from one device to another one (cuMemcpyPeer and its like) succeed and arrive wrong,
- * as behind an IOMMU that is in the way. */
+/* Nonzero: copies of device memory from one device to another one (cuMemcpyPeer and its like)
+ * succeed and arrive wrong, as behind an IOMMU that is in the way. */
 void culvSoftSpoilPeers(int spoil);
-/* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process, once. Returns
- * the directory, or NULL when no manifest is there. Call before vkCreateInstance and before other threads
- * read the environment. */
+/* Adds the directory of the twin's Vulkan layer manifest to VK_ADD_LAYER_PATH of this process,
+ * once. Returns the directory, or NULL when no manifest is there. Call before vkCreateInstance and
+ * before other threads read the environment. */
 const char *culvSoftAddLayerPath(void);
 
-/* The other side of a binary semaphore, played: no software Vulkan driver exports one. None of these is a driver
- * call, counted or made to fail. They return 0 or an errno.
+/* The other side of a binary semaphore, played: no software Vulkan driver exports one. None of
+ * these is a driver call, counted or made to fail. They return 0 or an errno.
  *
  * Makes one of the device with this UUID. *fd is the caller's, and stands for the VkSemaphore: what
- * vkGetSemaphoreFdKHR would hand out is a duplicate of it. CUDA's half is strict: where CUDA signals a semaphore
- * that is signalled, or waits for one that CUDA itself signalled, its context fails with
- * CUDA_ERROR_ILLEGAL_STATE. */
+ * vkGetSemaphoreFdKHR would hand out is a duplicate of it. CUDA's half is strict: where CUDA
+ * signals a semaphore that is signalled, or waits for one that CUDA itself signalled, its context
+ * fails with CUDA_ERROR_ILLEGAL_STATE. */
 int culvSoftBinaryCreate(const uint8_t device_uuid[16], int *fd);
-/* The other API signals, now. EBUSY: it is signalled already, which Vulkan forbids. EINVAL: not such an fd. */
+/* The other API signals, now. EBUSY: it is signalled already, which Vulkan forbids. EINVAL: not
+ * such an fd. */
 int culvSoftBinarySignal(int fd);
 /* The other API waits for a signal, of whichever side, and takes it. ETIMEDOUT: none came. */
 int culvSoftBinaryWait(int fd, unsigned timeout_ms);
 
-/* The Vulkan layer's half: objects alive that were made through a lavapipe device of this process. Functions
- * without a result cannot fail, and are not counted among the calls. */
+/* The Vulkan layer's half: objects alive that were made through a lavapipe device of this process.
+ * Functions without a result cannot fail, and are not counted among the calls. */
 typedef struct culv_soft_vk_counts {
     size_t struct_size;
     uint64_t instances;
@@ -102,7 +107,8 @@ typedef struct culv_soft_vk_counts {
 } culv_soft_vk_counts;
 
 void culvSoftVkCounts(culv_soft_vk_counts *out);
-/* As culvSoftFailAt, for Vulkan calls that return VkResult. CULVERT_SOFT_FAIL_AT=vulkan:N[:ERROR]. */
+/* As culvSoftFailAt, for Vulkan calls that return VkResult.
+ * CULVERT_SOFT_FAIL_AT=vulkan:N[:ERROR]. */
 void culvSoftVkFailAt(uint64_t n, int error);
 const char *culvSoftVkFailedCall(void);
 

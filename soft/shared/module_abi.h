@@ -1,5 +1,6 @@
-/* What a kernel module for the software twin exports: a shared object, compiled by the host compiler from the
- * same .cu source as the fatbin, that cuModuleLoad opens by path. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a kernel module for the software twin exports: a shared object, compiled by the host
+ * compiler from the same .cu source as the fatbin, that cuModuleLoad opens by path. */
 #ifndef CULV_SOFT_MODULE_ABI_H_
 #define CULV_SOFT_MODULE_ABI_H_
 
@@ -17,8 +18,9 @@ typedef struct culv_soft_dim3 {
     uint32_t x, y, z;
 } culv_soft_dim3;
 
-/* Runs blocks [first_block, first_block + num_blocks) of the grid, x fastest, on the calling thread. params
- * is the kernelParams array of cuLaunchKernel: one pointer to each argument's value. */
+/* Runs blocks [first_block, first_block + num_blocks) of the grid, x fastest, on the calling
+ * thread. params is the kernelParams array of cuLaunchKernel: one pointer to each argument's
+ * value. */
 typedef void (*culv_soft_run_fn)(culv_soft_dim3 grid, culv_soft_dim3 block, uint64_t first_block,
                                  uint64_t num_blocks, void *const *params);
 
@@ -35,9 +37,9 @@ typedef struct culv_soft_module_table {
     const culv_soft_kernel *kernels;
 } culv_soft_module_table;
 
-/* What a surface or texture object is to a kernel. The handle that kernels are given is its address, with its turn in
- * the upper bits: an object that was destroyed has another turn, one whose array was destroyed has no
- * dimensions. The address stays readable in any case. */
+/* What a surface or texture object is to a kernel. The handle that kernels are given is its
+ * address, with its turn in the upper bits: an object that was destroyed has another turn, one
+ * whose array was destroyed has no dimensions. The address stays readable in any case. */
 typedef enum culv_soft_dimensions {
     CULV_SOFT_GONE = 0,
     CULV_SOFT_1D,

@@ -1,5 +1,6 @@
-/* The page behind an exported timeline semaphore of the software twin: the fd that the twin's Vulkan layer
- * hands out (a memfd of one page) and the twin's CUDA driver imports. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The page behind an exported timeline semaphore of the software twin: the fd that the twin's
+ * Vulkan layer hands out (a memfd of one page) and the twin's CUDA driver imports. */
 #ifndef CULV_SOFT_TIMELINE_PAGE_H_
 #define CULV_SOFT_TIMELINE_PAGE_H_
 
@@ -13,13 +14,14 @@ typedef struct culv_soft_timeline {
     char magic[8];
     uint8_t device_uuid[16]; /* of the Vulkan device that made the semaphore */
     _Atomic uint64_t value;  /* the counter; never lowered */
-    _Atomic uint32_t
-        seq; /* futex word, not FUTEX_PRIVATE: incremented and woken after every change of value */
-    _Atomic uint32_t closed; /* nonzero once the exporting VkSemaphore is gone; importers go on alone */
+    /* Futex word, not FUTEX_PRIVATE: incremented and woken after every change of value */
+    _Atomic uint32_t seq;
+    /* Nonzero once the exporting VkSemaphore is gone; importers go on alone */
+    _Atomic uint32_t closed;
 } culv_soft_timeline;
 
-/* ThreadSanitizer does not know that two mappings are one page: both halves tell it with one key, before they
- * publish a value and after they have read one. */
+/* ThreadSanitizer does not know that two mappings are one page: both halves tell it with one key,
+ * before they publish a value and after they have read one. */
 #if defined(__SANITIZE_THREAD__)
 #    define CULV_SOFT_TSAN 1
 #elif defined(__has_feature)

@@ -1,5 +1,6 @@
-/* What a file that holds an allocation of cuMemCreate begins to say of itself: the twin's CUDA driver writes it, and the
- * layer looks for it in what Vulkan imports. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a file that holds an allocation of cuMemCreate begins to say of itself: the twin's CUDA
+ * driver writes it, and the layer looks for it in what Vulkan imports. */
 #ifndef CULV_SOFT_VMM_LABEL_H_
 #define CULV_SOFT_VMM_LABEL_H_
 

@@ -1,8 +1,9 @@
-/* Every Vulkan function that the layer intercepts, one line each. SPDX-License-Identifier: MIT
- *
- * PASS(name, parameters, arguments): counted and made to fail on demand, else the driver's.
- * OWN(name, work, parameters, arguments): likewise, but soft_vk_<work>() does the work on a lavapipe device.
- * The first parameter is always called `handle`: it leads to the layer's record of the instance or device. */
+/* SPDX-License-Identifier: MIT */
+/* Every Vulkan function that the layer intercepts, one line each.
+ * * PASS(name, parameters, arguments): counted and made to fail on demand, else the driver's.
+ * OWN(name, work, parameters, arguments): likewise, but soft_vk_<work>() does the work on a
+ * lavapipe device. The first parameter is always called `handle`: it leads to the layer's record of
+ * the instance or device. */
 #ifndef SOFT_VK_CALLS_H_
 #define SOFT_VK_CALLS_H_
 

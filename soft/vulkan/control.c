@@ -1,4 +1,5 @@
-/* The layer's counters and the call that fails on demand (control.h). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The layer's counters and the call that fails on demand (control.h). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +7,8 @@
 
 #include "soft_vk.h"
 
-_Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories, soft_vk_fds,
-    soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images;
+_Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories,
+    soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images;
 
 static _Atomic uint64_t calls;
 static _Atomic uint64_t countdown; /* 0: nothing armed */
@@ -51,7 +52,8 @@ static void read_environment(void)
     if (parse(text + sizeof(prefix) - 1, &n, &error))
         arm(n, error);
     else
-        fprintf(stderr, "culvert: CULVERT_SOFT_FAIL_AT=%s is not vulkan:N[:ERROR], ignored\n", text);
+        fprintf(stderr, "culvert: CULVERT_SOFT_FAIL_AT=%s is not vulkan:N[:ERROR], ignored\n",
+                text);
 }
 
 void soft_vk_control_init(void)

@@ -1,4 +1,5 @@
-/* Devices, and their memory, buffers and images, which are counted; one import is refused. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Devices, and their memory, buffers and images, which are counted; one import is refused. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,8 +10,8 @@
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static soft_vk_device *devices;
 
-/* The loader puts one pointer first in every dispatchable object: the same for a device, its queues and its
- * command buffers. */
+/* The loader puts one pointer first in every dispatchable object: the same for a device, its queues
+ * and its command buffers. */
 soft_vk_device *soft_vk_device_find(const void *handle)
 {
     const void *key;
@@ -25,15 +26,18 @@ soft_vk_device *soft_vk_device_find(const void *handle)
 
 static void resolve(soft_vk_device *device)
 {
-#define RESOLVE(name, ...)  device->next.name = (PFN_vk##name)device->get_proc(device->handle, "vk" #name);
+#define RESOLVE(name, ...)                                                                         \
+    device->next.name = (PFN_vk##name)device->get_proc(device->handle, "vk" #name);
 #define RESOLVE_OTHER(name) RESOLVE(name, )
     SOFT_VK_DEVICE_CALLS(RESOLVE, RESOLVE)
     SOFT_VK_DEVICE_OTHERS(RESOLVE_OTHER)
 #undef RESOLVE
 #undef RESOLVE_OTHER
-    /* A device of Vulkan 1.1 has the extensions' names only; both go to the same function of ours. */
+    /* A device of Vulkan 1.1 has the extensions' names only; both go to the same function of
+     * ours. */
     soft_vk_device_table *next = &device->next;
-    if (!next->GetSemaphoreCounterValue) next->GetSemaphoreCounterValue = next->GetSemaphoreCounterValueKHR;
+    if (!next->GetSemaphoreCounterValue)
+        next->GetSemaphoreCounterValue = next->GetSemaphoreCounterValueKHR;
     if (!next->SignalSemaphore) next->SignalSemaphore = next->SignalSemaphoreKHR;
     if (!next->WaitSemaphores) next->WaitSemaphores = next->WaitSemaphoresKHR;
     if (!next->QueueSubmit2) next->QueueSubmit2 = next->QueueSubmit2KHR;
@@ -73,8 +77,8 @@ static bool enables_fd_extension(const VkDeviceCreateInfo *info)
 }
 
 VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysicalDevice handle,
-                               const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
-                               VkDevice *out)
+                               const VkDeviceCreateInfo *info,
+                               const VkAllocationCallbacks *callbacks, VkDevice *out)
 {
     VkDeviceCreateInfo copy = *info;
     const char **names = NULL;
@@ -119,8 +123,8 @@ free_device:
 }
 
 VkResult soft_vk_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice handle,
-                              const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
-                              VkDevice *out)
+                              const VkDeviceCreateInfo *info,
+                              const VkAllocationCallbacks *callbacks, VkDevice *out)
 {
     return soft_vk_create_device(instance, true, handle, info, callbacks, out);
 }
@@ -144,24 +148,26 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
 }
 
 /* Count what the application makes and destroys. */
-#define CREATE(name, info_type, handle_type, count)                                                          \
-    VkResult soft_vk_##name(soft_vk_device *device, VkDevice handle, const info_type *info,                  \
-                            const VkAllocationCallbacks *callbacks, handle_type *out)                        \
-    {                                                                                                        \
-        VkResult result = device->next.name(handle, info, callbacks, out);                                   \
-        if (result == VK_SUCCESS) atomic_fetch_add(&(count), 1);                                             \
-        return result;                                                                                       \
+#define CREATE(name, info_type, handle_type, count)                                                \
+    VkResult soft_vk_##name(soft_vk_device *device, VkDevice handle, const info_type *info,        \
+                            const VkAllocationCallbacks *callbacks, handle_type *out)              \
+    {                                                                                              \
+        VkResult result = device->next.name(handle, info, callbacks, out);                         \
+        if (result == VK_SUCCESS) atomic_fetch_add(&(count), 1);                                   \
+        return result;                                                                             \
     }
-#define DESTROY(function, name, handle_type, count)                                                          \
-    void VKAPI_CALL function(VkDevice handle, handle_type object, const VkAllocationCallbacks *callbacks)    \
-    {                                                                                                        \
-        soft_vk_device *device = soft_vk_device_find(handle);                                                \
-        device->next.name(handle, object, callbacks);                                                        \
-        if (device->soft && object != VK_NULL_HANDLE) atomic_fetch_sub(&(count), 1);                         \
+#define DESTROY(function, name, handle_type, count)                                                \
+    void VKAPI_CALL function(VkDevice handle, handle_type object,                                  \
+                             const VkAllocationCallbacks *callbacks)                               \
+    {                                                                                              \
+        soft_vk_device *device = soft_vk_device_find(handle);                                      \
+        device->next.name(handle, object, callbacks);                                              \
+        if (device->soft && object != VK_NULL_HANDLE) atomic_fetch_sub(&(count), 1);               \
     }
 
-/* A dedicated import of an allocation of cuMemCreate for a buffer has all of its bytes: NVIDIA's driver answers
- * VK_ERROR_OUT_OF_DEVICE_MEMORY to less (measured on an H200), but takes the beginning for an image. */
+/* A dedicated import of an allocation of cuMemCreate for a buffer has all of its bytes: NVIDIA's
+ * driver answers VK_ERROR_OUT_OF_DEVICE_MEMORY to less (measured on an H200), but takes the
+ * beginning for an image. */
 static bool is_refused(const VkMemoryAllocateInfo *info)
 {
     culv_soft_vmm_label label;
@@ -169,8 +175,8 @@ static bool is_refused(const VkMemoryAllocateInfo *info)
     int fd = -1;
     for (const VkBaseInStructure *item = info->pNext; item; item = item->pNext) {
         if (item->sType == VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO)
-            for_a_buffer =
-                ((const VkMemoryDedicatedAllocateInfo *)(const void *)item)->buffer != VK_NULL_HANDLE;
+            for_a_buffer = ((const VkMemoryDedicatedAllocateInfo *)(const void *)item)->buffer !=
+                           VK_NULL_HANDLE;
         if (item->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR)
             fd = ((const VkImportMemoryFdInfoKHR *)(const void *)item)->fd;
     }
@@ -180,7 +186,8 @@ static bool is_refused(const VkMemoryAllocateInfo *info)
            label.size != info->allocationSize;
 }
 
-VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle, const VkMemoryAllocateInfo *info,
+VkResult soft_vk_AllocateMemory(soft_vk_device *device, VkDevice handle,
+                                const VkMemoryAllocateInfo *info,
                                 const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
 {
     if (is_refused(info)) return VK_ERROR_OUT_OF_DEVICE_MEMORY;

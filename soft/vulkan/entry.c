@@ -1,64 +1,64 @@
-/* The layer's entry points: the wrappers made from calls.h and the lookups that hand them out.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The layer's entry points: the wrappers made from calls.h and the lookups that hand them out. */
 #include <string.h>
 
 #include "soft_vk.h"
 
-#define PASS(name, params, args)                                                                             \
-    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
-    {                                                                                                        \
-        const soft_vk_device *device = soft_vk_device_find(handle);                                          \
-        VkResult error;                                                                                      \
-        if (device->soft && soft_vk_must_fail("vk" #name, &error)) return error;                             \
-        return device->next.name args;                                                                       \
+#define PASS(name, params, args)                                                                   \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                       \
+    {                                                                                              \
+        const soft_vk_device *device = soft_vk_device_find(handle);                                \
+        VkResult error;                                                                            \
+        if (device->soft && soft_vk_must_fail("vk" #name, &error)) return error;                   \
+        return device->next.name args;                                                             \
     }
-#define OWN(name, work, params, args)                                                                        \
-    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
-    {                                                                                                        \
-        soft_vk_device *device = soft_vk_device_find(handle);                                                \
-        VkResult error;                                                                                      \
-        if (!device->soft) return device->next.name args;                                                    \
-        if (soft_vk_must_fail("vk" #name, &error)) return error;                                             \
-        return soft_vk_##work(device, SOFT_VK_UNPACK args);                                                  \
+#define OWN(name, work, params, args)                                                              \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                       \
+    {                                                                                              \
+        soft_vk_device *device = soft_vk_device_find(handle);                                      \
+        VkResult error;                                                                            \
+        if (!device->soft) return device->next.name args;                                          \
+        if (soft_vk_must_fail("vk" #name, &error)) return error;                                   \
+        return soft_vk_##work(device, SOFT_VK_UNPACK args);                                        \
     }
 SOFT_VK_DEVICE_CALLS(PASS, OWN)
 #undef PASS
 #undef OWN
 
-#define PASS(name, params, args)                                                                             \
-    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
-    {                                                                                                        \
-        VkResult error;                                                                                      \
-        if (soft_vk_must_fail("vk" #name, &error)) return error;                                             \
-        return soft_vk_instance_find(handle)->next.name args;                                                \
+#define PASS(name, params, args)                                                                   \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                       \
+    {                                                                                              \
+        VkResult error;                                                                            \
+        if (soft_vk_must_fail("vk" #name, &error)) return error;                                   \
+        return soft_vk_instance_find(handle)->next.name args;                                      \
     }
 SOFT_VK_INSTANCE_CALLS(PASS)
 #undef PASS
 
-#define PASS(name, params, args)                                                                             \
-    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
-    {                                                                                                        \
-        const soft_vk_instance *instance = soft_vk_instance_find(handle);                                    \
-        VkResult error;                                                                                      \
-        if (soft_vk_is_lavapipe(instance, handle, NULL) && soft_vk_must_fail("vk" #name, &error))            \
-            return error;                                                                                    \
-        return instance->next.name args;                                                                     \
+#define PASS(name, params, args)                                                                   \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                       \
+    {                                                                                              \
+        const soft_vk_instance *instance = soft_vk_instance_find(handle);                          \
+        VkResult error;                                                                            \
+        if (soft_vk_is_lavapipe(instance, handle, NULL) && soft_vk_must_fail("vk" #name, &error))  \
+            return error;                                                                          \
+        return instance->next.name args;                                                           \
     }
-#define OWN(name, work, params, args)                                                                        \
-    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                                 \
-    {                                                                                                        \
-        soft_vk_instance *instance = soft_vk_instance_find(handle);                                          \
-        VkResult error;                                                                                      \
-        if (!soft_vk_is_lavapipe(instance, handle, NULL))                                                    \
-            return other_##name(instance, SOFT_VK_UNPACK args);                                              \
-        if (soft_vk_must_fail("vk" #name, &error)) return error;                                             \
-        return soft_vk_##work(instance, SOFT_VK_UNPACK args);                                                \
+#define OWN(name, work, params, args)                                                              \
+    static VKAPI_ATTR VkResult VKAPI_CALL call_##name params                                       \
+    {                                                                                              \
+        soft_vk_instance *instance = soft_vk_instance_find(handle);                                \
+        VkResult error;                                                                            \
+        if (!soft_vk_is_lavapipe(instance, handle, NULL))                                          \
+            return other_##name(instance, SOFT_VK_UNPACK args);                                    \
+        if (soft_vk_must_fail("vk" #name, &error)) return error;                                   \
+        return soft_vk_##work(instance, SOFT_VK_UNPACK args);                                      \
     }
-/* Devices that are not lavapipe. They get a record all the same: a wrapper that an outer layer found through
- * vkGetInstanceProcAddr has to know the next function. */
+/* Devices that are not lavapipe. They get a record all the same: a wrapper that an outer layer
+ * found through vkGetInstanceProcAddr has to know the next function. */
 static VkResult other_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice handle,
-                                   const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
-                                   VkDevice *out)
+                                   const VkDeviceCreateInfo *info,
+                                   const VkAllocationCallbacks *callbacks, VkDevice *out)
 {
     return soft_vk_create_device(instance, false, handle, info, callbacks, out);
 }
@@ -67,7 +67,8 @@ SOFT_VK_PHYSICAL_DEVICE_CALLS(PASS, OWN)
 #undef PASS
 #undef OWN
 
-static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance handle, const char *name);
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance handle,
+                                                                  const char *name);
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice handle, const char *name);
 
 typedef struct entry {
@@ -86,13 +87,14 @@ static const entry instance_entries[] = {
     {"vkGetPhysicalDeviceExternalSemaphorePropertiesKHR",
      (PFN_vkVoidFunction)soft_vk_external_semaphore_properties},
     SOFT_VK_INSTANCE_CALLS(ENTRY) SOFT_VK_PHYSICAL_DEVICE_CALLS(ENTRY, ENTRY)};
-static const entry device_entries[] = {{"vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device_proc},
-                                       {"vkDestroyDevice", (PFN_vkVoidFunction)soft_vk_destroy_device},
-                                       {"vkDestroyBuffer", (PFN_vkVoidFunction)soft_vk_destroy_buffer},
-                                       {"vkDestroyImage", (PFN_vkVoidFunction)soft_vk_destroy_image},
-                                       {"vkDestroySemaphore", (PFN_vkVoidFunction)soft_vk_destroy_semaphore},
-                                       {"vkFreeMemory", (PFN_vkVoidFunction)soft_vk_free_memory},
-                                       SOFT_VK_DEVICE_CALLS(ENTRY, ENTRY)};
+static const entry device_entries[] = {
+    {"vkGetDeviceProcAddr", (PFN_vkVoidFunction)get_device_proc},
+    {"vkDestroyDevice", (PFN_vkVoidFunction)soft_vk_destroy_device},
+    {"vkDestroyBuffer", (PFN_vkVoidFunction)soft_vk_destroy_buffer},
+    {"vkDestroyImage", (PFN_vkVoidFunction)soft_vk_destroy_image},
+    {"vkDestroySemaphore", (PFN_vkVoidFunction)soft_vk_destroy_semaphore},
+    {"vkFreeMemory", (PFN_vkVoidFunction)soft_vk_free_memory},
+    SOFT_VK_DEVICE_CALLS(ENTRY, ENTRY)};
 #undef ENTRY
 
 static PFN_vkVoidFunction lookup(const entry *entries, size_t count, const char *name)
@@ -110,7 +112,8 @@ static bool is_fd_function(const char *name)
     return strcmp(name, "vkGetSemaphoreFdKHR") == 0 || strcmp(name, "vkImportSemaphoreFdKHR") == 0;
 }
 
-static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance handle, const char *name)
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_instance_proc(VkInstance handle,
+                                                                  const char *name)
 {
     PFN_vkVoidFunction ours = LOOKUP(instance_entries, name);
     if (!handle) return ours;
@@ -129,7 +132,8 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL get_device_proc(VkDevice handle,
     if (device->soft && is_fd_function(name)) return device->fd_enabled ? ours : NULL;
     PFN_vkVoidFunction next = device->get_proc(handle, name);
     /* Of other devices the layer sees nothing but the end. */
-    bool lookup_or_end = strcmp(name, "vkGetDeviceProcAddr") == 0 || strcmp(name, "vkDestroyDevice") == 0;
+    bool lookup_or_end =
+        strcmp(name, "vkGetDeviceProcAddr") == 0 || strcmp(name, "vkDestroyDevice") == 0;
     return ours && next && (device->soft || lookup_or_end) ? ours : next;
 }
 

@@ -1,4 +1,5 @@
-/* Instances and what is asked of a physical device. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Instances and what is asked of a physical device. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static soft_vk_instance *instances;
 
-/* The loader puts one pointer first in every dispatchable object: the same for an instance and its physical
- * devices. */
+/* The loader puts one pointer first in every dispatchable object: the same for an instance and its
+ * physical devices. */
 soft_vk_instance *soft_vk_instance_find(const void *handle)
 {
     const void *key;
@@ -23,7 +24,8 @@ soft_vk_instance *soft_vk_instance_find(const void *handle)
 
 static void resolve(soft_vk_instance *instance, VkInstance handle)
 {
-#define RESOLVE(name, ...)  instance->next.name = (PFN_vk##name)instance->get_proc(handle, "vk" #name);
+#define RESOLVE(name, ...)                                                                         \
+    instance->next.name = (PFN_vk##name)instance->get_proc(handle, "vk" #name);
 #define RESOLVE_OTHER(name) RESOLVE(name, )
     SOFT_VK_INSTANCE_CALLS(RESOLVE)
     SOFT_VK_PHYSICAL_DEVICE_CALLS(RESOLVE, RESOLVE)
@@ -97,10 +99,10 @@ bool soft_vk_is_lavapipe(const soft_vk_instance *instance, VkPhysicalDevice hand
 {
     if (!instance->next.GetPhysicalDeviceProperties2) return false;
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES,
-                                               .pNext = &id};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &driver};
+    VkPhysicalDeviceDriverProperties driver = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES, .pNext = &id};
+    VkPhysicalDeviceProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
     instance->next.GetPhysicalDeviceProperties2(handle, &properties);
     if (uuid) memcpy(uuid, id.deviceUUID, sizeof(id.deviceUUID));
     return properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU &&
@@ -108,8 +110,8 @@ bool soft_vk_is_lavapipe(const soft_vk_instance *instance, VkPhysicalDevice hand
 }
 
 /* The driver's own list, with room for one more. */
-static VkResult list_extensions(const soft_vk_instance *instance, VkPhysicalDevice handle, uint32_t *count,
-                                VkExtensionProperties **out)
+static VkResult list_extensions(const soft_vk_instance *instance, VkPhysicalDevice handle,
+                                uint32_t *count, VkExtensionProperties **out)
 {
     VkResult result;
     do {
@@ -137,7 +139,8 @@ static bool has_fd_extension(const VkExtensionProperties *list, uint32_t count)
     return i < count;
 }
 
-VkResult soft_vk_has_fd_extension(const soft_vk_instance *instance, VkPhysicalDevice handle, bool *out)
+VkResult soft_vk_has_fd_extension(const soft_vk_instance *instance, VkPhysicalDevice handle,
+                                  bool *out)
 {
     VkExtensionProperties *list;
     uint32_t count;
@@ -148,14 +151,15 @@ VkResult soft_vk_has_fd_extension(const soft_vk_instance *instance, VkPhysicalDe
     return VK_SUCCESS;
 }
 
-VkResult VKAPI_CALL soft_vk_enumerate_extensions(VkPhysicalDevice handle, const char *layer, uint32_t *count,
-                                                 VkExtensionProperties *out)
+VkResult VKAPI_CALL soft_vk_enumerate_extensions(VkPhysicalDevice handle, const char *layer,
+                                                 uint32_t *count, VkExtensionProperties *out)
 {
     const soft_vk_instance *instance = soft_vk_instance_find(handle);
     bool lavapipe = soft_vk_is_lavapipe(instance, handle, NULL);
     VkResult result;
     if (lavapipe && soft_vk_must_fail("vkEnumerateDeviceExtensionProperties", &result)) {
-        /* MESA_device_select 22.3 calls this for itself and goes by the count even after an error. */
+        /* MESA_device_select 22.3 calls this for itself and goes by the count even after an
+         * error. */
         if (!out) *count = 0;
         return result;
     }
@@ -187,9 +191,9 @@ VkResult VKAPI_CALL soft_vk_enumerate_extensions(VkPhysicalDevice handle, const 
     return result;
 }
 
-void VKAPI_CALL soft_vk_external_semaphore_properties(VkPhysicalDevice handle,
-                                                      const VkPhysicalDeviceExternalSemaphoreInfo *info,
-                                                      VkExternalSemaphoreProperties *out)
+void VKAPI_CALL soft_vk_external_semaphore_properties(
+    VkPhysicalDevice handle, const VkPhysicalDeviceExternalSemaphoreInfo *info,
+    VkExternalSemaphoreProperties *out)
 {
     const soft_vk_instance *instance = soft_vk_instance_find(handle);
     const VkBaseInStructure *item = info->pNext;
@@ -198,7 +202,8 @@ void VKAPI_CALL soft_vk_external_semaphore_properties(VkPhysicalDevice handle,
     const VkSemaphoreTypeCreateInfo *type = (const void *)item;
     instance->next.GetPhysicalDeviceExternalSemaphoreProperties(handle, info, out);
     if (info->handleType != VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT || !type ||
-        type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE || !soft_vk_is_lavapipe(instance, handle, NULL))
+        type->semaphoreType != VK_SEMAPHORE_TYPE_TIMELINE ||
+        !soft_vk_is_lavapipe(instance, handle, NULL))
         return;
     out->exportFromImportedHandleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;
     out->compatibleHandleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT;

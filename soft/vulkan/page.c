@@ -1,5 +1,5 @@
-/* The page behind an exported timeline: a sealed memfd, a counter and a futex. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* The page behind an exported timeline: a sealed memfd, a counter and a futex. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,11 +14,13 @@
 
 #include "soft_vk.h"
 
-_Static_assert(sizeof(culv_soft_timeline) <= CULV_SOFT_TIMELINE_SIZE, "the page holds the timeline");
+_Static_assert(sizeof(culv_soft_timeline) <= CULV_SOFT_TIMELINE_SIZE,
+               "the page holds the timeline");
 
 static VkResult result_of_errno(void)
 {
-    return errno == EMFILE || errno == ENFILE ? VK_ERROR_TOO_MANY_OBJECTS : VK_ERROR_OUT_OF_HOST_MEMORY;
+    return errno == EMFILE || errno == ENFILE ? VK_ERROR_TOO_MANY_OBJECTS
+                                              : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
 /* A new open file description of the same memfd: a dup would share its offset and flags. */
@@ -73,7 +75,8 @@ VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool keep, soft_vk_page 
 {
     VkResult result = VK_ERROR_INVALID_EXTERNAL_HANDLE;
     struct stat status;
-    if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size != CULV_SOFT_TIMELINE_SIZE)
+    if (fd < 0 || fstat(fd, &status) || !S_ISREG(status.st_mode) ||
+        status.st_size != CULV_SOFT_TIMELINE_SIZE)
         return result;
     culv_soft_timeline *map = map_page(fd);
     if (!map) return errno == ENOMEM ? VK_ERROR_OUT_OF_HOST_MEMORY : result;

@@ -1,7 +1,8 @@
-/* Exportable timelines. Per semaphore with a page two threads bridge it to the driver's semaphore: one
- * follows the driver's counter and raises the page, one follows the page and signals from the host. Mesa's
- * timelines lose the device on a host signal that does not increase them, so everything that signals holds
- * the semaphore's lock, and asks the counter first. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Exportable timelines. Per semaphore with a page two threads bridge it to the driver's semaphore:
+ * one follows the driver's counter and raises the page, one follows the page and signals from the
+ * host. Mesa's timelines lose the device on a host signal that does not increase them, so
+ * everything that signals holds the semaphore's lock, and asks the counter first. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,8 @@
 
 #include "soft_vk.h"
 
-/* A wait that nothing ends returns after this; normally vkDestroySemaphore ends it by a signal at once. */
+/* A wait that nothing ends returns after this; normally vkDestroySemaphore ends it by a signal at
+ * once. */
 #define WAIT_SLICE UINT64_C(1000000000)
 
 struct soft_vk_semaphore {
@@ -34,7 +36,8 @@ static soft_vk_semaphore *find_locked(soft_vk_device *device, VkSemaphore handle
     return semaphore;
 }
 
-/* The record stays valid after the lock: Vulkan forbids destroying a semaphore while another call uses it. */
+/* The record stays valid after the lock: Vulkan forbids destroying a semaphore while another call
+ * uses it. */
 static soft_vk_semaphore *find(soft_vk_device *device, VkSemaphore handle)
 {
     pthread_mutex_lock(&device->lock);
@@ -47,7 +50,8 @@ static VkResult read_counter(soft_vk_semaphore *semaphore)
 {
     uint64_t value;
     const soft_vk_device *device = semaphore->device;
-    VkResult result = device->next.GetSemaphoreCounterValue(device->handle, semaphore->handle, &value);
+    VkResult result =
+        device->next.GetSemaphoreCounterValue(device->handle, semaphore->handle, &value);
     if (result == VK_SUCCESS && value > semaphore->known) semaphore->known = value;
     return result;
 }
@@ -55,8 +59,9 @@ static VkResult read_counter(soft_vk_semaphore *semaphore)
 static VkResult host_signal(soft_vk_semaphore *semaphore, uint64_t value)
 {
     const soft_vk_device *device = semaphore->device;
-    const VkSemaphoreSignalInfo info = {
-        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = semaphore->handle, .value = value};
+    const VkSemaphoreSignalInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO,
+                                        .semaphore = semaphore->handle,
+                                        .value = value};
     return device->next.SignalSemaphore(device->handle, &info);
 }
 
@@ -72,7 +77,8 @@ static void pull_locked(soft_vk_semaphore *semaphore)
 static void push_locked(soft_vk_semaphore *semaphore)
 {
     if (!semaphore->page || semaphore->ending) return;
-    if (read_counter(semaphore) == VK_SUCCESS) soft_vk_page_raise(semaphore->page, semaphore->known);
+    if (read_counter(semaphore) == VK_SUCCESS)
+        soft_vk_page_raise(semaphore->page, semaphore->known);
 }
 
 static void *follow_driver(void *argument)
@@ -123,7 +129,8 @@ static VkResult start_locked(soft_vk_semaphore *semaphore)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&semaphore->driver_follower, NULL, follow_driver, semaphore);
-    int second = error ? error : pthread_create(&semaphore->page_follower, NULL, follow_page, semaphore);
+    int second =
+        error ? error : pthread_create(&semaphore->page_follower, NULL, follow_page, semaphore);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!error && second) {
         /* The first has not passed the lock yet: it sees `ending` before it waits for anything. */
@@ -194,7 +201,8 @@ void soft_vk_push(soft_vk_device *device, VkSemaphore handle)
 void soft_vk_push_all(soft_vk_device *device)
 {
     pthread_mutex_lock(&device->lock);
-    for (soft_vk_semaphore *semaphore = device->semaphores; semaphore; semaphore = semaphore->link) {
+    for (soft_vk_semaphore *semaphore = device->semaphores; semaphore;
+         semaphore = semaphore->link) {
         pthread_mutex_lock(&semaphore->lock);
         push_locked(semaphore);
         pthread_mutex_unlock(&semaphore->lock);
@@ -210,8 +218,8 @@ static const VkBaseInStructure *in_chain(const void *chain, VkStructureType type
     return item;
 }
 
-/* Writes a copy of `info` without `export` to `out`. Only a VkSemaphoreTypeCreateInfo before it can be
- * copied; a struct of unknown size cannot, and then false leaves the answer to the driver. */
+/* Writes a copy of `info` without `export` to `out`. Only a VkSemaphoreTypeCreateInfo before it can
+ * be copied; a struct of unknown size cannot, and then false leaves the answer to the driver. */
 static bool without_export(const VkSemaphoreCreateInfo *info, const VkSemaphoreTypeCreateInfo *type,
                            const VkExportSemaphoreCreateInfo *export, VkSemaphoreCreateInfo *out,
                            VkSemaphoreTypeCreateInfo *type_copy)
@@ -228,7 +236,8 @@ static bool without_export(const VkSemaphoreCreateInfo *info, const VkSemaphoreT
     return true;
 }
 
-VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle, const VkSemaphoreCreateInfo *info,
+VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle,
+                                 const VkSemaphoreCreateInfo *info,
                                  const VkAllocationCallbacks *callbacks, VkSemaphore *out)
 {
     const VkSemaphoreTypeCreateInfo *type =
@@ -243,11 +252,13 @@ VkResult soft_vk_CreateSemaphore(soft_vk_device *device, VkDevice handle, const 
 
     VkSemaphoreCreateInfo copy = *info;
     VkSemaphoreTypeCreateInfo type_copy;
-    bool exportable = export && export->handleTypes == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT &&
+    bool exportable = export &&
+                      export->handleTypes == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT &&
                       without_export(info, type, export, &copy, &type_copy);
     soft_vk_semaphore *semaphore = calloc(1, sizeof(*semaphore));
     if (!semaphore) return VK_ERROR_OUT_OF_HOST_MEMORY;
-    VkResult result = device->next.CreateSemaphore(handle, exportable ? &copy : info, callbacks, out);
+    VkResult result =
+        device->next.CreateSemaphore(handle, exportable ? &copy : info, callbacks, out);
     if (result != VK_SUCCESS) {
         free(semaphore);
         return result;
@@ -302,7 +313,8 @@ VkResult soft_vk_GetSemaphoreFdKHR(soft_vk_device *device, VkDevice handle,
                                    const VkSemaphoreGetFdInfoKHR *info, int *fd)
 {
     soft_vk_semaphore *semaphore = find(device, info->semaphore);
-    if (!semaphore && device->next.GetSemaphoreFdKHR) return device->next.GetSemaphoreFdKHR(handle, info, fd);
+    if (!semaphore && device->next.GetSemaphoreFdKHR)
+        return device->next.GetSemaphoreFdKHR(handle, info, fd);
     if (!semaphore || !semaphore->exportable ||
         info->handleType != VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT)
         return VK_ERROR_INVALID_EXTERNAL_HANDLE;
@@ -366,8 +378,8 @@ VkResult soft_vk_ImportSemaphoreFdKHR(soft_vk_device *device, VkDevice handle,
     return VK_SUCCESS;
 }
 
-VkResult soft_vk_GetSemaphoreCounterValue(soft_vk_device *device, VkDevice handle, VkSemaphore semaphore,
-                                          uint64_t *value)
+VkResult soft_vk_GetSemaphoreCounterValue(soft_vk_device *device, VkDevice handle,
+                                          VkSemaphore semaphore, uint64_t *value)
 {
     soft_vk_semaphore *found = find(device, semaphore);
     if (!found) return device->next.GetSemaphoreCounterValue(handle, semaphore, value);
@@ -380,7 +392,8 @@ VkResult soft_vk_GetSemaphoreCounterValue(soft_vk_device *device, VkDevice handl
     return result;
 }
 
-VkResult soft_vk_SignalSemaphore(soft_vk_device *device, VkDevice handle, const VkSemaphoreSignalInfo *info)
+VkResult soft_vk_SignalSemaphore(soft_vk_device *device, VkDevice handle,
+                                 const VkSemaphoreSignalInfo *info)
 {
     soft_vk_semaphore *found = find(device, info->semaphore);
     if (!found) return device->next.SignalSemaphore(handle, info);

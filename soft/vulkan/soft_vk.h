@@ -1,4 +1,5 @@
-/* What the files of the layer share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the files of the layer share. */
 #ifndef SOFT_VK_H_
 #define SOFT_VK_H_
 
@@ -19,8 +20,9 @@
 #define SOFT_VK_IGNORE_PASS(...)
 #define SOFT_VK_FD_EXTENSION VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME
 
-/* The next layer's functions, looked up while the instance or device is being made and kept: the loader
- * of 1.3.239 answers a later vkGetInstanceProcAddr of the next link with the top of the chain. */
+/* The next layer's functions, looked up while the instance or device is being made and kept: the
+ * loader of 1.3.239 answers a later vkGetInstanceProcAddr of the next link with the top of the
+ * chain. */
 #define SOFT_VK_MEMBER(name, ...)  PFN_vk##name name;
 #define SOFT_VK_MEMBER_OTHER(name) PFN_vk##name name;
 typedef struct soft_vk_instance_table {
@@ -57,8 +59,8 @@ typedef struct soft_vk_device {
     _Atomic uint64_t bridges;      /* how many of them have a page */
 } soft_vk_device;
 
-/* The mapped page behind an fd. Counted: the thread that sleeps on it may outlive its replacement by an
- * import. */
+/* The mapped page behind an fd. Counted: the thread that sleeps on it may outlive its replacement
+ * by an import. */
 typedef struct soft_vk_page {
     culv_soft_timeline *map;
     int fd; /* -1: not kept, an import that cannot be exported again */
@@ -67,8 +69,8 @@ typedef struct soft_vk_page {
 } soft_vk_page;
 
 /* control.c */
-extern _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories, soft_vk_fds,
-    soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images;
+extern _Atomic uint64_t soft_vk_instances, soft_vk_devices, soft_vk_semaphores, soft_vk_memories,
+    soft_vk_fds, soft_vk_threads, soft_vk_all_semaphores, soft_vk_buffers, soft_vk_images;
 void soft_vk_control_init(void);
 /* Counts the call; true when it is the one that has to fail, with `error`. */
 bool soft_vk_must_fail(const char *name, VkResult *error);
@@ -78,32 +80,35 @@ soft_vk_instance *soft_vk_instance_find(const void *handle);
 /* True for lavapipe; uuid may be NULL. */
 bool soft_vk_is_lavapipe(const soft_vk_instance *instance, VkPhysicalDevice handle, uint8_t *uuid);
 /* Whether the driver itself offers VK_KHR_external_semaphore_fd. */
-VkResult soft_vk_has_fd_extension(const soft_vk_instance *instance, VkPhysicalDevice handle, bool *out);
+VkResult soft_vk_has_fd_extension(const soft_vk_instance *instance, VkPhysicalDevice handle,
+                                  bool *out);
 VkResult VKAPI_CALL soft_vk_create_instance(const VkInstanceCreateInfo *info,
-                                            const VkAllocationCallbacks *callbacks, VkInstance *out);
+                                            const VkAllocationCallbacks *callbacks,
+                                            VkInstance *out);
 void VKAPI_CALL soft_vk_destroy_instance(VkInstance handle, const VkAllocationCallbacks *callbacks);
-VkResult VKAPI_CALL soft_vk_enumerate_extensions(VkPhysicalDevice handle, const char *layer, uint32_t *count,
-                                                 VkExtensionProperties *out);
-void VKAPI_CALL soft_vk_external_semaphore_properties(VkPhysicalDevice handle,
-                                                      const VkPhysicalDeviceExternalSemaphoreInfo *info,
-                                                      VkExternalSemaphoreProperties *out);
+VkResult VKAPI_CALL soft_vk_enumerate_extensions(VkPhysicalDevice handle, const char *layer,
+                                                 uint32_t *count, VkExtensionProperties *out);
+void VKAPI_CALL soft_vk_external_semaphore_properties(
+    VkPhysicalDevice handle, const VkPhysicalDeviceExternalSemaphoreInfo *info,
+    VkExternalSemaphoreProperties *out);
 
 /* device.c */
 soft_vk_device *soft_vk_device_find(const void *handle);
 VkResult soft_vk_create_device(soft_vk_instance *instance, bool soft, VkPhysicalDevice handle,
-                               const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
-                               VkDevice *out);
+                               const VkDeviceCreateInfo *info,
+                               const VkAllocationCallbacks *callbacks, VkDevice *out);
 void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallbacks *callbacks);
 void VKAPI_CALL soft_vk_destroy_buffer(VkDevice handle, VkBuffer buffer,
                                        const VkAllocationCallbacks *callbacks);
-void VKAPI_CALL soft_vk_destroy_image(VkDevice handle, VkImage image, const VkAllocationCallbacks *callbacks);
+void VKAPI_CALL soft_vk_destroy_image(VkDevice handle, VkImage image,
+                                      const VkAllocationCallbacks *callbacks);
 void VKAPI_CALL soft_vk_free_memory(VkDevice handle, VkDeviceMemory memory,
                                     const VkAllocationCallbacks *callbacks);
 
 /* page.c: errors are VkResults, outputs are written only on success. */
 VkResult soft_vk_page_make(const uint8_t *uuid, uint64_t value, soft_vk_page **out);
-/* Maps the page behind the caller's fd, which stays the caller's; `keep` holds a description of the layer's
- * own. */
+/* Maps the page behind the caller's fd, which stays the caller's; `keep` holds a description of the
+ * layer's own. */
 VkResult soft_vk_page_open(int fd, const uint8_t *uuid, bool keep, soft_vk_page **out);
 void soft_vk_page_retain(soft_vk_page *page);
 void soft_vk_page_release(soft_vk_page *page);
@@ -125,12 +130,12 @@ void soft_vk_push(soft_vk_device *device, VkSemaphore semaphore);
 void soft_vk_push_all(soft_vk_device *device);
 
 /* The work of the OWN calls on a lavapipe device, by X-macro as the table above. */
-#define SOFT_VK_DECLARE(name, work, params, args)                                                            \
+#define SOFT_VK_DECLARE(name, work, params, args)                                                  \
     VkResult soft_vk_##work(soft_vk_device *, SOFT_VK_UNPACK params);
 SOFT_VK_DEVICE_CALLS(SOFT_VK_IGNORE_PASS, SOFT_VK_DECLARE)
 #undef SOFT_VK_DECLARE
 VkResult soft_vk_CreateDevice(soft_vk_instance *instance, VkPhysicalDevice handle,
-                              const VkDeviceCreateInfo *info, const VkAllocationCallbacks *callbacks,
-                              VkDevice *out);
+                              const VkDeviceCreateInfo *info,
+                              const VkAllocationCallbacks *callbacks, VkDevice *out);
 
 #endif

@@ -1,7 +1,8 @@
-/* Submits and waits of a lavapipe device: they see, and leave behind, pages that are up to date. Without this
- * an application that knows from the other side that a value was reached could read an older one, or signal
- * the next value from a queue while the bridge still has to signal the last one. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* Submits and waits of a lavapipe device: they see, and leave behind, pages that are up to date.
+ * Without this an application that knows from the other side that a value was reached could read an
+ * older one, or signal the next value from a queue while the bridge still has to signal the last
+ * one. */
 #include "soft_vk.h"
 
 static bool bridged(soft_vk_device *device)
@@ -43,16 +44,16 @@ VkResult soft_vk_DeviceWaitIdle(soft_vk_device *device, VkDevice handle)
     return result;
 }
 
-VkResult soft_vk_WaitForFences(soft_vk_device *device, VkDevice handle, uint32_t count, const VkFence *fences,
-                               VkBool32 all, uint64_t timeout)
+VkResult soft_vk_WaitForFences(soft_vk_device *device, VkDevice handle, uint32_t count,
+                               const VkFence *fences, VkBool32 all, uint64_t timeout)
 {
     VkResult result = device->next.WaitForFences(handle, count, fences, all, timeout);
     if (result == VK_SUCCESS && bridged(device)) soft_vk_push_all(device);
     return result;
 }
 
-VkResult soft_vk_WaitSemaphores(soft_vk_device *device, VkDevice handle, const VkSemaphoreWaitInfo *info,
-                                uint64_t timeout)
+VkResult soft_vk_WaitSemaphores(soft_vk_device *device, VkDevice handle,
+                                const VkSemaphoreWaitInfo *info, uint64_t timeout)
 {
     bool work = bridged(device);
     for (uint32_t i = 0; work && i < info->semaphoreCount; i++)

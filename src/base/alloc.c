@@ -1,4 +1,5 @@
-/* Allocation on the host. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Allocation on the host. */
 #include "base/alloc.h"
 
 #include "base/platform.h"

@@ -1,5 +1,5 @@
-/* Allocation on the host.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Allocation on the host. */
 #ifndef CULVI_BASE_ALLOC_H_
 #define CULVI_BASE_ALLOC_H_
 
@@ -9,10 +9,11 @@
 /* All allocation goes through here, so that tests can make it fail. */
 void *culvi_alloc(size_t size);
 void culvi_free(void *memory);
-/* Pages to be pinned, which must be there for that: `size` bytes from a multiple of `alignment`, a power of two, on, all
- * zero. *block is for culvi_free(). NULL: out of memory. */
+/* Pages to be pinned, which must be there for that: `size` bytes from a multiple of `alignment`, a
+ * power of two, on, all zero. *block is for culvi_free(). NULL: out of memory. */
 void *culvi_alloc_pages(uint64_t size, uint64_t alignment, void **block);
 
-#define CULVI_CONTAINER(pointer, type, member) ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
+#define CULVI_CONTAINER(pointer, type, member)                                                     \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 #endif

@@ -1,4 +1,5 @@
-/* Attempts. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Attempts. */
 #include "base/attempt.h"
 
 #include "base/platform.h"

@@ -1,4 +1,5 @@
-/* Structs that begin with their size. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Structs that begin with their size. */
 #include "base/desc.h"
 
 #include <string.h>
@@ -25,7 +26,8 @@ culv_result culvi_struct_check(const culvi_voice *voice, const void *out, const 
     memcpy(&given, out, sizeof given);
     if (culvi_struct_size_possible(given)) return CULV_OK;
     return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE,
-                      "%s.struct_size is %zu; start from %s_init(), which sets it", name, given, name);
+                      "%s.struct_size is %zu; start from %s_init(), which sets it", name, given,
+                      name);
 }
 
 culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, const void *desc,
@@ -43,8 +45,8 @@ culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, 
         if (((const unsigned char *)desc)[i] != 0)
             return culvi_fail(
                 voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE,
-                "%s has %zu bytes with a field set beyond the %zu that this library (%s) knows; use a "
-                "library at least as new as the headers",
+                "%s has %zu bytes with a field set beyond the %zu that this library (%s) knows; "
+                "use a library at least as new as the headers",
                 name, given, size, culv_version_string());
     size_t copy = given < size ? given : size;
     memcpy((char *)local + sizeof size, (const char *)desc + sizeof size, copy - sizeof size);

@@ -1,12 +1,12 @@
-/* Structs that begin with their size: descriptors, and what is written out.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Structs that begin with their size: descriptors, and what is written out. */
 #ifndef CULVI_BASE_DESC_H_
 #define CULVI_BASE_DESC_H_
 
 #include "base/message.h"
 
-/* Copies a caller's descriptor of any known or later version into `local` (of `size` bytes, the present
- * version), zero-filling what the caller's version lacks. */
+/* Copies a caller's descriptor of any known or later version into `local` (of `size` bytes, the
+ * present version), zero-filling what the caller's version lacks. */
 culv_result culvi_desc_read(const culvi_voice *voice, void *local, size_t size, const void *desc,
                             const char *name);
 /* Copies `local` out into a caller's struct as far as its struct_size reaches. */

@@ -1,24 +1,25 @@
-/* Handles: types, checks, closing. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Handles: types, checks, closing. */
 #include "base/handle.h"
 
 static const culvi_handle_row rows[CULVI_HANDLE_END] = {
-#define CULVI_HANDLE(name_, words_, kind_, system_, closer_, state_, dedicated_, memory_, binary_,           \
-                     timeline_, mutex_, vmm_, multicast_, vk_memory_, vk_semaphore_, gl_)                    \
-    [CULV_HANDLE_##name_] = {.name = #name_,                                                                 \
-                             .words = words_,                                                                \
-                             .kind = CULVI_KIND_##kind_,                                                     \
-                             .closer = CULVI_CLOSER_##closer_,                                               \
-                             .dedicated = CULVI_DEDICATED_##dedicated_,                                      \
-                             .here = (int)CULVI_SYSTEM_##system_ == (int)CULVI_SYSTEM,                       \
-                             .built = CULVI_STATE_##state_ == CULVI_STATE_BUILT,                             \
-                             .number = {[CULVI_USE_MEMORY] = (memory_),                                      \
-                                        [CULVI_USE_BINARY] = (binary_),                                      \
-                                        [CULVI_USE_TIMELINE] = (timeline_),                                  \
-                                        [CULVI_USE_MUTEX] = (mutex_),                                        \
-                                        [CULVI_USE_VMM] = (vmm_),                                            \
-                                        [CULVI_USE_MULTICAST] = (multicast_),                                \
-                                        [CULVI_USE_VK_MEMORY] = (vk_memory_),                                \
-                                        [CULVI_USE_VK_SEMAPHORE] = (vk_semaphore_),                          \
+#define CULVI_HANDLE(name_, words_, kind_, system_, closer_, state_, dedicated_, memory_, binary_, \
+                     timeline_, mutex_, vmm_, multicast_, vk_memory_, vk_semaphore_, gl_)          \
+    [CULV_HANDLE_##name_] = {.name = #name_,                                                       \
+                             .words = words_,                                                      \
+                             .kind = CULVI_KIND_##kind_,                                           \
+                             .closer = CULVI_CLOSER_##closer_,                                     \
+                             .dedicated = CULVI_DEDICATED_##dedicated_,                            \
+                             .here = (int)CULVI_SYSTEM_##system_ == (int)CULVI_SYSTEM,             \
+                             .built = CULVI_STATE_##state_ == CULVI_STATE_BUILT,                   \
+                             .number = {[CULVI_USE_MEMORY] = (memory_),                            \
+                                        [CULVI_USE_BINARY] = (binary_),                            \
+                                        [CULVI_USE_TIMELINE] = (timeline_),                        \
+                                        [CULVI_USE_MUTEX] = (mutex_),                              \
+                                        [CULVI_USE_VMM] = (vmm_),                                  \
+                                        [CULVI_USE_MULTICAST] = (multicast_),                      \
+                                        [CULVI_USE_VK_MEMORY] = (vk_memory_),                      \
+                                        [CULVI_USE_VK_SEMAPHORE] = (vk_semaphore_),                \
                                         [CULVI_USE_GL] = (gl_)}},
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
@@ -27,7 +28,8 @@ static const culvi_handle_row rows[CULVI_HANDLE_END] = {
 const culvi_handle_row *culvi_handle_row_of(culv_handle_type type)
 {
     static const culvi_handle_row none = {.closer = CULVI_CLOSER_NOBODY};
-    return (int)type >= 0 && (int)type < CULVI_HANDLE_END && rows[type].name != NULL ? &rows[type] : &none;
+    return (int)type >= 0 && (int)type < CULVI_HANDLE_END && rows[type].name != NULL ? &rows[type]
+                                                                                     : &none;
 }
 
 bool culvi_handle_type_known(culv_handle_type type)
@@ -82,18 +84,20 @@ culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label,
     list(&here, (uint32_t)CULVI_HANDLE_TYPES);
     if (row->name == NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "%s is %d (%s); this system has %s", field, (int)type, culvi_handle_type_name(type),
-                          buffer);
+                          "%s is %d (%s); this system has %s", field, (int)type,
+                          culvi_handle_type_name(type), buffer);
     /* A type of another system is no mistake of the caller's. */
     if (!row->here)
-        return culvi_fail(
-            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "%s is %d (%s), %s, which only %s; this system has %s", field, (int)type, row->name, row->words,
-            (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS ? "POSIX systems have" : "Windows has", buffer);
+        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                          "%s is %d (%s), %s, which only %s; this system has %s", field, (int)type,
+                          row->name, row->words,
+                          (int)CULVI_SYSTEM == CULVI_SYSTEM_WINDOWS ? "POSIX systems have"
+                                                                    : "Windows has",
+                          buffer);
     return culvi_fail(
         voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-        "%s is %d (%s), %s, which this version of Culvert does not take or make yet; it serves %s", field,
-        (int)type, row->name, row->words, buffer);
+        "%s is %d (%s), %s, which this version of Culvert does not take or make yet; it serves %s",
+        field, (int)type, row->name, row->words, buffer);
 }
 
 culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, const char *field,
@@ -111,7 +115,8 @@ culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, 
         [CULVI_USE_GL] = "GL's memory and semaphores",
     };
     const culvi_handle_row *row = culvi_handle_row_of(type);
-    if (row->name == NULL || serves(row, use)) return culvi_handle_type_check(voice, label, field, type);
+    if (row->name == NULL || serves(row, use))
+        return culvi_handle_type_check(voice, label, field, type);
     uint32_t types = 0;
     for (int i = 0; i < CULVI_HANDLE_END; i++)
         if (rows[i].number[use] != 0 && rows[i].built) types |= UINT32_C(1) << i;
@@ -119,8 +124,8 @@ culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, 
     culvi_text text = {buffer, sizeof buffer, 0};
     list(&text, types);
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                      "%s is %d (%s), %s; handles of %s are %s", field, (int)type, row->name, row->words,
-                      things[use], buffer);
+                      "%s is %d (%s), %s; handles of %s are %s", field, (int)type, row->name,
+                      row->words, things[use], buffer);
 }
 
 culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label, const char *field,
@@ -131,14 +136,16 @@ culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label
         for (uint32_t type = 0; type < 32 && types >> type != 0; type++) {
             if (!(types & UINT32_C(1) << type)) continue;
             if (pass == 0 && serves(culvi_handle_row_of((culv_handle_type)type), use)) continue;
-            culv_result result = culvi_handle_use_check(voice, label, field, (culv_handle_type)type, use);
+            culv_result result =
+                culvi_handle_use_check(voice, label, field, (culv_handle_type)type, use);
             if (result != CULV_OK) return result;
         }
     return CULV_OK;
 }
 
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,
-                               const char *source, const culv_handle *handle, culvi_handle_facts *facts)
+                               const char *source, const culv_handle *handle,
+                               culvi_handle_facts *facts)
 {
     char text[256];
     culv_reason reason = CULV_REASON_NONE;
@@ -162,7 +169,9 @@ void culvi_handle_describe(const culv_handle *handle, culvi_text *text)
     switch (culvi_handle_row_of(handle->type)->kind) {
     case CULVI_KIND_FD: culvi_text_add(text, "file descriptor %d", handle->value.fd); return;
     case CULVI_KIND_KMT: culvi_text_add(text, "KMT handle %p", handle->value.win32); return;
-    case CULVI_KIND_BYTES: culvi_text_add(text, "%s", culvi_handle_row_of(handle->type)->words); return;
+    case CULVI_KIND_BYTES:
+        culvi_text_add(text, "%s", culvi_handle_row_of(handle->type)->words);
+        return;
     case CULVI_KIND_NT: break;
     }
     if (handle->name == NULL) {
@@ -175,16 +184,17 @@ void culvi_handle_describe(const culv_handle *handle, culvi_text *text)
     culvi_text_add(text, "name '%s'", name);
 }
 
-static culv_result fail_duplicate(const culvi_voice *voice, const char *label, const culv_handle *handle,
-                                  int os_error)
+static culv_result fail_duplicate(const culvi_voice *voice, const char *label,
+                                  const culv_handle *handle, int os_error)
 {
     char buffer[160] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_handle_describe(handle, &text);
     return culvi_fail_native(
-        voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error, culvi_handle_duplicate_call,
-        "the %s could not be duplicated (%s: error %d); if the process has no handle left, %s", buffer,
-        culvi_handle_duplicate_call, os_error, culvi_handle_left_advice);
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error,
+        culvi_handle_duplicate_call,
+        "the %s could not be duplicated (%s: error %d); if the process has no handle left, %s",
+        buffer, culvi_handle_duplicate_call, os_error, culvi_handle_left_advice);
 }
 
 culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,
@@ -192,13 +202,15 @@ culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label,
 {
     int os_error = 0;
     if (culvi_handle_left(&os_error)) return CULV_OK;
-    return culvi_fail_native(voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error, "open",
-                             "%s failed for the %s, and the process has no handle left (error %d); %s", call,
-                             what, os_error, culvi_handle_left_advice);
+    return culvi_fail_native(
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error, "open",
+        "%s failed for the %s, and the process has no handle left (error %d); %s", call, what,
+        os_error, culvi_handle_left_advice);
 }
 
-culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label, const culv_handle *handle,
-                                  const culvi_handle_facts *facts, culvi_duplicate *out)
+culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label,
+                                  const culv_handle *handle, const culvi_handle_facts *facts,
+                                  culvi_duplicate *out)
 {
     int os_error = 0;
     if (culvi_handle_lend(handle, facts, out, &os_error)) return CULV_OK;
@@ -210,8 +222,8 @@ culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out)
     culvi_handle_facts facts;
     int os_error = 0;
     CULVI_REQUIRE2(NULL, handle, out);
-    culv_result result =
-        culvi_handle_check(NULL, NULL, "culv_handle_dup: handle", "a graphics API or CUDA", handle, &facts);
+    culv_result result = culvi_handle_check(NULL, NULL, "culv_handle_dup: handle",
+                                            "a graphics API or CUDA", handle, &facts);
     if (result != CULV_OK || culvi_handle_duplicate(handle, &facts, out, &os_error)) return result;
     return fail_duplicate(NULL, NULL, handle, os_error);
 }

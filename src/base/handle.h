@@ -1,6 +1,6 @@
-/* Handles: their types, what is asked of them wherever one comes in, duplicates. posix_handle.c and win32_handle.c are its
- * half by system.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Handles: their types, what is asked of them wherever one comes in, duplicates. posix_handle.c and
+ * win32_handle.c are its half by system. */
 #ifndef CULVI_BASEANDLE_H_
 #define CULVI_BASEANDLE_H_
 
@@ -67,8 +67,8 @@ static inline uint32_t culvi_handle_number(culv_handle_type type, culvi_handle_u
 /* One more than the last type. */
 enum {
     CULVI_HANDLE_END = 1
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
-                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
+                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
     +1
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
@@ -76,10 +76,11 @@ enum {
 /* The types that this system has and this version serves, as bits (1 << culv_handle_type). */
 enum {
     CULVI_HANDLE_TYPES = 0
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
-                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
-    | ((int)CULVI_SYSTEM_##system == (int)CULVI_SYSTEM && (int)CULVI_STATE_##state == (int)CULVI_STATE_BUILT \
-           ? 1 << CULV_HANDLE_##name                                                                         \
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
+                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
+    | ((int)CULVI_SYSTEM_##system == (int)CULVI_SYSTEM &&                                          \
+               (int)CULVI_STATE_##state == (int)CULVI_STATE_BUILT                                  \
+           ? 1 << CULV_HANDLE_##name                                                               \
            : 0)
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
@@ -96,12 +97,12 @@ enum { CULVI_HANDLE_OPAQUE = CULV_HANDLE_OPAQUE_FD };
 /* What the system tells of a handle, asked once. */
 typedef struct culvi_handle_facts {
     bool reopens; /* a duplicate is to be a description of its own (culvi_handle_duplicate()) */
-    uint64_t
-        size_limit; /* the allocation behind it has at most so many bytes; UINT64_MAX: nothing is known */
+    /* The allocation behind it has at most so many bytes; UINT64_MAX: nothing is known */
+    uint64_t size_limit;
 } culvi_handle_facts;
 
-/* Of a handle of one of these types: `problem` gets the reason and `text` the words when it cannot be what it is
- * said to be. `source` is the call that makes such handles, for the words. */
+/* Of a handle of one of these types: `problem` gets the reason and `text` the words when it cannot
+ * be what it is said to be. `source` is the call that makes such handles, for the words. */
 bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_handle_facts *facts,
                           culv_reason *problem, char *text, size_t size);
 /* Such calls of Vulkan's on this system. */
@@ -110,32 +111,37 @@ extern const char *const culvi_handle_memory_source, *const culvi_handle_semapho
 bool culvi_handle_left(int *os_error);
 extern const char *const culvi_handle_left_advice; /* what to do then */
 
-/* A duplicate that the caller may have. facts may be NULL: it is asked again. *out is written on success. */
-bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culv_handle *out,
-                            int *os_error);
+/* A duplicate that the caller may have. facts may be NULL: it is asked again. *out is written on
+ * success. */
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts,
+                            culv_handle *out, int *os_error);
 extern const char *const culvi_handle_duplicate_call; /* the system's function */
 
 /* A duplicate that the driver may have, and lose. */
 typedef struct culvi_duplicate {
     culv_handle handle;
-    int witness; /* another fd of the open file description, which is not the original's; -1: it is */
+    /* Another fd of the open file description, which is not the original's; -1: it is */
+    int witness;
 } culvi_duplicate;
 
-bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
-                       int *os_error);
-/* After a driver was given a duplicate: closes it where the driver has left it to us. Drivers keep a file
- * descriptor that they accept; of those that they refuse some close it, and the number may be somebody else's by
- * then, so it is closed only while it is still the duplicate. NT handles they never keep. */
-void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted);
+bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts,
+                       culvi_duplicate *out, int *os_error);
+/* After a driver was given a duplicate: closes it where the driver has left it to us. Drivers keep
+ * a file descriptor that they accept; of those that they refuse some close it, and the number may
+ * be somebody else's by then, so it is closed only while it is still the duplicate. NT handles they
+ * never keep. */
+void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original,
+                            bool accepted);
 void culvi_handle_close(const culv_handle *handle);
-/* Keeps a file descriptor that a driver made from child processes: Mesa 22 and 25 leave that out. */
+/* Keeps a file descriptor that a driver made from child processes: Mesa 22 and 25 leave that
+ * out. */
 void culvi_handle_keep_private(const culv_handle *handle);
 
 /* "OPAQUE_FD"; "unknown" for what is no type. */
 const char *culvi_handle_type_name(culv_handle_type type);
 bool culvi_handle_type_known(culv_handle_type type);
-/* Of a type that this system has and this version serves; else what was asked of it ("culv_memory_desc.handle.type") is
- * refused. */
+/* Of a type that this system has and this version serves; else what was asked of it
+ * ("culv_memory_desc.handle.type") is refused. */
 culv_result culvi_handle_type_check(const culvi_voice *voice, const char *label, const char *field,
                                     culv_handle_type type);
 /* The same, and of a type that serves `use`: what serves it on no system is refused as such. */
@@ -144,18 +150,22 @@ culv_result culvi_handle_use_check(const culvi_voice *voice, const char *label, 
 /* The same of each bit (1 << culv_handle_type) of a descriptor's handle_types. */
 culv_result culvi_handle_types_check(const culvi_voice *voice, const char *label, const char *field,
                                      uint32_t types, culvi_handle_use use);
-/* Refuses a handle that cannot be what it is said to be; `field` is where it came in ("culv_memory_desc.handle"),
- * `source` the call that makes such handles. *facts is written on success. */
+/* Refuses a handle that cannot be what it is said to be; `field` is where it came in
+ * ("culv_memory_desc.handle"), `source` the call that makes such handles. *facts is written on
+ * success. */
 culv_result culvi_handle_check(const culvi_voice *voice, const char *label, const char *field,
-                               const char *source, const culv_handle *handle, culvi_handle_facts *facts);
-/* After a driver's `call` has failed that would have made a handle, or needed one, of or for `what`: says so when the
- * process has none left, for drivers answer it in various ways. CULV_OK: it has. */
+                               const char *source, const culv_handle *handle,
+                               culvi_handle_facts *facts);
+/* After a driver's `call` has failed that would have made a handle, or needed one, of or for
+ * `what`: says so when the process has none left, for drivers answer it in various ways. CULV_OK:
+ * it has. */
 culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label, const char *call,
                                     const char *what);
 /* For messages: "file descriptor 7", "NT handle 0x1c". */
 void culvi_handle_describe(const culv_handle *handle, culvi_text *text);
 /* culvi_handle_lend(), and its failure as an error. */
-culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label, const culv_handle *handle,
-                                  const culvi_handle_facts *facts, culvi_duplicate *out);
+culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label,
+                                  const culv_handle *handle, const culvi_handle_facts *facts,
+                                  culvi_duplicate *out);
 
 #endif

@@ -1,5 +1,6 @@
-/* One row for each type of handle. Everything else looks its answer up here, so a type that is added here is refused by
- * name until code serves it, and is never taken for another one.
+/* SPDX-License-Identifier: MIT */
+/* One row for each type of handle. Everything else looks its answer up here, so a type that is
+ * added here is refused by name until code serves it, and is never taken for another one.
  *
  *   CULVI_HANDLE(name, words, kind, system, closer, state, dedicated,
  *                memory, binary, timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)
@@ -8,19 +9,25 @@
  * words      what it is, for messages
  * kind       FD: culv_handle::value.fd; NT, KMT: value.win32; BYTES: more than a culv_handle holds
  * system     POSIX or WINDOWS
- * closer     who closes what a driver has imported: DRIVER (it keeps the number), OWNER, or NOBODY (it holds nothing)
+ * closer     who closes what a driver has imported: DRIVER (it keeps the number), OWNER, or NOBODY
+ *            (it holds nothing)
  * state      BUILT, or LATER: no code of this version serves it
- * dedicated  CUDA_EXTERNAL_MEMORY_DEDICATED: EITHER as the memory is, ALWAYS, or NEVER (cuda.h, cuImportExternalMemory)
+ * dedicated  CUDA_EXTERNAL_MEMORY_DEDICATED: EITHER as the memory is, ALWAYS, or NEVER (cuda.h,
+ *            cuImportExternalMemory)
  *
  * The rest are the numbers that other APIs have for it, 0 where they take none:
  * memory                   CUexternalMemoryHandleType
- * binary, timeline, mutex  CUexternalSemaphoreHandleType of a binary semaphore, of a timeline or fence, of a keyed mutex
- * vmm, multicast           CUmemAllocationHandleType of allocations and pools, and of multicast objects
- * vk_memory, vk_semaphore  VkExternalMemoryHandleTypeFlagBits, VkExternalSemaphoreHandleTypeFlagBits
- * gl                       GL_HANDLE_TYPE_..._EXT (GL_EXT_memory_object_fd, GL_EXT_memory_object_win32, GL_EXT_semaphore_win32)
+ * binary, timeline, mutex  CUexternalSemaphoreHandleType of a binary semaphore, of a timeline or
+ *                          fence, of a keyed mutex
+ * vmm, multicast           CUmemAllocationHandleType of allocations and pools, and of multicast
+ *                          objects
+ * vk_memory, vk_semaphore  VkExternalMemoryHandleTypeFlagBits,
+ *                          VkExternalSemaphoreHandleTypeFlagBits
+ * gl                       GL_HANDLE_TYPE_..._EXT (GL_EXT_memory_object_fd,
+ *                          GL_EXT_memory_object_win32, GL_EXT_semaphore_win32)
  *
- * cuda/handle_numbers.c and vulkan/common.c hold them against cuda.h and vulkan_core.h. Included several times; no guard.
- * SPDX-License-Identifier: MIT */
+ * cuda/handle_numbers.c and vulkan/common.c hold them against cuda.h and vulkan_core.h. Included
+ * several times; no guard. */
 // clang-format off
 CULVI_HANDLE(OPAQUE_FD, "a file descriptor", FD, POSIX, DRIVER, BUILT, EITHER,
              1, 1, 9, 0, 1, 1, 0x1, 0x1, 0x9586)

@@ -1,4 +1,5 @@
-/* Errors and log lines. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Errors and log lines. */
 #include "base/message.h"
 
 #include "base/desc.h"
@@ -19,7 +20,8 @@ uint32_t culv_version(void)
 
 const char *culv_version_string(void)
 {
-    return STRINGIFY(CULV_VERSION_MAJOR) "." STRINGIFY(CULV_VERSION_MINOR) "." STRINGIFY(CULV_VERSION_PATCH);
+    return STRINGIFY(CULV_VERSION_MAJOR) "." STRINGIFY(CULV_VERSION_MINOR) "." STRINGIFY(
+        CULV_VERSION_PATCH);
 }
 
 const char *culv_result_name(culv_result result)
@@ -173,8 +175,8 @@ static culv_result record(const culvi_voice *voice, const char *object, culv_res
     return result;
 }
 
-culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result, culv_reason reason,
-                       const char *format, ...)
+culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result,
+                       culv_reason reason, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -185,13 +187,14 @@ culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result
 
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name)
 {
-    return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                      name);
+    return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",
+                      call, name);
 }
 
 culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object)
 {
-    return culvi_fail(voice, object, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY, "out of host memory");
+    return culvi_fail(voice, object, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY,
+                      "out of host memory");
 }
 
 culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,

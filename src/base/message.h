@@ -1,5 +1,6 @@
-/* Errors and log lines. The function that first knows a cause records it here; its callers only pass it on.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Errors and log lines. The function that first knows a cause records it here; its callers only
+ * pass it on. */
 #ifndef CULVI_BASE_MESSAGE_H_
 #define CULVI_BASE_MESSAGE_H_
 
@@ -27,34 +28,35 @@ void culvi_label_set(char label[64], const char *text);
 /* A silent log becomes one to stderr when CULVERT_LOG asks for it. */
 void culvi_voice_init(culvi_voice *voice, const culv_log *log, const char *label);
 
-void culvi_log(const culvi_voice *voice, culv_log_level level, const char *format, ...) CULVI_PRINTF(3, 4);
+void culvi_log(const culvi_voice *voice, culv_log_level level, const char *format, ...)
+    CULVI_PRINTF(3, 4);
 bool culvi_log_wants(const culvi_voice *voice, culv_log_level level);
 
-/* Records and logs an error of the calling thread and returns its class. `object` labels the object at fault.
- */
-culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result, culv_reason reason,
-                       const char *format, ...) CULVI_PRINTF(5, 6);
+/* Records and logs an error of the calling thread and returns its class. `object` labels the object
+ * at fault. */
+culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result,
+                       culv_reason reason, const char *format, ...) CULVI_PRINTF(5, 6);
 culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
                               culv_reason reason, culv_api api, int64_t code, const char *call,
                               const char *format, ...) CULVI_PRINTF(8, 9);
 
 /* "culv_x_y: name is NULL" */
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name);
-/* The first lines of a public function: it returns that error where a pointer is NULL. The first NULL is named, so the
- * one whose voice it is stands in a line above. */
-#define CULVI_REQUIRE(voice, pointer)                                                                        \
-    do {                                                                                                     \
-        if ((pointer) == NULL) return culvi_fail_null((voice), __func__, #pointer);                          \
+/* The first lines of a public function: it returns that error where a pointer is NULL. The first
+ * NULL is named, so the one whose voice it is stands in a line above. */
+#define CULVI_REQUIRE(voice, pointer)                                                              \
+    do {                                                                                           \
+        if ((pointer) == NULL) return culvi_fail_null((voice), __func__, #pointer);                \
     } while (0)
-#define CULVI_REQUIRE2(voice, first, second)                                                                 \
-    do {                                                                                                     \
-        CULVI_REQUIRE(voice, first);                                                                         \
-        CULVI_REQUIRE(voice, second);                                                                        \
+#define CULVI_REQUIRE2(voice, first, second)                                                       \
+    do {                                                                                           \
+        CULVI_REQUIRE(voice, first);                                                               \
+        CULVI_REQUIRE(voice, second);                                                              \
     } while (0)
-#define CULVI_REQUIRE3(voice, first, second, third)                                                          \
-    do {                                                                                                     \
-        CULVI_REQUIRE2(voice, first, second);                                                                \
-        CULVI_REQUIRE(voice, third);                                                                         \
+#define CULVI_REQUIRE3(voice, first, second, third)                                                \
+    do {                                                                                           \
+        CULVI_REQUIRE2(voice, first, second);                                                      \
+        CULVI_REQUIRE(voice, third);                                                               \
     } while (0)
 
 /* An allocation of Culvert's own failed. */

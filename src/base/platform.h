@@ -1,5 +1,5 @@
-/* What differs between operating systems: posix_*.c and win32_*.c, chosen by CMake.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What differs between operating systems: posix_*.c and win32_*.c, chosen by CMake. */
 #ifndef CULVI_PLATFORM_H_
 #define CULVI_PLATFORM_H_
 
@@ -43,17 +43,18 @@ void culvi_mutex_unlock(culvi_mutex *mutex);
 bool culvi_condition_init(culvi_condition *condition);
 void culvi_condition_destroy(culvi_condition *condition);
 void culvi_condition_wake_all(culvi_condition *condition);
-/* With the mutex held, until it is woken (or for no cause) or culvi_now() is `until`; UINT64_MAX: without end. No cancellation
- * point. */
+/* With the mutex held, until it is woken (or for no cause) or culvi_now() is `until`; UINT64_MAX:
+ * without end. No cancellation point. */
 void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until);
-/* A thread of Culvert's own, to which no signal is delivered; false: the system starts none. It stays where it is until
- * it was waited for. */
+/* A thread of Culvert's own, to which no signal is delivered; false: the system starts none. It
+ * stays where it is until it was waited for. */
 bool culvi_worker_start(culvi_worker *worker, void (*body)(void *user), void *user);
 void culvi_worker_join(culvi_worker *worker);
-/* False in a child process, which fork() gives one thread alone: nobody ends that could be waited for, and what the thread
- * held stays held. */
+/* False in a child process, which fork() gives one thread alone: nobody ends that could be waited
+ * for, and what the thread held stays held. */
 bool culvi_worker_exists(const culvi_worker *worker);
-/* Between the two the calling thread is not cancelled (pthread_cancel), since what it holds would stay held. */
+/* Between the two the calling thread is not cancelled (pthread_cancel), since what it holds would
+ * stay held. */
 int culvi_cancel_disable(void);
 void culvi_cancel_restore(int before);
 /* Monotonic nanoseconds. */
@@ -63,8 +64,9 @@ void culvi_sleep_ms(unsigned ms);
 /* What each thread has of its own. */
 typedef struct culvi_thread {
     culv_error error;
-    unsigned attempts;    /* under way: their failures are no errors yet */
-    char driver_log[512]; /* what CUDA's own log said last on this thread (cuLogsRegisterCallback) */
+    unsigned attempts; /* under way: their failures are no errors yet */
+    /* What CUDA's own log said last on this thread (cuLogsRegisterCallback) */
+    char driver_log[512];
 } culvi_thread;
 
 /* Never NULL: where a thread's own block cannot be had, one is shared. */
@@ -73,8 +75,8 @@ culvi_thread *culvi_thread_state(void);
 void *culvi_module_open(const char *path, char *why, size_t why_size);
 void *culvi_module_symbol(void *module, const char *name);
 void culvi_module_close(void *module);
-/* The absolute directory of the library (or program) that this code is in, without a trailing slash; false when it is
- * unknown, or not to be trusted. */
+/* The absolute directory of the library (or program) that this code is in, without a trailing
+ * slash; false when it is unknown, or not to be trusted. */
 bool culvi_module_self_dir(char *out, size_t size);
 
 /* Names of the two CUDA drivers' libraries. */
@@ -84,8 +86,8 @@ extern const char *const culvi_soft_library;
 /* Bytes of a page of host memory. */
 uint64_t culvi_page_size(void);
 
-/* Whether the program has rights that its user lacks (setuid, setgid, file capabilities). Whoever starts such a program
- * chooses its environment, its arguments and its directory. */
+/* Whether the program has rights that its user lacks (setuid, setgid, file capabilities). Whoever
+ * starts such a program chooses its environment, its arguments and its directory. */
 bool culvi_privileged(void);
 /* NULL: unset, empty, or the program is privileged. */
 const char *culvi_environment(const char *name);

@@ -1,4 +1,5 @@
-/* Shared libraries, POSIX half. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Shared libraries, POSIX half. */
 #include "base/platform.h"
 
 #include <dlfcn.h>
@@ -43,14 +44,15 @@ static bool is_program(const Dl_info *self)
     return dladdr(headers, &program) != 0 && program.dli_fbase == self->dli_fbase;
 }
 
-/* A library that was loaded by a relative path has its directory from then: the working directory may be another now. */
+/* A library that was loaded by a relative path has its directory from then: the working directory
+ * may be another now. */
 static bool origin_of(const void *address, char out[2 * PATH_MAX])
 {
 #ifdef __GLIBC__
     Dl_info info;
     void *map = NULL;
-    return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 && dlinfo(map, RTLD_DI_ORIGIN, out) == 0 &&
-           out[0] == '/';
+    return dladdr1(address, &info, &map, RTLD_DL_LINKMAP) != 0 &&
+           dlinfo(map, RTLD_DI_ORIGIN, out) == 0 && out[0] == '/';
 #else
     (void)address;
     (void)out;
@@ -62,7 +64,8 @@ bool culvi_module_self_dir(char *out, size_t size)
 {
     char path[2 * PATH_MAX];
     Dl_info info;
-    if (dladdr((const void *)&culvi_cuda_library, &info) == 0 || info.dli_fname == NULL) return false;
+    if (dladdr((const void *)&culvi_cuda_library, &info) == 0 || info.dli_fname == NULL)
+        return false;
     if (is_program(&info)) {
         /* A hard link puts a privileged program into any directory. */
         ssize_t length = culvi_privileged() ? -1 : readlink("/proc/self/exe", path, sizeof path);

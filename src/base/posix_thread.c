@@ -1,4 +1,5 @@
-/* Threads, POSIX half. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Threads, POSIX half. */
 #include "base/platform.h"
 
 #include <signal.h>
@@ -49,7 +50,8 @@ void culvi_condition_wake_all(culvi_condition *condition)
 
 void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64_t until)
 {
-    struct timespec at = {.tv_sec = (time_t)(until / 1000000000), .tv_nsec = (long)(until % 1000000000)};
+    struct timespec at = {.tv_sec = (time_t)(until / 1000000000),
+                          .tv_nsec = (long)(until % 1000000000)};
     const int before = culvi_cancel_disable();
     if (until == UINT64_MAX)
         pthread_cond_wait(&condition->c, &mutex->m);
@@ -112,8 +114,9 @@ uint64_t culvi_now(void)
 
 void culvi_sleep_ms(unsigned ms)
 {
-    nanosleep(&(struct timespec){.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000},
-              NULL);
+    nanosleep(
+        &(struct timespec){.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000},
+        NULL);
 }
 
 culvi_thread *culvi_thread_state(void)

@@ -1,4 +1,5 @@
-/* Text of a bounded size. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Text of a bounded size. */
 #include "base/text.h"
 
 #include <stdio.h>
@@ -19,7 +20,8 @@ void culvi_text_add(culvi_text *text, const char *format, ...)
 void culvi_text_add_uuid(culvi_text *text, const culv_uuid *uuid)
 {
     for (int i = 0; i < 16; i++)
-        culvi_text_add(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+        culvi_text_add(text, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                       uuid->bytes[i]);
 }
 
 void culvi_text_add_luid(culvi_text *text, const culv_luid *luid, uint32_t node_mask)

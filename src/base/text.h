@@ -1,5 +1,5 @@
-/* Text of a bounded size, for messages.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Text of a bounded size, for messages. */
 #ifndef CULVI_BASE_TEXT_H_
 #define CULVI_BASE_TEXT_H_
 

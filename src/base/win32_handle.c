@@ -1,4 +1,5 @@
-/* NT handles, names and KMT handles. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* NT handles, names and KMT handles. */
 #include "base/handle.h"
 #include "base/platform.h"
 
@@ -7,7 +8,8 @@
 
 const char *const culvi_handle_duplicate_call = "DuplicateHandle";
 
-/* What an exported object never is. (Wine says of a section, which may well be exported memory, that it is a file.) */
+/* What an exported object never is. (Wine says of a section, which may well be exported memory,
+ * that it is a file.) */
 static const char *foreign_kind(HANDLE handle)
 {
     switch (GetFileType(handle)) {
@@ -17,8 +19,10 @@ static const char *foreign_kind(HANDLE handle)
     }
 }
 
-const char *const culvi_handle_memory_source = "the graphics API (in Vulkan vkGetMemoryWin32HandleKHR)";
-const char *const culvi_handle_semaphore_source = "the graphics API (in Vulkan vkGetSemaphoreWin32HandleKHR)";
+const char *const culvi_handle_memory_source =
+    "the graphics API (in Vulkan vkGetMemoryWin32HandleKHR)";
+const char *const culvi_handle_semaphore_source =
+    "the graphics API (in Vulkan vkGetSemaphoreWin32HandleKHR)";
 const char *const culvi_handle_left_advice = "close some handles";
 
 bool culvi_handle_left(int *os_error)
@@ -43,7 +47,8 @@ bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_h
     }
     if (nt != NULL && handle->name != NULL) {
         *problem = CULV_REASON_VALUE;
-        snprintf(text, size, "value.win32 and name are both given; an object is named by one of them");
+        snprintf(text, size,
+                 "value.win32 and name are both given; an object is named by one of them");
         return false;
     }
     if (culvi_handle_row_of(handle->type)->kind == CULVI_KIND_KMT)
@@ -56,10 +61,11 @@ bool culvi_handle_examine(const culv_handle *handle, const char *source, culvi_h
     /* (HANDLE)-1 means this very process wherever a handle is looked up. */
     if (nt == INVALID_HANDLE_VALUE || !GetHandleInformation(nt, &flags)) {
         *problem = CULV_REASON_HANDLE_BAD;
-        snprintf(text, size,
-                 "NT handle %p is not open; an earlier import may have taken it, or it is a KMT handle, "
-                 "which has a type of its own",
-                 nt);
+        snprintf(
+            text, size,
+            "NT handle %p is not open; "
+            "an earlier import may have taken it, or it is a KMT handle, which has a type of its own",
+            nt);
         return false;
     }
     const char *kind = foreign_kind(nt);
@@ -76,15 +82,15 @@ static bool is_nt(const culv_handle *handle)
     return culvi_handle_row_of(handle->type)->kind == CULVI_KIND_NT && handle->value.win32 != NULL;
 }
 
-bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts, culv_handle *out,
-                            int *os_error)
+bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts *facts,
+                            culv_handle *out, int *os_error)
 {
     HANDLE self = GetCurrentProcess();
     culv_handle copy = *handle;
     (void)facts;
     /* A name or a number: nothing is held by it. */
-    if (is_nt(handle) && !DuplicateHandle(self, handle->value.win32, self, &copy.value.win32, 0, FALSE,
-                                          DUPLICATE_SAME_ACCESS)) {
+    if (is_nt(handle) && !DuplicateHandle(self, handle->value.win32, self, &copy.value.win32, 0,
+                                          FALSE, DUPLICATE_SAME_ACCESS)) {
         *os_error = (int)GetLastError();
         return false;
     }
@@ -92,18 +98,20 @@ bool culvi_handle_duplicate(const culv_handle *handle, const culvi_handle_facts 
     return true;
 }
 
-bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts, culvi_duplicate *out,
-                       int *os_error)
+bool culvi_handle_lend(const culv_handle *handle, const culvi_handle_facts *facts,
+                       culvi_duplicate *out, int *os_error)
 {
     out->witness = -1;
     return culvi_handle_duplicate(handle, facts, &out->handle, os_error);
 }
 
-void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original, bool accepted)
+void culvi_handle_lent_done(const culvi_duplicate *duplicate, const culv_handle *original,
+                            bool accepted)
 {
     (void)original;
     (void)accepted;
-    /* Neither CUDA nor Vulkan takes NT handles over (cuda.h, cuImportExternalMemory; VkImportMemoryWin32HandleInfoKHR). */
+    /* Neither CUDA nor Vulkan takes NT handles over (cuda.h, cuImportExternalMemory;
+     * VkImportMemoryWin32HandleInfoKHR). */
     culvi_handle_close(&duplicate->handle);
 }
 

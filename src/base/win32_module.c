@@ -1,4 +1,5 @@
-/* Shared libraries, Windows half. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Shared libraries, Windows half. */
 #include "base/platform.h"
 
 #include <stdio.h>
@@ -10,12 +11,13 @@ const char *const culvi_soft_library = "culvert-soft.dll";
 
 void *culvi_module_open(const char *path, char *why, size_t why_size)
 {
-    /* A bare name is NVIDIA's driver: from the system directory only, so that nothing can be planted before
-     * it. */
+    /* A bare name is NVIDIA's driver: from the system directory only, so that nothing can be
+     * planted before it. */
     bool bare = strchr(path, '\\') == NULL && strchr(path, '/') == NULL;
-    HMODULE module =
-        LoadLibraryExA(path, NULL, bare ? LOAD_LIBRARY_SEARCH_SYSTEM32 : LOAD_WITH_ALTERED_SEARCH_PATH);
-    if (module == NULL) snprintf(why, why_size, "%s: error %lu", path, (unsigned long)GetLastError());
+    HMODULE module = LoadLibraryExA(
+        path, NULL, bare ? LOAD_LIBRARY_SEARCH_SYSTEM32 : LOAD_WITH_ALTERED_SEARCH_PATH);
+    if (module == NULL)
+        snprintf(why, why_size, "%s: error %lu", path, (unsigned long)GetLastError());
     return (void *)module;
 }
 
@@ -36,7 +38,8 @@ void culvi_module_close(void *module)
 bool culvi_module_self_dir(char *out, size_t size)
 {
     HMODULE self = NULL;
-    DWORD flags = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
+    DWORD flags =
+        GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
     if (!GetModuleHandleExA(flags, (LPCSTR)(const void *)&culvi_cuda_library, &self)) return false;
     DWORD length = GetModuleFileNameA(self, out, (DWORD)size);
     if (length == 0 || length >= size) return false;

@@ -1,5 +1,6 @@
-/* Threads, Windows half. Fiber-local storage rather than _Thread_local, which a late-loaded DLL cannot rely
- * on. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Threads, Windows half. Fiber-local storage rather than _Thread_local, which a late-loaded DLL
+ * cannot rely on. */
 #include "base/platform.h"
 
 #include <stdlib.h>
@@ -53,7 +54,8 @@ void culvi_condition_wait(culvi_condition *condition, culvi_mutex *mutex, uint64
         uint64_t left = until > now ? (until - now + 999999) / 1000000 : 0;
         ms = left < INFINITE ? (DWORD)left : INFINITE - 1;
     }
-    SleepConditionVariableSRW((PCONDITION_VARIABLE)&condition->variable, (PSRWLOCK)&mutex->srw, ms, 0);
+    SleepConditionVariableSRW((PCONDITION_VARIABLE)&condition->variable, (PSRWLOCK)&mutex->srw, ms,
+                              0);
 }
 
 static DWORD WINAPI run_worker(void *user)

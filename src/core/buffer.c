@@ -1,4 +1,5 @@
-/* culv_buffer: ranges of an import's one mapping. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_buffer: ranges of an import's one mapping. */
 #include "core/buffer.h"
 
 #include "base/alloc.h"
@@ -14,9 +15,9 @@ static culv_result register_pages(culv_device *device, culv_memory *memory)
     const char *call = "cuMemHostRegister";
     CUresult r = CUDA_SUCCESS;
     if (!memory->registered) {
-        r = CULVI_CU(
-            device, cuMemHostRegister,
-            (memory->host, (size_t)memory->size, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
+        r = CULVI_CU(device, cuMemHostRegister,
+                     (memory->host, (size_t)memory->size,
+                      CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP));
         memory->registered = r == CUDA_SUCCESS;
         device->counts.mappings += memory->registered;
     }
@@ -28,10 +29,11 @@ static culv_result register_pages(culv_device *device, culv_memory *memory)
     }
     return culvi_fail_cuda(
         device, memory->label, r, call, CULV_REASON_DRIVER_REFUSED,
-        "%" PRIu64 " bytes of host memory at %p could not be pinned for CUDA%s", memory->size, memory->host,
+        "%" PRIu64 " bytes of host memory at %p could not be pinned for CUDA%s", memory->size,
+        memory->host,
         r == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED
-            ? "; CUDA has them already, from cuMemHostRegister, cuMemHostAlloc or another buffer: "
-              "unregister them first, or take others"
+            ? "; "
+              "CUDA has them already, from cuMemHostRegister, cuMemHostAlloc or another buffer: unregister them first, or take others"
             : "");
 }
 
@@ -62,14 +64,15 @@ culv_result culvi_memory_map(culv_memory *memory)
         memory->base = 0;
     }
     if (r != CUDA_SUCCESS && memory->own)
-        result = culvi_fail_cuda(device, memory->label, r, "cuMemAlloc", CULV_REASON_DRIVER_REFUSED,
-                                 "%" PRIu64 " bytes of device memory could not be had", memory->size);
+        result =
+            culvi_fail_cuda(device, memory->label, r, "cuMemAlloc", CULV_REASON_DRIVER_REFUSED,
+                            "%" PRIu64 " bytes of device memory could not be had", memory->size);
     else if (r != CUDA_SUCCESS)
         result = culvi_fail_cuda(
             device, memory->label, r, "cuExternalMemoryGetMappedBuffer",
             r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
-            "the import of %" PRIu64 " bytes could not be mapped; if the allocation is smaller "
-            "than that, state its own size (%s) when importing",
+            "the import of %" PRIu64 " bytes could not be mapped; "
+            "if the allocation is smaller than that, state its own size (%s) when importing",
             memory->size, memory->words->size);
     culvi_leave(device, &scope);
     return result;
@@ -116,7 +119,8 @@ static bool release_buffer(culv_device *device, culvi_deferred *self, bool last_
 {
     culv_buffer *buffer = CULVI_CONTAINER(self, culv_buffer, deferred);
     culv_memory *memory = buffer->memory;
-    if (buffer->staging != NULL && !culvi_staging_release(device, memory, &buffer->staging, last_try))
+    if (buffer->staging != NULL &&
+        !culvi_staging_release(device, memory, &buffer->staging, last_try))
         return false;
     memory->buffers--;
     memory->refs--;

@@ -1,5 +1,5 @@
-/* culv_buffer: a range of a mapped import.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_buffer: a range of a mapped import. */
 #ifndef CULVI_CORE_BUFFER_H_
 #define CULVI_CORE_BUFFER_H_
 

@@ -1,4 +1,5 @@
-/* CUDA's own memory as dma-bufs. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* CUDA's own memory as dma-bufs. */
 #include "base/handle.h"
 #include "cuda/context.h"
 
@@ -7,36 +8,39 @@
 
 static const char function[] = "culv_dma_buf_export_dup";
 
-static culv_result check_call(const culv_device *device, CUdeviceptr pointer, uint64_t size, uint64_t flags,
-                              const culv_handle *out)
+static culv_result check_call(const culv_device *device, CUdeviceptr pointer, uint64_t size,
+                              uint64_t flags, const culv_handle *out)
 {
     const culvi_voice *voice = device != NULL ? &device->voice : NULL;
     if (device == NULL || pointer == 0 || out == NULL)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is %s",
-                          function,
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: %s is %s", function,
                           device == NULL ? "device"
                           : pointer == 0 ? "pointer"
                                          : "out",
                           device != NULL && pointer == 0 ? "0" : "NULL");
-    culv_result result =
-        culvi_handle_type_check(voice, NULL, "the type of what is exported", CULV_HANDLE_DMA_BUF_FD);
+    culv_result result = culvi_handle_type_check(voice, NULL, "the type of what is exported",
+                                                 CULV_HANDLE_DMA_BUF_FD);
     if (result != CULV_OK) return result;
     if ((flags & ~(uint64_t)CULV_DMA_BUF_PCIE) != 0)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)", function, flags,
-                          (int)CULV_DMA_BUF_PCIE);
+                          "%s: flags is %#" PRIx64 "; it is 0 or CULV_DMA_BUF_PCIE (%d)", function,
+                          flags, (int)CULV_DMA_BUF_PCIE);
     if (size == 0)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE, "%s: size is 0", function);
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_SIZE, "%s: size is 0",
+                          function);
     uint64_t page = culvi_page_size();
     if (pointer % page != 0 || size % page != 0)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %s is %#" PRIx64 ", which is no multiple of the host's page size, %" PRIu64
+                          "%s: %s is %#" PRIx64
+                          ", which is no multiple of the host's page size, %" PRIu64
                           "; export the pages that the range lies in",
                           function, pointer % page != 0 ? "pointer" : "size",
                           pointer % page != 0 ? (uint64_t)pointer : size, page);
     if (size > UINT64_MAX - pointer)
         return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s: a range of %" PRIu64 " bytes at %#" PRIx64 " leaves the address space",
+                          "%s: a range of %" PRIu64 " bytes at %#" PRIx64
+                          " leaves the address space",
                           function, size, (uint64_t)pointer);
     return CULV_OK;
 }
@@ -46,12 +50,14 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
 {
     uint32_t type = 0, managed = 0;
     int ordinal = -1;
-    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                        CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void *values[] = {&type, &managed, &ordinal};
     CUresult r = CULVI_CU(device, cuPointerGetAttributes, (3, attributes, values, pointer));
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_cuda(device, NULL, r, "cuPointerGetAttributes",
+                               CULV_REASON_DRIVER_REFUSED,
                                "what memory %#" PRIx64 " is could not be asked", (uint64_t)pointer);
     if (type == 0)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -61,29 +67,31 @@ static culv_result check_memory(const culv_device *device, CUdeviceptr pointer)
         return culvi_fail(
             &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
             "%s: pointer is %#" PRIx64
-            ", managed memory, which moves and goes to no graphics API and no other process; allocate "
-            "by cuMemAlloc or cuMemCreate",
+            ", managed memory, which moves and goes to no graphics API and no other process; "
+            "allocate by cuMemAlloc or cuMemCreate",
             function, (uint64_t)pointer);
     if (type == CU_MEMORYTYPE_DEVICE && ordinal != (int)device->ordinal)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "%s: pointer is %#" PRIx64 ", memory of CUDA device %d; this device is %d '%s'",
-                          function, (uint64_t)pointer, ordinal, (int)device->ordinal, device->caps.name);
-    /* Of page-locked host memory another attribute tells, which older drivers lack: the driver decides. */
-    if (type == CU_MEMORYTYPE_DEVICE && !device->caps.dma_buf_export)
         return culvi_fail(
-            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "'%s' makes no dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); export VMM memory as a "
-            "POSIX file descriptor instead",
-            device->caps.name);
+            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s: pointer is %#" PRIx64 ", memory of CUDA device %d; this device is %d '%s'",
+            function, (uint64_t)pointer, ordinal, (int)device->ordinal, device->caps.name);
+    /* Of page-locked host memory another attribute tells, which older drivers lack: the driver
+     * decides. */
+    if (type == CU_MEMORYTYPE_DEVICE && !device->caps.dma_buf_export)
+        return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                          "'%s' makes no dma-bufs (CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0); "
+                          "export VMM memory as a POSIX file descriptor instead",
+                          device->caps.name);
     if (device->cuda->cuMemGetHandleForAddressRange == NULL)
         return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                          "the CUDA driver of '%s' lacks cuMemGetHandleForAddressRange", device->caps.name);
+                          "the CUDA driver of '%s' lacks cuMemGetHandleForAddressRange",
+                          device->caps.name);
     return CULV_OK;
 }
 
 /* In the device's context. */
-static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t size, uint64_t flags,
-                        int *fd)
+static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t size,
+                        uint64_t flags, int *fd)
 {
     CUresult r = CULVI_CU(device, cuMemGetHandleForAddressRange,
                           (fd, pointer, (size_t)size, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, flags));
@@ -99,16 +107,15 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
             culvi_handle_check_left(&device->voice, NULL, "cuMemGetHandleForAddressRange", "range");
         if (left != CULV_OK) return left;
     }
-    return culvi_fail_cuda(device, NULL, r, "cuMemGetHandleForAddressRange", CULV_REASON_NOT_EXPORTABLE,
-                           "%" PRIu64 " bytes at %#" PRIx64
-                           " could not be exported as a dma-buf; the range must be wholly mapped and lie in "
-                           "memory of equal properties, and memory that was imported from a graphics API (a "
-                           "culv_buffer) has none",
-                           size, (uint64_t)pointer);
+    return culvi_fail_cuda(
+        device, NULL, r, "cuMemGetHandleForAddressRange", CULV_REASON_NOT_EXPORTABLE,
+        "%" PRIu64 " bytes at %#" PRIx64 " could not be exported as a dma-buf; "
+        "the range must be wholly mapped and lie in memory of equal properties, and memory that was imported from a graphics API (a culv_buffer) has none",
+        size, (uint64_t)pointer);
 }
 
-culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer, uint64_t size, uint64_t flags,
-                                    culv_handle *out)
+culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer, uint64_t size,
+                                    uint64_t flags, culv_handle *out)
 {
     culvi_scope scope;
     int fd = -1;

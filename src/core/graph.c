@@ -1,4 +1,5 @@
-/* Timelines in CUDA graphs: nodes, and their values of the next launch. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Timelines in CUDA graphs: nodes, and their values of the next launch. */
 #include "culvert/graph.h"
 #include "base/alloc.h"
 #include "core/semaphore.h"
@@ -13,8 +14,10 @@ typedef struct call_names {
 } call_names;
 static const call_names names[] = {
     [SIGNAL] = {"culv_graph_add_signal", "culv_graph_exec_set_signal",
-                "cuGraphAddExternalSemaphoresSignalNode", "cuGraphExecExternalSemaphoresSignalNodeSetParams"},
-    [WAIT] = {"culv_graph_add_wait", "culv_graph_exec_set_wait", "cuGraphAddExternalSemaphoresWaitNode",
+                "cuGraphAddExternalSemaphoresSignalNode",
+                "cuGraphExecExternalSemaphoresSignalNodeSetParams"},
+    [WAIT] = {"culv_graph_add_wait", "culv_graph_exec_set_wait",
+              "cuGraphAddExternalSemaphoresWaitNode",
               "cuGraphExecExternalSemaphoresWaitNodeSetParams"},
 };
 
@@ -34,27 +37,28 @@ static culv_result check_point(const culv_semaphore_point *point, direction way,
     if (semaphore->type != CULV_SEMAPHORE_TIMELINE)
         return culvi_fail(
             &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: the semaphore is binary, which has one wait a signal, and a graph may be launched "
-            "many times; use a timeline",
+            "%s: the semaphore is binary, which has one wait a signal, and a graph may be launched many times; "
+            "use a timeline",
             call);
     if (semaphore->relay != NULL)
         return culvi_fail(
-            &semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
-            "%s: the semaphore is not shared with CUDA but relayed (culvert/fallback.h), and a graph "
-            "has no node for that",
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_CAPTURE,
+            "%s: the semaphore is not shared with CUDA but relayed (culvert/fallback.h), and a graph has no node for that",
             call);
     return way == WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
 }
 
-static culv_result fill(const culv_semaphore_point *points, uint32_t count, direction way, const char *call,
-                        node_params *out)
+static culv_result fill(const culv_semaphore_point *points, uint32_t count, direction way,
+                        const char *call, node_params *out)
 {
     bool relayed;
     culv_result result = culvi_semaphore_check_batch(points, count, call, &relayed);
     if (result != CULV_OK) return result;
     if (count == 0)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: a node of 0 semaphores; it has 1 to %d", call, CULV_SEMAPHORE_BATCH_MAX);
+                          "%s: a node of 0 semaphores; it has 1 to %d", call,
+                          CULV_SEMAPHORE_BATCH_MAX);
     memset(&out->values, 0, sizeof out->values);
     for (uint32_t i = 0; i < count; i++) {
         result = check_point(&points[i], way, call);
@@ -76,7 +80,8 @@ static void promise(const culv_semaphore_point *points, uint32_t count)
 }
 
 static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
-                       const culv_semaphore_point *points, uint32_t count, CUgraphNode *out, direction way)
+                       const culv_semaphore_point *points, uint32_t count, CUgraphNode *out,
+                       direction way)
 {
     node_params params;
     culvi_scope scope;
@@ -91,17 +96,19 @@ static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t nu
     culv_device *device = points[0].semaphore->device;
     result = culvi_enter(device, &scope, points[0].semaphore->label);
     if (result != CULV_OK) return result;
-    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals, count};
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals,
+                                                     count};
     const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};
     CUresult r = way == SIGNAL ? CULVI_CU(device, cuGraphAddExternalSemaphoresSignalNode,
                                           (&node, graph, dependencies, num_dependencies, &signals))
                                : CULVI_CU(device, cuGraphAddExternalSemaphoresWaitNode,
                                           (&node, graph, dependencies, num_dependencies, &waits));
     if (r != CUDA_SUCCESS)
-        result = culvi_fail_cuda(
-            device, points[0].semaphore->label, r, names[way].driver_add, CULV_REASON_DRIVER_REFUSED,
-            "the graph could not be given a node of %" PRIu32 " semaphores after %zu nodes", count,
-            num_dependencies);
+        result = culvi_fail_cuda(device, points[0].semaphore->label, r, names[way].driver_add,
+                                 CULV_REASON_DRIVER_REFUSED,
+                                 "the graph could not be given a node of %" PRIu32
+                                 " semaphores after %zu nodes",
+                                 count, num_dependencies);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
     if (way == SIGNAL) promise(points, count);
@@ -109,22 +116,23 @@ static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t nu
     return CULV_OK;
 }
 
-static culv_result fail_set(const culv_device *device, const char *label, CUresult r, uint32_t count,
-                            const char *call)
+static culv_result fail_set(const culv_device *device, const char *label, CUresult r,
+                            uint32_t count, const char *call)
 {
     if (r != CUDA_ERROR_INVALID_VALUE)
         return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "the node could not be given the values of %" PRIu32 " semaphores", count);
-    return culvi_fail_native(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_API_CUDA,
-                             (int64_t)r, call,
-                             "the node does not take the values of %" PRIu32
-                             " semaphores (CUDA_ERROR_INVALID_VALUE); it is to be of the graph that the "
-                             "executable was made of, of this kind, and of as many semaphores",
-                             count);
+                               "the node could not be given the values of %" PRIu32 " semaphores",
+                               count);
+    return culvi_fail_native(
+        &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_API_CUDA, (int64_t)r,
+        call,
+        "the node does not take the values of %" PRIu32 " semaphores (CUDA_ERROR_INVALID_VALUE); "
+        "it is to be of the graph that the executable was made of, of this kind, and of as many semaphores",
+        count);
 }
 
-static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_point *points, uint32_t count,
-                       direction way)
+static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_point *points,
+                       uint32_t count, direction way)
 {
     node_params params;
     culvi_scope scope;
@@ -135,12 +143,13 @@ static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_
     culv_device *device = points[0].semaphore->device;
     result = culvi_enter(device, &scope, points[0].semaphore->label);
     if (result != CULV_OK) return result;
-    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals, count};
+    const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signals = {params.externals, params.values.signals,
+                                                     count};
     const CUDA_EXT_SEM_WAIT_NODE_PARAMS waits = {params.externals, params.values.waits, count};
-    CUresult r =
-        way == SIGNAL
-            ? CULVI_CU(device, cuGraphExecExternalSemaphoresSignalNodeSetParams, (exec, node, &signals))
-            : CULVI_CU(device, cuGraphExecExternalSemaphoresWaitNodeSetParams, (exec, node, &waits));
+    CUresult r = way == SIGNAL ? CULVI_CU(device, cuGraphExecExternalSemaphoresSignalNodeSetParams,
+                                          (exec, node, &signals))
+                               : CULVI_CU(device, cuGraphExecExternalSemaphoresWaitNodeSetParams,
+                                          (exec, node, &waits));
     if (r != CUDA_SUCCESS)
         result = fail_set(device, points[0].semaphore->label, r, count, names[way].driver_set);
     culvi_leave(device, &scope);
@@ -148,26 +157,28 @@ static culv_result set(CUgraphExec exec, CUgraphNode node, const culv_semaphore_
     return result;
 }
 
-culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
-                                  const culv_semaphore_point *points, uint32_t count, CUgraphNode *out)
+culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies,
+                                  size_t num_dependencies, const culv_semaphore_point *points,
+                                  uint32_t count, CUgraphNode *out)
 {
     return add(graph, dependencies, num_dependencies, points, count, out, SIGNAL);
 }
 
-culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
-                                const culv_semaphore_point *points, uint32_t count, CUgraphNode *out)
+culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies,
+                                size_t num_dependencies, const culv_semaphore_point *points,
+                                uint32_t count, CUgraphNode *out)
 {
     return add(graph, dependencies, num_dependencies, points, count, out, WAIT);
 }
 
-culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode node, const culv_semaphore_point *points,
-                                       uint32_t count)
+culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode node,
+                                       const culv_semaphore_point *points, uint32_t count)
 {
     return set(exec, node, points, count, SIGNAL);
 }
 
-culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node, const culv_semaphore_point *points,
-                                     uint32_t count)
+culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node,
+                                     const culv_semaphore_point *points, uint32_t count)
 {
     return set(exec, node, points, count, WAIT);
 }
@@ -195,8 +206,8 @@ static void put(CUgraphNode node, CUgraphNode *out, size_t room, size_t *found)
     ++*found;
 }
 
-culv_result culv_graph_find(culv_device *device, CUgraph graph, CUgraphNode *signals, size_t *num_signals,
-                            CUgraphNode *waits, size_t *num_waits)
+culv_result culv_graph_find(culv_device *device, CUgraph graph, CUgraphNode *signals,
+                            size_t *num_signals, CUgraphNode *waits, size_t *num_waits)
 {
     culvi_scope scope;
     CUgraphNode *nodes = NULL;
@@ -211,12 +222,15 @@ culv_result culv_graph_find(culv_device *device, CUgraph graph, CUgraphNode *sig
         CUgraphNodeType type = CU_GRAPH_NODE_TYPE_EMPTY;
         CUresult r = CULVI_CU(device, cuGraphNodeGetType, (nodes[i], &type));
         if (r != CUDA_SUCCESS) {
-            result = culvi_fail_cuda(device, NULL, r, "cuGraphNodeGetType", CULV_REASON_DRIVER_REFUSED,
-                                     "node %zu of %zu has no type", i, count);
+            result =
+                culvi_fail_cuda(device, NULL, r, "cuGraphNodeGetType", CULV_REASON_DRIVER_REFUSED,
+                                "node %zu of %zu has no type", i, count);
             goto free_nodes;
         }
-        if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL) put(nodes[i], signals, *num_signals, &found[SIGNAL]);
-        if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT) put(nodes[i], waits, *num_waits, &found[WAIT]);
+        if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL)
+            put(nodes[i], signals, *num_signals, &found[SIGNAL]);
+        if (type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT)
+            put(nodes[i], waits, *num_waits, &found[WAIT]);
     }
     *num_signals = found[SIGNAL];
     *num_waits = found[WAIT];

@@ -1,5 +1,5 @@
-/* culv_image: mipmapped arrays on imported memory, what is mapped and when it goes.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_image: mipmapped arrays on imported memory, what is mapped and when it goes. */
 #include "core/image.h"
 
 #include "base/alloc.h"
@@ -32,8 +32,8 @@ static void explicit_defaults(culv_image_desc *d)
     d->label = NULL;
 }
 
-/* The array first: its destruction waits for the context's work, that of a surface does not (measured), so no
- * surface goes while a kernel may still use it. */
+/* The array first: its destruction waits for the context's work, that of a surface does not
+ * (measured), so no surface goes while a kernel may still use it. */
 static bool release_image(culv_device *device, culvi_deferred *self, bool last_try)
 {
     culv_image *image = CULVI_CONTAINER(self, culv_image, deferred);
@@ -135,22 +135,23 @@ void culv_image_unmap_after(culv_image **image, CUstream last_use)
     unmap(image, "culv_image_unmap_after", true, last_use);
 }
 
-culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count, const char *what,
-                                   const void *out, const char *call)
+culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count,
+                                   const char *what, const void *out, const char *call)
 {
     if (image == NULL || out == NULL)
         return culvi_fail_null(image != NULL ? &image->memory->device->voice : NULL, call,
                                image == NULL ? "image" : "out");
     if (index < count) return CULV_OK;
-    return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                      "%s: %s %" PRIu32 " of an image that has %" PRIu32, call, what, index, count);
+    return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID,
+                      CULV_REASON_LEVEL, "%s: %s %" PRIu32 " of an image that has %" PRIu32, call,
+                      what, index, count);
 }
 
-culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t *width, uint32_t *height,
-                              uint32_t *depth)
+culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t *width,
+                              uint32_t *height, uint32_t *depth)
 {
-    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level", image,
-                                                "culv_image_extent");
+    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
+                                                image, "culv_image_extent");
     if (result != CULV_OK) return result;
     if (width != NULL) *width = culvi_level_size(image->desc.width, level);
     if (height != NULL) *height = culvi_level_size(image->desc.height, level);
@@ -161,7 +162,8 @@ culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t 
 culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out)
 {
     culv_result result = culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_desc");
-    if (result == CULV_OK) result = culvi_struct_check(&image->memory->device->voice, out, "culv_image_desc");
+    if (result == CULV_OK)
+        result = culvi_struct_check(&image->memory->device->voice, out, "culv_image_desc");
     if (result != CULV_OK) return result;
     culvi_struct_write(out, &image->desc, sizeof image->desc);
     return CULV_OK;

@@ -1,5 +1,5 @@
-/* culv_image: mipmapped arrays on an import, and what is made of them.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_image: mipmapped arrays on an import, and what is made of them. */
 #ifndef CULVI_CORE_IMAGE_H_
 #define CULVI_CORE_IMAGE_H_
 
@@ -24,21 +24,23 @@ enum { CULVI_PLANES = 3 }; /* at most */
 
 struct culv_image {
     culv_memory *memory;
-    CUmipmappedArray
-        arrays[CULVI_PLANES]; /* one, or one of each plane; NULL from the first that there is not */
+    /* One, or one of each plane; NULL from the first that there is not */
+    CUmipmappedArray arrays[CULVI_PLANES];
     const culvi_format *row;
     culv_image_desc desc; /* every default made explicit; no label */
     bool surfaces;
     bool owned;
-    bool
-        packed; /* its one array is of its own, not of a mipmapped array, which it has not (core/staging_image.c) */
+    /* Its one array is of its own, not of a mipmapped array, which it has not
+     * (core/staging_image.c) */
+    bool packed;
     struct culvi_staging *staging; /* NULL: it is shared */
     char label[64];
-    _Atomic(culvi_texture *)
-        textures; /* grows by the head under the device's lock; never shrinks before the end */
+    /* Grows by the head under the device's lock; never shrinks before the end */
+    _Atomic(culvi_texture *) textures;
     culvi_deferred deferred;
     uint32_t slots;
-    culvi_level levels[]; /* of each, or of each plane of a format of several, which has one level */
+    /* Of each, or of each plane of a format of several, which has one level */
+    culvi_level levels[];
 };
 
 static inline uint32_t culvi_image_slot(const culv_image *image, uint32_t level, uint32_t plane)
@@ -50,19 +52,20 @@ static inline uint32_t culvi_image_slot(const culv_image *image, uint32_t level,
 CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t plane);
 /* The array of a slot. In the device's context; the caller holds the lock. */
 culv_result culvi_image_get_array(culv_image *image, uint32_t slot, CUarray *out);
-/* All arrays of an image. After an error those that were made are still there, until culvi_image_release_arrays(), which
- * may wait. The caller holds the lock. */
+/* All arrays of an image. After an error those that were made are still there, until
+ * culvi_image_release_arrays(), which may wait. The caller holds the lock. */
 culv_result culvi_image_make_arrays(culv_image *image);
 /* False: the driver refused for now. In the device's context; the caller holds the lock. */
 bool culvi_image_release_arrays(culv_device *device, culv_image *image, bool last_try);
-/* Gives up what was made on the image. False: the driver refused for now. The caller holds the lock. */
+/* Gives up what was made on the image. False: the driver refused for now. The caller holds the
+ * lock. */
 bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try);
 uint32_t culvi_level_size(uint32_t size, uint32_t level);
 /* Refuses an image whose format no CUDA array has (core/staging.h). */
 culv_result culvi_image_check_arrays(const culv_image *image);
 /* Whether a call names an image, a level or plane of it, and an output. */
-culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count, const char *what,
-                                   const void *out, const char *call);
+culv_result culvi_image_check_call(const culv_image *image, uint32_t index, uint32_t count,
+                                   const char *what, const void *out, const char *call);
 
 /* Levels of a whole chain down to one texel. */
 uint32_t culvi_image_most_levels(uint32_t width, uint32_t height, uint32_t depth);

@@ -1,12 +1,14 @@
-/* The arrays of an image: what CUDA is told of it, mapped on imported memory or made of its own. Of several planes each
- * is an array by itself: CUDA's own arrays of several planes look for the second one in another place than where the
- * graphics driver has it (docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The arrays of an image: what CUDA is told of it, mapped on imported memory or made of its own. Of
+ * several planes each is an array by itself: CUDA's own arrays of several planes look for the
+ * second one in another place than where the graphics driver has it (docs/nvidia-measured.md). */
 #include "core/staging.h"
 #include "cuda/context.h"
 
 #include <inttypes.h>
 
-/* cuda.h, cuArray3DCreate: how the kinds of array are told apart. No graphics API ever draws into CUDA's own. */
+/* cuda.h, cuArray3DCreate: how the kinds of array are told apart. No graphics API ever draws into
+ * CUDA's own. */
 CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t plane)
 {
     const culv_image_desc *d = &image->desc;
@@ -26,18 +28,19 @@ CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t p
     if (layered || d->type == CULV_IMAGE_CUBE) a.Depth = d->array_layers;
     a.Format = normalized ? row->normalized_format : row->cuda_format;
     a.NumChannels = normalized ? row->normalized_channels : row->channels;
-    a.Flags =
-        (layered ? CUDA_ARRAY3D_LAYERED : 0u) | (d->type == CULV_IMAGE_CUBE ? CUDA_ARRAY3D_CUBEMAP : 0u) |
-        (d->no_surfaces ? 0u : CUDA_ARRAY3D_SURFACE_LDST) |
-        (d->attachment && !image->memory->own ? CUDA_ARRAY3D_COLOR_ATTACHMENT : 0u) |
-        (d->gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0u) | (d->video ? CUDA_ARRAY3D_VIDEO_ENCODE_DECODE : 0u);
+    a.Flags = (layered ? CUDA_ARRAY3D_LAYERED : 0u) |
+              (d->type == CULV_IMAGE_CUBE ? CUDA_ARRAY3D_CUBEMAP : 0u) |
+              (d->no_surfaces ? 0u : CUDA_ARRAY3D_SURFACE_LDST) |
+              (d->attachment && !image->memory->own ? CUDA_ARRAY3D_COLOR_ATTACHMENT : 0u) |
+              (d->gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0u) |
+              (d->video ? CUDA_ARRAY3D_VIDEO_ENCODE_DECODE : 0u);
     return a;
 }
 
-/* NVIDIA's Vulkan spaces the layers of an image of more levels than one as a whole chain of levels needs, whatever it was
- * created with, and CUDA as the levels that it is told need: it is told the whole chain (measured,
- * docs/nvidia-measured.md; of one level a longer chain is refused). Mesa, and the twin after it, counts the levels there
- * are. */
+/* NVIDIA's Vulkan spaces the layers of an image of more levels than one as a whole chain of levels
+ * needs, whatever it was created with, and CUDA as the levels that it is told need: it is told the
+ * whole chain (measured, docs/nvidia-measured.md; of one level a longer chain is refused). Mesa,
+ * and the twin after it, counts the levels there are. */
 static unsigned mapped_levels(const culv_image *image)
 {
     const culv_image_desc *d = &image->desc;
@@ -60,17 +63,20 @@ static culv_result fail(const culv_image *image, uint32_t plane, CUresult r, con
     culvi_text what = {whose, sizeof whose, 0}, text = {where, sizeof where, 0};
     if (image->row->planes > 1) culvi_text_add(&what, "plane %" PRIu32 " of ", plane);
     if (mapped_levels(image) != d->mip_levels)
-        culvi_text_add(&text,
-                       " (mapped as the %u of a whole chain, by which NVIDIA's driver spaces the layers)",
-                       mapped_levels(image));
+        culvi_text_add(
+            &text,
+            " (mapped as the %u of a whole chain, by which NVIDIA's driver spaces the layers)",
+            mapped_levels(image));
     if (!memory->own)
         culvi_text_add(&text, ", at offset %" PRIu64 " of %" PRIu64 " bytes could not be mapped",
                        offset_of(image, plane), memory->size);
-    return culvi_fail_cuda(
-        memory->device, image->label, r, call,
-        r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_EXTENT : CULV_REASON_DRIVER_REFUSED,
-        "%sthe %s image of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", %" PRIu32 " layers, %" PRIu32 " levels%s",
-        whose, image->row->name, d->width, d->height, d->depth, d->array_layers, d->mip_levels, where);
+    return culvi_fail_cuda(memory->device, image->label, r, call,
+                           r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_EXTENT
+                                                         : CULV_REASON_DRIVER_REFUSED,
+                           "%sthe %s image of %" PRIu32 " x %" PRIu32 " x %" PRIu32 ", %" PRIu32
+                           " layers, %" PRIu32 " levels%s",
+                           whose, image->row->name, d->width, d->height, d->depth, d->array_layers,
+                           d->mip_levels, where);
 }
 
 static culv_result make(culv_image *image, uint32_t plane)
@@ -84,7 +90,8 @@ static culv_result make(culv_image *image, uint32_t plane)
     m.numLevels = mapped_levels(image);
     CUresult r = memory->own
                      ? CULVI_CU(device, cuMipmappedArrayCreate, (out, &m.arrayDesc, m.numLevels))
-                     : CULVI_CU(device, cuExternalMemoryGetMappedMipmappedArray, (out, memory->external, &m));
+                     : CULVI_CU(device, cuExternalMemoryGetMappedMipmappedArray,
+                                (out, memory->external, &m));
     if (r == CUDA_SUCCESS) return CULV_OK;
     *out = NULL;
     return fail(image, plane, r,

@@ -1,11 +1,12 @@
-/* What an image must be, whichever API made it: extents, formats, and where it lies in its memory.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What an image must be, whichever API made it: extents, formats, and where it lies in its
+ * memory. */
 #include "core/image_check.h"
 
 #include <inttypes.h>
 
-/* The widest that any CUDA array is; the device's own limits, which the driver checks, are lower for some. They also
- * keep the sizes below within 64 bits. */
+/* The widest that any CUDA array is; the device's own limits, which the driver checks, are lower
+ * for some. They also keep the sizes below within 64 bits. */
 enum { MAX_SIDE = 131072, MAX_DEPTH = 16384, MAX_LAYERS = 2048 };
 
 /* a * b + c, or UINT64_MAX. */
@@ -16,8 +17,8 @@ static uint64_t multiply_add(uint64_t a, uint64_t b, uint64_t c)
 }
 
 /* Of one plane. */
-static uint64_t least_plane_size(const culvi_format *row, uint32_t plane, uint32_t width, uint32_t height,
-                                 uint32_t depth, uint32_t layers, uint32_t levels)
+static uint64_t least_plane_size(const culvi_format *row, uint32_t plane, uint32_t width,
+                                 uint32_t height, uint32_t depth, uint32_t layers, uint32_t levels)
 {
     uint64_t sum = 0;
     culv_format format = row->format;
@@ -35,21 +36,24 @@ static uint64_t least_plane_size(const culvi_format *row, uint32_t plane, uint32
     return sum;
 }
 
-uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height, uint32_t depth,
-                                uint32_t layers, uint32_t levels)
+uint64_t culvi_image_least_size(const culvi_format *row, uint32_t width, uint32_t height,
+                                uint32_t depth, uint32_t layers, uint32_t levels)
 {
     uint64_t sum = 0;
     for (uint32_t plane = 0; plane < row->planes; plane++)
-        sum = multiply_add(least_plane_size(row, plane, width, height, depth, layers, levels), 1, sum);
+        sum = multiply_add(least_plane_size(row, plane, width, height, depth, layers, levels), 1,
+                           sum);
     return sum;
 }
 
-static culv_result check_extent(const culvi_voice *voice, const culv_image_desc *d, const char *label)
+static culv_result check_extent(const culvi_voice *voice, const culv_image_desc *d,
+                                const char *label)
 {
     const char *rule = NULL;
     if ((uint32_t)d->type > CULV_IMAGE_CUBE)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_desc.type is %u, which is no culv_image_type", (unsigned)d->type);
+                          "culv_image_desc.type is %u, which is no culv_image_type",
+                          (unsigned)d->type);
     if (d->width == 0 || d->height == 0 || d->depth == 0)
         rule = "no side is 0";
     else if (d->width > MAX_SIDE || d->height > MAX_SIDE || d->depth > MAX_DEPTH ||
@@ -62,7 +66,8 @@ static culv_result check_extent(const culvi_voice *voice, const culv_image_desc 
     else if (d->type == CULV_IMAGE_3D && d->array_layers != 1)
         rule = "a 3D image has one layer";
     else if (d->type == CULV_IMAGE_CUBE && (d->width != d->height || d->array_layers % 6 != 0))
-        rule = "a cube is square and has six layers, an array of n cubes 6n (cuda.h, CUDA_ARRAY3D_CUBEMAP)";
+        rule =
+            "a cube is square and has six layers, an array of n cubes 6n (cuda.h, CUDA_ARRAY3D_CUBEMAP)";
     else if (d->gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
         rule = "gather is for 2D images of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
     if (rule != NULL)
@@ -79,25 +84,27 @@ static culv_result check_extent(const culvi_voice *voice, const culv_image_desc 
     return CULV_OK;
 }
 
-static culv_result check_format(const culvi_voice *voice, const culvi_format *row, const culv_image_desc *d,
-                                const char *label)
+static culv_result check_format(const culvi_voice *voice, const culvi_format *row,
+                                const culv_image_desc *d, const char *label)
 {
     if (row == NULL)
-        return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_image_desc.format is %u, which is no format of culvert/format_list.h",
-                          (unsigned)d->format);
+        return culvi_fail(
+            voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "culv_image_desc.format is %u, which is no format of culvert/format_list.h",
+            (unsigned)d->format);
     if (!row->mapped)
         return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
                           "culv_image_desc.format is %s: %s", row->name, row->why);
     if (row->planes > 1 && d->video != 0)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_image_desc.video is set, but the planes of %s are arrays of plain formats, which "
-            "CUDA has no video arrays of; leave it 0",
+            "culv_image_desc.video is set, but the planes of %s are arrays of plain formats, which CUDA has no video arrays of; "
+            "leave it 0",
             row->name);
     if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_image_desc.texels is %u, which is no culv_texels", (unsigned)d->texels);
+                          "culv_image_desc.texels is %u, which is no culv_texels",
+                          (unsigned)d->texels);
     if (d->texels == CULV_TEXELS_NORMALIZED && row->normalized_format == 0)
         return culvi_fail(
             voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
@@ -107,37 +114,41 @@ static culv_result check_format(const culvi_voice *voice, const culvi_format *ro
     return CULV_OK;
 }
 
-/* What holds of Y'CbCr formats: chroma at half the size has whole texels, and no text tells of other kinds. */
-static culv_result check_chroma(const culvi_voice *voice, const culvi_format *row, const culv_image_desc *d,
-                                const char *label)
+/* What holds of Y'CbCr formats: chroma at half the size has whole texels, and no text tells of
+ * other kinds. */
+static culv_result check_chroma(const culvi_voice *voice, const culvi_format *row,
+                                const culv_image_desc *d, const char *label)
 {
     uint32_t across = 1, down = 1;
-    if (row->kind != CULV_TEXEL_KIND_PLANES && row->kind != CULV_TEXEL_KIND_SUBSAMPLED) return CULV_OK;
-    if (culvi_format_whole_chroma(row, d->width, d->height, &across, &down) && d->type == CULV_IMAGE_2D &&
-        d->mip_levels == 1 && d->array_layers == 1)
+    if (row->kind != CULV_TEXEL_KIND_PLANES && row->kind != CULV_TEXEL_KIND_SUBSAMPLED)
+        return CULV_OK;
+    if (culvi_format_whole_chroma(row, d->width, d->height, &across, &down) &&
+        d->type == CULV_IMAGE_2D && d->mip_levels == 1 && d->array_layers == 1)
         return CULV_OK;
     return culvi_fail(
         voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-        "%s is a Y'CbCr format: such images are 2D, of one layer and level, of a width that is a "
-        "multiple of %" PRIu32 " and a height that is one of %" PRIu32,
+        "%s is a Y'CbCr format: such images are 2D, of one layer and level, of a width that is a multiple of %" PRIu32
+        " and a height that is one of %" PRIu32,
         row->name, across, down);
 }
 
-culv_result culvi_image_check_planes(const culv_memory *memory, const char *label, const culvi_format *row,
-                                     uint64_t offset, const uint64_t *plane_offsets, const uint64_t *size)
+culv_result culvi_image_check_planes(const culv_memory *memory, const char *label,
+                                     const culvi_format *row, uint64_t offset,
+                                     const uint64_t *plane_offsets, const uint64_t *size)
 {
     const culvi_voice *voice = &memory->device->voice;
     if (memory->dedicated)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "the import is dedicated, but an image of format %s is bound plane by plane (in "
-                          "Vulkan DISJOINT), and no dedicated allocation is for such an image",
-                          row->name);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
+            "the import is dedicated, but an image of format %s is bound plane by plane (in Vulkan DISJOINT), and no dedicated allocation is for such an image",
+            row->name);
     if (offset != 0)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "offset is %" PRIu64
-                          ", but of a format of several planes (%s) plane_offsets tell where "
-                          "each was bound; leave offset 0",
-                          offset, row->name);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+            "offset is %" PRIu64
+            ", but of a format of several planes (%s) plane_offsets tell where each was bound; "
+            "leave offset 0",
+            offset, row->name);
     for (uint32_t i = 0; i < row->planes; i++) {
         uint64_t at = plane_offsets[i];
         if (at >= memory->size || size[i] > memory->size - at)
@@ -150,18 +161,20 @@ culv_result culvi_image_check_planes(const culv_memory *memory, const char *labe
             uint64_t other = plane_offsets[k];
             if (at >= other + size[k] || other >= at + size[i]) continue;
             return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "planes %" PRIu32 " and %" PRIu32 " of the %s image lie over each other: "
-                              "plane_offsets are %" PRIu64 " and %" PRIu64 ", and the planes have %" PRIu64
-                              " and %" PRIu64 " bytes or more; pass where each plane was bound (%s)",
-                              k, i, row->name, other, at, size[k], size[i], memory->words->plane_offset);
+                              "planes %" PRIu32 " and %" PRIu32
+                              " of the %s image lie over each other: plane_offsets are %" PRIu64
+                              " and %" PRIu64 ", and the planes have %" PRIu64 " and %" PRIu64
+                              " bytes or more; pass where each plane was bound (%s)",
+                              k, i, row->name, other, at, size[k], size[i],
+                              memory->words->plane_offset);
         }
     }
     return CULV_OK;
 }
 
 /* Where the planes of a format of several lie, by what their texels need at the least. */
-static culv_result check_planes(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
-                                const char *label)
+static culv_result check_planes(const culv_memory *memory, const culvi_format *row,
+                                const culv_image_desc *d, const char *label)
 {
     uint64_t size[CULVI_PLANES] = {0};
     for (uint32_t i = 0; i < row->planes; i++)
@@ -174,16 +187,17 @@ culv_result culvi_image_check_unused(const culvi_voice *voice, const char *label
 {
     for (uint32_t i = planes > 1 ? planes : 0; i < CULVI_PLANES; i++)
         if (plane_offsets[i] != 0)
-            return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "plane_offsets[%" PRIu32 "] is %" PRIu64 ", but the image has %s; leave it 0",
-                              i, plane_offsets[i],
-                              planes > 1 ? "two planes"
-                                         : "no planes that are bound by themselves (offset is its own)");
+            return culvi_fail(
+                voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                "plane_offsets[%" PRIu32 "] is %" PRIu64 ", but the image has %s; leave it 0", i,
+                plane_offsets[i],
+                planes > 1 ? "two planes"
+                           : "no planes that are bound by themselves (offset is its own)");
     return CULV_OK;
 }
 
-static culv_result check_place(const culv_memory *memory, const culvi_format *row, const culv_image_desc *d,
-                               const char *label)
+static culv_result check_place(const culv_memory *memory, const culvi_format *row,
+                               const culv_image_desc *d, const char *label)
 {
     culv_result result =
         culvi_image_check_unused(&memory->device->voice, label, row->planes, d->plane_offsets);
@@ -192,11 +206,12 @@ static culv_result check_place(const culv_memory *memory, const culvi_format *ro
     uint64_t least =
         culvi_image_least_size(row, d->width, d->height, d->depth, d->array_layers, d->mip_levels);
     if (d->offset < memory->size && least <= memory->size - d->offset) return CULV_OK;
-    return culvi_fail(&memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                      "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
-                      " on, but the allocation has %" PRIu64 " bytes; is the extent, the format or the "
-                      "offset that the image was bound at (%s) another one?",
-                      least, d->offset, memory->size, memory->words->image_offset);
+    return culvi_fail(
+        &memory->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+        "the image's texels need %" PRIu64 " bytes from offset %" PRIu64
+        " on, but the allocation has %" PRIu64 " bytes; "
+        "is the extent, the format or the offset that the image was bound at (%s) another one?",
+        least, d->offset, memory->size, memory->words->image_offset);
 }
 
 culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format *row,
@@ -206,8 +221,8 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
     if (memory->handle_type == CULV_HANDLE_DMA_BUF_FD)
         return culvi_fail(
             voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); share a "
-            "buffer, or an image by its rows (%s)",
+            "CUDA maps no images on an imported dma-buf (cuda.h, cuImportExternalMemory); "
+            "share a buffer, or an image by its rows (%s)",
             memory->words->map_rows);
     culv_result result = check_format(voice, row, d, label);
     if (result == CULV_OK) result = check_extent(voice, d, label);
@@ -221,10 +236,9 @@ culv_result culvi_image_check_desc(const culv_memory *memory, const culvi_format
     if (row->dedicated && !memory->own && !memory->dedicated)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "CUDA finds the texels of %s images in a dedicated allocation alone, and in other memory reads "
-            "wrong bytes without an error (measured on an H200): make it a dedicated allocation (%s) and "
-            "import it with dedicated set",
+            "CUDA finds the texels of %s images in a dedicated allocation alone, and in other memory reads wrong bytes without an error (measured on an H200): make it a dedicated allocation (%s) and import it with dedicated set",
             row->name, memory->words->dedicated);
     if (!memory->own) result = check_place(memory, row, d, label);
-    return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label) : result;
+    return result == CULV_OK ? culvi_format_supported(memory->device, row, d->texels, label)
+                             : result;
 }

@@ -1,4 +1,5 @@
-/* What an image is reached by: arrays and surface objects of its levels and planes. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What an image is reached by: arrays and surface objects of its levels and planes. */
 #include "base/alloc.h"
 #include "core/image.h"
 #include "cuda/context.h"
@@ -32,7 +33,8 @@ static culv_result get_surface(culv_image *image, uint32_t slot, CUsurfObject *o
     d.resType = CU_RESOURCE_TYPE_ARRAY;
     CUresult r = CULVI_CU(device, cuSurfObjectCreate, (out, &d));
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, image->label, r, "cuSurfObjectCreate", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_cuda(device, image->label, r, "cuSurfObjectCreate",
+                               CULV_REASON_DRIVER_REFUSED,
                                "level or plane %" PRIu32 " could not be made a surface", slot);
     atomic_store_explicit(&image->levels[slot].surface, *out, memory_order_release);
     return CULV_OK;
@@ -46,8 +48,8 @@ static culv_result ask(culv_image *image, uint32_t slot, CUarray *array, CUsurfO
     culvi_mutex_lock(&device->lock);
     culv_result result = culvi_enter(device, &scope, image->label);
     if (result == CULV_OK) {
-        result =
-            surface != NULL ? get_surface(image, slot, surface) : culvi_image_get_array(image, slot, array);
+        result = surface != NULL ? get_surface(image, slot, surface)
+                                 : culvi_image_get_array(image, slot, array);
         culvi_leave(device, &scope);
     }
     culvi_mutex_unlock(&device->lock);
@@ -79,23 +81,23 @@ static uint32_t planes_of(const culv_image *image)
 
 static culv_result no_surfaces(const culv_image *image, bool by_format)
 {
-    return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                      by_format
-                          ? "kernels have no surfaces of the format %s; use its planes "
-                            "(culv_image_plane_surface()), copies of whole blocks or textures"
-                          : "the image (%s) was mapped with no_surfaces (without CUDA_ARRAY3D_SURFACE_LDST), "
-                            "so it has no surfaces",
-                      image->row->name);
+    return culvi_fail(
+        &image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        by_format
+            ? "kernels have no surfaces of the format %s; "
+              "use its planes (culv_image_plane_surface()), copies of whole blocks or textures"
+            : "the image (%s) was mapped with no_surfaces (without CUDA_ARRAY3D_SURFACE_LDST), so it has no surfaces",
+        image->row->name);
 }
 
 /* Several planes have no array in common. */
 static culv_result check_whole(const culv_image *image, const char *call)
 {
     if (image->row->planes == 1) return CULV_OK;
-    return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                      "%s: an image of format %s is an array for each plane (culv_image_plane_array()), and "
-                      "none of all",
-                      call, image->row->name);
+    return culvi_fail(
+        &image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        "%s: an image of format %s is an array for each plane (culv_image_plane_array()), and none of all",
+        call, image->row->name);
 }
 
 CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
@@ -106,8 +108,8 @@ CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
 
 culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out)
 {
-    culv_result result =
-        culvi_image_check_call(image, level, culv_image_mip_levels(image), "level", out, "culv_image_array");
+    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
+                                                out, "culv_image_array");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result == CULV_OK) result = check_whole(image, "culv_image_array");
     return result == CULV_OK ? array_of(image, level, out) : result;
@@ -115,8 +117,8 @@ culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out)
 
 culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out)
 {
-    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level", out,
-                                                "culv_image_surface");
+    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
+                                                out, "culv_image_surface");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result != CULV_OK) return result;
     if (!image->surfaces || !image->row->surfaces) return no_surfaces(image, !image->row->surfaces);
@@ -125,26 +127,28 @@ culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *
 
 culv_result culv_image_plane_array(culv_image *image, uint32_t plane, CUarray *out)
 {
-    culv_result result =
-        culvi_image_check_call(image, plane, planes_of(image), "plane", out, "culv_image_plane_array");
+    culv_result result = culvi_image_check_call(image, plane, planes_of(image), "plane", out,
+                                                "culv_image_plane_array");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     return result == CULV_OK ? array_of(image, culvi_image_slot(image, 0, plane), out) : result;
 }
 
 culv_result culv_image_plane_surface(culv_image *image, uint32_t plane, CUsurfObject *out)
 {
-    culv_result result =
-        culvi_image_check_call(image, plane, planes_of(image), "plane", out, "culv_image_plane_surface");
+    culv_result result = culvi_image_check_call(image, plane, planes_of(image), "plane", out,
+                                                "culv_image_plane_surface");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result != CULV_OK) return result;
-    if (!image->surfaces) return no_surfaces(image, image->row->planes == 1 && !image->row->surfaces);
+    if (!image->surfaces)
+        return no_surfaces(image, image->row->planes == 1 && !image->row->surfaces);
     return surface_of(image, culvi_image_slot(image, 0, plane), out);
 }
 
 bool culvi_image_release_views(culv_device *device, culv_image *image, bool last_try)
 {
     for (uint32_t i = 0; i < image->slots; i++) {
-        CUsurfObject surface = atomic_load_explicit(&image->levels[i].surface, memory_order_relaxed);
+        CUsurfObject surface =
+            atomic_load_explicit(&image->levels[i].surface, memory_order_relaxed);
         if (surface == 0) continue;
         CUresult r = CULVI_RELEASE(device, cuSurfObjectDestroy, (surface));
         if (!culvi_release_done(device, "cuSurfObjectDestroy", r, last_try)) return false;

@@ -1,16 +1,18 @@
-/* What imports of memory and of semaphores share: the handle is checked, the driver gets a duplicate, and the
- * caller's own handle is closed only once all has succeeded. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What imports of memory and of semaphores share: the handle is checked, the driver gets a
+ * duplicate, and the caller's own handle is closed only once all has succeeded. */
 #include "core/import.h"
 
 #include "cuda/context.h"
 
-culv_result culvi_import_check(const culv_device *device, culvi_import *import, const culv_uuid *exporter)
+culv_result culvi_import_check(const culv_device *device, culvi_import *import,
+                               const culv_uuid *exporter)
 {
     char field[96] = "";
     culvi_text text = {field, sizeof field, 0};
     culvi_text_add(&text, "%s.type", import->field);
-    culv_result result =
-        culvi_handle_use_check(&device->voice, import->label, field, import->handle->type, import->use);
+    culv_result result = culvi_handle_use_check(&device->voice, import->label, field,
+                                                import->handle->type, import->use);
     if (result == CULV_OK)
         result = culvi_handle_check(&device->voice, import->label, import->field, import->source,
                                     import->handle, &import->facts);
@@ -21,9 +23,10 @@ culv_result culvi_import_check(const culv_device *device, culvi_import *import, 
 const culvi_handle_facts *culvi_import_known_facts(const culv_device *device)
 {
     static const culvi_handle_facts nothing = {.reopens = false, .size_limit = UINT64_MAX};
-    /* NVIDIA's file descriptors are of devices, and what is behind a Windows handle the system does not tell. The
-     * twin's and Mesa's are files, which have a size and are reopened. */
-    return device->caps.is_software && (int)CULVI_SYSTEM == (int)CULVI_SYSTEM_POSIX ? NULL : &nothing;
+    /* NVIDIA's file descriptors are of devices, and what is behind a Windows handle the system does
+     * not tell. The twin's and Mesa's are files, which have a size and are reopened. */
+    return device->caps.is_software && (int)CULVI_SYSTEM == (int)CULVI_SYSTEM_POSIX ? NULL
+                                                                                    : &nothing;
 }
 
 culv_result culvi_import_trust(const culv_device *device, culvi_import *import)
@@ -37,7 +40,8 @@ culv_result culvi_import_trust(const culv_device *device, culvi_import *import)
     return CULV_OK;
 }
 
-/* dma-bufs: drivers differ in how they say that they take none, so any refusal of the handle itself says so. */
+/* dma-bufs: drivers differ in how they say that they take none, so any refusal of the handle itself
+ * says so. */
 static bool is_refusal(CUresult code)
 {
     return code != CUDA_ERROR_OUT_OF_MEMORY && !culvi_cuda_sticky(code) && !culvi_cuda_gone(code);
@@ -48,11 +52,12 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
 {
     culvi_duplicate duplicate;
     CUresult r;
-    if (import->exported && culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER) {
+    if (import->exported &&
+        culvi_handle_row_of(import->handle->type)->closer != CULVI_CLOSER_DRIVER) {
         r = import->give(device, import->handle, object);
     } else {
-        culv_result result =
-            culvi_handle_lend_for(&device->voice, import->label, import->handle, &import->facts, &duplicate);
+        culv_result result = culvi_handle_lend_for(&device->voice, import->label, import->handle,
+                                                   &import->facts, &duplicate);
         if (result != CULV_OK) return result;
         r = import->give(device, &duplicate.handle, object);
         culvi_handle_lent_done(&duplicate, import->handle, r == CUDA_SUCCESS && !import->lent);
@@ -64,12 +69,13 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_handle_describe(import->handle, &which);
     if (import->handle->type == CULV_HANDLE_DMA_BUF_FD && is_refusal(r))
-        return culvi_fail_native(&device->voice, import->label, CULV_ERROR_UNSUPPORTED,
-                                 CULV_REASON_HANDLE_TYPE, CULV_API_CUDA, r, import->call,
-                                 "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
-                                 "CUDA imports dma-bufs on Tegra from Thor on (cuda.h); elsewhere export the "
-                                 "memory as OPAQUE_FD",
-                                 import->what, name, import->call, device->caps.name, (int)r);
+        return culvi_fail_native(
+            &device->voice, import->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+            CULV_API_CUDA, r, import->call,
+            "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
+            "CUDA imports dma-bufs on Tegra from Thor on (cuda.h); "
+            "elsewhere export the memory as OPAQUE_FD",
+            import->what, name, import->call, device->caps.name, (int)r);
     import->describe(object, &text);
     return culvi_fail_cuda(device, import->label, r, import->call, CULV_REASON_HANDLE_REFUSED,
                            "the %s (%s) could not be imported; %s", import->what, name, buffer);

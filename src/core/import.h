@@ -1,5 +1,5 @@
-/* What imports of memory and of semaphores share.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What imports of memory and of semaphores share. */
 #ifndef CULVI_CORE_IMPORT_H_
 #define CULVI_CORE_IMPORT_H_
 
@@ -24,11 +24,13 @@ typedef struct culvi_import {
     void (*describe)(const void *object, culvi_text *text); /* what the handle should have been */
 } culvi_import;
 
-culv_result culvi_import_check(const culv_device *device, culvi_import *import, const culv_uuid *exporter);
-/* In place of the check, of a handle that Culvert has exported a moment ago, of this very GPU's, for this import alone. It
- * is not examined where the system could tell nothing of it, and given away without a duplicate where drivers never
- * close it. File descriptors are duplicated still: of those that they refuse some drivers close one and leave another
- * (docs/nvidia-measured.md), and the number alone does not tell whose it is by then. */
+culv_result culvi_import_check(const culv_device *device, culvi_import *import,
+                               const culv_uuid *exporter);
+/* In place of the check, of a handle that Culvert has exported a moment ago, of this very GPU's,
+ * for this import alone. It is not examined where the system could tell nothing of it, and given
+ * away without a duplicate where drivers never close it. File descriptors are duplicated still: of
+ * those that they refuse some drivers close one and leave another (docs/nvidia-measured.md), and
+ * the number alone does not tell whose it is by then. */
 culv_result culvi_import_trust(const culv_device *device, culvi_import *import);
 /* What is known of such a handle without asking; NULL: ask. */
 const culvi_handle_facts *culvi_import_known_facts(const culv_device *device);

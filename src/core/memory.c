@@ -1,4 +1,5 @@
-/* culv_memory: imports, and when they go. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_memory: imports, and when they go. */
 #include "core/memory.h"
 
 #include "base/alloc.h"
@@ -44,8 +45,8 @@ static bool unmap(culv_device *device, culv_memory *memory, bool last_try)
     return true;
 }
 
-/* Frees the mapping once no buffer needs it, then the import once nobody holds it, then the object. The
- * caller holds the lock and has entered the context. False: the driver refused, try again. */
+/* Frees the mapping once no buffer needs it, then the import once nobody holds it, then the object.
+ * The caller holds the lock and has entered the context. False: the driver refused, try again. */
 static bool release_unused(culv_memory *memory, bool last_try)
 {
     culv_device *device = memory->device;
@@ -143,12 +144,13 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     const culv_memory *memory = object;
-    culvi_text_add(text, "it must be an %s of a %s of this very GPU, of %" PRIu64 " bytes, allocated %s%s",
-                   culvi_handle_type_name(memory->handle_type), memory->words->memory, memory->size,
-                   memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
-                   culvi_handle_row_of(memory->handle_type)->kind == CULVI_KIND_KMT
-                       ? "; a KMT handle keeps nothing alive, so that must still be there"
-                       : "");
+    culvi_text_add(
+        text, "it must be an %s of a %s of this very GPU, of %" PRIu64 " bytes, allocated %s%s",
+        culvi_handle_type_name(memory->handle_type), memory->words->memory, memory->size,
+        memory->dedicated ? "for one resource (dedicated)" : "as dedicated says",
+        culvi_handle_row_of(memory->handle_type)->kind == CULVI_KIND_KMT
+            ? "; a KMT handle keeps nothing alive, so that must still be there"
+            : "");
 }
 
 static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d, bool take)
@@ -167,14 +169,15 @@ static culvi_import how_to_import(culv_device *device, const culv_memory_desc *d
 }
 
 /* After the handle was checked. */
-static culv_result import_checked(culv_device *device, const culvi_words *words, const culvi_import *import,
-                                  const culv_memory_desc *d, culv_memory **out)
+static culv_result import_checked(culv_device *device, const culvi_words *words,
+                                  const culvi_import *import, const culv_memory_desc *d,
+                                  culv_memory **out)
 {
     if (d->size > import->facts.size_limit)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "culv_memory_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
-                          " are behind file "
-                          "descriptor %d; pass the whole allocation's size (%s)",
+                          " are behind file descriptor %d; "
+                          "pass the whole allocation's size (%s)",
                           d->size, import->facts.size_limit, d->handle.value.fd, words->size);
     culv_memory *memory = culvi_alloc(sizeof *memory);
     if (memory == NULL) return culvi_fail_host_memory(&device->voice, d->label);
@@ -254,20 +257,24 @@ static culv_result import_memory(culv_device *device, const culv_memory_desc *de
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_memory_desc");
     if (result != CULV_OK) return result;
     if (d.size == 0)
-        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
-                          culvi_plain_words.size);
+        return culvi_fail(
+            &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "culv_memory_desc.size is 0; it is the whole allocation's size in bytes (%s)",
+            culvi_plain_words.size);
     culvi_import import = how_to_import(device, &d, take);
     result = culvi_import_check(device, &import, &d.exporter);
-    return result == CULV_OK ? import_checked(device, &culvi_plain_words, &import, &d, out) : result;
+    return result == CULV_OK ? import_checked(device, &culvi_plain_words, &import, &d, out)
+                             : result;
 }
 
-culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc, culv_memory **out)
+culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
+                                    culv_memory **out)
 {
     return import_memory(device, desc, true, out);
 }
 
-culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc, culv_memory **out)
+culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
+                                      culv_memory **out)
 {
     return import_memory(device, desc, false, out);
 }
@@ -282,7 +289,8 @@ void culv_memory_destroy(culv_memory **memory)
     culvi_mutex_lock(&device->lock);
     culvi_memory_drop_holder(mine);
     mine->refs--;
-    /* With buffers or images alive there is nothing to do yet; without, no mapping is left that GPU work could use. */
+    /* With buffers or images alive there is nothing to do yet; without, no mapping is left that GPU
+     * work could use. */
     if (mine->refs == 0) {
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
         culvi_memory_release_unused(mine, entered || device->lost, false);

@@ -1,5 +1,5 @@
-/* culv_memory: an import, and its one mapping.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_memory: an import, and its one mapping. */
 #ifndef CULVI_CORE_MEMORY_H_
 #define CULVI_CORE_MEMORY_H_
 
@@ -13,12 +13,15 @@ struct culv_memory {
     char label[64];
     CUexternalMemory external;
     uint64_t size;
-    bool own;        /* CUDA's own, for a fallback: no import; `base` is allocated, arrays are created */
-    void *host;      /* or pages of the host's, of which `base` is CUDA's address: no import; NULL: neither */
+    /* CUDA's own, for a fallback: no import; `base` is allocated, arrays are created */
+    bool own;
+    /* Or pages of the host's, of which `base` is CUDA's address: no import; NULL: neither */
+    void *host;
     void *block;     /* those pages are Culvert's, and go last */
     bool registered; /* guarded by the device's lock: CUDA knows of those pages */
     bool dedicated;
-    culv_handle_type handle_type; /* what it was imported by; CUDA maps no arrays on a dma-buf (cuda.h) */
+    /* What it was imported by; CUDA maps no arrays on a dma-buf (cuda.h) */
+    culv_handle_type handle_type;
     /* Guarded by the device's lock. */
     uint32_t refs;            /* the caller's handle, each buffer, each image */
     uint32_t buffers;         /* mapped ranges alive, deferred ones included */
@@ -33,14 +36,14 @@ struct culv_memory {
     culvi_deferred deferred;
 };
 
-/* Imports what an API has exported a moment ago for this call alone (culvi_import_trust()); its words. The handle is gone,
- * whatever the result. */
+/* Imports what an API has exported a moment ago for this call alone (culvi_import_trust()); its
+ * words. The handle is gone, whatever the result. */
 culv_result culvi_memory_import_exported(culv_device *device, const culvi_words *words,
                                          const culv_memory_desc *d, culv_memory **out);
 /* Memory of CUDA's own, allocated by the first mapping. NULL: out of host memory (recorded). */
 culv_memory *culvi_memory_own(culv_device *device, uint64_t size, const char *label);
-/* Pages of the host's, `size` whole ones, registered by the first mapping. `block`: culvi_free() it in the end, or NULL.
- * NULL: out of host memory (recorded), and `block` is still the caller's. */
+/* Pages of the host's, `size` whole ones, registered by the first mapping. `block`: culvi_free() it
+ * in the end, or NULL. NULL: out of host memory (recorded), and `block` is still the caller's. */
 culv_memory *culvi_memory_host(culv_device *device, void *pages, uint64_t size, void *block,
                                const char *label);
 /* Maps, allocates or registers all of it, once. The caller holds the lock. */
@@ -48,14 +51,15 @@ culv_result culvi_memory_map(culv_memory *memory);
 /* Whether an import of the device's is mapped at this address. Takes the lock. */
 bool culvi_memory_is_import(culv_device *device, CUdeviceptr pointer);
 
-/* An acquired import, with one reference more, or NULL; and making one that can be found. The caller holds the lock. */
+/* An acquired import, with one reference more, or NULL; and making one that can be found. The
+ * caller holds the lock. */
 culv_memory *culvi_memory_find_shared(culv_device *device, uint64_t owner, uint64_t key);
 void culvi_memory_share(culv_memory *memory, uint64_t owner, uint64_t key);
 /* One holder less. The caller holds the lock. */
 void culvi_memory_drop_holder(culv_memory *memory);
 
-/* Releases at the driver what nobody needs any more, or leaves it to a later call. The caller holds the lock.
- */
+/* Releases at the driver what nobody needs any more, or leaves it to a later call. The caller holds
+ * the lock. */
 void culvi_memory_release_unused(culv_memory *memory, bool entered, bool last_try);
 
 #endif

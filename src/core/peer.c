@@ -1,6 +1,8 @@
-/* Fallbacks between two GPUs: the other one, opened as a device of its own, and whether copies between the two can be
- * relied on: IOMMUs and virtual machines can break them without an error, so they are verified by data, once a pair
- * (CUDA guide, "Peer-to-Peer Memory Access", "IOMMU on Linux"). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks between two GPUs: the other one, opened as a device of its own, and whether copies
+ * between the two can be relied on: IOMMUs and virtual machines can break them without an error, so
+ * they are verified by data, once a pair (CUDA guide, "Peer-to-Peer Memory Access", "IOMMU on
+ * Linux"). */
 #include "core/peer.h"
 
 #include "base/alloc.h"
@@ -13,8 +15,8 @@
 
 enum { PROBE_BYTES = 1 << 16 };
 
-/* One of the two GPUs. Its memory, culv_device::probe, stays until the device goes: cuMemFree waits for all work of the
- * context (measured), and making something must not. */
+/* One of the two GPUs. Its memory, culv_device::probe, stays until the device goes: cuMemFree waits
+ * for all work of the context (measured), and making something must not. */
 typedef struct side {
     culv_device *device;
     CUstream stream;
@@ -40,8 +42,8 @@ static culv_result fail(const probe *p, const culv_device *device, CUresult r, c
 
 typedef enum kind { WRITE, READ, CROSS } kind;
 
-/* One copy of all of the bytes, and waits: between a side and the host, or from a side to the other. That one is in
- * the near device's stream both ways, as pushes and pulls are. */
+/* One copy of all of the bytes, and waits: between a side and the host, or from a side to the
+ * other. That one is in the near device's stream both ways, as pushes and pulls are. */
 static culv_result copy(const probe *p, kind what, const side *from)
 {
     const side *to = from == &p->near ? &p->far : &p->near;
@@ -55,13 +57,15 @@ static culv_result copy(const probe *p, kind what, const side *from)
     if (result != CULV_OK) return result;
     CUresult r;
     if (what == WRITE)
-        r = CULVI_CU(device, cuMemcpyHtoDAsync, (device->probe, p->words, PROBE_BYTES, runs->stream));
+        r = CULVI_CU(device, cuMemcpyHtoDAsync,
+                     (device->probe, p->words, PROBE_BYTES, runs->stream));
     else if (what == READ)
-        r = CULVI_CU(device, cuMemcpyDtoHAsync, (p->words, device->probe, PROBE_BYTES, runs->stream));
+        r = CULVI_CU(device, cuMemcpyDtoHAsync,
+                     (p->words, device->probe, PROBE_BYTES, runs->stream));
     else
         r = CULVI_CU(device, cuMemcpyPeerAsync,
-                     (to->device->probe, to->device->context, from->device->probe, from->device->context,
-                      PROBE_BYTES, runs->stream));
+                     (to->device->probe, to->device->context, from->device->probe,
+                      from->device->context, PROBE_BYTES, runs->stream));
     if (r == CUDA_SUCCESS) {
         call = "cuStreamSynchronize";
         r = CULVI_CU(device, cuStreamSynchronize, (runs->stream));
@@ -107,8 +111,8 @@ static culv_result open_side(const probe *p, side *s)
     culv_result result = culvi_enter(device, &scope, p->label);
     if (result != CULV_OK) return result;
     const char *call = "cuMemAlloc";
-    CUresult r =
-        device->probe == 0 ? CULVI_CU(device, cuMemAlloc, (&device->probe, PROBE_BYTES)) : CUDA_SUCCESS;
+    CUresult r = device->probe == 0 ? CULVI_CU(device, cuMemAlloc, (&device->probe, PROBE_BYTES))
+                                    : CUDA_SUCCESS;
     if (r != CUDA_SUCCESS) {
         device->probe = 0;
     } else {
@@ -147,8 +151,8 @@ static void close_side(const side *s)
     culvi_scope scope;
     if (!enter(device, &scope)) return;
     for (int i = 0; s->stream != NULL && i < 2; i++)
-        if (culvi_release_done(device, "cuStreamDestroy", CULVI_CU(device, cuStreamDestroy, (s->stream)),
-                               i > 0))
+        if (culvi_release_done(device, "cuStreamDestroy",
+                               CULVI_CU(device, cuStreamDestroy, (s->stream)), i > 0))
             break;
     culvi_leave(device, &scope);
 }
@@ -161,8 +165,10 @@ static culv_result verify(culv_device *near, culv_device *far, const char *label
     if (p.words == NULL) return culvi_fail_host_memory(&near->voice, label);
     culv_result result = open_side(&p, &p.near);
     if (result == CULV_OK) result = open_side(&p, &p.far);
-    if (result == CULV_OK) result = verify_direction(&p, &p.near, &p.far, UINT32_C(0x1badb002), wrong);
-    if (result == CULV_OK) result = verify_direction(&p, &p.far, &p.near, UINT32_C(0x600df00d), wrong);
+    if (result == CULV_OK)
+        result = verify_direction(&p, &p.near, &p.far, UINT32_C(0x1badb002), wrong);
+    if (result == CULV_OK)
+        result = verify_direction(&p, &p.far, &p.near, UINT32_C(0x600df00d), wrong);
     /* A copy uses the memory of both. */
     finish_side(&p.far);
     finish_side(&p.near);
@@ -177,7 +183,8 @@ static void free_peers(culv_device *device)
     culvi_scope scope;
     if (device->probe != 0 && enter(device, &scope)) {
         for (int i = 0; i < 2; i++)
-            if (culvi_release_done(device, "cuMemFree", CULVI_CU(device, cuMemFree, (device->probe)), i > 0))
+            if (culvi_release_done(device, "cuMemFree",
+                                   CULVI_CU(device, cuMemFree, (device->probe)), i > 0))
                 break;
         culvi_leave(device, &scope);
     }
@@ -207,7 +214,8 @@ static culvi_peer *find(culv_device *device, const culv_uuid *uuid, const char *
 
 static culv_result refuse(const culv_device *device, const culvi_peer *peer, const char *label)
 {
-    return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER, "%s", peer->why);
+    return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER, "%s",
+                      peer->why);
 }
 
 culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label)
@@ -223,12 +231,13 @@ culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char 
                   device->caps.name, peer->device->caps.name);
         return CULV_OK;
     }
-    snprintf(peer->why, sizeof peer->why,
-             "copies between '%s' and '%s' arrive wrong without an error (%" PRIu32
-             " of %d words): an IOMMU or a virtual machine stands between the GPUs (culvert-info tells). "
-             "Take HOST, or "
-             "turn the IOMMU off",
-             device->caps.name, peer->device->caps.name, wrong, 2 * (int)(PROBE_BYTES / sizeof(uint32_t)));
+    snprintf(
+        peer->why, sizeof peer->why,
+        "copies between '%s' and '%s' arrive wrong without an error (%" PRIu32
+        " of %d words): an IOMMU or a virtual machine stands between the GPUs (culvert-info tells). "
+        "Take HOST, or turn the IOMMU off",
+        device->caps.name, peer->device->caps.name, wrong,
+        2 * (int)(PROBE_BYTES / sizeof(uint32_t)));
     return refuse(device, peer, label);
 }
 

@@ -1,5 +1,5 @@
-/* Other GPUs of the same driver, for copies between the two.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Other GPUs of the same driver, for copies between the two. */
 #ifndef CULVI_CORE_PEER_H_
 #define CULVI_CORE_PEER_H_
 
@@ -20,8 +20,8 @@ culv_result culvi_peer_acquire(culv_device *device, const culv_uuid *uuid, const
                                culvi_peer **out);
 /* Verifies copies by data, once a pair (R37). The caller holds the lock. */
 culv_result culvi_peer_verify(culv_device *device, culvi_peer *peer, const char *label);
-/* Returns the other GPU's device when this was its last user, or NULL: to be closed without the lock, since that may
- * wait. The caller holds the lock. */
+/* Returns the other GPU's device when this was its last user, or NULL: to be closed without the
+ * lock, since that may wait. The caller holds the lock. */
 culv_device *culvi_peer_release(culv_device *device, culvi_peer *peer);
 
 #endif

@@ -1,5 +1,6 @@
-/* Fallbacks of semaphores: signals and waits that take place on another GPU, or in host functions.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks of semaphores: signals and waits that take place on another GPU, or in host
+ * functions. */
 #include "core/relay.h"
 
 #include "base/alloc.h"
@@ -10,7 +11,8 @@
 
 culv_path culv_semaphore_path(const culv_semaphore *semaphore)
 {
-    return semaphore != NULL && semaphore->relay != NULL ? semaphore->relay->path : CULV_PATH_SHARED;
+    return semaphore != NULL && semaphore->relay != NULL ? semaphore->relay->path
+                                                         : CULV_PATH_SHARED;
 }
 
 static culv_result fail(const culv_semaphore *semaphore, const culv_device *device, CUresult r,
@@ -18,12 +20,13 @@ static culv_result fail(const culv_semaphore *semaphore, const culv_device *devi
 {
     return culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
                            "value %" PRIu64 " could not be %s on the %s path", value,
-                           signal ? "signalled" : "waited for", culv_path_name(semaphore->relay->path));
+                           signal ? "signalled" : "waited for",
+                           culv_path_name(semaphore->relay->path));
 }
 
 /* The caller's stream was refused: its address may have become another context's stream. */
-static culv_result fail_on(const culv_semaphore *semaphore, CUstream stream, CUresult r, const char *call,
-                           bool signal, uint64_t value)
+static culv_result fail_on(const culv_semaphore *semaphore, CUstream stream, CUresult r,
+                           const char *call, bool signal, uint64_t value)
 {
     culv_device *device = semaphore->device;
     culv_result result =
@@ -31,7 +34,7 @@ static culv_result fail_on(const culv_semaphore *semaphore, CUstream stream, CUr
     return result == CULV_OK ? fail(semaphore, device, r, call, signal, value) : result;
 }
 
-/* By another GPU -------------------------------------------------------------------------------------------- */
+/* By another GPU ------------------------------------------------------------------------------- */
 
 static CUresult create_event(culv_device *device, CUevent *out)
 {
@@ -57,8 +60,8 @@ static CUresult create_lane(culv_device *peer, culvi_lane *lane, const char **ca
     return lane->stream == NULL ? create_stream(peer, &lane->stream) : CUDA_SUCCESS;
 }
 
-/* A wait that stands behind one for a higher value might never begin. Where there are no lanes left it stands behind
- * the lowest. In the peer's context. */
+/* A wait that stands behind one for a higher value might never begin. Where there are no lanes left
+ * it stands behind the lowest. In the peer's context. */
 static CUresult choose_lane(culvi_relay *relay, uint64_t value, culvi_lane **out, const char **call)
 {
     culvi_lane *lowest = NULL;
@@ -76,21 +79,26 @@ static CUresult choose_lane(culvi_relay *relay, uint64_t value, culvi_lane **out
     return r;
 }
 
-/* After a wait that a binary semaphore has spent already, one refusal is not taken for an answer. */
+/* After a wait that a binary semaphore has spent already, one refusal is not taken for an
+ * answer. */
 static CUresult record(const culv_device *device, CUevent event, CUstream stream)
 {
     CUresult r = device->cuda->cuEventRecord(event, stream);
-    return r == CUDA_SUCCESS || culvi_cuda_sticky(r) ? r : device->cuda->cuEventRecord(event, stream);
+    return r == CUDA_SUCCESS || culvi_cuda_sticky(r) ? r
+                                                     : device->cuda->cuEventRecord(event, stream);
 }
 
 static CUresult wait_for(const culv_device *device, CUstream stream, CUevent event)
 {
     CUresult r = device->cuda->cuStreamWaitEvent(stream, event, 0);
-    return r == CUDA_SUCCESS || culvi_cuda_sticky(r) ? r : device->cuda->cuStreamWaitEvent(stream, event, 0);
+    return r == CUDA_SUCCESS || culvi_cuda_sticky(r)
+               ? r
+               : device->cuda->cuStreamWaitEvent(stream, event, 0);
 }
 
 /* The event is recorded in the caller's stream; the peer's own stream waits for it and signals. */
-static CUresult signal_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value, const char **call)
+static CUresult signal_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value,
+                               const char **call)
 {
     culvi_relay *relay = semaphore->relay;
     culv_device *peer = relay->there;
@@ -105,14 +113,15 @@ static CUresult signal_by_peer(culv_semaphore *semaphore, CUstream stream, uint6
     r = peer->cuda->cuStreamWaitEvent(relay->signals, relay->before, 0);
     if (r == CUDA_SUCCESS) {
         *call = "cuSignalExternalSemaphoresAsync";
-        r = peer->cuda->cuSignalExternalSemaphoresAsync(&relay->peer->external, &params, 1, relay->signals);
+        r = peer->cuda->cuSignalExternalSemaphoresAsync(&relay->peer->external, &params, 1,
+                                                        relay->signals);
     }
     culvi_leave_frame(peer, pushed);
     return r;
 }
 
-static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value, unsigned steps,
-                             const char **call)
+static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value,
+                             unsigned steps, const char **call)
 {
     culvi_relay *relay = semaphore->relay;
     culv_device *peer = relay->there;
@@ -129,7 +138,8 @@ static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_
     }
     if (r == CUDA_SUCCESS) {
         *call = "cuWaitExternalSemaphoresAsync";
-        r = peer->cuda->cuWaitExternalSemaphoresAsync(&relay->peer->external, &params, 1, lane->stream);
+        r = peer->cuda->cuWaitExternalSemaphoresAsync(&relay->peer->external, &params, 1,
+                                                      lane->stream);
     }
     if (r == CUDA_SUCCESS) {
         if (lane->last < value) lane->last = value;
@@ -142,7 +152,7 @@ static CUresult wait_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_
     return wait_for(semaphore->device, stream, lane->event);
 }
 
-/* By the host ------------------------------------------------------------------------------------------------ */
+/* By the host ---------------------------------------------------------------------------------- */
 
 /* Called by the CUDA driver. No CUDA call is allowed in here (R3). */
 static void CUDA_CB run_request(void *user)
@@ -188,7 +198,8 @@ static culv_result find_request(culv_semaphore *semaphore, culvi_request **out)
     if (r != CUDA_SUCCESS) {
         culvi_mutex_destroy(&made->running);
         culvi_free(made);
-        return culvi_fail_cuda(device, semaphore->label, r, "cuEventCreate", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_cuda(device, semaphore->label, r, "cuEventCreate",
+                               CULV_REASON_DRIVER_REFUSED,
                                "a signal or wait by the host could not be prepared");
     }
     made->next = relay->requests;
@@ -206,13 +217,13 @@ static culv_result refuse_failed(const culv_semaphore *semaphore, int code)
     return culvi_fail_native(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE,
         words->api, code, wait ? words->wait_call : words->signal_call,
-        "an earlier %s on the HOST path failed in its host function: %s answered %d; what it was "
-        "to order may have run out of order",
+        "an earlier %s on the HOST path failed in its host function: %s answered %d; "
+        "what it was to order may have run out of order",
         wait ? "wait" : "signal", wait ? words->wait_call : words->signal_call, code);
 }
 
-static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
-                                  unsigned steps)
+static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, uint64_t value,
+                                  bool signal, unsigned steps)
 {
     culvi_relay *relay = semaphore->relay;
     culv_device *device = semaphore->device;
@@ -238,19 +249,23 @@ static culv_result submit_by_host(culv_semaphore *semaphore, CUstream stream, ui
     return CULV_OK;
 }
 
-/* True when its host function is over, or will not come. In the device's context, where there is one. */
+/* True when its host function is over, or will not come. In the device's context, where there is
+ * one. */
 static bool is_over(culv_device *device, const culvi_request *q)
 {
-    /* Under an error of the context no host function begins any more. Such an error stays: one answer is no proof. */
+    /* Under an error of the context no host function begins any more. Such an error stays: one
+     * answer is no proof. */
     for (int i = 0; i < 2 && !device->lost && atomic_load(&q->pending); i++)
-        if (!culvi_cuda_sticky(CULVI_CU(device, cuEventQuery, (q->done)))) return !atomic_load(&q->pending);
+        if (!culvi_cuda_sticky(CULVI_CU(device, cuEventQuery, (q->done))))
+            return !atomic_load(&q->pending);
     /* One that has begun may be waiting, and ends by itself. */
     return device->lost || !atomic_load(&q->begun) || !atomic_load(&q->pending);
 }
 
 enum { REFUSALS = 1000 }; /* a millisecond each */
 
-/* Where the driver refuses to wait, for reasons of its own, the host function tells as well that it is over. */
+/* Where the driver refuses to wait, for reasons of its own, the host function tells as well that it
+ * is over. */
 static void wait_for_request(culv_device *device, culvi_request *q)
 {
     for (unsigned refused = 0; atomic_load(&q->pending) && refused < REFUSALS;) {
@@ -285,7 +300,7 @@ static void finish(culvi_deferred *self)
     culvi_relay_quiesce(CULVI_CONTAINER(self, culv_semaphore, deferred));
 }
 
-/* Both ------------------------------------------------------------------------------------------------------- */
+/* Both ----------------------------------------------------------------------------------------- */
 
 /* An event recorded now, or a host function, would become part of the caller's graph. */
 static culv_result check_capture(const culv_semaphore *semaphore, CUstream stream, bool signal,
@@ -294,24 +309,26 @@ static culv_result check_capture(const culv_semaphore *semaphore, CUstream strea
     culv_device *device = semaphore->device;
     culvi_capture capture;
     CUresult r = culvi_stream_capture(device, stream, &capture);
-    if (r != CUDA_SUCCESS) return fail_on(semaphore, stream, r, "cuStreamIsCapturing", signal, value);
+    if (r != CUDA_SUCCESS)
+        return fail_on(semaphore, stream, r, "cuStreamIsCapturing", signal, value);
     if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
-    return culvi_fail(&device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
-                      "the stream %p is being captured, or waits for one that is, but the semaphore is on "
-                      "the %s path, whose signals and waits no "
-                      "graph can repeat; signal and wait around the graph's launch",
-                      (void *)stream, culv_path_name(semaphore->relay->path));
+    return culvi_fail(
+        &device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
+        "the stream %p is being captured, or waits for one that is, but the semaphore is on the %s path, whose signals and waits no graph can repeat; "
+        "signal and wait around the graph's launch",
+        (void *)stream, culv_path_name(semaphore->relay->path));
 }
 
-static CUresult submit_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
-                               unsigned steps, const char **call)
+static CUresult submit_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value,
+                               bool signal, unsigned steps, const char **call)
 {
     if (!signal) return wait_by_peer(semaphore, stream, value, steps, call);
-    return (steps & CULVI_RELAY_SUBMIT) ? signal_by_peer(semaphore, stream, value, call) : CUDA_SUCCESS;
+    return (steps & CULVI_RELAY_SUBMIT) ? signal_by_peer(semaphore, stream, value, call)
+                                        : CUDA_SUCCESS;
 }
 
-culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
-                               unsigned steps)
+culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value,
+                               bool signal, unsigned steps)
 {
     culv_device *device = semaphore->device;
     culvi_relay *relay = semaphore->relay;
@@ -354,8 +371,9 @@ static culv_result prepare_peer(culv_semaphore *semaphore)
     return r == CUDA_SUCCESS ? CULV_OK : fail(semaphore, peer, r, call, true, 0);
 }
 
-culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words, culv_semaphore_type type,
-                                  uint64_t value, bool untracked, const char *label, culv_semaphore *peer,
+culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
+                                  culv_semaphore_type type, uint64_t value, bool untracked,
+                                  const char *label, culv_semaphore *peer,
                                   const culvi_host_semaphore *host, culv_semaphore **out)
 {
     culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
@@ -403,8 +421,8 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
 static bool release_event(culv_device *device, CUevent *event, bool last_try)
 {
     if (*event == NULL) return true;
-    if (!culvi_release_done(device, "cuEventDestroy", CULVI_RELEASE(device, cuEventDestroy, (*event)),
-                            last_try))
+    if (!culvi_release_done(device, "cuEventDestroy",
+                            CULVI_RELEASE(device, cuEventDestroy, (*event)), last_try))
         return false;
     *event = NULL;
     return true;
@@ -413,8 +431,8 @@ static bool release_event(culv_device *device, CUevent *event, bool last_try)
 static bool release_stream(culv_device *device, CUstream *stream, bool last_try)
 {
     if (*stream == NULL) return true;
-    if (!culvi_release_done(device, "cuStreamDestroy", CULVI_RELEASE(device, cuStreamDestroy, (*stream)),
-                            last_try))
+    if (!culvi_release_done(device, "cuStreamDestroy",
+                            CULVI_RELEASE(device, cuStreamDestroy, (*stream)), last_try))
         return false;
     *stream = NULL;
     return true;
@@ -439,9 +457,9 @@ static bool release_host(culv_device *device, culvi_relay *relay, bool last_try)
     }
     if (first) relay->host.release(relay->host.context);
     if (!over)
-        culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "a host function of a semaphore on the HOST path is still to come, and the driver refuses "
-                  "to wait for it: what it uses is kept");
+        culvi_log(
+            &device->voice, CULV_LOG_WARNING,
+            "a host function of a semaphore on the HOST path is still to come, and the driver refuses to wait for it: what it uses is kept");
     return over;
 }
 

@@ -1,5 +1,6 @@
-/* Semaphores that are not shared: signals and waits go through another GPU's, or through the host.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Semaphores that are not shared: signals and waits go through another GPU's, or through the
+ * host. */
 #ifndef CULVI_CORE_RELAY_H_
 #define CULVI_CORE_RELAY_H_
 
@@ -8,8 +9,8 @@
 
 enum { CULVI_RELAY_LANES = 4 };
 
-/* What a semaphore of the graphics API does by the host: run in host functions, where no CUDA call is allowed (R3).
- * 0 is success. */
+/* What a semaphore of the graphics API does by the host: run in host functions, where no CUDA call
+ * is allowed (R3). 0 is success. */
 typedef struct culvi_host_semaphore {
     void *context;
     const culvi_words *words;
@@ -58,15 +59,19 @@ struct culvi_relay {
     atomic_bool released; /* `host` is: a host function that comes all the same does nothing */
 };
 
-/* A semaphore of the device that signals and waits through another GPU's, which is its own then, or through `host`. */
-culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words, culv_semaphore_type type,
-                                  uint64_t value, bool untracked, const char *label, culv_semaphore *peer,
+/* A semaphore of the device that signals and waits through another GPU's, which is its own then, or
+ * through `host`. */
+culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
+                                  culv_semaphore_type type, uint64_t value, bool untracked,
+                                  const char *label, culv_semaphore *peer,
                                   const culvi_host_semaphore *host, culv_semaphore **out);
-/* PREPARE finds out all that is refused, and makes what the submission needs; SUBMIT alone is for what was prepared. */
+/* PREPARE finds out all that is refused, and makes what the submission needs; SUBMIT alone is for
+ * what was prepared. */
 enum { CULVI_RELAY_PREPARE = 1, CULVI_RELAY_SUBMIT = 2 };
-culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value, bool signal,
-                               unsigned steps);
-/* HOST: waits until no host function is on its way any more; other paths do not wait. Takes no lock of the device's. */
+culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint64_t value,
+                               bool signal, unsigned steps);
+/* HOST: waits until no host function is on its way any more; other paths do not wait. Takes no lock
+ * of the device's. */
 void culvi_relay_quiesce(culv_semaphore *semaphore);
 /* False: the driver refused for now. In the device's context; the caller holds the lock. */
 bool culvi_relay_release(culv_device *device, culvi_relay **relay, bool last_try);

@@ -1,5 +1,5 @@
-/* culv_semaphore: imports, and what is known of their state. Signals and waits: signal.c.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_semaphore: imports, and what is known of their state. Signals and waits: signal.c. */
 #include "core/semaphore.h"
 
 #include "base/alloc.h"
@@ -42,15 +42,15 @@ static culv_result check_desc(const culv_device *device, culvi_import *import,
     const culvi_voice *voice = &device->voice;
     if (desc->type != CULV_SEMAPHORE_TIMELINE && desc->type != CULV_SEMAPHORE_BINARY)
         return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_semaphore_desc.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or "
-                          "CULV_SEMAPHORE_BINARY (%d)",
-                          (int)desc->type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
+                          "culv_semaphore_desc.type is %d; "
+                          "it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)",
+                          (int)desc->type, (int)CULV_SEMAPHORE_TIMELINE,
+                          (int)CULV_SEMAPHORE_BINARY);
     if (desc->type == CULV_SEMAPHORE_TIMELINE && (desc->untracked || desc->signal_pending))
-        return culvi_fail(
-            voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_semaphore_desc.%s is for binary semaphores; a timeline's values are always held "
-            "against each other",
-            desc->untracked ? "untracked" : "signal_pending");
+        return culvi_fail(voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                          "culv_semaphore_desc.%s is for binary semaphores; "
+                          "a timeline's values are always held against each other",
+                          desc->untracked ? "untracked" : "signal_pending");
     if (desc->type == CULV_SEMAPHORE_BINARY && desc->value != 0)
         return culvi_fail(
             voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -74,14 +74,15 @@ static culvi_import how_to_import(culv_device *device, const culv_semaphore_desc
 }
 
 /* After the handle was checked. */
-static culv_result import_checked(culv_device *device, const culvi_words *words, const culvi_import *import,
-                                  const culv_semaphore_desc *d, culv_semaphore **out)
+static culv_result import_checked(culv_device *device, const culvi_words *words,
+                                  const culvi_import *import, const culv_semaphore_desc *d,
+                                  culv_semaphore **out)
 {
     if (d->type == CULV_SEMAPHORE_TIMELINE && !device->caps.timeline_semaphores)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                          "'%s' does not import timeline semaphores "
-                          "(CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
-                          device->caps.name);
+        return culvi_fail(
+            &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+            "'%s' does not import timeline semaphores (CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED is 0)",
+            device->caps.name);
     culv_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
     if (semaphore == NULL) return culvi_fail_host_memory(&device->voice, d->label);
     semaphore->device = device;
@@ -116,7 +117,8 @@ static culv_result import_semaphore(culv_device *device, const culv_semaphore_de
     if (result != CULV_OK) return result;
     culvi_import import = how_to_import(device, &d, take);
     result = check_desc(device, &import, &d);
-    return result == CULV_OK ? import_checked(device, &culvi_plain_words, &import, &d, out) : result;
+    return result == CULV_OK ? import_checked(device, &culvi_plain_words, &import, &d, out)
+                             : result;
 }
 
 culv_result culvi_semaphore_import_exported(culv_device *device, const culvi_words *words,
@@ -160,7 +162,8 @@ static bool release_semaphore(culv_device *device, culvi_deferred *self, bool la
     return true;
 }
 
-void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use, CUstream last_use)
+void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use,
+                                      CUstream last_use)
 {
     culv_device *device = semaphore->device;
     semaphore->deferred.release = release_semaphore;
@@ -170,11 +173,13 @@ void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_u
     culvi_device_unref(device);
 }
 
-static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_use, CUstream last_use)
+static void destroy(culv_semaphore **semaphore, const char *call, bool has_last_use,
+                    CUstream last_use)
 {
     if (semaphore == NULL || *semaphore == NULL) return;
     culv_semaphore *mine = *semaphore;
-    if (culvi_refuse_owned(mine->device, mine->label, mine->owned, call, mine->words->semaphore_destroy))
+    if (culvi_refuse_owned(mine->device, mine->label, mine->owned, call,
+                           mine->words->semaphore_destroy))
         return;
     *semaphore = NULL;
     culvi_semaphore_release_or_defer(mine, has_last_use, last_use);
@@ -195,15 +200,16 @@ void culv_semaphore_note_value(culv_semaphore *semaphore, uint64_t value)
     if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE) return;
     uint64_t noted = atomic_load_explicit(&semaphore->noted, memory_order_relaxed);
     while (noted < value &&
-           !atomic_compare_exchange_weak_explicit(&semaphore->noted, &noted, value, memory_order_relaxed,
-                                                  memory_order_relaxed)) {
+           !atomic_compare_exchange_weak_explicit(&semaphore->noted, &noted, value,
+                                                  memory_order_relaxed, memory_order_relaxed)) {
     }
 }
 
 uint64_t culv_semaphore_last_value(const culv_semaphore *semaphore)
 {
-    return semaphore != NULL && semaphore->type == CULV_SEMAPHORE_TIMELINE ? culvi_semaphore_last(semaphore)
-                                                                           : 0;
+    return semaphore != NULL && semaphore->type == CULV_SEMAPHORE_TIMELINE
+               ? culvi_semaphore_last(semaphore)
+               : 0;
 }
 
 /* The semaphore a note is about; NULL with the result set otherwise. */
@@ -213,11 +219,9 @@ static bool noted(const culv_semaphore *semaphore, const char *call, culv_result
     if (semaphore == NULL)
         *result = culvi_fail_null(NULL, call, "semaphore");
     else if (semaphore->type != CULV_SEMAPHORE_BINARY)
-        *result =
-            culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                       "%s: the semaphore is a timeline; use "
-                       "culv_semaphore_note_value()",
-                       call);
+        *result = culvi_fail(
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: the semaphore is a timeline; use culv_semaphore_note_value()", call);
     return *result == CULV_OK && !semaphore->untracked;
 }
 
@@ -226,12 +230,12 @@ culv_result culv_semaphore_note_signal(culv_semaphore *semaphore)
     culv_result result;
     if (!noted(semaphore, "culv_semaphore_note_signal", &result)) return result;
     uint32_t state = CULVI_UNSIGNALLED;
-    if (atomic_compare_exchange_strong(&semaphore->state, &state, CULVI_SIGNALLED_BY_PEER)) return CULV_OK;
+    if (atomic_compare_exchange_strong(&semaphore->state, &state, CULVI_SIGNALLED_BY_PEER))
+        return CULV_OK;
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
-        "the other API signalled a binary semaphore that %s had signalled already, and no wait for "
-        "it was told of since; was a culv_semaphore_note_wait() left out? If not, the "
-        "semaphore's state is undefined now",
+        "the other API signalled a binary semaphore that %s had signalled already, and no wait for it was told of since; "
+        "was a culv_semaphore_note_wait() left out? If not, the semaphore's state is undefined now",
         state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "it");
 }
 
@@ -242,7 +246,8 @@ culv_result culv_semaphore_note_wait(culv_semaphore *semaphore)
     /* A wait for the other API's own signal is its own affair. */
     if (atomic_exchange(&semaphore->state, CULVI_UNSIGNALLED) != CULVI_UNSIGNALLED) return CULV_OK;
     return culvi_fail(
-        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
+        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+        CULV_REASON_WAIT_BEFORE_SIGNAL,
         "the other API waits for a binary semaphore that nobody has signalled since its last wait; "
         "submit the signal first, or that wait may never end");
 }

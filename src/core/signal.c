@@ -1,5 +1,5 @@
-/* Signals and waits on streams: the frame path. Nothing is allocated here and no lock is taken.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Signals and waits on streams: the frame path. Nothing is allocated here and no lock is taken. */
 #include "core/relay.h"
 #include "cuda/context.h"
 #include "cuda/stream.h"
@@ -21,29 +21,32 @@ culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t
 {
     uint64_t last = culvi_semaphore_last(semaphore);
     if (value > last) return CULV_OK;
-    return culvi_fail(
-        &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS,
-        "value %" PRIu64 " does not exceed %" PRIu64 ", which was signalled or promised before; a "
-        "timeline only grows, and the driver would step it back without a word",
-        value, last);
+    return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+                      CULV_REASON_TIMELINE_BACKWARDS,
+                      "value %" PRIu64 " does not exceed %" PRIu64
+                      ", which was signalled or promised before; "
+                      "a timeline only grows, and the driver would step it back without a word",
+                      value, last);
 }
 
 static culv_result refuse_state(const culv_semaphore *semaphore, direction way, uint32_t state)
 {
     const culvi_voice *voice = &semaphore->device->voice;
     if (way == SIGNAL)
-        return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
-                          "the binary semaphore is signalled already (by %s) and nobody has waited for it "
-                          "since; submit the wait and tell of it by culv_semaphore_note_wait(), or use one "
-                          "semaphore for each direction",
-                          state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "the other API");
+        return culvi_fail(
+            voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
+            "the binary semaphore is signalled already (by %s) and nobody has waited for it since; "
+            "submit the wait and tell of it by culv_semaphore_note_wait(), or use one semaphore for each direction",
+            state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "the other API");
     if (state == CULVI_SIGNALLED_BY_CUDA)
-        return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_SAME_SIDE,
-                          "the binary semaphore was signalled by CUDA, so the other API must wait for it; "
-                          "between CUDA streams use an event");
-    return culvi_fail(voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
-                      "nobody has signalled the binary semaphore since its last wait; submit the other API's "
-                      "signal first and tell of it by culv_semaphore_note_signal()");
+        return culvi_fail(
+            voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_SAME_SIDE,
+            "the binary semaphore was signalled by CUDA, so the other API must wait for it; "
+            "between CUDA streams use an event");
+    return culvi_fail(
+        voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
+        "nobody has signalled the binary semaphore since its last wait; "
+        "submit the other API's signal first and tell of it by culv_semaphore_note_signal()");
 }
 
 /* Holds one point against what is known, and marks a binary semaphore. */
@@ -54,8 +57,9 @@ static culv_result reserve(const culv_semaphore_point *point, direction way)
         return way == WAIT ? CULV_OK : culvi_semaphore_check_rise(semaphore, point->value);
     }
     if (point->value != 0)
-        return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "value %" PRIu64 " is for timelines; a binary semaphore's is 0", point->value);
+        return culvi_fail(
+            &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "value %" PRIu64 " is for timelines; a binary semaphore's is 0", point->value);
     if (semaphore->untracked) return CULV_OK;
     uint32_t state = way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER;
     uint32_t next = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
@@ -71,21 +75,24 @@ static void take_back(const culv_semaphore_point *points, uint32_t count, direct
         uint32_t state = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
         if (semaphore->type == CULV_SEMAPHORE_BINARY && !semaphore->untracked)
             (void)atomic_compare_exchange_strong(&semaphore->state, &state,
-                                                 way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER);
+                                                 way == SIGNAL ? CULVI_UNSIGNALLED
+                                                               : CULVI_SIGNALLED_BY_PEER);
     }
 }
 
-static culv_result fail_call(const culv_semaphore_point *points, uint32_t count, direction way, CUresult r,
-                             CUstream stream)
+static culv_result fail_call(const culv_semaphore_point *points, uint32_t count, direction way,
+                             CUresult r, CUstream stream)
 {
     const culv_semaphore *first = points[0].semaphore;
-    const char *call = way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
+    const char *call =
+        way == SIGNAL ? "cuSignalExternalSemaphoresAsync" : "cuWaitExternalSemaphoresAsync";
     const char *verb = way == SIGNAL ? "signal" : "wait for";
     char name[40];
     culvi_stream_name(stream, name);
     if (count > 1)
         return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
-                               "%s could not %s a batch of %" PRIu32 " semaphores", name, verb, count);
+                               "%s could not %s a batch of %" PRIu32 " semaphores", name, verb,
+                               count);
     if (first->type == CULV_SEMAPHORE_BINARY)
         return culvi_fail_cuda(first->device, first->label, r, call, CULV_REASON_DRIVER_REFUSED,
                                "%s could not %s the binary semaphore", name, verb);
@@ -93,18 +100,21 @@ static culv_result fail_call(const culv_semaphore_point *points, uint32_t count,
                            "%s could not %s value %" PRIu64, name, verb, points[0].value);
 }
 
-static CUresult call_driver(const culv_device *device, direction way, const CUexternalSemaphore *externals,
-                            const params *array, uint32_t count, CUstream stream)
+static CUresult call_driver(const culv_device *device, direction way,
+                            const CUexternalSemaphore *externals, const params *array,
+                            uint32_t count, CUstream stream)
 {
-    return way == SIGNAL
-               ? device->cuda->cuSignalExternalSemaphoresAsync(externals, &array->signal, count, stream)
-               : device->cuda->cuWaitExternalSemaphoresAsync(externals, &array->wait, count, stream);
+    return way == SIGNAL ? device->cuda->cuSignalExternalSemaphoresAsync(externals, &array->signal,
+                                                                         count, stream)
+                         : device->cuda->cuWaitExternalSemaphoresAsync(externals, &array->wait,
+                                                                       count, stream);
 }
 
-/* A stream that is known brings its context along: the driver looks at no current one then (measured,
- * docs/nvidia-measured.md: calls_by_context). A driver that does is asked again with the context current. */
-static culv_result call(const culv_semaphore_point *points, uint32_t count, direction way, CUstream stream,
-                        const CUexternalSemaphore *externals, const params *array)
+/* A stream that is known brings its context along: the driver looks at no current one then
+ * (measured, docs/nvidia-measured.md: calls_by_context). A driver that does is asked again with the
+ * context current. */
+static culv_result call(const culv_semaphore_point *points, uint32_t count, direction way,
+                        CUstream stream, const CUexternalSemaphore *externals, const params *array)
 {
     const culv_semaphore *first = points[0].semaphore;
     culv_device *device = first->device;
@@ -123,7 +133,8 @@ static culv_result call(const culv_semaphore_point *points, uint32_t count, dire
     }
     (void)culvi_lost(device); /* so that the next call does not hand stale handles over */
     /* Its address may have become another context's stream. */
-    culv_result result = culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, first->label, stream);
+    culv_result result =
+        culvi_cuda_sticky(r) ? CULV_OK : culvi_recheck_stream(device, first->label, stream);
     return result == CULV_OK ? fail_call(points, count, way, r, stream) : result;
 }
 
@@ -135,9 +146,11 @@ static inline void set_value(params *one, direction way, uint64_t value)
         one->wait.params.fence.value = value;
 }
 
-/* `externals` and `array` have room for `count`, `array` is zero; of the first `reserved` points gather() has filled them in. */
+/* `externals` and `array` have room for `count`, `array` is zero; of the first `reserved` points
+ * gather() has filled them in. */
 static culv_result submit(const culv_semaphore_point *points, uint32_t count, uint32_t reserved,
-                          direction way, CUstream stream, CUexternalSemaphore *externals, params *array)
+                          direction way, CUstream stream, CUexternalSemaphore *externals,
+                          params *array)
 {
     culv_result result = CULV_OK;
     for (; reserved < count; reserved++) {
@@ -149,7 +162,8 @@ static culv_result submit(const culv_semaphore_point *points, uint32_t count, ui
     result = call(points, count, way, stream, externals, array);
     if (result != CULV_OK) goto take_back;
     for (uint32_t i = 0; way == SIGNAL && i < count; i++)
-        atomic_store_explicit(&points[i].semaphore->signalled, points[i].value, memory_order_relaxed);
+        atomic_store_explicit(&points[i].semaphore->signalled, points[i].value,
+                              memory_order_relaxed);
     return CULV_OK;
 
 take_back:
@@ -172,8 +186,8 @@ static culv_result relay(const culv_semaphore_point *point, direction way, CUstr
     return result;
 }
 
-/* Of a batch in which at least one is not shared. Each takes driver calls of its own, so all that can be refused is found
- * out before the first. */
+/* Of a batch in which at least one is not shared. Each takes driver calls of its own, so all that
+ * can be refused is found out before the first. */
 static culv_result relay_batch(const culv_semaphore_point *points, uint32_t count, direction way,
                                CUstream stream)
 {
@@ -193,9 +207,10 @@ static culv_result relay_batch(const culv_semaphore_point *points, uint32_t coun
         culv_semaphore *semaphore = points[done].semaphore;
         params one = {0};
         set_value(&one, way, points[done].value);
-        result = semaphore->relay != NULL ? culvi_relay_submit(semaphore, stream, points[done].value,
-                                                               way == SIGNAL, CULVI_RELAY_SUBMIT)
-                                          : call(&points[done], 1, way, stream, &semaphore->external, &one);
+        result = semaphore->relay != NULL
+                     ? culvi_relay_submit(semaphore, stream, points[done].value, way == SIGNAL,
+                                          CULVI_RELAY_SUBMIT)
+                     : call(&points[done], 1, way, stream, &semaphore->external, &one);
         if (result != CULV_OK) goto take_back;
         if (way == SIGNAL)
             atomic_store_explicit(&semaphore->signalled, points[done].value, memory_order_relaxed);
@@ -207,20 +222,22 @@ take_back:
     return result;
 }
 
-static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64_t value, direction way)
+static culv_result submit_one(culv_semaphore *semaphore, CUstream stream, uint64_t value,
+                              direction way)
 {
     CUexternalSemaphore external;
     params one = {0};
     if (semaphore == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: semaphore is NULL",
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: semaphore is NULL",
                           way == SIGNAL ? "culv_semaphore_signal" : "culv_semaphore_wait");
     culv_semaphore_point point = {semaphore, value};
     if (semaphore->relay != NULL) return relay(&point, way, stream);
     return submit(&point, 1, 0, way, stream, &external, &one);
 }
 
-culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint32_t count, const char *call,
-                                        bool *relayed)
+culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint32_t count,
+                                        const char *call, bool *relayed)
 {
     *relayed = false;
     if (points == NULL) return culvi_fail_null(NULL, call, "points");
@@ -236,16 +253,20 @@ culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint
         *relayed = *relayed || semaphore->relay != NULL;
         if (semaphore->device != points[0].semaphore->device)
             return culvi_fail(
-                &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                "%s: points[%" PRIu32 "] is of another culv_device ('%s', CUDA device %d) than "
-                "points[0] ('%s', CUDA device %d); make one call for each",
+                &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH,
+                "%s: points[%" PRIu32
+                "] is of another culv_device ('%s', CUDA device %d) than points[0] ('%s', CUDA device %d); "
+                "make one call for each",
                 call, i, semaphore->device->caps.name, (int)semaphore->device->ordinal,
                 points[0].semaphore->device->caps.name, (int)points[0].semaphore->device->ordinal);
         for (uint32_t k = 0; k < i; k++)
             if (points[k].semaphore == semaphore)
-                return culvi_fail(
-                    &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                    "%s: points[%" PRIu32 "] and points[%" PRIu32 "] are the same semaphore", call, k, i);
+                return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
+                                  CULV_REASON_VALUE,
+                                  "%s: points[%" PRIu32 "] and points[%" PRIu32
+                                  "] are the same semaphore",
+                                  call, k, i);
     }
     return CULV_OK;
 }
@@ -258,16 +279,17 @@ static bool is_repeated(const culv_semaphore_point *points, uint32_t i)
     return k < i;
 }
 
-/* A batch as most are, of timelines of one device with values that may be signalled: checked and filled in by one pass,
- * which marks nothing. False: it is another, or is refused; what goes through it point by point says why. */
+/* A batch as most are, of timelines of one device with values that may be signalled: checked and
+ * filled in by one pass, which marks nothing. False: it is another, or is refused; what goes
+ * through it point by point says why. */
 static bool gather(const culv_semaphore_point *points, uint32_t count, direction way,
                    CUexternalSemaphore *externals, params *array)
 {
     uint64_t seen = 0;
     for (uint32_t i = 0; i < count; i++) {
         const culv_semaphore *semaphore = points[i].semaphore;
-        if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE || semaphore->relay != NULL ||
-            semaphore->device != points[0].semaphore->device ||
+        if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE ||
+            semaphore->relay != NULL || semaphore->device != points[0].semaphore->device ||
             (way == SIGNAL && points[i].value <= culvi_semaphore_last(semaphore)))
             return false;
         /* Of two that are the same the bits are; of others seldom. */
@@ -292,7 +314,8 @@ static culv_result submit_batch(const culv_semaphore_point *points, uint32_t cou
         return submit(points, count, count, way, stream, externals, array);
     bool relayed;
     culv_result result = culvi_semaphore_check_batch(
-        points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch", &relayed);
+        points, count, way == SIGNAL ? "culv_semaphore_signal_batch" : "culv_semaphore_wait_batch",
+        &relayed);
     if (result != CULV_OK) return result;
     if (relayed) return relay_batch(points, count, way, stream);
     return submit(points, count, 0, way, stream, externals, array);
@@ -308,12 +331,14 @@ culv_result culv_semaphore_wait(culv_semaphore *semaphore, CUstream stream, uint
     return submit_one(semaphore, stream, value, WAIT);
 }
 
-culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream)
+culv_result culv_semaphore_signal_batch(const culv_semaphore_point *points, uint32_t count,
+                                        CUstream stream)
 {
     return submit_batch(points, count, stream, SIGNAL);
 }
 
-culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points, uint32_t count, CUstream stream)
+culv_result culv_semaphore_wait_batch(const culv_semaphore_point *points, uint32_t count,
+                                      CUstream stream)
 {
     return submit_batch(points, count, stream, WAIT);
 }

@@ -1,4 +1,5 @@
-/* Fallbacks: the paths, the memory in between, and the copies. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks: the paths, the memory in between, and the copies. */
 #include "core/staging.h"
 
 #include "base/alloc.h"
@@ -33,7 +34,7 @@ culv_path culv_image_path(const culv_image *image)
     return image != NULL ? path_of(image->staging) : CULV_PATH_SHARED;
 }
 
-/* Staging ---------------------------------------------------------------------------------------------------- */
+/* Staging -------------------------------------------------------------------------------------- */
 
 culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label)
 {
@@ -43,14 +44,15 @@ culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, 
     CUresult r = CULVI_CU(device, cuMemHostRegister, (staging->host, (size_t)staging->size, 0));
     staging->registered = r == CUDA_SUCCESS;
     if (r == CUDA_ERROR_OUT_OF_MEMORY || culvi_cuda_sticky(r) || culvi_cuda_gone(r))
-        result = culvi_fail_cuda(device, label, r, "cuMemHostRegister", CULV_REASON_DRIVER_REFUSED,
-                                 "%" PRIu64 " bytes of host memory could not be pinned", staging->size);
+        result =
+            culvi_fail_cuda(device, label, r, "cuMemHostRegister", CULV_REASON_DRIVER_REFUSED,
+                            "%" PRIu64 " bytes of host memory could not be pinned", staging->size);
     else if (r != CUDA_SUCCESS)
-        culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "'%s': CUDA does not pin the graphics API's memory (error %d): copies take a detour of the "
-                  "driver's own and hold up the calling thread; pages of the host's would not (in Vulkan "
-                  "enable VK_EXT_external_memory_host)",
-                  label != NULL ? label : "", (int)r);
+        culvi_log(
+            &device->voice, CULV_LOG_WARNING,
+            "'%s': CUDA does not pin the graphics API's memory (error %d): copies take a detour of the driver's own and hold up the calling thread; "
+            "pages of the host's would not (in Vulkan enable VK_EXT_external_memory_host)",
+            label != NULL ? label : "", (int)r);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&device->lock);
@@ -69,7 +71,8 @@ static bool release_far_side(culv_device *device, culvi_staging *staging, bool l
         staging->registered = false;
     }
     if (staging->counted) device->counts.allocations--;
-    if (staging->peer_buffer != NULL) culvi_buffer_release_or_defer(staging->peer_buffer, false, NULL);
+    if (staging->peer_buffer != NULL)
+        culvi_buffer_release_or_defer(staging->peer_buffer, false, NULL);
     if (staging->peer_image != NULL) culvi_image_release_or_defer(staging->peer_image, false, NULL);
     if (staging->native.release != NULL) staging->native.release(&staging->native);
     culvi_free(staging->block);
@@ -97,7 +100,8 @@ void culvi_staging_discard(culv_device *device, culvi_staging *staging)
     if (image != NULL) culvi_image_release_or_defer(image, false, NULL);
 }
 
-bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging, bool last_try)
+bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging,
+                           bool last_try)
 {
     if (memory->base != 0) {
         CUresult r = CULVI_RELEASE(device, cuMemFree, (memory->base));
@@ -110,7 +114,7 @@ bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_stagi
     return true;
 }
 
-/* Copies ----------------------------------------------------------------------------------------------------- */
+/* Copies --------------------------------------------------------------------------------------- */
 
 typedef struct copy {
     culv_device *device;
@@ -131,10 +135,10 @@ static CUresult copy_bytes(copy *c, const culvi_staging *staging, CUdeviceptr ow
     const culv_buffer *peer = staging->peer_buffer;
     CUcontext theirs = peer->memory->device->context;
     c->call = "cuMemcpyPeerAsync";
-    return c->push ? cuda->cuMemcpyPeerAsync(peer->pointer, theirs, own, c->device->context, (size_t)size,
-                                             c->stream)
-                   : cuda->cuMemcpyPeerAsync(own, c->device->context, peer->pointer, theirs, (size_t)size,
-                                             c->stream);
+    return c->push ? cuda->cuMemcpyPeerAsync(peer->pointer, theirs, own, c->device->context,
+                                             (size_t)size, c->stream)
+                   : cuda->cuMemcpyPeerAsync(own, c->device->context, peer->pointer, theirs,
+                                             (size_t)size, c->stream);
 }
 
 static CUarray array_of(const culv_image *image, const culvi_part *part)
@@ -145,8 +149,9 @@ static CUarray array_of(const culv_image *image, const culvi_part *part)
 static CUresult copy_part_to_host(copy *c, const culv_image *image, const culvi_part *part)
 {
     void *host = (char *)image->staging->host + part->offset;
-    CUDA_MEMCPY3D d = {
-        .WidthInBytes = (size_t)part->row_bytes, .Height = part->rows, .Depth = culvi_part_slices(part)};
+    CUDA_MEMCPY3D d = {.WidthInBytes = (size_t)part->row_bytes,
+                       .Height = part->rows,
+                       .Depth = culvi_part_slices(part)};
     c->call = "cuMemcpy3DAsync";
     d.srcMemoryType = c->push ? CU_MEMORYTYPE_ARRAY : CU_MEMORYTYPE_HOST;
     d.dstMemoryType = c->push ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY;
@@ -198,8 +203,8 @@ static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *ima
     bool pushed;
     culv_result result = culvi_enter_stream(c->device, c->label, c->stream, &pushed);
     if (result != CULV_OK) return result;
-    CUresult r =
-        buffer != NULL ? copy_bytes(c, buffer->staging, buffer->pointer, buffer->size) : copy_image(c, image);
+    CUresult r = buffer != NULL ? copy_bytes(c, buffer->staging, buffer->pointer, buffer->size)
+                                : copy_image(c, image);
     culvi_leave_frame(c->device, pushed);
     if (r == CUDA_SUCCESS) return CULV_OK;
     /* Its address may have become another context's stream. */
@@ -207,21 +212,23 @@ static culv_result run(copy *c, const culv_buffer *buffer, const culv_image *ima
     if (result != CULV_OK) return result;
     char name[40];
     culvi_stream_name(c->stream, name);
-    return culvi_fail_cuda(c->device, c->label, r, c->call, CULV_REASON_DRIVER_REFUSED, "%s could not %s",
-                           name, c->push ? "push towards the graphics API" : "pull from the graphics API");
+    return culvi_fail_cuda(
+        c->device, c->label, r, c->call, CULV_REASON_DRIVER_REFUSED, "%s could not %s", name,
+        c->push ? "push towards the graphics API" : "pull from the graphics API");
 }
 
 static culv_result no_object(const char *call, const char *what)
 {
-    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL", call,
-                      what);
+    return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is NULL",
+                      call, what);
 }
 
 static culv_result copy_buffer(culv_buffer *buffer, CUstream stream, bool push)
 {
     if (buffer == NULL) return no_object(push ? "culv_buffer_push" : "culv_buffer_pull", "buffer");
     if (buffer->staging == NULL) return CULV_OK;
-    copy c = {.device = buffer->memory->device, .label = buffer->label, .stream = stream, .push = push};
+    copy c = {
+        .device = buffer->memory->device, .label = buffer->label, .stream = stream, .push = push};
     return run(&c, buffer, NULL);
 }
 
@@ -239,7 +246,8 @@ static culv_result copy_whole_image(culv_image *image, CUstream stream, bool pus
 {
     if (image == NULL) return no_object(push ? "culv_image_push" : "culv_image_pull", "image");
     if (image->staging == NULL) return CULV_OK;
-    copy c = {.device = image->memory->device, .label = image->label, .stream = stream, .push = push};
+    copy c = {
+        .device = image->memory->device, .label = image->label, .stream = stream, .push = push};
     return run(&c, NULL, image);
 }
 

@@ -1,5 +1,5 @@
-/* Memory that is not shared: CUDA's own, and what it is copied to and from.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Memory that is not shared: CUDA's own, and what it is copied to and from. */
 #ifndef CULVI_CORE_STAGING_H_
 #define CULVI_CORE_STAGING_H_
 
@@ -31,7 +31,8 @@ static inline uint64_t culvi_part_size(const culvi_part *part)
     return part->row_bytes * part->rows * culvi_part_slices(part);
 }
 
-/* Host-visible memory of the graphics API's: how to free it after CUDA has let go of it. All zero: none. */
+/* Host-visible memory of the graphics API's: how to free it after CUDA has let go of it. All zero:
+ * none. */
 typedef struct culvi_mapping {
     void (*release)(const struct culvi_mapping *self);
     void (*free_memory)(void); /* the API's function */
@@ -56,24 +57,28 @@ typedef struct culvi_staging {
     culvi_part parts[];
 } culvi_staging;
 
-/* Room for an image's parts, all of them filled in; a buffer has none (row NULL) and *size in. NULL: out of host memory
- * (recorded). *size becomes that of the block of all parts. */
+/* Room for an image's parts, all of them filled in; a buffer has none (row NULL) and *size in.
+ * NULL: out of host memory (recorded). *size becomes that of the block of all parts. */
 culvi_staging *culvi_staging_new(culv_device *device, culv_path path, const char *label,
-                                 const culvi_format *row, const culv_image_desc *desc, uint64_t *size);
-/* Tells CUDA of staging->host. Where CUDA takes it not, copies take a detour, and the log says so. */
+                                 const culvi_format *row, const culv_image_desc *desc,
+                                 uint64_t *size);
+/* Tells CUDA of staging->host. Where CUDA takes it not, copies take a detour, and the log says
+ * so. */
 culv_result culvi_staging_register(culv_device *device, culvi_staging *staging, const char *label);
 /* Of one that has no buffer or image yet. */
 void culvi_staging_discard(culv_device *device, culvi_staging *staging);
-/* Frees CUDA's own memory first, which waits for the copies, then the rest and the staging itself. False: the driver
- * refused for now. In the device's context; the caller holds the lock. */
-bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging, bool last_try);
+/* Frees CUDA's own memory first, which waits for the copies, then the rest and the staging itself.
+ * False: the driver refused for now. In the device's context; the caller holds the lock. */
+bool culvi_staging_release(culv_device *device, culv_memory *memory, culvi_staging **staging,
+                           bool last_try);
 
-/* An image without arrays: as culv_image_map(), for formats that CUDA has not. `memory` is CUDA's own, as big as the
- * block of all parts. On success the image has the staging. */
-culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row, const culv_image_desc *desc,
-                                    culvi_staging *staging, culv_image **out);
-/* Packed 4:2:2 in CUDA's own memory is one array, which is no mipmapped one: drivers refuse those of video formats
- * (measured). In the device's context; the caller holds the lock. */
+/* An image without arrays: as culv_image_map(), for formats that CUDA has not. `memory` is CUDA's
+ * own, as big as the block of all parts. On success the image has the staging. */
+culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row,
+                                    const culv_image_desc *desc, culvi_staging *staging,
+                                    culv_image **out);
+/* Packed 4:2:2 in CUDA's own memory is one array, which is no mipmapped one: drivers refuse those
+ * of video formats (measured). In the device's context; the caller holds the lock. */
 CUresult culvi_image_create_packed(culv_image *image);
 /* True of others. False: the driver refused for now. */
 bool culvi_image_destroy_packed(culv_device *device, culv_image *image, bool last_try);

@@ -1,4 +1,5 @@
-/* Fallbacks of images: the parts that are copied, and images without arrays. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks of images: the parts that are copied, and images without arrays. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "core/staging.h"
@@ -23,8 +24,8 @@ static uint32_t planes_of(const culvi_format *row)
     return has_depth_and_stencil(row) ? 2 : row->planes;
 }
 
-/* Vulkan specification, "Buffer and Image Addressing": of depth with stencil each is copied by itself, depth as
- * 16-bit or 32-bit words. */
+/* Vulkan specification, "Buffer and Image Addressing": of depth with stencil each is copied by
+ * itself, depth as 16-bit or 32-bit words. */
 static void fill_in_aspect(const culvi_format *row, culvi_part *part)
 {
     bool stencil = part->plane == 1;
@@ -60,11 +61,13 @@ static void fill_in(const culvi_format *row, const culv_image_desc *d, culvi_par
         part->block_height = row->block_height;
     }
     part->rows = (part->height + part->block_height - 1) / part->block_height;
-    part->row_bytes = ((uint64_t)part->width + part->block_width - 1) / part->block_width * part->block_bytes;
+    part->row_bytes =
+        ((uint64_t)part->width + part->block_width - 1) / part->block_width * part->block_bytes;
 }
 
 culvi_staging *culvi_staging_new(culv_device *device, culv_path path, const char *label,
-                                 const culvi_format *row, const culv_image_desc *desc, uint64_t *size)
+                                 const culvi_format *row, const culv_image_desc *desc,
+                                 uint64_t *size)
 {
     uint32_t planes = row != NULL ? planes_of(row) : 0;
     uint32_t count = row != NULL ? planes * desc->mip_levels : 0;
@@ -91,7 +94,7 @@ culvi_staging *culvi_staging_new(culv_device *device, culv_path path, const char
     return staging;
 }
 
-/* Packed texels ---------------------------------------------------------------------------------------------- */
+/* Packed texels -------------------------------------------------------------------------------- */
 
 static CUresult create_array(culv_image *image, const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
@@ -124,7 +127,7 @@ bool culvi_image_destroy_packed(culv_device *device, culv_image *image, bool las
     return true;
 }
 
-/* Staging ---------------------------------------------------------------------------------------------------- */
+/* Staging -------------------------------------------------------------------------------------- */
 
 culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging)
 {
@@ -143,8 +146,9 @@ culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging)
     return result;
 }
 
-culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row, const culv_image_desc *desc,
-                                    culvi_staging *staging, culv_image **out)
+culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row,
+                                    const culv_image_desc *desc, culvi_staging *staging,
+                                    culv_image **out)
 {
     culv_device *device = memory->device;
     uint32_t slots = desc->mip_levels;
@@ -183,17 +187,18 @@ culv_result culvi_image_make_linear(culv_memory *memory, const culvi_format *row
 culv_result culvi_image_check_arrays(const culv_image *image)
 {
     if (image->staging == NULL || !image->staging->linear) return CULV_OK;
-    return culvi_fail(
-        &image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-        "no CUDA array has the format %s, so the image, on the HOST path, has none; its texels are in "
-        "linear memory, culv_image_linear()",
-        image->row->name);
+    return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_FORMAT,
+                      "no CUDA array has the format %s, so the image, on the HOST path, has none; "
+                      "its texels are in linear memory, culv_image_linear()",
+                      image->row->name);
 }
 
-culv_result culv_image_linear(const culv_image *image, uint32_t level, uint32_t plane, culv_linear *out)
+culv_result culv_image_linear(const culv_image *image, uint32_t level, uint32_t plane,
+                              culv_linear *out)
 {
-    culv_result result =
-        culvi_image_check_call(image, level, culv_image_mip_levels(image), "level", out, "culv_image_linear");
+    culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
+                                                out, "culv_image_linear");
     if (result != CULV_OK) return result;
     const culvi_voice *voice = &image->memory->device->voice;
     result = culvi_struct_check(voice, out, "culv_linear");

@@ -1,4 +1,5 @@
-/* Texture objects of images. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Texture objects of images. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "core/image.h"
@@ -7,7 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static culv_result refuse(const culv_image *image, culv_result result, culv_reason reason, const char *text)
+static culv_result refuse(const culv_image *image, culv_result result, culv_reason reason,
+                          const char *text)
 {
     return culvi_fail(&image->memory->device->voice, image->label, result, reason,
                       "culv_texture_desc of an image of format %s: %s", image->row->name, text);
@@ -40,16 +42,17 @@ static bool reads_floats(const culv_image *image, const culvi_format *row, culv_
     }
 }
 
-/* Some of the levels or layers of what the driver has as one resource, unless a sampler's limits choose the levels:
- * those from the first one on, or one. */
+/* Some of the levels or layers of what the driver has as one resource, unless a sampler's limits
+ * choose the levels: those from the first one on, or one. */
 static bool needs_view(const culv_image *image, const culv_texture_desc *d)
 {
-    return d->layer_count != image->desc.array_layers || (d->level_count != 1 && d->base_level != 0);
+    return d->layer_count != image->desc.array_layers ||
+           (d->level_count != 1 && d->base_level != 0);
 }
 
-/* A texture of a level's own array takes the layers for those of an image of one level, and so reads other levels' texels
- * in all but the first (measured on an H200, of a 1D array; of other kinds it is not known to be right). The level is chosen
- * from the whole then. */
+/* A texture of a level's own array takes the layers for those of an image of one level, and so
+ * reads other levels' texels in all but the first (measured on an H200, of a 1D array; of other
+ * kinds it is not known to be right). The level is chosen from the whole then. */
 static bool has_layers_of_levels(const culv_image *image)
 {
     return image->desc.array_layers > 1 && image->desc.mip_levels > 1;
@@ -60,8 +63,9 @@ static bool is_chosen_by_lod(const culv_image *image, const culv_texture_desc *d
     return has_layers_of_levels(image) && d->level_count == 1 && !needs_view(image, d);
 }
 
-/* The view format that is the array's own. NVIDIA's driver takes no view without one (measured: NONE is refused, whatever
- * the rest). NONE: there is none, or not one that is known to read the same. */
+/* The view format that is the array's own. NVIDIA's driver takes no view without one (measured:
+ * NONE is refused, whatever the rest). NONE: there is none, or not one that is known to read the
+ * same. */
 static CUresourceViewFormat view_format(const culv_image *image)
 {
     static const CUarray_format formats[] = {CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_SIGNED_INT8,
@@ -75,61 +79,60 @@ static CUresourceViewFormat view_format(const culv_image *image)
         {CU_RES_VIEW_FORMAT_SINT_1X16, CU_RES_VIEW_FORMAT_SINT_2X16, CU_RES_VIEW_FORMAT_SINT_4X16},
         {CU_RES_VIEW_FORMAT_UINT_1X32, CU_RES_VIEW_FORMAT_UINT_2X32, CU_RES_VIEW_FORMAT_UINT_4X32},
         {CU_RES_VIEW_FORMAT_SINT_1X32, CU_RES_VIEW_FORMAT_SINT_2X32, CU_RES_VIEW_FORMAT_SINT_4X32},
-        {CU_RES_VIEW_FORMAT_FLOAT_1X16, CU_RES_VIEW_FORMAT_FLOAT_2X16, CU_RES_VIEW_FORMAT_FLOAT_4X16},
-        {CU_RES_VIEW_FORMAT_FLOAT_1X32, CU_RES_VIEW_FORMAT_FLOAT_2X32, CU_RES_VIEW_FORMAT_FLOAT_4X32}};
+        {CU_RES_VIEW_FORMAT_FLOAT_1X16, CU_RES_VIEW_FORMAT_FLOAT_2X16,
+         CU_RES_VIEW_FORMAT_FLOAT_4X16},
+        {CU_RES_VIEW_FORMAT_FLOAT_1X32, CU_RES_VIEW_FORMAT_FLOAT_2X32,
+         CU_RES_VIEW_FORMAT_FLOAT_4X32}};
     CUDA_ARRAY3D_DESCRIPTOR array = culvi_image_describe(image, 0);
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (array.Format == formats[i]) return views[i][array.NumChannels / 2]; /* 1, 2 or 4 channels */
+        if (array.Format == formats[i])
+            return views[i][array.NumChannels / 2]; /* 1, 2 or 4 channels */
     return CU_RES_VIEW_FORMAT_NONE;
 }
 
-static culv_result check_ranges(const culv_image *image, const culvi_format *row, culv_texture_desc *d)
+static culv_result check_ranges(const culv_image *image, const culvi_format *row,
+                                culv_texture_desc *d)
 {
     const culvi_voice *voice = &image->memory->device->voice;
     uint32_t levels = image->desc.mip_levels;
     uint32_t layers = image->desc.array_layers;
-    if (d->base_level >= levels || d->level_count > levels - d->base_level || d->base_layer >= layers ||
-        d->layer_count > layers - d->base_layer)
+    if (d->base_level >= levels || d->level_count > levels - d->base_level ||
+        d->base_layer >= layers || d->layer_count > layers - d->base_layer)
         return culvi_fail(voice, image->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                          "culv_texture_desc names %" PRIu32 " levels from %" PRIu32 " on and %" PRIu32
-                          " layers from %" PRIu32 " on (0: all the rest), but the image has %" PRIu32
-                          " and %" PRIu32,
-                          d->level_count, d->base_level, d->layer_count, d->base_layer, levels, layers);
+                          "culv_texture_desc names %" PRIu32 " levels from %" PRIu32
+                          " on and %" PRIu32 " layers from %" PRIu32
+                          " on (0: all the rest), but the image has %" PRIu32 " and %" PRIu32,
+                          d->level_count, d->base_level, d->layer_count, d->base_layer, levels,
+                          layers);
     if (d->level_count == 0) d->level_count = levels - d->base_level;
     if (d->layer_count == 0) d->layer_count = layers - d->base_layer;
     if (image->desc.type == CULV_IMAGE_CUBE && d->layer_count != layers)
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "of cubes all layers are read, since cuda.h does not say whether a range counts cubes or "
-            "faces; the kernel chooses the cube (texCubemapLayered())");
+            "of cubes all layers are read, since cuda.h does not say whether a range counts cubes or faces; "
+            "the kernel chooses the cube (texCubemapLayered())");
     if (d->unnormalized_coordinates && d->level_count == 1 && has_layers_of_levels(image))
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "unnormalized_coordinates are read of a level's own array alone (cuda.h), and NVIDIA's driver "
-            "reads "
-            "other levels' texels in the layers of that (measured on an H200): divide the coordinates by the "
-            "level's extent, or give the image one level");
+            "unnormalized_coordinates are read of a level's own array alone (cuda.h), and NVIDIA's driver reads other levels' texels in the layers of that (measured on an H200): divide the coordinates by the level's extent, or give the image one level");
     if (!needs_view(image, d)) return CULV_OK;
     if (row->kind == CULV_TEXEL_KIND_BLOCKS)
-        return refuse(image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-                      "CUDA has no views of block-compressed arrays (cuda.h, cuTexObjectCreate): read one "
-                      "level, or levels from 0 on, with all layers");
+        return refuse(
+            image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
+            "CUDA has no views of block-compressed arrays (cuda.h, cuTexObjectCreate): read one level, or levels from 0 on, with all layers");
     if (image->desc.type == CULV_IMAGE_1D && layers > 1)
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "a view of part of a 1D array was seen to read another layer (measured on an H200): read "
-            "one level, or levels from 0 on, with all layers");
+            "a view of part of a 1D array was seen to read another layer (measured on an H200): read one level, or levels from 0 on, with all layers");
     if (view_format(image) == CU_RES_VIEW_FORMAT_NONE)
         return refuse(
             image, CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL,
-            "CUDA views part of an array in a CUresourceViewFormat alone, and has none of its normalized "
-            "array formats: map the image as CULV_TEXELS_STORED, or read one level, or levels from 0 on, "
-            "with "
-            "all layers");
+            "CUDA views part of an array in a CUresourceViewFormat alone, and has none of its normalized array formats: map the image as CULV_TEXELS_STORED, or read one level, or levels from 0 on, with all layers");
     return CULV_OK;
 }
 
-/* Coordinates that are folded at an edge; a layer, a cube's direction and what the image has not are none. */
+/* Coordinates that are folded at an edge; a layer, a cube's direction and what the image has not
+ * are none. */
 static int num_axes(const culv_image *image)
 {
     return image->desc.type == CULV_IMAGE_1D ? 1 : image->desc.type == CULV_IMAGE_3D ? 3 : 2;
@@ -141,7 +144,8 @@ static bool is_finite(float value)
 }
 
 /* The rules are cuda.h's, cuTexObjectCreate; NULL: none is broken. */
-static const char *broken_rule(const culv_image *image, const culvi_format *row, const culv_texture_desc *d)
+static const char *broken_rule(const culv_image *image, const culvi_format *row,
+                               const culv_texture_desc *d)
 {
     bool floats = reads_floats(image, row, d->read);
     bool clamps = true, border = false;
@@ -155,8 +159,8 @@ static const char *broken_rule(const culv_image *image, const culvi_format *row,
         return "filter or mip_filter is no culv_texture_filter";
     if ((uint32_t)d->read > CULV_READ_STORED) return "read is no culv_texture_read";
     if (d->read == CULV_READ_STORED && image->desc.texels == CULV_TEXELS_NORMALIZED)
-        return "read is STORED, but the image was mapped as NORMALIZED, which reads floats alone; map it as "
-               "STORED";
+        return "read is STORED, but the image was mapped as NORMALIZED, which reads floats alone; "
+               "map it as STORED";
     if (!floats && (d->filter == CULV_FILTER_LINEAR || d->mip_filter == CULV_FILTER_LINEAR))
         return "linear filters need a read that returns floats; this one returns integers";
     if (!floats && border &&
@@ -182,7 +186,8 @@ static CUDA_TEXTURE_DESC texture_desc(const culv_image *image, const culvi_forma
     CUDA_TEXTURE_DESC t = {0};
     for (int i = 0; i < 3; i++)
         t.addressMode[i] = modes[d->address[i]];
-    t.filterMode = d->filter == CULV_FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
+    t.filterMode =
+        d->filter == CULV_FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
     t.mipmapFilterMode =
         d->mip_filter == CULV_FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
     t.maxAnisotropy = d->max_anisotropy;
@@ -191,21 +196,24 @@ static CUDA_TEXTURE_DESC texture_desc(const culv_image *image, const culvi_forma
     /* The array may have more levels than the image (mapped_levels() in image_arrays.c). */
     t.maxMipmapLevelClamp = (float)(d->level_count - 1);
     if (d->clamp_lod && d->max_lod < t.maxMipmapLevelClamp) t.maxMipmapLevelClamp = d->max_lod;
-    if (t.minMipmapLevelClamp > t.maxMipmapLevelClamp) t.minMipmapLevelClamp = t.maxMipmapLevelClamp;
-    if (is_chosen_by_lod(image, d)) t.minMipmapLevelClamp = t.maxMipmapLevelClamp = (float)d->base_level;
+    if (t.minMipmapLevelClamp > t.maxMipmapLevelClamp)
+        t.minMipmapLevelClamp = t.maxMipmapLevelClamp;
+    if (is_chosen_by_lod(image, d))
+        t.minMipmapLevelClamp = t.maxMipmapLevelClamp = (float)d->base_level;
     memcpy(t.borderColor, d->border_color, sizeof t.borderColor);
     if (!reads_floats(image, row, d->read)) t.flags |= CU_TRSF_READ_AS_INTEGER;
     if (!d->unnormalized_coordinates) t.flags |= CU_TRSF_NORMALIZED_COORDINATES;
     bool srgb = row->kind == CULV_TEXEL_KIND_SRGB || row->srgb_format != 0;
     if (srgb && d->read == CULV_READ_AS_GRAPHICS) t.flags |= CU_TRSF_SRGB;
-    if (image->desc.type == CULV_IMAGE_CUBE && !d->no_seamless_cube) t.flags |= CU_TRSF_SEAMLESS_CUBEMAP;
+    if (image->desc.type == CULV_IMAGE_CUBE && !d->no_seamless_cube)
+        t.flags |= CU_TRSF_SEAMLESS_CUBEMAP;
     return t;
 }
 
-/* What the texture is of, and *viewed whether a view selects from that. In the device's context; the caller holds the
- * lock. */
-static culv_result choose(culv_image *image, const culv_texture_desc *d, CUDA_RESOURCE_DESC *resource,
-                          CUDA_RESOURCE_VIEW_DESC *view, bool *viewed)
+/* What the texture is of, and *viewed whether a view selects from that. In the device's context;
+ * the caller holds the lock. */
+static culv_result choose(culv_image *image, const culv_texture_desc *d,
+                          CUDA_RESOURCE_DESC *resource, CUDA_RESOURCE_VIEW_DESC *view, bool *viewed)
 {
     const culv_image_desc *whole = &image->desc;
     CUDA_ARRAY3D_DESCRIPTOR array = culvi_image_describe(image, d->plane);
@@ -214,7 +222,8 @@ static culv_result choose(culv_image *image, const culv_texture_desc *d, CUDA_RE
     memset(view, 0, sizeof *view);
     *viewed = needs_view(image, d);
     view->format = view_format(image);
-    /* The resource's extent, whatever levels and layers are chosen of it: any other is refused (measured). */
+    /* The resource's extent, whatever levels and layers are chosen of it: any other is refused
+     * (measured). */
     view->width = array.Width;
     view->height = array.Height;
     view->depth = array.Depth;
@@ -251,7 +260,8 @@ static culv_result create(culv_image *image, const culvi_format *row, const culv
     CUresult r = CULVI_CU(device, cuTexObjectCreate, (out, &resource, &t, viewed ? &view : NULL));
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_fail_cuda(device, image->label, r, "cuTexObjectCreate",
-                           r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_VALUE : CULV_REASON_DRIVER_REFUSED,
+                           r == CUDA_ERROR_INVALID_VALUE ? CULV_REASON_VALUE
+                                                         : CULV_REASON_DRIVER_REFUSED,
                            "levels %" PRIu32 " to %" PRIu32 ", layers %" PRIu32 " to %" PRIu32
                            " of the %s image could not be made a texture",
                            d->base_level, d->base_level + d->level_count - 1, d->base_layer,

@@ -1,4 +1,5 @@
-/* The words for what came from no attachment: any graphics API may have made it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The words for what came from no attachment: any graphics API may have made it. */
 #include "core/words.h"
 
 const culvi_words culvi_plain_words = {
@@ -11,7 +12,8 @@ const culvi_words culvi_plain_words = {
     .dedicated = "in Vulkan VkMemoryDedicatedAllocateInfo",
     .buffer_offset = "in Vulkan memoryOffset of vkBindBufferMemory",
     .image_offset = "in Vulkan memoryOffset of vkBindImageMemory",
-    .plane_offset = "in Vulkan memoryOffset of VkBindImagePlaneMemoryInfo's bind of a DISJOINT image",
+    .plane_offset =
+        "in Vulkan memoryOffset of VkBindImagePlaneMemoryInfo's bind of a DISJOINT image",
     .map_rows = "in Vulkan a LINEAR one by culv_vk_image_map_pitched()",
     .read_call = "the counter's read",
     .wait_call = "the wait",

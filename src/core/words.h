@@ -1,5 +1,5 @@
-/* What a graphics API calls its things, for messages: the core names none by itself.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a graphics API calls its things, for messages: the core names none by itself. */
 #ifndef CULVI_CORE_WORDS_H_
 #define CULVI_CORE_WORDS_H_
 

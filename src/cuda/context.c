@@ -1,5 +1,5 @@
-/* Making the device's context current, and telling what a driver's answer means. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* Making the device's context current, and telling what a driver's answer means. */
 #include "cuda/context.h"
 
 #include <stdio.h>
@@ -36,8 +36,8 @@ static CUresult enter(culv_device *device, culvi_scope *scope, const char **call
     scope->relaxed = false;
     CUresult r = culvi_enter_frame(device, &scope->pushed, call);
     if (r != CUDA_SUCCESS) return r;
-    /* Without this, an import or a free on this thread would invalidate a capture in global mode on any
-     * thread. */
+    /* Without this, an import or a free on this thread would invalidate a capture in global mode on
+     * any thread. */
     scope->mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     *call = "cuThreadExchangeStreamCaptureMode";
     r = device->cuda->cuThreadExchangeStreamCaptureMode(&scope->mode);
@@ -46,8 +46,8 @@ static CUresult enter(culv_device *device, culvi_scope *scope, const char **call
     return r;
 }
 
-/* Whether the context is no longer the one that the device was opened with (R3). A reset and the next retain leave the
- * handle as it was; the id is another then (measured). */
+/* Whether the context is no longer the one that the device was opened with (R3). A reset and the
+ * next retain leave the handle as it was; the id is another then (measured). */
 static bool is_lost(const culv_device *device)
 {
     unsigned long long id = 0;
@@ -128,8 +128,8 @@ bool culvi_cuda_gone(CUresult code)
            code == CUDA_ERROR_INVALID_CONTEXT;
 }
 
-culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUresult code, const char *call,
-                            culv_reason refused, const char *format, ...)
+culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUresult code,
+                            const char *call, culv_reason refused, const char *format, ...)
 {
     char what[768];
     const char *name = NULL;
@@ -139,32 +139,36 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    if (device->cuda->cuGetErrorName(code, &name) != CUDA_SUCCESS || name == NULL) name = "an unknown error";
-    if (device->cuda->cuGetErrorString(code, &text) != CUDA_SUCCESS || text == NULL) text = "no description";
+    if (device->cuda->cuGetErrorName(code, &name) != CUDA_SUCCESS || name == NULL)
+        name = "an unknown error";
+    if (device->cuda->cuGetErrorString(code, &text) != CUDA_SUCCESS || text == NULL)
+        text = "no description";
     /* The driver's last words on this thread, if they are about this call and this answer (R5). */
     if (strstr(log, call) == NULL || strstr(log, name) == NULL) log = "";
     if (culvi_cuda_sticky(code))
         return culvi_fail_native(
-            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, CULV_API_CUDA, code, call,
+            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, CULV_API_CUDA,
+            code, call,
             "an earlier asynchronous failure surfaced in %s of '%s', which is not its cause: %s (%d, %s). "
-            "A kernel launched before has faulted; the context is lost, destroy what is in it. "
-            "(%s)",
+            "A kernel launched before has faulted; "
+            "the context is lost, destroy what is in it. (%s)",
             call, device->caps.name, name, (int)code, text, what);
     culv_result result = CULV_ERROR_DRIVER;
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         result = CULV_ERROR_OUT_OF_MEMORY;
         refused = CULV_REASON_DEVICE_MEMORY;
     } else if (is_lost(device)) {
-        return culvi_fail_native(&device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST,
-                                 CULV_API_CUDA, code, call,
-                                 "the CUDA context of '%s' was reset or destroyed, and all that was made in "
-                                 "it is gone: destroy it and open the device anew. (%s: %s answered %s, %d, "
-                                 "%s)",
-                                 device->caps.name, what, call, name, (int)code, text);
+        return culvi_fail_native(
+            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, CULV_API_CUDA, code,
+            call,
+            "the CUDA context of '%s' was reset or destroyed, and all that was made in it is gone: destroy it and open the device anew. "
+            "(%s: %s answered %s, %d, %s)",
+            device->caps.name, what, call, name, (int)code, text);
     } else if (culvi_cuda_gone(code)) {
         refused = CULV_REASON_DEVICE_LOST;
     }
     return culvi_fail_native(&device->voice, object, result, refused, CULV_API_CUDA, code, call,
-                             "%s: %s of '%s' answered %s (%d, %s)%s%s", what, call, device->caps.name, name,
-                             (int)code, text, log[0] != '\0' ? "; the driver says: " : "", log);
+                             "%s: %s of '%s' answered %s (%d, %s)%s%s", what, call,
+                             device->caps.name, name, (int)code, text,
+                             log[0] != '\0' ? "; the driver says: " : "", log);
 }

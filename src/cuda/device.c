@@ -1,4 +1,5 @@
-/* culv_device: finding, opening, closing. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_device: finding, opening, closing. */
 #include "cuda/device.h"
 
 #include "base/alloc.h"
@@ -21,15 +22,16 @@ static void CUDA_CB note_driver_log(void *data, CUlogLevel level, char *message,
     if (message == NULL) return;
     while (length > 0 && (message[length - 1] == '\n' || message[length - 1] == '\0'))
         length--;
-    snprintf(thread->driver_log, sizeof thread->driver_log, "%.*s", (int)(length > 500 ? 500 : length),
-             message);
+    snprintf(thread->driver_log, sizeof thread->driver_log, "%.*s",
+             (int)(length > 500 ? 500 : length), message);
 }
 #endif
 
 static void register_driver_log(culv_device *device)
 {
 #if CUDA_VERSION >= 12090
-    if (device->cuda->cuLogsRegisterCallback == NULL || device->cuda->cuLogsUnregisterCallback == NULL)
+    if (device->cuda->cuLogsRegisterCallback == NULL ||
+        device->cuda->cuLogsUnregisterCallback == NULL)
         return;
     if (CULVI_CU(device, cuLogsRegisterCallback, (note_driver_log, NULL, &device->driver_log)) !=
         CUDA_SUCCESS)
@@ -109,7 +111,8 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
     for (size_t i = 0; result == CULV_OK && i < sizeof rows / sizeof rows[0]; i++)
         result = attribute(device, rows[i].attribute, rows[i].field);
     /* Whether it takes dma-bufs, the driver tells of an import alone. */
-    caps->memory_handle_types = culvi_handle_types_of(CULVI_USE_MEMORY) & ~(1u << CULV_HANDLE_DMA_BUF_FD);
+    caps->memory_handle_types =
+        culvi_handle_types_of(CULVI_USE_MEMORY) & ~(1u << CULV_HANDLE_DMA_BUF_FD);
     caps->semaphore_handle_types =
         culvi_handle_types_of(CULVI_USE_BINARY) | culvi_handle_types_of(CULVI_USE_TIMELINE);
     return result;
@@ -132,13 +135,15 @@ static void explain_luid(const culvi_probe *probe, bool linked, culvi_text *text
     for (uint32_t i = 0; i < probe->num_devices; i++)
         without += !probe->devices[i].luid_valid;
     if (linked)
-        culvi_text_add(text,
-                       ". Linked GPUs share a LUID and have a CUDA device for each node: pass the bit of the "
-                       "node that the resources are on");
+        culvi_text_add(
+            text,
+            ". "
+            "Linked GPUs share a LUID and have a CUDA device for each node: pass the bit of the node that the resources are on");
     else if (without > 0)
         culvi_text_add(
             text,
-            ". Of %u of them the driver tells no LUID: it does so on Windows alone, and not in TCC mode; "
+            ". "
+            "Of %u of them the driver tells no LUID: it does so on Windows alone, and not in TCC mode; "
             "open it by UUID or ordinal",
             (unsigned)without);
 }
@@ -168,15 +173,16 @@ static culv_result no_match(const culvi_voice *voice, const culvi_probe *probe, 
     culvi_probe_describe(probe, &text);
     if (wanted->luid != NULL) explain_luid(probe, linked, &text);
     if (mig) culvi_text_add(&text, ". CUDA sees a MIG slice: graphics APIs do not reach slices");
-    if (wanted->describe == NULL && !any_driver && asked == CULV_DRIVER_AUTO && !culvi_soft_allowed())
+    if (wanted->describe == NULL && !any_driver && asked == CULV_DRIVER_AUTO &&
+        !culvi_soft_allowed())
         culvi_text_add(
             &hint_text,
-            "Without a GPU, Culvert's software twin can take its place once it is installed and allowed "
-            "(CULVERT_SOFT=1 or culv_soft_enable())");
+            "Without a GPU, Culvert's software twin can take its place once it is installed and allowed (CULVERT_SOFT=1 or culv_soft_enable())");
     if (hint[0] != '\0') culvi_text_add(&text, ". %s", hint);
     if (!any_driver)
         return culvi_fail(voice, NULL, CULV_ERROR_UNSUPPORTED,
-                          probe->reason != CULV_REASON_NONE ? probe->reason : CULV_REASON_DRIVER_MISSING,
+                          probe->reason != CULV_REASON_NONE ? probe->reason
+                                                            : CULV_REASON_DRIVER_MISSING,
                           "no CUDA driver for %s", buffer);
     return culvi_fail(voice, NULL, CULV_ERROR_NO_DEVICE,
                       linked                        ? CULV_REASON_DEVICE_GROUP
@@ -196,14 +202,17 @@ static const culvi_cuda_device *find_ordinal(const culvi_probe *probe, int32_t o
     return NULL;
 }
 
-/* The context to work in: the caller's, which must be of this device, or the retained primary one. */
+/* The context to work in: the caller's, which must be of this device, or the retained primary
+ * one. */
 static culv_result take_context(culv_device *device, CUcontext theirs)
 {
     if (theirs == NULL) {
-        CUresult r = CULVI_CU(device, cuDevicePrimaryCtxRetain, (&device->context, device->ordinal));
+        CUresult r =
+            CULVI_CU(device, cuDevicePrimaryCtxRetain, (&device->context, device->ordinal));
         if (r != CUDA_SUCCESS)
-            return culvi_fail_cuda(device, NULL, r, "cuDevicePrimaryCtxRetain", CULV_REASON_DRIVER_REFUSED,
-                                   "the primary context of '%s' could not be had", device->caps.name);
+            return culvi_fail_cuda(
+                device, NULL, r, "cuDevicePrimaryCtxRetain", CULV_REASON_DRIVER_REFUSED,
+                "the primary context of '%s' could not be had", device->caps.name);
         device->retained = true;
         return CULV_OK;
     }
@@ -238,9 +247,10 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     result = culvi_probe_open(&voice, d.driver, &probe);
     if (result != CULV_OK) return result;
     const culvi_cuda_device *found =
-        wanted->uuid != NULL   ? culvi_probe_find(&probe, wanted->uuid)
-        : wanted->luid != NULL ? culvi_probe_find_luid(&probe, wanted->luid, wanted->node_mask, &linked)
-                               : find_ordinal(&probe, wanted->ordinal);
+        wanted->uuid != NULL ? culvi_probe_find(&probe, wanted->uuid)
+        : wanted->luid != NULL
+            ? culvi_probe_find_luid(&probe, wanted->luid, wanted->node_mask, &linked)
+            : find_ordinal(&probe, wanted->ordinal);
     if (found == NULL) {
         result = no_match(&voice, &probe, wanted, linked, d.driver);
         goto close_probe;
@@ -259,8 +269,8 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     device->cuda = probe.drivers[which];
     probe.drivers[which] = NULL; /* the device's from here on */
     if (!culvi_mutex_init(&device->lock)) {
-        result =
-            culvi_fail(&voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_OS, "a mutex could not be made");
+        result = culvi_fail(&voice, NULL, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_OS,
+                            "a mutex could not be made");
         goto free_device;
     }
     result = read_caps(device, found);
@@ -282,7 +292,8 @@ static culv_result open_device(const key *wanted, const culv_device_desc *desc, 
     return CULV_OK;
 
 release_context:
-    if (device->retained && CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal)) != CUDA_SUCCESS)
+    if (device->retained &&
+        CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal)) != CUDA_SUCCESS)
         (void)CULVI_CU(device, cuDevicePrimaryCtxRelease, (device->ordinal));
 destroy_lock:
     culvi_mutex_destroy(&device->lock);
@@ -301,33 +312,35 @@ culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_desc
     return open_device(&wanted, desc, out);
 }
 
-culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask, const culv_device_desc *desc,
-                                     culv_device **out)
+culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
+                                     const culv_device_desc *desc, culv_device **out)
 {
     CULVI_REQUIRE2(NULL, luid, out);
     if (!culvi_luid_given(luid) || node_mask == 0)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_device_open_by_luid: %s is 0; %s", node_mask == 0 ? "node_mask" : "luid",
-                          node_mask == 0
-                              ? "it has the bit of one node, which is 1 for a GPU alone"
-                              : "no adapter has that LUID, and where a graphics API says so it has none "
-                                "(in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
+        return culvi_fail(
+            NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_device_open_by_luid: %s is 0; %s", node_mask == 0 ? "node_mask" : "luid",
+            node_mask == 0
+                ? "it has the bit of one node, which is 1 for a GPU alone"
+                : "no adapter has that LUID, and where a graphics API says so it has none (in Vulkan VkPhysicalDeviceIDProperties::deviceLUIDValid)");
     if ((node_mask & (node_mask - 1)) != 0)
         return culvi_fail(
             NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "culv_device_open_by_luid: node_mask is %#x, several nodes of linked GPUs; CUDA has a "
-            "device for each of them: pass one bit, and open a device for each node that is used",
+            "culv_device_open_by_luid: node_mask is %#x, several nodes of linked GPUs; "
+            "CUDA has a device for each of them: pass one bit, and open a device for each node that is used",
             (unsigned)node_mask);
     return open_device(&(key){.luid = luid, .node_mask = node_mask, .ordinal = -1}, desc, out);
 }
 
-culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc, culv_device **out)
+culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc,
+                                     culv_device **out)
 {
     CULVI_REQUIRE2(NULL, uuid, out);
     return culvi_device_open(uuid, -1, NULL, NULL, desc, out);
 }
 
-culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc, culv_device **out)
+culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
+                                        culv_device **out)
 {
     CULVI_REQUIRE(NULL, out);
     return culvi_device_open(NULL, ordinal, NULL, NULL, desc, out);
@@ -419,10 +432,11 @@ void (*culv_device_cuda_proc(const culv_device *device, const char *name, int ve
     return culvi_cuda_proc(device->cuda, name, version);
 }
 
-culv_result culvi_check_exporter(const culv_device *device, const char *object, const culv_uuid *exporter,
-                                 const char *what)
+culv_result culvi_check_exporter(const culv_device *device, const char *object,
+                                 const culv_uuid *exporter, const char *what)
 {
-    if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &device->caps.uuid)) return CULV_OK;
+    if (!culvi_uuid_given(exporter) || culvi_uuid_equal(exporter, &device->caps.uuid))
+        return CULV_OK;
     char buffer[400];
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_text_add_uuid(&text, exporter);
@@ -430,7 +444,7 @@ culv_result culvi_check_exporter(const culv_device *device, const char *object, 
     culvi_text_add_uuid(&text, &device->caps.uuid);
     return culvi_fail(
         &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the %s was exported by the device with UUID %s. Import it on the device that exported it: no "
-        "driver carries it to another GPU",
+        "the %s was exported by the device with UUID %s. "
+        "Import it on the device that exported it: no driver carries it to another GPU",
         what, buffer);
 }

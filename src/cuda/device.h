@@ -1,5 +1,5 @@
-/* culv_device: the driver, its context, and what hangs on it.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_device: the driver, its context, and what hangs on it. */
 #ifndef CULVI_CUDA_DEVICE_H_
 #define CULVI_CUDA_DEVICE_H_
 
@@ -16,7 +16,8 @@ enum { CULVI_STREAM_SLOTS = 64, CULVI_STREAM_WAYS = 4, CULVI_SHARED_BUCKETS = 64
 /* CUarray_format has numbers below this. */
 enum { CULVI_ARRAY_FORMATS = 256 };
 
-/* Limits of seven kinds of array, with and without surfaces, and of 3D arrays others besides: cuda/limits.c. */
+/* Limits of seven kinds of array, with and without surfaces, and of 3D arrays others besides:
+ * cuda/limits.c. */
 enum { CULVI_ARRAY_LIMITS = 60 };
 
 enum { CULVI_GRANULARITIES = 8 };
@@ -37,8 +38,8 @@ struct culv_device {
     uint64_t context_id; /* tells a context from the next one behind the same handle */
     atomic_bool lost;    /* the context was seen to be reset or destroyed, and all in it */
     culv_device_caps caps;
-    culvi_mutex
-        lock; /* guards what follows, and the graph of memories and buffers; never taken in the frame path */
+    /* Guards what follows, and the graph of memories and buffers; never taken in the frame path */
+    culvi_mutex lock;
     culvi_deferred *deferred; /* in the order in which they came: events of one stream pass so */
     culvi_deferred **retired_end;
     culv_device_counts counts;
@@ -47,8 +48,10 @@ struct culv_device {
     uint64_t attached;                         /* attachments ever, for culvi_graphics::id */
     culvi_peer *peers;                         /* other GPUs that it copies to: core/peer.h */
     void (*free_peers)(culv_device *device);   /* set with the first of them */
-    CUdeviceptr probe; /* by which copies from and to other GPUs are verified; goes with the device */
-    culvi_granularity granularities[CULVI_GRANULARITIES]; /* that the driver told: vmm/allocation.c */
+    /* By which copies from and to other GPUs are verified; goes with the device */
+    CUdeviceptr probe;
+    /* That the driver told: vmm/allocation.c */
+    culvi_granularity granularities[CULVI_GRANULARITIES];
     /* Streams that were found to be this device's: checked once, not each frame (R6). */
     atomic_uintptr_t streams[CULVI_STREAM_SLOTS];
     /* What the driver said of each CUarray_format that was asked about: format_support.c. */
@@ -60,8 +63,9 @@ struct culv_device {
 };
 
 /* Says which device was asked for, when it was not found; `asker` is who knows. */
-typedef void (*culvi_describe_fn)(const void *asker, const culvi_voice *voice, const culvi_probe *probe,
-                                  culvi_text *description, culvi_text *hint);
+typedef void (*culvi_describe_fn)(const void *asker, const culvi_voice *voice,
+                                  const culvi_probe *probe, culvi_text *description,
+                                  culvi_text *hint);
 
 /* Without `describe` the message has the UUID or the ordinal. */
 culv_result culvi_device_open(const culv_uuid *uuid, int32_t ordinal, culvi_describe_fn describe,
@@ -70,7 +74,7 @@ void culvi_device_ref(culv_device *device);
 void culvi_device_unref(culv_device *device);
 
 /* Refuses an exporter that is not this device. */
-culv_result culvi_check_exporter(const culv_device *device, const char *object, const culv_uuid *exporter,
-                                 const char *what);
+culv_result culvi_check_exporter(const culv_device *device, const char *object,
+                                 const culv_uuid *exporter, const char *what);
 
 #endif

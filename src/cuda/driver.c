@@ -1,4 +1,5 @@
-/* Loading a CUDA driver and listing what it has. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Loading a CUDA driver and listing what it has. */
 #include "cuda/driver.h"
 
 #include "base/alloc.h"
@@ -19,17 +20,18 @@ void *culvi_soft_open(culvi_text *text)
     const char *env = culvi_environment("CULVERT_SOFT_PATH");
     const struct {
         const char *directory, *below;
-    } places[] = {{self ? dir : NULL, ""},
-                  {self ? dir : NULL,
-                   "/../lib"}, /* a program in bin/ that holds the static library, and its lib/ beside */
-                  {env, ""}};
+    } places[] = {
+        {self ? dir : NULL, ""},
+        {self ? dir : NULL,
+         "/../lib"}, /* a program in bin/ that holds the static library, and its lib/ beside */
+        {env, ""}};
     const char *before = " (";
     size_t begin = text->length;
     culvi_text_add(text, "%s could not be loaded", culvi_soft_library);
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         if (places[i].directory == NULL) continue;
-        int n =
-            snprintf(path, sizeof path, "%s%s/%s", places[i].directory, places[i].below, culvi_soft_library);
+        int n = snprintf(path, sizeof path, "%s%s/%s", places[i].directory, places[i].below,
+                         culvi_soft_library);
         if (n < 0 || (size_t)n >= sizeof path) continue;
         void *module = culvi_module_open(path, why, sizeof why);
         if (module != NULL) {
@@ -38,19 +40,21 @@ void *culvi_soft_open(culvi_text *text)
             return module;
         }
         FILE *there = fopen(path, "rb");
-        if (there == NULL) snprintf(why, sizeof why, "none in '%s%s'", places[i].directory, places[i].below);
+        if (there == NULL)
+            snprintf(why, sizeof why, "none in '%s%s'", places[i].directory, places[i].below);
         if (there != NULL) fclose(there);
         culvi_text_add(text, "%s%s", before, why);
         before = ", ";
     }
     culvi_text_add(text, "%s. ", before[0] == ',' ? ")" : "");
     if (culvi_privileged())
-        culvi_text_add(text,
-                       "This program has rights that its user lacks (setuid or the like), so "
-                       "CULVERT_SOFT_PATH is not read, and a static libculvert has no directory of its own");
+        culvi_text_add(
+            text,
+            "This program has rights that its user lacks (setuid or the like), so CULVERT_SOFT_PATH is not read, and a static libculvert has no directory of its own");
     else
-        culvi_text_add(text,
-                       "Install the software twin, or set CULVERT_SOFT_PATH to the directory that has it");
+        culvi_text_add(
+            text,
+            "Install the software twin, or set CULVERT_SOFT_PATH to the directory that has it");
     return NULL;
 }
 
@@ -59,7 +63,8 @@ static void *open_library(culv_driver kind, culvi_text *text)
     char why[512] = "";
     if (kind == CULV_DRIVER_SOFT) return culvi_soft_open(text);
     void *module = culvi_module_open(culvi_cuda_library, why, sizeof why);
-    if (module == NULL) culvi_text_add(text, "%s could not be loaded (%s)", culvi_cuda_library, why);
+    if (module == NULL)
+        culvi_text_add(text, "%s could not be loaded (%s)", culvi_cuda_library, why);
     return module;
 }
 
@@ -69,7 +74,8 @@ static bool resolve(const culvi_cuda *cuda, const char *name, int version, void 
     CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SUCCESS;
     memset(out, 0, size);
     /* Success with a NULL address happens: a symbol known and not there for this version. */
-    if (cuda->get_proc(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS ||
+    if (cuda->get_proc(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) !=
+            CUDA_SUCCESS ||
         address == NULL)
         return false;
     memcpy(out, &address, size);
@@ -80,10 +86,10 @@ enum { REQUIRED = 1, OPTIONAL = 0 };
 
 static bool resolve_all(culvi_cuda *cuda, culvi_text *text)
 {
-#define CULV_CU(name, version, need)                                                                         \
-    if (!resolve(cuda, #name, version, &cuda->name, sizeof cuda->name) && (need) == REQUIRED) {              \
-        culvi_text_add(text, "it lacks %s", #name);                                                          \
-        return false;                                                                                        \
+#define CULV_CU(name, version, need)                                                               \
+    if (!resolve(cuda, #name, version, &cuda->name, sizeof cuda->name) && (need) == REQUIRED) {    \
+        culvi_text_add(text, "it lacks %s", #name);                                                \
+        return false;                                                                              \
     }
 #include "cuda/cuda_procs.h"
 #undef CULV_CU
@@ -119,14 +125,15 @@ culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *rea
     if (r != CUDA_SUCCESS) {
         const char *name = NULL;
         cuda->cuGetErrorName(r, &name);
-        culvi_text_add(text, "cuInit answered %s (%d)", name != NULL ? name : "an unknown error", (int)r);
+        culvi_text_add(text, "cuInit answered %s (%d)", name != NULL ? name : "an unknown error",
+                       (int)r);
         const char *visible = culvi_environment("CUDA_VISIBLE_DEVICES");
         if (r == CUDA_ERROR_NO_DEVICE && kind == CULV_DRIVER_NVIDIA && visible != NULL)
             culvi_text_add(text, " (CUDA_VISIBLE_DEVICES=%s may hide devices)", visible);
         if (r == CUDA_ERROR_NO_DEVICE && kind == CULV_DRIVER_SOFT)
-            culvi_text_add(text,
-                           " (it found no CPU Vulkan device: install the Vulkan loader and Mesa's lavapipe, "
-                           "and let VK_DRIVER_FILES not exclude it)");
+            culvi_text_add(
+                text,
+                " (it found no CPU Vulkan device: install the Vulkan loader and Mesa's lavapipe, and let VK_DRIVER_FILES not exclude it)");
         *reason = CULV_REASON_DRIVER_INIT;
         goto close_module;
     }
@@ -186,12 +193,13 @@ static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *ou
     CUuuid uuid;
     out->cuda = cuda;
     CUresult r = cuda->cuDeviceGet(&out->ordinal, index);
-    if (r == CUDA_SUCCESS) r = cuda->cuDeviceGetName(out->name, (int)sizeof out->name, out->ordinal);
+    if (r == CUDA_SUCCESS)
+        r = cuda->cuDeviceGetName(out->name, (int)sizeof out->name, out->ordinal);
     if (r == CUDA_SUCCESS) r = cuda->cuDeviceGetUuid(&uuid, out->ordinal);
     if (r != CUDA_SUCCESS) {
         begin_problem(text);
-        culvi_text_add(text, "%s: device %d could not be read (error %d)", culvi_driver_name(cuda->kind),
-                       index, (int)r);
+        culvi_text_add(text, "%s: device %d could not be read (error %d)",
+                       culvi_driver_name(cuda->kind), index, (int)r);
         return false;
     }
     memcpy(out->uuid.bytes, uuid.bytes, sizeof out->uuid.bytes);
@@ -200,8 +208,8 @@ static bool read_device(const culvi_cuda *cuda, int index, culvi_cuda_device *ou
     return true;
 }
 
-static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe, const culvi_cuda *cuda,
-                                culvi_text *text)
+static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe,
+                                const culvi_cuda *cuda, culvi_text *text)
 {
     int count = 0;
     if (cuda->cuDeviceGetCount(&count) != CUDA_SUCCESS) {
@@ -213,7 +221,8 @@ static culv_result list_devices(const culvi_voice *voice, culvi_probe *probe, co
     size_t total = probe->num_devices + (size_t)count;
     culvi_cuda_device *devices = culvi_alloc(total * sizeof *devices);
     if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
-    if (probe->num_devices > 0) memcpy(devices, probe->devices, probe->num_devices * sizeof *devices);
+    if (probe->num_devices > 0)
+        memcpy(devices, probe->devices, probe->num_devices * sizeof *devices);
     culvi_free(probe->devices);
     probe->devices = devices;
     for (int i = 0; i < count; i++)
@@ -232,7 +241,8 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
     for (int i = 0; i < 2; i++) {
         culv_driver driver = i == 0 ? CULV_DRIVER_NVIDIA : CULV_DRIVER_SOFT;
         if (kind != CULV_DRIVER_AUTO && kind != driver) continue;
-        if (kind == CULV_DRIVER_AUTO && driver == CULV_DRIVER_SOFT && !culvi_soft_allowed()) continue;
+        if (kind == CULV_DRIVER_AUTO && driver == CULV_DRIVER_SOFT && !culvi_soft_allowed())
+            continue;
         culv_reason reason = CULV_REASON_NONE;
         size_t before = text.length;
         begin_problem(&text);
@@ -292,8 +302,8 @@ void culvi_probe_describe(const culvi_probe *probe, culvi_text *text)
     if (probe->num_devices == 0) culvi_text_add(text, "no CUDA device");
     for (uint32_t i = 0; i < probe->num_devices; i++) {
         const culvi_cuda_device *d = &probe->devices[i];
-        culvi_text_add(text, "%s%s device %d '%s' UUID ", i > 0 ? ", " : "", culvi_driver_name(d->cuda->kind),
-                       (int)d->ordinal, d->name);
+        culvi_text_add(text, "%s%s device %d '%s' UUID ", i > 0 ? ", " : "",
+                       culvi_driver_name(d->cuda->kind), (int)d->ordinal, d->name);
         culvi_text_add_uuid(text, &d->uuid);
         if (d->luid_valid) {
             culvi_text_add(text, " ");

@@ -1,4 +1,5 @@
-/* A loaded CUDA driver: NVIDIA's or the software twin. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A loaded CUDA driver: NVIDIA's or the software twin. */
 #ifndef CULVI_CUDA_DRIVER_H_
 #define CULVI_CUDA_DRIVER_H_
 
@@ -22,8 +23,8 @@ typedef struct culvi_cuda {
 #undef CULV_CU
 } culvi_cuda;
 
-/* Loads and initializes a driver. A failure is not recorded as an error: it says why in `text` and *reason,
- * since the other driver may still serve. */
+/* Loads and initializes a driver. A failure is not recorded as an error: it says why in `text` and
+ * *reason, since the other driver may still serve. */
 culvi_cuda *culvi_cuda_open(culv_driver kind, culvi_text *text, culv_reason *reason);
 void culvi_cuda_close(culvi_cuda *cuda);
 void (*culvi_cuda_proc(const culvi_cuda *cuda, const char *name, int version))(void);
@@ -59,7 +60,8 @@ culv_result culvi_probe_open(const culvi_voice *voice, culv_driver kind, culvi_p
 void culvi_probe_close(culvi_probe *probe); /* closes the drivers that are still in it */
 /* The device with this UUID, or NULL. */
 const culvi_cuda_device *culvi_probe_find(const culvi_probe *probe, const culv_uuid *uuid);
-/* The device with this LUID and node, or NULL; then *linked tells that some have the LUID with other nodes. */
+/* The device with this LUID and node, or NULL; then *linked tells that some have the LUID with
+ * other nodes. */
 const culvi_cuda_device *culvi_probe_find_luid(const culvi_probe *probe, const culv_luid *luid,
                                                uint32_t node_mask, bool *linked);
 /* Names every device of the probe and what keeps others from being seen. */

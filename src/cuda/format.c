@@ -1,60 +1,62 @@
-/* The format table and the questions that are asked of it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The format table and the questions that are asked of it. */
 #include "cuda/format.h"
 
 #include "base/desc.h"
 
 #include <stdio.h>
 
-/* CUDA's array formats: (name, CUarray_format, the CUDA version whose cuda.h has it first, or 0 for ever).
- * Numbers, not cuda.h's enumerators, so that an older cuda.h will do. Source: cuda.h, CUarray_format. */
-#define ARRAY_FORMATS(X)                                                                                     \
-    X(NONE, 0x00, 0)                                                                                         \
-    X(UNSIGNED_INT8, 0x01, 0)                                                                                \
-    X(UNSIGNED_INT16, 0x02, 0)                                                                               \
-    X(UNSIGNED_INT32, 0x03, 0)                                                                               \
-    X(SIGNED_INT8, 0x08, 0)                                                                                  \
-    X(SIGNED_INT16, 0x09, 0)                                                                                 \
-    X(SIGNED_INT32, 0x0a, 0)                                                                                 \
-    X(HALF, 0x10, 0)                                                                                         \
-    X(FLOAT, 0x20, 0)                                                                                        \
-    X(UNORM_INT_101010_2, 0x50, 12080)                                                                       \
-    X(BC1_UNORM, 0x91, 11050)                                                                                \
-    X(BC1_UNORM_SRGB, 0x92, 11050)                                                                           \
-    X(BC2_UNORM, 0x93, 11050)                                                                                \
-    X(BC2_UNORM_SRGB, 0x94, 11050)                                                                           \
-    X(BC3_UNORM, 0x95, 11050)                                                                                \
-    X(BC3_UNORM_SRGB, 0x96, 11050)                                                                           \
-    X(BC4_UNORM, 0x97, 11050)                                                                                \
-    X(BC4_SNORM, 0x98, 11050)                                                                                \
-    X(BC5_UNORM, 0x99, 11050)                                                                                \
-    X(BC5_SNORM, 0x9a, 11050)                                                                                \
-    X(BC6H_UF16, 0x9b, 11050)                                                                                \
-    X(BC6H_SF16, 0x9c, 11050)                                                                                \
-    X(BC7_UNORM, 0x9d, 11050)                                                                                \
-    X(BC7_UNORM_SRGB, 0x9e, 11050)                                                                           \
-    X(P010, 0x9f, 12050)                                                                                     \
-    X(P016, 0xa1, 12050)                                                                                     \
-    X(NV16, 0xa2, 12050)                                                                                     \
-    X(P210, 0xa3, 12050)                                                                                     \
-    X(P216, 0xa4, 12050)                                                                                     \
-    X(YUY2, 0xa5, 12050)                                                                                     \
-    X(Y210, 0xa6, 12050)                                                                                     \
-    X(Y216, 0xa7, 12050)                                                                                     \
-    X(NV12, 0xb0, 11020)                                                                                     \
-    X(Y444_PLANAR8, 0xb2, 12050)                                                                             \
-    X(YUV444_8BIT_SEMIPLANAR, 0xb4, 12080)                                                                   \
-    X(YUV444_16BIT_SEMIPLANAR, 0xb5, 12080)                                                                  \
-    X(UNORM_INT8X1, 0xc0, 11050)                                                                             \
-    X(UNORM_INT8X2, 0xc1, 11050)                                                                             \
-    X(UNORM_INT8X4, 0xc2, 11050)                                                                             \
-    X(UNORM_INT16X1, 0xc3, 11050)                                                                            \
-    X(UNORM_INT16X2, 0xc4, 11050)                                                                            \
-    X(UNORM_INT16X4, 0xc5, 11050)                                                                            \
-    X(SNORM_INT8X1, 0xc6, 11050)                                                                             \
-    X(SNORM_INT8X2, 0xc7, 11050)                                                                             \
-    X(SNORM_INT8X4, 0xc8, 11050)                                                                             \
-    X(SNORM_INT16X1, 0xc9, 11050)                                                                            \
-    X(SNORM_INT16X2, 0xca, 11050)                                                                            \
+/* CUDA's array formats: (name, CUarray_format, the CUDA version whose cuda.h has it first, or 0 for
+ * ever). Numbers, not cuda.h's enumerators, so that an older cuda.h will do. Source: cuda.h,
+ * CUarray_format. */
+#define ARRAY_FORMATS(X)                                                                           \
+    X(NONE, 0x00, 0)                                                                               \
+    X(UNSIGNED_INT8, 0x01, 0)                                                                      \
+    X(UNSIGNED_INT16, 0x02, 0)                                                                     \
+    X(UNSIGNED_INT32, 0x03, 0)                                                                     \
+    X(SIGNED_INT8, 0x08, 0)                                                                        \
+    X(SIGNED_INT16, 0x09, 0)                                                                       \
+    X(SIGNED_INT32, 0x0a, 0)                                                                       \
+    X(HALF, 0x10, 0)                                                                               \
+    X(FLOAT, 0x20, 0)                                                                              \
+    X(UNORM_INT_101010_2, 0x50, 12080)                                                             \
+    X(BC1_UNORM, 0x91, 11050)                                                                      \
+    X(BC1_UNORM_SRGB, 0x92, 11050)                                                                 \
+    X(BC2_UNORM, 0x93, 11050)                                                                      \
+    X(BC2_UNORM_SRGB, 0x94, 11050)                                                                 \
+    X(BC3_UNORM, 0x95, 11050)                                                                      \
+    X(BC3_UNORM_SRGB, 0x96, 11050)                                                                 \
+    X(BC4_UNORM, 0x97, 11050)                                                                      \
+    X(BC4_SNORM, 0x98, 11050)                                                                      \
+    X(BC5_UNORM, 0x99, 11050)                                                                      \
+    X(BC5_SNORM, 0x9a, 11050)                                                                      \
+    X(BC6H_UF16, 0x9b, 11050)                                                                      \
+    X(BC6H_SF16, 0x9c, 11050)                                                                      \
+    X(BC7_UNORM, 0x9d, 11050)                                                                      \
+    X(BC7_UNORM_SRGB, 0x9e, 11050)                                                                 \
+    X(P010, 0x9f, 12050)                                                                           \
+    X(P016, 0xa1, 12050)                                                                           \
+    X(NV16, 0xa2, 12050)                                                                           \
+    X(P210, 0xa3, 12050)                                                                           \
+    X(P216, 0xa4, 12050)                                                                           \
+    X(YUY2, 0xa5, 12050)                                                                           \
+    X(Y210, 0xa6, 12050)                                                                           \
+    X(Y216, 0xa7, 12050)                                                                           \
+    X(NV12, 0xb0, 11020)                                                                           \
+    X(Y444_PLANAR8, 0xb2, 12050)                                                                   \
+    X(YUV444_8BIT_SEMIPLANAR, 0xb4, 12080)                                                         \
+    X(YUV444_16BIT_SEMIPLANAR, 0xb5, 12080)                                                        \
+    X(UNORM_INT8X1, 0xc0, 11050)                                                                   \
+    X(UNORM_INT8X2, 0xc1, 11050)                                                                   \
+    X(UNORM_INT8X4, 0xc2, 11050)                                                                   \
+    X(UNORM_INT16X1, 0xc3, 11050)                                                                  \
+    X(UNORM_INT16X2, 0xc4, 11050)                                                                  \
+    X(UNORM_INT16X4, 0xc5, 11050)                                                                  \
+    X(SNORM_INT8X1, 0xc6, 11050)                                                                   \
+    X(SNORM_INT8X2, 0xc7, 11050)                                                                   \
+    X(SNORM_INT8X4, 0xc8, 11050)                                                                   \
+    X(SNORM_INT16X1, 0xc9, 11050)                                                                  \
+    X(SNORM_INT16X2, 0xca, 11050)                                                                  \
     X(SNORM_INT16X4, 0xcb, 11050)
 
 enum {
@@ -66,7 +68,7 @@ enum {
 uint32_t culvi_array_format_version(CUarray_format format)
 {
     switch ((int)format) {
-#define VERSION(name, number, version)                                                                       \
+#define VERSION(name, number, version)                                                             \
     case ARRAY_##name: return version;
         ARRAY_FORMATS(VERSION)
 #undef VERSION
@@ -99,93 +101,107 @@ enum {
 /* Channels of the normalized array formats that rows of one integer have. */
 enum { CHANNELS_NONE = 0, CHANNELS_UNORM_INT16X1 = 1, CHANNELS_UNORM_INT_101010_2 = 4 };
 
-#define COMMON(name_, order, dxgi_, gl_)                                                                     \
-    .format = CULV_FORMAT_##name_, .name = #name_, .channel_order = (order), .dxgi = (dxgi_), .gl = (gl_)
-#define MAPPED(kind_, array, channels_)                                                                      \
-    .mapped = true, .kind = CULV_TEXEL_KIND_##kind_, .cuda_format = (CUarray_format)ARRAY_##array,           \
+#define COMMON(name_, order, dxgi_, gl_)                                                           \
+    .format = CULV_FORMAT_##name_, .name = #name_, .channel_order = (order), .dxgi = (dxgi_),      \
+    .gl = (gl_)
+#define MAPPED(kind_, array, channels_)                                                            \
+    .mapped = true, .kind = CULV_TEXEL_KIND_##kind_, .cuda_format = (CUarray_format)ARRAY_##array, \
     .channels = (channels_), .reason = CULV_REASON_NONE, .why = ""
 #define SURFACES(type) .surfaces = true, .kernel_type = (type)
-#define NORMALIZED(array, channels)                                                                          \
+#define NORMALIZED(array, channels)                                                                \
     .normalized_format = (CUarray_format)ARRAY_##array, .normalized_channels = (channels)
 
-#define HOLE(why_) .mapped = false, .kind = CULV_TEXEL_KIND_NONE, .reason = CULV_REASON_FORMAT, .why = (why_)
+#define HOLE(why_)                                                                                 \
+    .mapped = false, .kind = CULV_TEXEL_KIND_NONE, .reason = CULV_REASON_FORMAT, .why = (why_)
 
-#define BLOCK(bytes, width, height) .block_bytes = (bytes), .block_width = (width), .block_height = (height)
-#define ONE_PLANE(aspects_)         .planes = 1, .aspects = (aspects_)
-#define NO_SURFACES                 .surfaces = false, .kernel_type = ""
-#define OF_PLANES(planes_, bits, sampling)                                                                   \
-    .planes = (planes_), .aspects = COLOR, .plane_bits = (bits), .chroma_across = ACROSS_##sampling,         \
-    .chroma_down = DOWN_##sampling
-enum { COLOR = 1, ACROSS_420 = 2, DOWN_420 = 2, ACROSS_422 = 2, DOWN_422 = 1, ACROSS_444 = 1, DOWN_444 = 1 };
+#define BLOCK(bytes, width, height)                                                                \
+    .block_bytes = (bytes), .block_width = (width), .block_height = (height)
+#define ONE_PLANE(aspects_) .planes = 1, .aspects = (aspects_)
+#define NO_SURFACES         .surfaces = false, .kernel_type = ""
+#define OF_PLANES(planes_, bits, sampling)                                                         \
+    .planes = (planes_), .aspects = COLOR, .plane_bits = (bits),                                   \
+    .chroma_across = ACROSS_##sampling, .chroma_down = DOWN_##sampling
+enum {
+    COLOR = 1,
+    ACROSS_420 = 2,
+    DOWN_420 = 2,
+    ACROSS_422 = 2,
+    DOWN_422 = 1,
+    ACROSS_444 = 1,
+    DOWN_444 = 1
+};
 
-#define PLAIN(name, kind, array, channels, normalized, order, dxgi, gl)                                      \
-    {COMMON(name, order, dxgi, gl),                                                                          \
-     MAPPED(kind, array, channels),                                                                          \
-     BLOCK(BYTES_##array * channels, 1, 1),                                                                  \
-     ONE_PLANE(COLOR),                                                                                       \
-     NORMALIZED(normalized, ARRAY_##normalized == ARRAY_NONE ? 0 : channels),                                \
+#define PLAIN(name, kind, array, channels, normalized, order, dxgi, gl)                            \
+    {COMMON(name, order, dxgi, gl),                                                                \
+     MAPPED(kind, array, channels),                                                                \
+     BLOCK(BYTES_##array * channels, 1, 1),                                                        \
+     ONE_PLANE(COLOR),                                                                             \
+     NORMALIZED(normalized, ARRAY_##normalized == ARRAY_NONE ? 0 : channels),                      \
      SURFACES(TYPE_##array COUNT_##channels)},
-#define PACKED(name, array, normalized, order, dxgi, gl)                                                     \
-    {COMMON(name, order, dxgi, gl),                                                                          \
-     MAPPED(PACKED, array, 1),                                                                               \
-     BLOCK(BYTES_##array, 1, 1),                                                                             \
-     ONE_PLANE(COLOR),                                                                                       \
-     NORMALIZED(normalized, CHANNELS_##normalized),                                                          \
+#define PACKED(name, array, normalized, order, dxgi, gl)                                           \
+    {COMMON(name, order, dxgi, gl),                                                                \
+     MAPPED(PACKED, array, 1),                                                                     \
+     BLOCK(BYTES_##array, 1, 1),                                                                   \
+     ONE_PLANE(COLOR),                                                                             \
+     NORMALIZED(normalized, CHANNELS_##normalized),                                                \
      SURFACES(TYPE_##array)},
-#define SPLIT(name, words, order)                                                                            \
-    {COMMON(name, order, 0, 0), MAPPED(SPLIT, UNSIGNED_INT32, words),                                        \
-     BLOCK(4 * words, 1, 1),    ONE_PLANE(COLOR),                                                            \
+#define SPLIT(name, words, order)                                                                  \
+    {COMMON(name, order, 0, 0), MAPPED(SPLIT, UNSIGNED_INT32, words),                              \
+     BLOCK(4 * words, 1, 1),    ONE_PLANE(COLOR),                                                  \
      NORMALIZED(NONE, 0),       SURFACES(TYPE_UNSIGNED_INT32 COUNT_##words)},
-#define ASPECT(name, kind, array, normalized, aspects, order, dxgi, gl)                                      \
-    {COMMON(name, order, dxgi, gl),                                                                          \
-     MAPPED(kind, array, 1),                                                                                 \
-     BLOCK(BYTES_##array, 1, 1),                                                                             \
-     ONE_PLANE(aspects),                                                                                     \
-     NORMALIZED(normalized, CHANNELS_##normalized),                                                          \
+#define ASPECT(name, kind, array, normalized, aspects, order, dxgi, gl)                            \
+    {COMMON(name, order, dxgi, gl),                                                                \
+     MAPPED(kind, array, 1),                                                                       \
+     BLOCK(BYTES_##array, 1, 1),                                                                   \
+     ONE_PLANE(aspects),                                                                           \
+     NORMALIZED(normalized, CHANNELS_##normalized),                                                \
      SURFACES(TYPE_##array)},
-/* Of what Vulkan binds to a dedicated allocation NVIDIA's driver lays these out as CUDA's arrays are, and otherwise not:
- * half of the bytes and more are wrong, at every size and usage (measured on an H200). */
-#define DEDICATED(name, kind, array, normalized, aspects, order, dxgi, gl)                                   \
-    {COMMON(name, order, dxgi, gl),                                                                          \
-     MAPPED(kind, array, 1),                                                                                 \
-     BLOCK(BYTES_##array, 1, 1),                                                                             \
-     ONE_PLANE(aspects),                                                                                     \
-     NORMALIZED(normalized, CHANNELS_##normalized),                                                          \
-     SURFACES(TYPE_##array),                                                                                 \
+/* Of what Vulkan binds to a dedicated allocation NVIDIA's driver lays these out as CUDA's arrays
+ * are, and otherwise not: half of the bytes and more are wrong, at every size and usage (measured
+ * on an H200). */
+#define DEDICATED(name, kind, array, normalized, aspects, order, dxgi, gl)                         \
+    {COMMON(name, order, dxgi, gl),                                                                \
+     MAPPED(kind, array, 1),                                                                       \
+     BLOCK(BYTES_##array, 1, 1),                                                                   \
+     ONE_PLANE(aspects),                                                                           \
+     NORMALIZED(normalized, CHANNELS_##normalized),                                                \
+     SURFACES(TYPE_##array),                                                                       \
      .dedicated = true},
-#define BLOCKS(name, array, channels, bytes, order, dxgi, gl)                                                \
+#define BLOCKS(name, array, channels, bytes, order, dxgi, gl)                                      \
     SRGB_BLOCKS(name, array, NONE, channels, bytes, order, dxgi, gl)
-/* Arrays of CUDA's sRGB blocks make no texture that reads what is stored (measured: CU_TRSF_SRGB is required of them), and
- * those of the same blocks that are not sRGB read both ways. */
-#define SRGB_BLOCKS(name, array, srgb, channels, bytes, order, dxgi, gl)                                     \
-    {COMMON(name, order, dxgi, gl),                                                                          \
-     MAPPED(BLOCKS, array, channels),                                                                        \
-     BLOCK(bytes, 4, 4),                                                                                     \
-     ONE_PLANE(COLOR),                                                                                       \
-     NORMALIZED(NONE, 0),                                                                                    \
-     NO_SURFACES,                                                                                            \
+/* Arrays of CUDA's sRGB blocks make no texture that reads what is stored (measured: CU_TRSF_SRGB is
+ * required of them), and those of the same blocks that are not sRGB read both ways. */
+#define SRGB_BLOCKS(name, array, srgb, channels, bytes, order, dxgi, gl)                           \
+    {COMMON(name, order, dxgi, gl),                                                                \
+     MAPPED(BLOCKS, array, channels),                                                              \
+     BLOCK(bytes, 4, 4),                                                                           \
+     ONE_PLANE(COLOR),                                                                             \
+     NORMALIZED(NONE, 0),                                                                          \
+     NO_SURFACES,                                                                                  \
      .srgb_format = (CUarray_format)ARRAY_##srgb},
-/* The array format is for culv_format_from_cuda() and the tables: the planes are mapped each in a format of its own. Three
- * channels, as cuda.h says of those of 4:4:4 and the runtime's channel descriptor of NV12. */
-#define PLANES(name, array, planes, bits, sampling, order, dxgi)                                             \
-    {COMMON(name, order, dxgi, 0),                                                                           \
-     MAPPED(PLANES, array, ARRAY_##array == ARRAY_NONE ? 0 : 3),                                             \
-     BLOCK(0, 1, 1),                                                                                         \
-     OF_PLANES(planes, bits, sampling),                                                                      \
-     NORMALIZED(NONE, 0),                                                                                    \
+/* The array format is for culv_format_from_cuda() and the tables: the planes are mapped each in a
+ * format of its own. Three channels, as cuda.h says of those of 4:4:4 and the runtime's channel
+ * descriptor of NV12. */
+#define PLANES(name, array, planes, bits, sampling, order, dxgi)                                   \
+    {COMMON(name, order, dxgi, 0),                                                                 \
+     MAPPED(PLANES, array, ARRAY_##array == ARRAY_NONE ? 0 : 3),                                   \
+     BLOCK(0, 1, 1),                                                                               \
+     OF_PLANES(planes, bits, sampling),                                                            \
+     NORMALIZED(NONE, 0),                                                                          \
      NO_SURFACES},
 /* Two channels, as cuda.h says. */
-#define PAIRS(name, array, bytes, order, dxgi)                                                               \
-    {COMMON(name, order, dxgi, 0), MAPPED(SUBSAMPLED, array, 2),                                             \
-     BLOCK(bytes, 2, 1),           ONE_PLANE(COLOR),                                                         \
+#define PAIRS(name, array, bytes, order, dxgi)                                                     \
+    {COMMON(name, order, dxgi, 0), MAPPED(SUBSAMPLED, array, 2),                                   \
+     BLOCK(bytes, 2, 1),           ONE_PLANE(COLOR),                                               \
      NORMALIZED(NONE, 0),          NO_SURFACES},
-#define NOTHING(name, bytes, order, dxgi, gl, why)                                                           \
+#define NOTHING(name, bytes, order, dxgi, gl, why)                                                 \
     {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, 1, 1), ONE_PLANE(COLOR), NO_SURFACES},
-#define NO_ASPECTS(name, bytes, aspects, order, dxgi, gl, why)                                               \
+#define NO_ASPECTS(name, bytes, aspects, order, dxgi, gl, why)                                     \
     {COMMON(name, order, dxgi, gl), HOLE(why), BLOCK(bytes, 1, 1), ONE_PLANE(aspects), NO_SURFACES},
-#define NO_BLOCKS(name, bytes, width, height, order, gl, why)                                                \
-    {COMMON(name, order, 0, gl), HOLE(why), BLOCK(bytes, width, height), ONE_PLANE(COLOR), NO_SURFACES},
-#define NO_PAIRS(name, bytes, order, why)                                                                    \
+#define NO_BLOCKS(name, bytes, width, height, order, gl, why)                                      \
+    {COMMON(name, order, 0, gl), HOLE(why), BLOCK(bytes, width, height), ONE_PLANE(COLOR),         \
+     NO_SURFACES},
+#define NO_PAIRS(name, bytes, order, why)                                                          \
     {COMMON(name, order, 0, 0), HOLE(why), BLOCK(bytes, 2, 1), ONE_PLANE(COLOR), NO_SURFACES},
 
 static const culvi_format rows[] = {
@@ -194,8 +210,8 @@ static const culvi_format rows[] = {
 
 enum { NUM_ROWS = sizeof rows / sizeof rows[0] };
 
-/* A format of the header without a row, or a row too many, does not compile; the tests compare them one by
- * one. */
+/* A format of the header without a row, or a row too many, does not compile; the tests compare them
+ * one by one. */
 #define COUNT(name, number) +1
 _Static_assert(NUM_ROWS == 0 CULV_FORMATS(COUNT), "every culv_format has one row");
 #undef COUNT
@@ -219,9 +235,10 @@ const culvi_format *culvi_format_find(uint32_t number)
 
 static culv_result refuse_number(const char *call, culv_format format)
 {
-    return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                      "%s: format is %u, which is no format of Vulkan 1.3; culvert/format_list.h lists them",
-                      call, (unsigned)format);
+    return culvi_fail(
+        NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+        "%s: format is %u, which is no format of Vulkan 1.3; culvert/format_list.h lists them",
+        call, (unsigned)format);
 }
 
 culv_result culv_format_get_info(culv_format format, culv_format_info *out)
@@ -272,25 +289,25 @@ static culv_format plane_format(const culvi_format *row, uint32_t plane)
     }
 }
 
-bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t height, uint32_t *across,
-                               uint32_t *down)
+bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t height,
+                               uint32_t *across, uint32_t *down)
 {
-    *across =
-        row->block_height == 1 ? row->block_width : 1; /* 4:2:2 pairs; compressed blocks may be cut off */
+    *across = row->block_height == 1 ? row->block_width
+                                     : 1; /* 4:2:2 pairs; compressed blocks may be cut off */
     *down = 1;
     if (row->planes > 1) (void)culv_format_plane(row->format, 1, NULL, across, down);
     return width % *across == 0 && height % *down == 0;
 }
 
-culv_result culv_format_plane(culv_format format, uint32_t plane, culv_format *out, uint32_t *width_divisor,
-                              uint32_t *height_divisor)
+culv_result culv_format_plane(culv_format format, uint32_t plane, culv_format *out,
+                              uint32_t *width_divisor, uint32_t *height_divisor)
 {
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (row == NULL) return refuse_number("culv_format_plane", format);
     if (plane >= row->planes)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_format_plane: plane is %u, but %s has %u", (unsigned)plane, row->name,
-                          (unsigned)row->planes);
+                          "culv_format_plane: plane is %u, but %s has %u", (unsigned)plane,
+                          row->name, (unsigned)row->planes);
     bool chroma = plane > 0;
     if (out != NULL) *out = row->planes == 1 ? row->format : plane_format(row, plane);
     if (width_divisor != NULL) *width_divisor = chroma ? row->chroma_across : 1;
@@ -298,7 +315,8 @@ culv_result culv_format_plane(culv_format format, uint32_t plane, culv_format *o
     return CULV_OK;
 }
 
-/* The lower, the better a format stands for an array format: see culv_format_from_cuda() in format.h. */
+/* The lower, the better a format stands for an array format: see culv_format_from_cuda() in
+ * format.h. */
 static uint32_t rank(const culvi_format *row)
 {
     bool rgba = strncmp("RGBA", row->channel_order, strlen(row->channel_order)) == 0;
@@ -315,10 +333,11 @@ culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
     for (size_t i = 0; i < NUM_ROWS; i++) {
         const culvi_format *row = &rows[i];
         bool stored = (uint32_t)row->cuda_format == cuda_array_format && row->channels == channels;
-        bool normalized =
-            (uint32_t)row->normalized_format == cuda_array_format && row->normalized_channels == channels;
+        bool normalized = (uint32_t)row->normalized_format == cuda_array_format &&
+                          row->normalized_channels == channels;
         bool srgb = (uint32_t)row->srgb_format == cuda_array_format && row->channels == channels;
-        if (!row->mapped || cuda_array_format == ARRAY_NONE || (!stored && !normalized && !srgb)) continue;
+        if (!row->mapped || cuda_array_format == ARRAY_NONE || (!stored && !normalized && !srgb))
+            continue;
         uint32_t place = num++;
         for (; place > 0 && rank(found[place - 1]) > rank(row); place--)
             found[place] = found[place - 1];

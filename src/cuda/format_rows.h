@@ -1,14 +1,19 @@
-/* The format table: one row a format, in the order of VkFormat's numbers. Included by format.c, which has the macros;
- * no guard.
+/* SPDX-License-Identifier: MIT */
+/* The format table: one row a format, in the order of VkFormat's numbers. Included by format.c,
+ * which has the macros; no guard.
  *
- *   PLAIN       (format, kind, array format, channels, normalized array format, order, DXGI_FORMAT, GL format)
+ *   PLAIN       (format, kind, array format, channels, normalized array format, order, DXGI_FORMAT,
+ *   GL format)
  *   PACKED      (format, array format, normalized array format, order, DXGI_FORMAT, GL format)
  *   SPLIT       (format, 32-bit channels, order)
- *   ASPECT      (format, kind, array format, normalized array format, aspects, order, DXGI_FORMAT, GL format)
+ *   ASPECT      (format, kind, array format, normalized array format, aspects, order, DXGI_FORMAT,
+ *   GL format)
  *   DEDICATED   the same, right in dedicated allocations alone
- *   BLOCKS      (format, array format, channels, bytes a block of 4 x 4, order, DXGI_FORMAT, GL format)
+ *   BLOCKS      (format, array format, channels, bytes a block of 4 x 4, order, DXGI_FORMAT, GL
+ *   format)
  *   SRGB_BLOCKS (format, array format, CUDA's array format of the same that are sRGB, and as above)
- *   PLANES      (format, array format of that layout or NONE, planes, bits, sampling, order, DXGI_FORMAT)
+ *   PLANES      (format, array format of that layout or NONE, planes, bits, sampling, order,
+ *   DXGI_FORMAT)
  *   PAIRS       (format, array format, bytes of two texels, order, DXGI_FORMAT)
  * and those that CUDA cannot map, with the reason:
  *   NOTHING     (format, bytes a texel, order, DXGI_FORMAT, GL format, why)
@@ -16,31 +21,33 @@
  *   NO_BLOCKS   (format, bytes, width and height of a block, order, GL format, why)
  *   NO_PAIRS    (format, bytes of two texels, order, why)
  *
- * Sources: vulkan_core.h and the Vulkan specification, "Format Definition"; cuda.h, CUarray_format; dxgiformat.h;
- * glcorearb.h and glext.h. SPDX-License-Identifier: MIT */
+ * Sources: vulkan_core.h and the Vulkan specification, "Format Definition"; cuda.h, CUarray_format;
+ * dxgiformat.h; glcorearb.h and glext.h. */
 
-#define NOT_THREE(use)                                                                                       \
-    "CUDA arrays have 1, 2 or 4 channels, never 3: use " use                                                 \
+#define NOT_THREE(use)                                                                             \
+    "CUDA arrays have 1, 2 or 4 channels, never 3: use " use                                       \
     ", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())"
-#define NOT_BYTES(size, use)                                                                                 \
-    "a texel has " size " bytes, and an element of a CUDA array 16 at most: use two images of " use          \
+#define NOT_BYTES(size, use)                                                                       \
+    "a texel has " size                                                                            \
+    " bytes, and an element of a CUDA array 16 at most: use two images of " use                    \
     ", or map a LINEAR image as rows of bytes (in Vulkan culv_vk_image_map_pitched())"
 #define NOT_24_BYTES(use) NOT_BYTES("24", use)
 #define NOT_32_BYTES(use) NOT_BYTES("32", use)
-#define NOT_24_BITS(use)                                                                                     \
-    "CUDA has no array format of 24 bits: use " use " or D16_UNORM, or copy the depths into a shared buffer"
-#define NOT_DEPTH_STENCIL(use)                                                                               \
-    "drivers keep depth and stencil together in an order of their own, which CUDA reads wrong (measured "    \
-    "with D24_UNORM_S8_UINT): use " use                                                                      \
+#define NOT_24_BITS(use)                                                                           \
+    "CUDA has no array format of 24 bits: use " use                                                \
+    " or D16_UNORM, or copy the depths into a shared buffer"
+#define NOT_DEPTH_STENCIL(use)                                                                            \
+    "drivers keep depth and stencil together in an order of their own, which CUDA reads wrong (measured " \
+    "with D24_UNORM_S8_UINT): use " use                                                                   \
     " and S8_UINT in two images, or copy the aspects into a shared buffer"
-#define NOT_COMPRESSED(family, use)                                                                          \
-    "CUDA has no array format of " family " blocks: use " use                                                \
+#define NOT_COMPRESSED(family, use)                                                                \
+    "CUDA has no array format of " family " blocks: use " use                                      \
     " or an uncompressed format, or share the blocks in a buffer"
-#define NOT_12_BITS(use)                                                                                     \
-    "CUDA has no array format of 12 bits: use " use                                                          \
+#define NOT_12_BITS(use)                                                                           \
+    "CUDA has no array format of 12 bits: use " use                                                \
     ", whose 16-bit words hold the same, or share the words in a buffer"
-#define NOT_CHROMA_FIRST(use)                                                                                \
-    "CUDA's pairs of 4:2:2 begin with luma (YUY2, Y210, Y216), never with chroma: use " use                  \
+#define NOT_CHROMA_FIRST(use)                                                                      \
+    "CUDA's pairs of 4:2:2 begin with luma (YUY2, Y210, Y216), never with chroma: use " use        \
     ", or share the pairs in a buffer"
 
 /* clang-format off */

@@ -1,6 +1,7 @@
-/* Whether a device's driver has a CUDA array format: known of the oldest, asked of the driver once for each
- * other. The small array that answers is kept until the device goes: destroying one may wait for all work of the
- * context, and a question must not. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Whether a device's driver has a CUDA array format: known of the oldest, asked of the driver once
+ * for each other. The small array that answers is kept until the device goes: destroying one may
+ * wait for all work of the context, and a question must not. */
 #include "cuda/context.h"
 #include "cuda/format.h"
 #include "cuda/retire.h"
@@ -14,10 +15,10 @@ static culv_result refuse(culv_device *device, const char *label, const culvi_fo
     uint32_t since = culvi_array_format_version(format);
     return culvi_fail(
         &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-        "%s is CUDA's array format %#x, which came with CUDA %u.%u, and the driver of '%s', of CUDA "
-        "%u.%u, makes no such arrays: use another format, or a newer driver",
-        row->name, (unsigned)format, (unsigned)since / 1000, (unsigned)since % 1000 / 10, device->caps.name,
-        (unsigned)device->caps.driver_version / 1000, (unsigned)device->caps.driver_version % 1000 / 10);
+        "%s is CUDA's array format %#x, which came with CUDA %u.%u, and the driver of '%s', of CUDA %u.%u, makes no such arrays: use another format, or a newer driver",
+        row->name, (unsigned)format, (unsigned)since / 1000, (unsigned)since % 1000 / 10,
+        device->caps.name, (unsigned)device->caps.driver_version / 1000,
+        (unsigned)device->caps.driver_version % 1000 / 10);
 }
 
 static bool says_no(CUresult r)
@@ -25,21 +26,23 @@ static bool says_no(CUresult r)
     return r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* Makes a small array, whose sides are multiples of what blocks and chroma need. Packed 4:2:2 is offered plain, then
- * for encoding and decoding: cuda.h does not say whether a driver has it otherwise. */
-static CUresult create(culv_device *device, const culvi_format *row, CUarray_format format, uint32_t channels,
-                       CUarray *array)
+/* Makes a small array, whose sides are multiples of what blocks and chroma need. Packed 4:2:2 is
+ * offered plain, then for encoding and decoding: cuda.h does not say whether a driver has it
+ * otherwise. */
+static CUresult create(culv_device *device, const culvi_format *row, CUarray_format format,
+                       uint32_t channels, CUarray *array)
 {
     bool video = row->kind == CULV_TEXEL_KIND_SUBSAMPLED;
-    CUDA_ARRAY3D_DESCRIPTOR small = {.Width = 16, .Height = 16, .Format = format, .NumChannels = channels};
+    CUDA_ARRAY3D_DESCRIPTOR small = {
+        .Width = 16, .Height = 16, .Format = format, .NumChannels = channels};
     CUresult r = CULVI_CU(device, cuArray3DCreate, (array, &small));
     if (!video || !says_no(r)) return r;
     small.Flags = CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
     return CULVI_CU(device, cuArray3DCreate, (array, &small));
 }
 
-static culv_result ask(culv_device *device, const char *label, const culvi_format *row, CUarray_format format,
-                       uint32_t channels, CUarray *answer)
+static culv_result ask(culv_device *device, const char *label, const culvi_format *row,
+                       CUarray_format format, uint32_t channels, CUarray *answer)
 {
     culvi_scope scope;
     culv_result result = culvi_enter(device, &scope, label);
@@ -59,13 +62,13 @@ culv_result culvi_format_supported(culv_device *device, const culvi_format *row,
     bool normalized = texels == CULV_TEXELS_NORMALIZED;
     CUarray_format format = normalized ? row->normalized_format : row->cuda_format;
     if (!row->mapped)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, row->reason, "%s is not mapped: %s",
-                          row->name, row->why);
+        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
+                          "%s is not mapped: %s", row->name, row->why);
     if (row->planes > 1 && !normalized) return CULV_OK; /* their formats are the oldest */
     if (format == 0)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "CUDA has no normalized array format like %s; map it as CULV_TEXELS_STORED",
-                          row->name);
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "CUDA has no normalized array format like %s; map it as CULV_TEXELS_STORED", row->name);
     if (culvi_array_format_version(format) == 0) return CULV_OK;
     _Atomic(CUarray) *kept = &device->array_formats[(unsigned)format % CULVI_ARRAY_FORMATS];
     CUarray answer = atomic_load_explicit(kept, memory_order_acquire);
@@ -74,8 +77,8 @@ culv_result culvi_format_supported(culv_device *device, const culvi_format *row,
         culv_result result = CULV_OK;
         answer = atomic_load_explicit(kept, memory_order_relaxed);
         if (answer == NULL) {
-            result = ask(device, label, row, format, normalized ? row->normalized_channels : row->channels,
-                         &answer);
+            result = ask(device, label, row, format,
+                         normalized ? row->normalized_channels : row->channels, &answer);
             if (result == CULV_OK) atomic_store_explicit(kept, answer, memory_order_release);
         }
         culvi_mutex_unlock(&device->lock);
@@ -110,9 +113,10 @@ culv_result culv_device_supports_format(culv_device *device, culv_format format,
                           (unsigned)texels);
     const culvi_format *row = culvi_format_find((uint32_t)format);
     if (row == NULL)
-        return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_device_supports_format: format is %u, which is no format of Vulkan 1.3; "
-                          "culvert/format_list.h lists them",
-                          (unsigned)format);
+        return culvi_fail(
+            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "culv_device_supports_format: format is %u, which is no format of Vulkan 1.3; "
+            "culvert/format_list.h lists them",
+            (unsigned)format);
     return culvi_format_supported(device, row, texels, NULL);
 }

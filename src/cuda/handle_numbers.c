@@ -1,10 +1,11 @@
-/* CUDA's numbers in base/handle_rows.h, held against cuda.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* CUDA's numbers in base/handle_rows.h, held against cuda.h. */
 #include <cuda.h>
 
 enum {
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
-                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
-    MEMORY_##name = (memory), BINARY_##name = (binary), TIMELINE_##name = (timeline),                        \
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
+                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
+    MEMORY_##name = (memory), BINARY_##name = (binary), TIMELINE_##name = (timeline),              \
     MUTEX_##name = (mutex), VMM_##name = (vmm), MULTICAST_##name = (multicast),
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
@@ -43,10 +44,11 @@ SAME(MULTICAST_FABRIC, CU_MEM_HANDLE_TYPE_FABRIC);
 /* A sum over the rows: a number that no line above names would change it. */
 enum {
     SUM = 0
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
-                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
+                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
     +(memory)*1000 + (binary) + (timeline) + (mutex) + (vmm) + (multicast)
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
 };
-_Static_assert(SUM == 37000 + 6 + 28 + 15 + 15 + 11, "every number of handle_rows.h is held against cuda.h");
+_Static_assert(SUM == 37000 + 6 + 28 + 15 + 15 + 11,
+               "every number of handle_rows.h is held against cuda.h");

@@ -1,5 +1,6 @@
-/* The limits that CUDA tells of its arrays: the table "Valid extents" of cuda.h, cuMipmappedArrayCreate.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The limits that CUDA tells of its arrays: the table "Valid extents" of cuda.h,
+ * cuMipmappedArrayCreate. */
 #include "cuda/limits.h"
 
 #include "cuda/context.h"
@@ -65,8 +66,8 @@ static array_kind kind_of(const culv_image_desc *d)
     }
 }
 
-/* What was told is kept in the device: 0 is not asked yet, NOT_TOLD is no limit. Nothing of it ever changes, so that
- * two threads that ask at once keep the same. */
+/* What was told is kept in the device: 0 is not asked yet, NOT_TOLD is no limit. Nothing of it ever
+ * changes, so that two threads that ask at once keep the same. */
 enum { SIDES = 4, ALTERNATE = ARRAY_KINDS * 2 * SIDES };
 #define NOT_TOLD UINT32_MAX
 _Static_assert(ALTERNATE + SIDES == CULVI_ARRAY_LIMITS, "a place for each limit");
@@ -75,11 +76,11 @@ static culv_result ask_attribute(culv_device *device, const char *label, int att
                                  uint32_t *out)
 {
     int value = 0;
-    *out =
-        attribute != 0 ? atomic_load_explicit(&device->array_limits[place], memory_order_relaxed) : NOT_TOLD;
+    *out = attribute != 0 ? atomic_load_explicit(&device->array_limits[place], memory_order_relaxed)
+                          : NOT_TOLD;
     if (*out != 0) return CULV_OK;
-    CUresult r =
-        CULVI_CU(device, cuDeviceGetAttribute, (&value, (CUdevice_attribute)attribute, device->ordinal));
+    CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
+                          (&value, (CUdevice_attribute)attribute, device->ordinal));
     /* A driver that does not know the attribute, or says 0, tells no limit. */
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
         return culvi_fail_cuda(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
@@ -90,8 +91,8 @@ static culv_result ask_attribute(culv_device *device, const char *label, int att
 }
 
 /* `otherwise` stands for what is not told. */
-static culv_result ask_extent(culv_device *device, const char *label, const int attributes[SIDES], int place,
-                              uint32_t otherwise, culvi_array_extent *out)
+static culv_result ask_extent(culv_device *device, const char *label, const int attributes[SIDES],
+                              int place, uint32_t otherwise, culvi_array_extent *out)
 {
     uint32_t values[SIDES];
     for (int i = 0; i < SIDES; i++) {
@@ -144,15 +145,16 @@ static void lower_all(culvi_array_extent *most, const culvi_array_extent *to)
 static void describe_most(array_kind kind, const culvi_array_extent *most, culvi_text *text)
 {
     culvi_text_add(text, "up to %" PRIu32, most->width);
-    if (kind != ARRAY_1D && kind != ARRAY_1D_LAYERED) culvi_text_add(text, " x %" PRIu32, most->height);
+    if (kind != ARRAY_1D && kind != ARRAY_1D_LAYERED)
+        culvi_text_add(text, " x %" PRIu32, most->height);
     if (kind == ARRAY_3D) culvi_text_add(text, " x %" PRIu32, most->depth);
     culvi_text_add(text, " texels");
     if (kinds[kind].texture[3] != 0) culvi_text_add(text, " and %" PRIu32 " layers", most->layers);
 }
 
-static culv_result too_big(const culv_device *device, const char *label, const culvi_extent_words *words,
-                           const culv_image_desc *d, array_kind kind, bool surfaces,
-                           const culvi_array_extent *most)
+static culv_result too_big(const culv_device *device, const char *label,
+                           const culvi_extent_words *words, const culv_image_desc *d,
+                           array_kind kind, bool surfaces, const culvi_array_extent *most)
 {
     char buffer[96] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
@@ -165,8 +167,9 @@ static culv_result too_big(const culv_device *device, const char *label, const c
                       surfaces ? " with surfaces; no_surfaces goes without them" : "");
 }
 
-culv_result culvi_array_check_limits(culv_device *device, const char *label, const culvi_extent_words *words,
-                                     const culv_image_desc *d, bool surfaces, culvi_array_extent *most)
+culv_result culvi_array_check_limits(culv_device *device, const char *label,
+                                     const culvi_extent_words *words, const culv_image_desc *d,
+                                     bool surfaces, culvi_array_extent *most)
 {
     array_kind kind = kind_of(d);
     limits limit;
@@ -176,7 +179,8 @@ culv_result culvi_array_check_limits(culv_device *device, const char *label, con
         if (result != CULV_OK) return result;
         bool first = fits(&limit.most, d);
         lower_all(most, first || !fits(&limit.other, d) ? &limit.most : &limit.other);
-        if (!first && !fits(&limit.other, d)) return too_big(device, label, words, d, kind, pass == 1, most);
+        if (!first && !fits(&limit.other, d))
+            return too_big(device, label, words, d, kind, pass == 1, most);
     }
     return CULV_OK;
 }

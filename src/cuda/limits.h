@@ -1,4 +1,5 @@
-/* The limits that CUDA tells of its arrays. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The limits that CUDA tells of its arrays. */
 #ifndef CULVI_CUDA_LIMITS_H_
 #define CULVI_CUDA_LIMITS_H_
 
@@ -14,9 +15,10 @@ typedef struct culvi_extent_words {
     const char *extent, *layers;
 } culvi_extent_words;
 
-/* Holds an image, every default explicit, against the limits of its kind of array, and lowers `most` to them, that of an
- * image that is refused too. Asks the driver once for each limit. */
-culv_result culvi_array_check_limits(culv_device *device, const char *label, const culvi_extent_words *words,
-                                     const culv_image_desc *image, bool surfaces, culvi_array_extent *most);
+/* Holds an image, every default explicit, against the limits of its kind of array, and lowers
+ * `most` to them, that of an image that is refused too. Asks the driver once for each limit. */
+culv_result culvi_array_check_limits(culv_device *device, const char *label,
+                                     const culvi_extent_words *words, const culv_image_desc *image,
+                                     bool surfaces, culvi_array_extent *most);
 
 #endif

@@ -1,10 +1,12 @@
-/* Deferred release (R1): what the caller gave up with a stream of last use goes back to the driver once that
- * stream has got there, and what the driver refuses to take back is tried again.
+/* SPDX-License-Identifier: MIT */
+/* Deferred release (R1): what the caller gave up with a stream of last use goes back to the driver
+ * once that stream has got there, and what the driver refuses to take back is tried again.
  *
- * Why no deferral without a stream: the only event over a whole context, cuCtxRecordEvent, invalidates every
- * stream capture in the context, in relaxed mode too (measured, docs/nvidia-measured.md), which R8 forbids.
- * Releasing at once is safe there: cuMemFree, cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for
- * the work that uses what they release (measured). SPDX-License-Identifier: MIT */
+ * Why no deferral without a stream: the only event over a whole context, cuCtxRecordEvent,
+ * invalidates every stream capture in the context, in relaxed mode too (measured,
+ * docs/nvidia-measured.md), which R8 forbids. Releasing at once is safe there: cuMemFree,
+ * cuMipmappedArrayDestroy and cuDestroyExternalSemaphore wait for the work that uses what they
+ * release (measured). */
 #include "cuda/retire.h"
 
 #include "cuda/context.h"
@@ -21,12 +23,13 @@ bool culvi_release_done(culv_device *device, const char *call, CUresult code, bo
         device->counts.late_destroys++;
         return true;
     }
-    /* Under a sticky error the driver answers with it and frees nothing; all of it goes with the context
-     * (measured). */
+    /* Under a sticky error the driver answers with it and frees nothing; all of it goes with the
+     * context (measured). */
     if (culvi_cuda_sticky(code)) return true;
     if (last_try)
         culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "%s was refused again (error %d): something is left at the driver", call, (int)code);
+                  "%s was refused again (error %d): something is left at the driver", call,
+                  (int)code);
     return last_try;
 }
 
@@ -38,8 +41,8 @@ static void destroy_event(culv_device *device, culvi_deferred *object)
     object->event = NULL;
 }
 
-/* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at the next collection,
- * in which the driver then waits by itself. In the device's context. */
+/* Records when `last_use` will have got here. Where it cannot be recorded, the object is due at the
+ * next collection, in which the driver then waits by itself. In the device's context. */
 static void mark(culv_device *device, culvi_deferred *object, CUstream last_use)
 {
     culvi_capture capture;
@@ -47,9 +50,10 @@ static void mark(culv_device *device, culvi_deferred *object, CUstream last_use)
     if (r != CUDA_SUCCESS) return;
     if (capture != CULVI_NOT_CAPTURED) {
         /* An event recorded now would become part of the caller's graph. */
-        culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "the stream of last use %p %s being captured: the release will wait for all CUDA work",
-                  (void *)last_use, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
+        culvi_log(
+            &device->voice, CULV_LOG_WARNING,
+            "the stream of last use %p %s being captured: the release will wait for all CUDA work",
+            (void *)last_use, capture == CULVI_CAPTURED ? "is" : "waits for one that is");
         return;
     }
     object->stream = last_use;
@@ -74,13 +78,14 @@ culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstr
     const char *failed = "cuStreamIsCapturing";
     CUresult r = culvi_stream_capture(device, last_use, &capture);
     if (r == CUDA_SUCCESS && capture != CULVI_NOT_CAPTURED) {
-        result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-                            "%s: the stream %p %s; call this outside of the capture, with a stream that the "
-                            "work is submitted to",
-                            call, (void *)last_use,
-                            capture == CULVI_CAPTURED
-                                ? "is being captured, and does nothing until its graph runs"
-                                : "is the legacy one, which waits for a stream that is being captured");
+        result = culvi_fail(
+            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+            "%s: the stream %p %s; "
+            "call this outside of the capture, with a stream that the work is submitted to",
+            call, (void *)last_use,
+            capture == CULVI_CAPTURED
+                ? "is being captured, and does nothing until its graph runs"
+                : "is the legacy one, which waits for a stream that is being captured");
         goto leave;
     }
     if (r == CUDA_SUCCESS) {
@@ -96,9 +101,9 @@ culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstr
     if (r == CUDA_SUCCESS)
         culvi_defer(device, object);
     else
-        result =
-            culvi_fail_cuda(device, label, r, failed, CULV_REASON_DRIVER_REFUSED,
-                            "%s: it could not be told when the stream %p gets here", call, (void *)last_use);
+        result = culvi_fail_cuda(device, label, r, failed, CULV_REASON_DRIVER_REFUSED,
+                                 "%s: it could not be told when the stream %p gets here", call,
+                                 (void *)last_use);
 leave:
     culvi_leave_frame(device, pushed);
     return result;
@@ -148,9 +153,9 @@ static bool is_busy(const culvi_deferred *object, const CUstream *busy, size_t c
     return false;
 }
 
-/* Takes what is due of a holder's, or of all (NULL). A stream that has not reached an event does not reach a later one
- * either, so it is asked no more: a sweep asks about what has passed, and once more for each stream. In the device's
- * context. */
+/* Takes what is due of a holder's, or of all (NULL). A stream that has not reached an event does
+ * not reach a later one either, so it is asked no more: a sweep asks about what has passed, and
+ * once more for each stream. In the device's context. */
 static culvi_deferred *take_due(culv_device *device, const void *holder)
 {
     CUstream busy[BUSY_STREAMS];
@@ -180,8 +185,9 @@ static bool has_holder(const culvi_deferred *object, const void *holder)
     return object->holder == holder;
 }
 
-/* Releases what was taken off the device's list, once its event has passed where there is a context to ask in; what the
- * driver refuses goes back onto the list. In the device's context where there is one. */
+/* Releases what was taken off the device's list, once its event has passed where there is a context
+ * to ask in; what the driver refuses goes back onto the list. In the device's context where there
+ * is one. */
 static void collect_list(culv_device *device, culvi_deferred *list, bool entered, bool last_try)
 {
     while (list != NULL) { /* a release may retire something anew */
@@ -202,7 +208,8 @@ void culvi_defer(culv_device *device, culvi_deferred *object)
 }
 
 /* What is due now of a holder's, or of all; with the context gone, all is. */
-static void collect_due(culv_device *device, const void *holder, culvi_scope *scope, CUresult entered)
+static void collect_due(culv_device *device, const void *holder, culvi_scope *scope,
+                        CUresult entered)
 {
     if (entered == CUDA_SUCCESS)
         collect_list(device, take_due(device, holder), true, false);
@@ -223,7 +230,8 @@ void culvi_collect_for(culv_device *device, const void *holder)
     collect_due(device, holder, &scope, culvi_enter_quietly(device, &scope));
 }
 
-void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool has_last_use, CUstream last_use)
+void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool has_last_use,
+                            CUstream last_use)
 {
     culvi_scope scope;
     object->event = NULL;
@@ -232,8 +240,9 @@ void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool ha
     culvi_defer(device, object);
     if (has_last_use && device->counts.deferred % MANY == 0)
         culvi_log(&device->voice, CULV_LOG_WARNING,
-                  "%" PRIu64 " objects that were given up by ..._after() calls are not released yet; call "
-                  "culv_device_collect() now and then, where waiting does no harm",
+                  "%" PRIu64
+                  " objects that were given up by ..._after() calls are not released yet; "
+                  "call culv_device_collect() now and then, where waiting does no harm",
                   device->counts.deferred);
     /* With a last use this must not wait, as a release of it or of what else is due may. */
     if (entered == CUDA_SUCCESS && has_last_use)
@@ -248,7 +257,8 @@ void culvi_wait_and_collect(culv_device *device)
         bool last = attempt == 2;
         culvi_scope scope;
         bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
-        /* Without a context there is nothing to wait for; the releases then answer for themselves. */
+        /* Without a context there is nothing to wait for; the releases then answer for
+         * themselves. */
         if (entered || last) collect_list(device, take(device, NULL, NULL), entered, last);
         if (entered) culvi_leave(device, &scope);
     }
@@ -279,7 +289,8 @@ static void release_now(culv_device *device, culvi_deferred *object)
 }
 
 void culvi_wait_and_collect_chosen(culv_device *device,
-                                   bool (*choose)(const culvi_deferred *object, const void *context),
+                                   bool (*choose)(const culvi_deferred *object,
+                                                  const void *context),
                                    const void *context)
 {
     culvi_mutex_lock(&device->lock);
@@ -303,8 +314,8 @@ bool culvi_refuse_owned(const culv_device *device, const char *label, bool owned
     if (owned)
         (void)culvi_fail(
             &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OWNED,
-            "%s: it is the CUDA half of an object that Culvert made; %s() destroys both. Nothing "
-            "was done",
+            "%s: it is the CUDA half of an object that Culvert made; %s() destroys both. "
+            "Nothing was done",
             call, instead);
     return owned;
 }

@@ -1,28 +1,32 @@
-/* Deferred release.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Deferred release. */
 #ifndef CULVI_CUDA_RETIRE_H_
 #define CULVI_CUDA_RETIRE_H_
 
 #include "cuda/device.h"
 
-/* Something the caller gave up that the driver still holds. It is part of the object, so that giving up
- * allocates nothing and cannot fail. Guarded by the device's lock. */
+/* Something the caller gave up that the driver still holds. It is part of the object, so that
+ * giving up allocates nothing and cannot fail. Guarded by the device's lock. */
 typedef struct culvi_deferred {
     struct culvi_deferred *next;
     CUevent event;   /* passed once the GPU is done; NULL: nothing to wait for */
     CUstream stream; /* the one that the event is recorded in */
-    /* Releases at the driver and frees the object. False: the driver refused for now, try again later. */
+    /* Releases at the driver and frees the object. False: the driver refused for now, try again
+     * later. */
     bool (*release)(struct culv_device *device, struct culvi_deferred *self, bool last_try);
-    const void *holder; /* what the release needs, which drains it before it goes; NULL: the device alone */
+    /* What the release needs, which drains it before it goes; NULL: the device alone */
+    const void *holder;
     void (*finish)(
         struct culvi_deferred *self); /* waits for what no event tells, without the lock; or NULL */
 } culvi_deferred;
 
-/* Deferred release. The caller holds the lock. Without a last use the driver's own wait is all there is. */
+/* Deferred release. The caller holds the lock. Without a last use the driver's own wait is all
+ * there is. */
 void culvi_release_or_defer(culv_device *device, culvi_deferred *object, bool has_last_use,
                             CUstream last_use);
-/* The same for what the driver does not wait for: without an event on the stream it is refused, and CULV_OK alone leaves the
- * object to later collections. CAPTURE, STREAM_DEVICE; in the device's context. */
+/* The same for what the driver does not wait for: without an event on the stream it is refused, and
+ * CULV_OK alone leaves the object to later collections. CAPTURE, STREAM_DEVICE; in the device's
+ * context. */
 culv_result culvi_defer_after(culv_device *device, culvi_deferred *object, CUstream last_use,
                               const char *label, const char *call);
 /* Leaves an object to a later collection. */
@@ -32,13 +36,16 @@ void culvi_collect(culv_device *device);
 void culvi_collect_for(culv_device *device, const void *holder);
 /* Waits for all that is deferred and releases it. No lock: the device has no users left. */
 void culvi_wait_and_collect(culv_device *device);
-/* The same for what this holder has. Takes the lock, but waits for streams and host functions without it. */
+/* The same for what this holder has. Takes the lock, but waits for streams and host functions
+ * without it. */
 void culvi_wait_and_collect_for(culv_device *device, const void *holder);
 /* The same for what is chosen. */
 void culvi_wait_and_collect_chosen(culv_device *device,
-                                   bool (*choose)(const culvi_deferred *object, const void *context),
+                                   bool (*choose)(const culvi_deferred *object,
+                                                  const void *context),
                                    const void *context);
-/* Tells whether a release that the driver answered with `code` is over, and notes what was odd about it. */
+/* Tells whether a release that the driver answered with `code` is over, and notes what was odd
+ * about it. */
 bool culvi_release_done(culv_device *device, const char *call, CUresult code, bool last_try);
 
 /* Refuses what only its owner may give up. */

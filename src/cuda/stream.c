@@ -1,4 +1,5 @@
-/* Streams: each must be of the device's context (R6). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Streams: each must be of the device's context (R6). */
 #include "cuda/stream.h"
 
 #include "cuda/context.h"
@@ -20,7 +21,8 @@ void culvi_stream_name(CUstream stream, char out[40])
         snprintf(out, 40, "stream %p", (void *)stream);
 }
 
-/* The first of the slots that a stream may be in. Fibonacci hashing: handles are aligned addresses. */
+/* The first of the slots that a stream may be in. Fibonacci hashing: handles are aligned
+ * addresses. */
 static size_t first_slot(CUstream stream)
 {
     uint64_t mixed = (uint64_t)(uintptr_t)stream * UINT64_C(0x9e3779b97f4a7c15);
@@ -66,13 +68,13 @@ static culv_result check_stream(culv_device *device, const char *object, CUstrea
     }
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, object, r, call, CULV_REASON_STREAM_DEVICE,
-                               "the stream %p could not be examined; was it destroyed?", (void *)stream);
+                               "the stream %p could not be examined; was it destroyed?",
+                               (void *)stream);
     if (context != device->context)
         return culvi_fail(
             &device->voice, object, CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE,
-            "the stream %p belongs to a context of CUDA device %d, the object to the context "
-            "culv_device_context() of device %d '%s', which the driver does not mix; use a stream made "
-            "with that context current",
+            "the stream %p belongs to a context of CUDA device %d, the object to the context culv_device_context() of device %d '%s', which the driver does not mix; "
+            "use a stream made with that context current",
             (void *)stream, (int)actual, (int)device->ordinal, device->caps.name);
     return CULV_OK;
 }
@@ -89,7 +91,8 @@ CUresult culvi_stream_capture(const culv_device *device, CUstream stream, culvi_
     return r;
 }
 
-culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream, bool *pushed)
+culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream,
+                               bool *pushed)
 {
     const char *call = NULL;
     CUresult r = culvi_enter_frame(device, pushed, &call);
@@ -115,7 +118,8 @@ culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstre
         atomic_compare_exchange_strong(&slots[i], &key, 0);
     }
     const char *call = NULL;
-    if (culvi_enter_frame(device, &pushed, &call) != CUDA_SUCCESS) return CULV_OK; /* the refusal says more */
+    if (culvi_enter_frame(device, &pushed, &call) != CUDA_SUCCESS)
+        return CULV_OK; /* the refusal says more */
     culv_result result = check_stream(device, object, stream);
     culvi_leave_frame(device, pushed);
     return result;

@@ -1,5 +1,5 @@
-/* Streams: whose they are, and whether they are being captured.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Streams: whose they are, and whether they are being captured. */
 #ifndef CULVI_CUDA_STREAM_H_
 #define CULVI_CUDA_STREAM_H_
 
@@ -18,8 +18,10 @@ typedef enum culvi_capture {
 CUresult culvi_stream_capture(const culv_device *device, CUstream stream, culvi_capture *out);
 /* Whether a stream was found to be of the device's context before. */
 bool culvi_stream_known(const culv_device *device, CUstream stream);
-/* Makes the context current for one call on a stream, which must be of the device's. In the frame path. */
-culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream, bool *pushed);
+/* Makes the context current for one call on a stream, which must be of the device's. In the frame
+ * path. */
+culv_result culvi_enter_stream(culv_device *device, const char *object, CUstream stream,
+                               bool *pushed);
 /* After a refusal: the handle may by now be another stream's than the one that was checked. */
 culv_result culvi_recheck_stream(culv_device *device, const char *object, CUstream stream);
 

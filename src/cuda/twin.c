@@ -1,4 +1,5 @@
-/* Allowing the software twin. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Allowing the software twin. */
 #include "base/platform.h"
 #include "cuda/driver.h"
 #include "culvert/soft.h"
@@ -6,7 +7,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* A switch of the process, as CULVERT_SOFT=1 is: it says what this machine may use, and holds no state. */
+/* A switch of the process, as CULVERT_SOFT=1 is: it says what this machine may use, and holds no
+ * state. */
 static atomic_bool allowed;
 
 bool culvi_soft_allowed(void)
@@ -27,8 +29,8 @@ culv_result culv_soft_enable(void)
     culvi_text text = {problem, sizeof problem, 0};
     void *module = culvi_soft_open(&text);
     if (module == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING, "software twin: %s",
-                          problem);
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING,
+                          "software twin: %s", problem);
     /* The twin, not this library, touches the environment. */
     const char *(*add_layer_path)(void) = NULL;
     void *symbol = culvi_module_symbol(module, "culvSoftAddLayerPath");

@@ -1,10 +1,11 @@
-/* Attachments: identity, references, counts. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Attachments: identity, references, counts. */
 #include "graphics/graphics.h"
 
 #include "cuda/retire.h"
 
-void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api, culv_device *device,
-                         const char *label)
+void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api,
+                         culv_device *device, const char *label)
 {
     graphics->api = api;
     graphics->device = device;
@@ -12,7 +13,8 @@ void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api
     culvi_label_set(graphics->label, label);
 }
 
-bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_luid *b, uint32_t b_mask)
+bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_luid *b,
+                              uint32_t b_mask)
 {
     if (!culvi_luid_given(a) || !culvi_luid_equal(a, b)) return true;
     return a_mask == b_mask && (a_mask & (a_mask - 1)) == 0;
@@ -27,8 +29,8 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback)
                                                         &device->caps.luid, device->caps.node_mask))
         return culvi_fail(
             &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "'%s' is of node mask %#x among linked GPUs, and the culv_device '%s' of node mask %#x; open "
-            "the device of that node (culv_device_open_by_luid())",
+            "'%s' is of node mask %#x among linked GPUs, and the culv_device '%s' of node mask %#x; "
+            "open the device of that node (culv_device_open_by_luid())",
             graphics->name, (unsigned)graphics->node_mask, device->caps.name,
             (unsigned)device->caps.node_mask);
     if (!graphics->foreign || fallback != 0) return CULV_OK;
@@ -40,8 +42,8 @@ culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback)
     culvi_text_add_uuid(&text, &device->caps.uuid);
     return culvi_fail(
         &device->voice, graphics->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the %s is %s; open the device with %s(), which finds the one that matches, or set %s.fallback "
-        "for copies",
+        "the %s is %s; "
+        "open the device with %s(), which finds the one that matches, or set %s.fallback for copies",
         words->physical_device, buffer, words->open_call, words->attach_desc);
 }
 
@@ -53,8 +55,9 @@ void culvi_graphics_attached(culvi_graphics *graphics)
     device->counts.attachments++;
     graphics->id = ++device->attached;
     culvi_mutex_unlock(&device->lock);
-    culvi_log(&device->voice, CULV_LOG_INFO, "attached %s device '%s'%s", graphics->api->words->name,
-              graphics->name, graphics->foreign ? ", which is another GPU: nothing is shared with it" : "");
+    culvi_log(&device->voice, CULV_LOG_INFO, "attached %s device '%s'%s",
+              graphics->api->words->name, graphics->name,
+              graphics->foreign ? ", which is another GPU: nothing is shared with it" : "");
 }
 
 void culvi_graphics_ref(culvi_graphics *graphics)
@@ -90,14 +93,16 @@ void culvi_graphics_count_created(culvi_graphics *graphics, bool more)
     culvi_mutex_unlock(&device->lock);
 }
 
-culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label, bool semaphores)
+culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
+                                        bool semaphores)
 {
     if (!graphics->foreign) return graphics->api->check_exports(graphics, label, semaphores);
-    return culvi_fail(
-        &graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the %s device '%s' is another GPU than the culv_device '%s'; no driver carries memory or "
-        "semaphores from one to the other. What Culvert makes can be copied: set `fallback`",
-        graphics->api->words->name, graphics->name, graphics->device->caps.name);
+    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_INVALID,
+                      CULV_REASON_DEVICE_MISMATCH,
+                      "the %s device '%s' is another GPU than the culv_device '%s'; "
+                      "no driver carries memory or semaphores from one to the other. "
+                      "What Culvert makes can be copied: set `fallback`",
+                      graphics->api->words->name, graphics->name, graphics->device->caps.name);
 }
 
 culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out)
@@ -112,10 +117,12 @@ culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, cul
                           graphics->name);
     culv_result result = CULV_OK;
     culvi_mutex_lock(&device->lock);
-    if (graphics->peer == NULL) result = culvi_peer_acquire(device, &graphics->uuid, label, &graphics->peer);
+    if (graphics->peer == NULL)
+        result = culvi_peer_acquire(device, &graphics->uuid, label, &graphics->peer);
     if (result == CULV_OK) result = culvi_peer_verify(device, graphics->peer, label);
     if (result == CULV_OK && graphics->there == NULL)
-        /* As the caller did: an extension that lacks is a reason for the next path, not an error. */
+        /* As the caller did: an extension that lacks is a reason for the next path, not an
+         * error. */
         result = graphics->api->attach_again(graphics, graphics->peer->device, &graphics->there);
     culvi_mutex_unlock(&device->lock);
     if (result == CULV_OK) *out = graphics->there;

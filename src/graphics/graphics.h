@@ -1,5 +1,5 @@
-/* What every attachment of a graphics API is: which API, which GPU, who holds it.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What every attachment of a graphics API is: which API, which GPU, who holds it. */
 #ifndef CULVI_GRAPHICS_GRAPHICS_H_
 #define CULVI_GRAPHICS_GRAPHICS_H_
 
@@ -14,40 +14,47 @@ typedef struct culvi_plan culvi_plan;                     /* graphics/pair.h */
 typedef struct culvi_semaphore_plan culvi_semaphore_plan; /* graphics/pair.h */
 typedef struct culvi_staging culvi_staging;               /* core/staging.h */
 
-/* What one API does by its own calls: one constant table an API. Native objects are numbers here: a handle, a pointer, a
- * GL name; 0 is none. A call that fails records the error and leaves nothing behind. Calls that an API lacks are NULL
- * where the comment says so. */
+/* What one API does by its own calls: one constant table an API. Native objects are numbers here: a
+ * handle, a pointer, a GL name; 0 is none. A call that fails records the error and leaves nothing
+ * behind. Calls that an API lacks are NULL where the comment says so. */
 typedef struct culvi_graphics_api {
     const culvi_words *words;
-    /* All native devices of an instance, a factory, a display: `source`. The list is the caller's, for culvi_free(). */
-    culv_result (*list)(const void *source, const culvi_voice *voice, uint32_t *count, culvi_adapter **out);
-    /* Frees the attachment, whose last reference is gone. The base has given up all but its device. */
+    /* All native devices of an instance, a factory, a display: `source`. The list is the caller's,
+     * for culvi_free(). */
+    culv_result (*list)(const void *source, const culvi_voice *voice, uint32_t *count,
+                        culvi_adapter **out);
+    /* Frees the attachment, whose last reference is gone. The base has given up all but its
+     * device. */
     void (*free)(culvi_graphics *graphics);
-    /* Attaches the same native device to another culv_device, which is its own GPU. NULL: no copies to other GPUs. */
-    culv_result (*attach_again)(culvi_graphics *graphics, culv_device *device, culvi_graphics **out);
+    /* Attaches the same native device to another culv_device, which is its own GPU. NULL: no copies
+     * to other GPUs. */
+    culv_result (*attach_again)(culvi_graphics *graphics, culv_device *device,
+                                culvi_graphics **out);
     /* Whether the native device was made so that its memory, or its semaphores, can be exported. */
-    culv_result (*check_exports)(const culvi_graphics *graphics, const char *label, bool semaphores);
+    culv_result (*check_exports)(const culvi_graphics *graphics, const char *label,
+                                 bool semaphores);
     /* A new handle of this system's opaque type, for its caller to close. */
     culv_result (*export_memory)(const culvi_graphics *graphics, const char *label, uint64_t memory,
                                  culv_handle *out);
-    culv_result (*export_semaphore)(const culvi_graphics *graphics, const char *label, uint64_t semaphore,
-                                    culv_handle *out);
-    /* Buffers and images. plan() is the gate: for plan->path, SHARED or HOST, it says what to make and how CUDA maps it,
-     * or refuses. UNSUPPORTED lets another path be tried. make() makes it with memory of its own. unmake() takes what
-     * make() or stage() made. */
+    culv_result (*export_semaphore)(const culvi_graphics *graphics, const char *label,
+                                    uint64_t semaphore, culv_handle *out);
+    /* Buffers and images. plan() is the gate: for plan->path, SHARED or HOST, it says what to make
+     * and how CUDA maps it, or refuses. UNSUPPORTED lets another path be tried. make() makes it
+     * with memory of its own. unmake() takes what make() or stage() made. */
     culv_result (*plan)(culvi_graphics *graphics, culvi_plan *plan);
     culv_result (*make)(culvi_graphics *graphics, const culvi_plan *plan, culvi_native *out);
     void (*unmake)(culvi_graphics *graphics, const culvi_native *native);
-    /* Memory of staging->size bytes that the host and the native device both reach; fills staging->host, and
-     * staging->block or staging->native. NULL: no copies through the host. */
+    /* Memory of staging->size bytes that the host and the native device both reach; fills
+     * staging->host, and staging->block or staging->native. NULL: no copies through the host. */
     culv_result (*stage)(culvi_graphics *graphics, const char *label, culvi_staging *staging,
                          culvi_native *out);
-    culv_result (*make_semaphore)(culvi_graphics *graphics, const culvi_semaphore_plan *plan, bool exportable,
-                                  uint64_t *out);
+    culv_result (*make_semaphore)(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
+                                  bool exportable, uint64_t *out);
     void (*unmake_semaphore)(culvi_graphics *graphics, uint64_t semaphore);
-    /* Timelines on the host. check_timelines() refuses a device whose counters cannot be read, or, with `waits`, on which
-     * the host cannot wait and signal; the others may be called after it alone, on any thread. They answer the API's own
-     * code, 0 for success; a wait that ran out answers a positive one. */
+    /* Timelines on the host. check_timelines() refuses a device whose counters cannot be read, or,
+     * with `waits`, on which the host cannot wait and signal; the others may be called after it
+     * alone, on any thread. They answer the API's own code, 0 for success; a wait that ran out
+     * answers a positive one. */
     culv_result (*check_timelines)(const culvi_graphics *graphics, const char *label, bool waits,
                                    culv_result refusal);
     int (*timeline_value)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out);
@@ -55,8 +62,8 @@ typedef struct culvi_graphics_api {
                          uint64_t timeout_ns);
     int (*timeline_signal)(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value);
     /* Records such a code as an error of the class that it belongs to. */
-    culv_result (*fail)(const culvi_graphics *graphics, const char *label, int code, const char *call,
-                        const char *what);
+    culv_result (*fail)(const culvi_graphics *graphics, const char *label, int code,
+                        const char *call, const char *what);
 } culvi_graphics_api;
 
 /* The first member of every attachment. */
@@ -71,18 +78,22 @@ struct culvi_graphics {
     uint32_t node_mask; /* its node among linked GPUs, where the LUID is known */
     bool foreign;       /* another GPU than the device */
     char label[64];
-    /* Its own GPU in CUDA, and the attachment to that, for copies (core/staging.h). Guarded by the device's lock. */
+    /* Its own GPU in CUDA, and the attachment to that, for copies (core/staging.h). Guarded by the
+     * device's lock. */
     culvi_peer *peer;
     culvi_graphics *there;
 };
 
-/* An attachment is made in this order; before culvi_graphics_attached() it holds nothing and is simply freed. */
-void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api, culv_device *device,
-                         const char *label);
-/* Whether two that have the same UUID are one node, and not several of linked GPUs. What tells no LUID is not asked. */
-bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_luid *b, uint32_t b_mask);
-/* Sets `foreign`. Without a fallback another GPU than the device is refused, and another node of linked GPUs always. The
- * name, the UUID, the LUID and the node are set. */
+/* An attachment is made in this order; before culvi_graphics_attached() it holds nothing and is
+ * simply freed. */
+void culvi_graphics_init(culvi_graphics *graphics, const culvi_graphics_api *api,
+                         culv_device *device, const char *label);
+/* Whether two that have the same UUID are one node, and not several of linked GPUs. What tells no
+ * LUID is not asked. */
+bool culvi_graphics_same_node(const culv_luid *a, uint32_t a_mask, const culv_luid *b,
+                              uint32_t b_mask);
+/* Sets `foreign`. Without a fallback another GPU than the device is refused, and another node of
+ * linked GPUs always. The name, the UUID, the LUID and the node are set. */
 culv_result culvi_graphics_identify(culvi_graphics *graphics, uint32_t fallback);
 /* Counts it: from here on it goes by culvi_graphics_unref(). */
 void culvi_graphics_attached(culvi_graphics *graphics);
@@ -93,9 +104,11 @@ void culvi_graphics_unref(culvi_graphics *graphics);
 void culvi_graphics_count_created(culvi_graphics *graphics, bool more);
 
 /* Whether memory, or semaphores, can be shared through this attachment at all. */
-culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label, bool semaphores);
+culv_result culvi_graphics_check_shares(const culvi_graphics *graphics, const char *label,
+                                        bool semaphores);
 
-/* The attachment of this native device to the CUDA device that is its own GPU, kept; copies to it are verified. */
+/* The attachment of this native device to the CUDA device that is its own GPU, kept; copies to it
+ * are verified. */
 culv_result culvi_graphics_peer(culvi_graphics *graphics, const char *label, culvi_graphics **out);
 
 /* Imports of the caller's own objects (memory.c, semaphore.c). */
@@ -107,9 +120,11 @@ typedef struct culvi_memory_ask {
 } culvi_memory_ask;
 
 /* A new import. */
-culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask, culv_memory **out);
+culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,
+                                  culv_memory **out);
 /* The one import of this native memory, which all who acquire it share. */
-culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_ask *ask, culv_memory **out);
+culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_ask *ask,
+                                   culv_memory **out);
 /* `desc` has all but handle, value and exporter; `desc_name` is the API's descriptor. */
 culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t semaphore,
                                             const culv_semaphore_desc *desc, const char *desc_name,

@@ -1,10 +1,10 @@
-/* Rings between CUDA and a graphics API: made, given up, and the API's turn with a slot.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and a graphics API: made, given up, and the API's turn with a slot. */
 #include "graphics/graphics_ring.h"
 
 #include "base/alloc.h"
 
-/* Timelines, as the ring's core asks for them ---------------------------------------------------------------------- */
+/* Timelines, as the ring's core asks for them -------------------------------------------------- */
 
 static culv_result timeline_value(void *context, uint64_t *out)
 {
@@ -26,7 +26,8 @@ static culv_result timeline_wait(void *context, uint64_t value, uint64_t timeout
     if (code == 0) return CULV_OK;
     if (code > 0)
         return culvi_fail(&graphics->device->voice, NULL, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE,
-                          "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value, timeout);
+                          "a ring's timeline has not reached %" PRIu64 " in %" PRIu64 " ns", value,
+                          timeout);
     culvi_text_add(&text, "a ring's timeline could not be waited for (value %" PRIu64 ")", value);
     return graphics->api->fail(graphics, NULL, code, graphics->api->words->wait_call, buffer);
 }
@@ -53,10 +54,11 @@ static culv_ring_timeline core_timeline(culvi_graphics_timeline *timeline, const
                                 .name = name};
 }
 
-/* Making ----------------------------------------------------------------------------------------------------------- */
+/* Making --------------------------------------------------------------------------------------- */
 
-culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api, const culvi_graphics *graphics,
-                                      const char *label, uint32_t max_depth, culv_ring_side side,
+culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
+                                      const culvi_graphics *graphics, const char *label,
+                                      uint32_t max_depth, culv_ring_side side,
                                       uint32_t num_resources)
 {
     const culvi_voice *voice = &graphics->device->voice;
@@ -69,8 +71,8 @@ culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api, const 
                           "%s.side is %u, which is no culv_ring_side", api->desc, (unsigned)side);
     if (num_resources > CULVI_RING_RESOURCES)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.num_resources is %" PRIu32 "; a slot has %d at most", api->desc, num_resources,
-                          CULVI_RING_RESOURCES);
+                          "%s.num_resources is %" PRIu32 "; a slot has %d at most", api->desc,
+                          num_resources, CULVI_RING_RESOURCES);
     return CULV_OK;
 }
 
@@ -91,7 +93,8 @@ static const char *label_of(const culvi_graphics_ring *ring)
     return ring->label[0] != '\0' ? ring->label : NULL;
 }
 
-static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback, culvi_graphics_timeline *out)
+static culv_result make_timeline(culvi_graphics_ring *ring, uint32_t fallback,
+                                 culvi_graphics_timeline *out)
 {
     culvi_semaphore_plan plan = {.label = label_of(ring),
                                  .desc_name = ring->api->desc,
@@ -134,7 +137,8 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
     culvi_graphics_ring_resource *r = &ring->resources[i];
     *r = (culvi_graphics_ring_resource){.is_image = is_image, .made = made};
     r->objects = culvi_alloc(ring->depth * sizeof *r->objects);
-    if (r->objects == NULL) return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
+    if (r->objects == NULL)
+        return culvi_fail_host_memory(&ring->graphics->device->voice, ring->label);
     if (is_image) ring->num_images++;
     for (uint32_t slot = 0; slot < ring->depth; slot++) {
         culv_result result = api->make_object(ring, description, slot, &r->objects[slot]);
@@ -143,12 +147,14 @@ culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const v
             return refuse_resource(ring, i, CULV_REASON_NULL_ARGUMENT,
                                    "has a NULL among its max_depth objects", "");
         if (r->objects[slot]->graphics != ring->graphics)
-            return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH, "is of another ", api->attachment);
+            return refuse_resource(ring, i, CULV_REASON_DEVICE_MISMATCH, "is of another ",
+                                   api->attachment);
     }
     return CULV_OK;
 }
 
-culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring, const culv_ring_settings *settings)
+culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
+                                          const culv_ring_settings *settings)
 {
     culv_ring_desc core = culv_ring_desc_init();
     core.max_depth = ring->depth;
@@ -172,18 +178,18 @@ void culvi_graphics_ring_unmake(culvi_graphics_ring *ring)
         culvi_semaphore_pair_destroy(ring->timelines[side].pair, false, NULL);
 }
 
-culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot, uint32_t resource,
-                                       bool is_image)
+culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot,
+                                       uint32_t resource, bool is_image)
 {
     if (slot >= ring->depth || resource >= ring->num_resources) return NULL;
     const culvi_graphics_ring_resource *r = &ring->resources[resource];
     return r->is_image == is_image ? r->objects[slot] : NULL;
 }
 
-/* The API's turn --------------------------------------------------------------------------------------------------- */
+/* The API's turn ------------------------------------------------------------------------------- */
 
-culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout, culv_ring_frame *out,
-                                        const char *call)
+culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout,
+                                        culv_ring_frame *out, const char *call)
 {
     if (culvi_ring_acquire_next(ring->core, ring->side, out)) return CULV_OK;
     return culvi_ring_acquire(ring->core, ring->side, timeout, out, call);
@@ -199,18 +205,20 @@ static void drop_forced(culvi_graphics_ring *ring)
     ring->pending_wait = 0;
 }
 
-/* Command buffers of the burst that are not submitted: what is submitted without them would come before them, and before
- * what they wait for. */
+/* Command buffers of the burst that are not submitted: what is submitted without them would come
+ * before them, and before what they wait for. */
 static culv_result refuse_pending(const culvi_graphics_ring *ring, const char *call)
 {
-    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+    return culvi_fail(&ring->graphics->device->voice, ring->label, CULV_ERROR_INVALID,
+                      CULV_REASON_RING_ORDER,
                       "%s: %" PRIu32 " command buffers that %s() kept are not submitted yet; "
                       "end their burst by %s() or %s()",
                       call, ring->num_pending, ring->api->submit_call, ring->api->submit_call,
                       ring->api->flush_call);
 }
 
-culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame, const char *call)
+culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame,
+                                        const char *call)
 {
     drop_forced(ring);
     if (ring->num_pending > 0) return refuse_pending(ring, call);
@@ -223,8 +231,8 @@ typedef struct submission {
     uint64_t wait; /* the frame's */
 } submission;
 
-/* Within a burst, where `value` is 0, commands without a fence are kept for the submission that ends it. After an error
- * what was kept is so still. */
+/* Within a burst, where `value` is 0, commands without a fence are kept for the submission that
+ * ends it. After an error what was kept is so still. */
 static culv_result submit(void *context, uint64_t value)
 {
     const submission *s = context;
@@ -250,7 +258,8 @@ culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_gr
 {
     drop_forced(ring);
     /* A burst that was ended in another way. */
-    if ((frame->burst_begins != 0 && ring->num_pending > 0) || ring->num_pending == CULV_RING_MAX_DEPTH)
+    if ((frame->burst_begins != 0 && ring->num_pending > 0) ||
+        ring->num_pending == CULV_RING_MAX_DEPTH)
         return refuse_pending(ring, call);
     submission s = {ring, work, frame->wait_value};
     return culvi_ring_release_by(ring->core, ring->side, frame, submit, &s, call);

@@ -1,5 +1,6 @@
-/* A ring between CUDA and a graphics API: its slots, its timelines, who holds what, and which submission is made when. The
- * order of the frames is src/ring's. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A ring between CUDA and a graphics API: its slots, its timelines, who holds what, and which
+ * submission is made when. The order of the frames is src/ring's. */
 #ifndef CULVI_GRAPHICS_RING_H_
 #define CULVI_GRAPHICS_RING_H_
 
@@ -36,13 +37,14 @@ typedef struct culvi_graphics_ring_api {
     const char *attachment;  /* "culv_vk" */
     const char *submit_call; /* "culv_vk_ring_submit" */
     const char *flush_call;  /* "culv_vk_ring_flush" */
-    /* The object of a slot: a new one by the caller's description, or the one that was handed in, which may be NULL. */
+    /* The object of a slot: a new one by the caller's description, or the one that was handed in,
+     * which may be NULL. */
     culv_result (*make_object)(culvi_graphics_ring *ring, const void *description, uint32_t slot,
                                culvi_pair **out);
-    /* Submits: after the other side's timeline has reached `wait` (0: no wait) it runs ring->pending[0..count), and
-     * then it signals `signal` (0: nothing). */
-    culv_result (*submit)(culvi_graphics_ring *ring, const culvi_graphics_work *work, uint32_t count,
-                          uint64_t wait, uint64_t signal);
+    /* Submits: after the other side's timeline has reached `wait` (0: no wait) it runs
+     * ring->pending[0..count), and then it signals `signal` (0: nothing). */
+    culv_result (*submit)(culvi_graphics_ring *ring, const culvi_graphics_work *work,
+                          uint32_t count, uint64_t wait, uint64_t signal);
 } culvi_graphics_ring_api;
 
 /* The first member of an API's ring. */
@@ -64,11 +66,13 @@ struct culvi_graphics_ring {
     uint64_t pending_wait; /* 0: none */
 };
 
-/* Making, in this order; culvi_graphics_ring_unmake() takes what there is of it back after any of them. */
+/* Making, in this order; culvi_graphics_ring_unmake() takes what there is of it back after any of
+ * them. */
 
 /* The fields that every API's descriptor has. */
-culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api, const culvi_graphics *graphics,
-                                      const char *label, uint32_t max_depth, culv_ring_side side,
+culv_result culvi_graphics_ring_check(const culvi_graphics_ring_api *api,
+                                      const culvi_graphics *graphics, const char *label,
+                                      uint32_t max_depth, culv_ring_side side,
                                       uint32_t num_resources);
 void culvi_graphics_ring_init(culvi_graphics_ring *ring, const culvi_graphics_ring_api *api,
                               culvi_graphics *graphics, uint32_t max_depth, culv_ring_side side,
@@ -78,12 +82,13 @@ culv_result culvi_graphics_ring_make_timelines(culvi_graphics_ring *ring, uint32
 /* The next resource. `made`: by make_object(), not handed in. */
 culv_result culvi_graphics_ring_make_resource(culvi_graphics_ring *ring, const void *description,
                                               bool is_image, bool made);
-culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring, const culv_ring_settings *settings);
+culv_result culvi_graphics_ring_make_core(culvi_graphics_ring *ring,
+                                          const culv_ring_settings *settings);
 void culvi_graphics_ring_unmake(culvi_graphics_ring *ring);
 
 /* The object of a slot; NULL: there is none of that kind. */
-culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot, uint32_t resource,
-                                       bool is_image);
+culvi_pair *culvi_graphics_ring_object(const culvi_graphics_ring *ring, uint32_t slot,
+                                       uint32_t resource, bool is_image);
 
 /* The side that is not the API's. */
 static inline culv_ring_side culvi_graphics_ring_cuda_side(const culvi_graphics_ring *ring)
@@ -92,10 +97,12 @@ static inline culv_ring_side culvi_graphics_ring_cuda_side(const culvi_graphics_
 }
 
 /* The API's turn, by the public name `call`. */
-culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout, culv_ring_frame *out,
+culv_result culvi_graphics_ring_acquire(culvi_graphics_ring *ring, uint64_t timeout,
+                                        culv_ring_frame *out, const char *call);
+culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame,
                                         const char *call);
-culv_result culvi_graphics_ring_release(culvi_graphics_ring *ring, culv_ring_frame *frame, const char *call);
-/* Releases the frame and submits its commands; those within a burst are kept for the burst's last submission. */
+/* Releases the frame and submits its commands; those within a burst are kept for the burst's last
+ * submission. */
 culv_result culvi_graphics_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
                                        culv_ring_frame *frame, const char *call);
 /* Submits what is kept. */

@@ -1,4 +1,5 @@
-/* Native devices and their CUDA match. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Native devices and their CUDA match. */
 #ifndef CULVI_GRAPHICS_MATCH_H_
 #define CULVI_GRAPHICS_MATCH_H_
 
@@ -16,10 +17,11 @@ struct culvi_adapter {
     const char *cause;  /* the API knows why CUDA does not have it; NULL: it does not */
 };
 
-/* The CUDA device that is this one. NULL: there is none; then *reason and `why` say so. They do so too where it is another
- * node of linked GPUs, which nothing is shared with. */
+/* The CUDA device that is this one. NULL: there is none; then *reason and `why` say so. They do so
+ * too where it is another node of linked GPUs, which nothing is shared with. */
 const culvi_cuda_device *culvi_match_find(const culvi_graphics_api *api, const culvi_probe *probe,
-                                          const culvi_adapter *adapter, culv_reason *reason, culvi_text *why);
+                                          const culvi_adapter *adapter, culv_reason *reason,
+                                          culvi_text *why);
 
 /* How good a device is to draw on. */
 typedef enum culvi_adapter_kind {
@@ -29,8 +31,10 @@ typedef enum culvi_adapter_kind {
     CULVI_ADAPTER_DISCRETE
 } culvi_adapter_kind;
 int culvi_match_rank(bool reachable, culv_driver driver, culvi_adapter_kind kind);
-/* Opens the CUDA device that is `adapter`. `source` is what api->list() takes: an error names all devices of it. */
-culv_result culvi_match_open(const culvi_graphics_api *api, const void *source, const culvi_adapter *adapter,
-                             const culv_device_desc *desc, culv_device **out);
+/* Opens the CUDA device that is `adapter`. `source` is what api->list() takes: an error names all
+ * devices of it. */
+culv_result culvi_match_open(const culvi_graphics_api *api, const void *source,
+                             const culvi_adapter *adapter, const culv_device_desc *desc,
+                             culv_device **out);
 
 #endif

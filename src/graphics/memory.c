@@ -1,10 +1,12 @@
-/* Importing a caller's native memory: anew, or once for all who need it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Importing a caller's native memory: anew, or once for all who need it. */
 #include "core/memory.h"
 #include "graphics/graphics.h"
 
 #include <inttypes.h>
 
-culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask, culv_memory **out)
+culv_result culvi_graphics_import(culvi_graphics *graphics, const culvi_memory_ask *ask,
+                                  culv_memory **out)
 {
     const culvi_graphics_api *api = graphics->api;
     culv_memory_desc import = culv_memory_desc_init();
@@ -23,15 +25,17 @@ static culv_result check_again(const culvi_graphics *graphics, const culvi_memor
     const culvi_voice *voice = &graphics->device->voice;
     const culvi_words *words = graphics->api->words;
     if (found->size != ask->size)
-        return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s.%s is %" PRIu64 ", but this %s was acquired with %" PRIu64
-                          "; pass the whole allocation's size (%s), the same for every resource in it",
-                          words->memory_desc, words->memory_size, ask->size, words->memory, found->size,
-                          words->size);
+        return culvi_fail(
+            voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "%s.%s is %" PRIu64 ", but this %s was acquired with %" PRIu64
+            "; pass the whole allocation's size (%s), the same for every resource in it",
+            words->memory_desc, words->memory_size, ask->size, words->memory, found->size,
+            words->size);
     if (found->dedicated != ask->dedicated)
         return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "%s.dedicated is %u, but this %s was acquired with %u", words->memory_desc,
-                          (unsigned)ask->dedicated, words->memory, (unsigned)found->dedicated);
+                          "%s.dedicated is %u, but this %s was acquired with %u",
+                          words->memory_desc, (unsigned)ask->dedicated, words->memory,
+                          (unsigned)found->dedicated);
     return CULV_OK;
 }
 
@@ -45,7 +49,8 @@ static culv_memory *find_or_share(culvi_graphics *graphics, uint64_t memory, cul
     return found;
 }
 
-culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_ask *ask, culv_memory **out)
+culv_result culvi_graphics_acquire(culvi_graphics *graphics, const culvi_memory_ask *ask,
+                                   culv_memory **out)
 {
     culv_memory *found = find_or_share(graphics, ask->memory, NULL);
     if (found == NULL) {

@@ -1,13 +1,14 @@
-/* Buffers and images that Culvert makes: planned, made, exported, imported and mapped, or nothing.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers and images that Culvert makes: planned, made, exported, imported and mapped, or
+ * nothing. */
 #include "graphics/pair.h"
 
 #include "base/alloc.h"
 
 #include <string.h>
 
-/* CUDA's mapping was given up before: import, native object, memory. The host's pages, which the native memory is made
- * of, go last; the driver keeps others while somebody has them imported. */
+/* CUDA's mapping was given up before: import, native object, memory. The host's pages, which the
+ * native memory is made of, go last; the driver keeps others while somebody has them imported. */
 static void unmake(culvi_pair *pair)
 {
     if (pair->import->host == NULL) culv_memory_destroy(&pair->import);
@@ -34,7 +35,7 @@ culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan)
     return result;
 }
 
-/* Shared ----------------------------------------------------------------------------------------------------- */
+/* Shared --------------------------------------------------------------------------------------- */
 
 static culv_result share(void *object, void *plans)
 {
@@ -46,7 +47,8 @@ static culv_result share(void *object, void *plans)
     if (result == CULV_OK) result = graphics->api->plan(graphics, plan);
     if (result == CULV_OK) result = graphics->api->make(graphics, plan, &pair->native);
     if (result != CULV_OK) return result;
-    culvi_memory_ask ask = {plan->label, pair->native.memory, pair->native.size, pair->native.dedicated};
+    culvi_memory_ask ask = {plan->label, pair->native.memory, pair->native.size,
+                            pair->native.dedicated};
     result = culvi_graphics_import(graphics, &ask, &pair->import);
     if (result != CULV_OK) {
         graphics->api->unmake(graphics, &pair->native);
@@ -57,10 +59,11 @@ static culv_result share(void *object, void *plans)
     return result;
 }
 
-/* Copies ----------------------------------------------------------------------------------------------------- */
+/* Copies --------------------------------------------------------------------------------------- */
 
 /* CUDA's own memory or arrays, with the staging, which is theirs from here on. */
-static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size, culvi_staging *staging)
+static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size,
+                              culvi_staging *staging)
 {
     culv_result result = CULV_ERROR_OUT_OF_MEMORY;
     pair->import = culvi_memory_own(pair->graphics->device, size, label);
@@ -78,15 +81,17 @@ static culv_result own_buffer(culvi_pair *pair, const char *label, uint64_t size
 }
 
 static culv_result own_image(culvi_pair *pair, const char *label, const culvi_format *row,
-                             const culv_image_desc *map, uint64_t size, bool arrays, culvi_staging *staging)
+                             const culv_image_desc *map, uint64_t size, bool arrays,
+                             culvi_staging *staging)
 {
     culv_image_desc d = *map;
     d.label = label;
     pair->import = culvi_memory_own(pair->graphics->device, size, label);
     if (pair->import == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     pair->import->words = pair->graphics->api->words;
-    culv_result result = arrays ? culv_image_map(pair->import, &d, &pair->image)
-                                : culvi_image_make_linear(pair->import, row, &d, staging, &pair->image);
+    culv_result result =
+        arrays ? culv_image_map(pair->import, &d, &pair->image)
+               : culvi_image_make_linear(pair->import, row, &d, staging, &pair->image);
     if (result == CULV_OK && arrays) {
         result = culvi_image_set_staging(pair->image, staging);
         if (result != CULV_OK) culvi_image_release_or_defer(pair->image, false, NULL);
@@ -121,7 +126,8 @@ static culv_result make_by_peer(void *object, void *plans)
     const culvi_format *row = plan->is_image ? far.image->row : NULL;
     const culv_image_desc *map = plan->is_image ? &far.image->desc : NULL;
     uint64_t size = plan->size;
-    culvi_staging *staging = culvi_staging_new(device, CULV_PATH_PEER, plan->label, row, map, &size);
+    culvi_staging *staging =
+        culvi_staging_new(device, CULV_PATH_PEER, plan->label, row, map, &size);
     if (staging != NULL) {
         staging->peer_buffer = far.buffer;
         staging->peer_image = far.image;
@@ -149,7 +155,8 @@ static culv_result make_by_host(void *object, void *plans)
     culv_device *device = graphics->device;
     plan->path = CULV_PATH_HOST;
     if (api->stage == NULL)
-        return culvi_fail(&device->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+        return culvi_fail(&device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
+                          CULV_REASON_NOT_EXPORTABLE,
                           "%s has no copies through the host in Culvert", api->words->name);
     culv_result result = api->plan(graphics, plan);
     if (result != CULV_OK) return result;
@@ -164,9 +171,9 @@ static culv_result make_by_host(void *object, void *plans)
     if (result != CULV_OK) goto unmake_native;
     result = culvi_staging_register(device, staging, plan->label);
     if (result == CULV_OK)
-        result = plan->is_image
-                     ? own_image(pair, plan->label, plan->row, &plan->image, size, plan->arrays, staging)
-                     : own_buffer(pair, plan->label, size, staging);
+        result = plan->is_image ? own_image(pair, plan->label, plan->row, &plan->image, size,
+                                            plan->arrays, staging)
+                                : own_buffer(pair, plan->label, size, staging);
     if (result == CULV_OK) return CULV_OK;
     api->unmake(graphics, &pair->stage);
 unmake_native:
@@ -176,17 +183,18 @@ discard_staging:
     return result;
 }
 
-/* Both halves ------------------------------------------------------------------------------------------------ */
+/* Both halves ---------------------------------------------------------------------------------- */
 
 culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair)
 {
     static const culvi_paths paths = {share, make_by_peer, make_by_host};
     pair->graphics = graphics;
     if (plan->fallback == 0) return share(pair, plan);
-    culv_result result =
-        culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name, plan->fallback);
-    return result == CULV_OK ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
-                             : result;
+    culv_result result = culvi_check_fallback(&graphics->device->voice, plan->label,
+                                              plan->desc_name, plan->fallback);
+    return result == CULV_OK
+               ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
+               : result;
 }
 
 void culvi_pair_made(culvi_pair *pair)

@@ -1,5 +1,6 @@
-/* Objects of two halves, a native one and CUDA's: buffers, images and semaphores that Culvert makes.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Objects of two halves, a native one and CUDA's: buffers, images and semaphores that Culvert
+ * makes. */
 #ifndef CULVI_GRAPHICS_PAIR_H_
 #define CULVI_GRAPHICS_PAIR_H_
 
@@ -31,7 +32,8 @@ struct culvi_plan {
     uint64_t size;           /* a buffer's */
     culv_image_desc image;   /* how CUDA maps it */
     const culvi_format *row; /* an image's */
-    bool arrays;             /* on HOST: CUDA has arrays of it; else its texels lie in linear memory */
+    /* On HOST: CUDA has arrays of it; else its texels lie in linear memory */
+    bool arrays;
 };
 
 /* The first member of culv_vk_buffer, culv_vk_image and the like. */
@@ -44,14 +46,16 @@ typedef struct culvi_pair {
     culv_image *image;
 } culvi_pair;
 
-/* Makes both halves, shared or by what the plan's fallback allows: all or nothing. `pair` is all zero. */
+/* Makes both halves, shared or by what the plan's fallback allows: all or nothing. `pair` is all
+ * zero. */
 culv_result culvi_pair_make(culvi_graphics *graphics, culvi_plan *plan, culvi_pair *pair);
 /* Both halves are made: counts the object and holds the attachment. */
 void culvi_pair_made(culvi_pair *pair);
 /* Gives up both and frees the pair (or what it is the first member of), which may be NULL. */
 void culvi_pair_destroy(culvi_pair *pair, bool has_last_use, CUstream last_use);
 
-/* Has CUDA map all of pair->import, for the object alone. After an error the import is still there. */
+/* Has CUDA map all of pair->import, for the object alone. After an error the import is still
+ * there. */
 culv_result culvi_pair_map(culvi_pair *pair, const culvi_plan *plan);
 
 struct culvi_semaphore_plan {

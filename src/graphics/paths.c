@@ -1,4 +1,5 @@
-/* Fallbacks: which path is taken. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks: which path is taken. */
 #include "base/attempt.h"
 #include "graphics/pair.h"
 
@@ -8,19 +9,21 @@ culv_result culvi_check_fallback(const culvi_voice *voice, const char *label, co
                                  uint32_t fallback)
 {
     if (!(fallback & ~(uint32_t)CULV_FALLBACK_ANY)) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "%s.fallback is %#x; it is CULV_FALLBACK_PEER (1), CULV_FALLBACK_HOST (2) or both",
-                      desc, (unsigned)fallback);
+    return culvi_fail(
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "%s.fallback is %#x; it is CULV_FALLBACK_PEER (1), CULV_FALLBACK_HOST (2) or both", desc,
+        (unsigned)fallback);
 }
 
-/* Whether the last error says that a path is impossible here; a call that is wrong stays wrong on every path. What a
- * driver refuses of another GPU need not concern this one. */
+/* Whether the last error says that a path is impossible here; a call that is wrong stays wrong on
+ * every path. What a driver refuses of another GPU need not concern this one. */
 static bool impossible(const culvi_graphics *graphics, culv_path path, culv_result result)
 {
     culv_reason reason = culvi_thread_state()->error.reason;
     return result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_NO_DEVICE ||
            (result == CULV_ERROR_DRIVER && path == CULV_PATH_PEER) ||
-           (result == CULV_ERROR_INVALID && reason == CULV_REASON_DEVICE_MISMATCH && graphics->foreign);
+           (result == CULV_ERROR_INVALID && reason == CULV_REASON_DEVICE_MISMATCH &&
+            graphics->foreign);
 }
 
 culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, uint32_t fallback,
@@ -31,18 +34,21 @@ culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, u
     culv_path path = CULV_PATH_SHARED;
     culvi_attempt_begin();
     culv_result result = paths->shared(object, plan);
-    if (result != CULV_OK && (fallback & CULV_FALLBACK_PEER) && impossible(graphics, path, result)) {
+    if (result != CULV_OK && (fallback & CULV_FALLBACK_PEER) &&
+        impossible(graphics, path, result)) {
         path = CULV_PATH_PEER;
         snprintf(why[0], sizeof why[0], "%s", culv_last_error_message());
         result = paths->peer(object, plan);
     }
-    if (result != CULV_OK && (fallback & CULV_FALLBACK_HOST) && impossible(graphics, path, result)) {
+    if (result != CULV_OK && (fallback & CULV_FALLBACK_HOST) &&
+        impossible(graphics, path, result)) {
         snprintf(why[path == CULV_PATH_PEER], sizeof why[0], "%s", culv_last_error_message());
         path = CULV_PATH_HOST;
         result = paths->host(object, plan);
     }
     if (result == CULV_OK && path != CULV_PATH_SHARED)
-        culvi_log(voice, CULV_LOG_INFO, "'%s' is on the %s path: %s%s%s", label != NULL ? label : "",
-                  culv_path_name(path), why[0], why[1][0] != '\0' ? "; no peer copies: " : "", why[1]);
+        culvi_log(voice, CULV_LOG_INFO, "'%s' is on the %s path: %s%s%s",
+                  label != NULL ? label : "", culv_path_name(path), why[0],
+                  why[1][0] != '\0' ? "; no peer copies: " : "", why[1]);
     return culvi_attempt_end(voice, result);
 }

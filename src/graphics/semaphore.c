@@ -1,4 +1,5 @@
-/* Native semaphores in CUDA: the caller's own, and those that Culvert makes. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Native semaphores in CUDA: the caller's own, and those that Culvert makes. */
 #include "base/alloc.h"
 #include "core/relay.h"
 #include "graphics/pair.h"
@@ -9,9 +10,10 @@ static culv_result check_type(const culvi_graphics *graphics, const char *label,
                               culv_semaphore_type type, bool untracked)
 {
     if (type != CULV_SEMAPHORE_TIMELINE && type != CULV_SEMAPHORE_BINARY)
-        return culvi_fail(&graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)",
-                          desc, (int)type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
+        return culvi_fail(
+            &graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s.type is %d; it is CULV_SEMAPHORE_TIMELINE (%d) or CULV_SEMAPHORE_BINARY (%d)", desc,
+            (int)type, (int)CULV_SEMAPHORE_TIMELINE, (int)CULV_SEMAPHORE_BINARY);
     if (type == CULV_SEMAPHORE_TIMELINE && untracked)
         return culvi_fail(&graphics->device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s.untracked is for binary semaphores", desc);
@@ -19,8 +21,8 @@ static culv_result check_type(const culvi_graphics *graphics, const char *label,
 }
 
 /* Exports the semaphore and imports it. */
-static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, culv_semaphore_desc *import,
-                                culv_semaphore **out)
+static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore,
+                                culv_semaphore_desc *import, culv_semaphore **out)
 {
     const culvi_graphics_api *api = graphics->api;
     culv_result result = api->export_semaphore(graphics, import->label, semaphore, &import->handle);
@@ -28,8 +30,10 @@ static culv_result share_native(culvi_graphics *graphics, uint64_t semaphore, cu
     return culvi_semaphore_import_exported(graphics->device, api->words, import, out);
 }
 
-/* Only of what was imported as a timeline: drivers crash when they are asked for the counter of a binary semaphore. */
-static culv_result note_counter(const culvi_graphics *graphics, uint64_t semaphore, culv_semaphore *cuda)
+/* Only of what was imported as a timeline: drivers crash when they are asked for the counter of a
+ * binary semaphore. */
+static culv_result note_counter(const culvi_graphics *graphics, uint64_t semaphore,
+                                culv_semaphore *cuda)
 {
     uint64_t value = 0;
     int code = graphics->api->timeline_value(graphics, semaphore, &value);
@@ -37,8 +41,9 @@ static culv_result note_counter(const culvi_graphics *graphics, uint64_t semapho
         culv_semaphore_note_value(cuda, value);
         return CULV_OK;
     }
-    culv_result result = graphics->api->fail(graphics, cuda->label, code, graphics->api->words->read_call,
-                                             "the timeline's counter could not be read");
+    culv_result result =
+        graphics->api->fail(graphics, cuda->label, code, graphics->api->words->read_call,
+                            "the timeline's counter could not be read");
     culvi_semaphore_release_or_defer(cuda, false, NULL);
     return result;
 }
@@ -49,12 +54,14 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
 {
     culv_semaphore_desc import = *desc;
     bool timeline = desc->type == CULV_SEMAPHORE_TIMELINE;
-    culv_result result = check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0);
+    culv_result result =
+        check_type(graphics, desc->label, desc_name, desc->type, desc->untracked != 0);
     if (result == CULV_OK) result = culvi_graphics_check_shares(graphics, desc->label, true);
     if (result == CULV_OK && timeline && desc->signal_pending)
-        return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.signal_pending is for binary semaphores; tell of promised values by "
-                          "culv_semaphore_note_value()",
+        return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE,
+                          "%s.signal_pending is for binary semaphores; "
+                          "tell of promised values by culv_semaphore_note_value()",
                           desc_name);
     if (result == CULV_OK && timeline)
         result = graphics->api->check_timelines(graphics, desc->label, false, CULV_ERROR_INVALID);
@@ -65,7 +72,7 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
     return result;
 }
 
-/* Both halves ------------------------------------------------------------------------------------------------ */
+/* Both halves ---------------------------------------------------------------------------------- */
 
 static culv_result share(void *object, void *plans)
 {
@@ -73,7 +80,8 @@ static culv_result share(void *object, void *plans)
     const culvi_semaphore_plan *plan = plans;
     culvi_graphics *graphics = pair->graphics;
     culv_result result = culvi_graphics_check_shares(graphics, plan->label, true);
-    if (result == CULV_OK) result = graphics->api->make_semaphore(graphics, plan, true, &pair->native);
+    if (result == CULV_OK)
+        result = graphics->api->make_semaphore(graphics, plan, true, &pair->native);
     if (result != CULV_OK) return result;
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = plan->type;
@@ -99,8 +107,9 @@ static culv_result make_by_peer(void *object, void *plans)
     culv_result result = culvi_graphics_peer(pair->graphics, plan->label, &far.graphics);
     if (result == CULV_OK) result = share(&far, plan);
     if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type, plan->initial_value,
-                                   plan->untracked, plan->label, far.cuda, NULL, &pair->cuda);
+    result = culvi_relay_semaphore(graphics->device, graphics->api->words, plan->type,
+                                   plan->initial_value, plan->untracked, plan->label, far.cuda,
+                                   NULL, &pair->cuda);
     if (result != CULV_OK) {
         culvi_semaphore_release_or_defer(far.cuda, false, NULL);
         far.graphics->api->unmake_semaphore(far.graphics, far.native);
@@ -129,7 +138,8 @@ static bool reached(void *context, uint64_t value)
 {
     const culvi_semaphore_pair *pair = context;
     uint64_t now = 0;
-    return pair->graphics->api->timeline_value(pair->graphics, pair->native, &now) == 0 && now >= value;
+    return pair->graphics->api->timeline_value(pair->graphics, pair->native, &now) == 0 &&
+           now >= value;
 }
 
 static void release_by_host(void *context)
@@ -154,13 +164,14 @@ static culv_result make_by_host(void *object, void *plans)
                                  .holder = graphics};
     if (plan->type != CULV_SEMAPHORE_TIMELINE)
         return culvi_fail(
-            &graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+            &graphics->device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_NOT_EXPORTABLE,
             "the binary semaphore cannot be shared, and the host signals only timelines; use a timeline");
     culv_result result = api->check_timelines(graphics, plan->label, true, CULV_ERROR_UNSUPPORTED);
     if (result == CULV_OK) result = api->make_semaphore(graphics, plan, false, &pair->native);
     if (result != CULV_OK) return result;
-    result = culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value, false,
-                                   plan->label, NULL, &host, &pair->cuda);
+    result = culvi_relay_semaphore(graphics->device, api->words, plan->type, plan->initial_value,
+                                   false, plan->label, NULL, &host, &pair->cuda);
     if (result != CULV_OK) {
         api->unmake_semaphore(graphics, pair->native);
         pair->native = 0;
@@ -173,7 +184,8 @@ static culv_result make_by_host(void *object, void *plans)
 static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaphore_plan *plan)
 {
     const culvi_voice *voice = &graphics->device->voice;
-    culv_result result = check_type(graphics, plan->label, plan->desc_name, plan->type, plan->untracked);
+    culv_result result =
+        check_type(graphics, plan->label, plan->desc_name, plan->type, plan->untracked);
     if (result != CULV_OK) return result;
     if (plan->type == CULV_SEMAPHORE_BINARY && plan->initial_value != 0)
         return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -190,10 +202,12 @@ culv_result culvi_semaphore_pair_make(culvi_graphics *graphics, culvi_semaphore_
     if (plan->type == CULV_SEMAPHORE_NONE) plan->type = CULV_SEMAPHORE_TIMELINE;
     culv_result result = check_plan(graphics, plan);
     if (result == CULV_OK)
-        result = culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name, plan->fallback);
+        result = culvi_check_fallback(&graphics->device->voice, plan->label, plan->desc_name,
+                                      plan->fallback);
     if (result != CULV_OK) return result;
-    result = plan->fallback != 0 ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
-                                 : share(pair, plan);
+    result = plan->fallback != 0
+                 ? culvi_try_paths(graphics, plan->label, plan->fallback, &paths, pair, plan)
+                 : share(pair, plan);
     if (result != CULV_OK) return result;
     culvi_graphics_ref(graphics);
     culvi_graphics_count_created(graphics, true);

@@ -1,5 +1,5 @@
-/* What a graphics API shows of a culv_vector: which chunks are new, which stay, which have gone.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a graphics API shows of a culv_vector: which chunks are new, which stay, which have gone. */
 #include "graphics/vector_view.h"
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@ void culvi_vector_view_init(culvi_vector_view *view, const culvi_vector_view_api
     culvi_label_set(view->label, label);
 }
 
-/* Parts ---------------------------------------------------------------------------------------------------- */
+/* Parts ---------------------------------------------------------------------------------------- */
 
 /* The part that shows a chunk, in a list that is sorted by offset; NULL: there is none. */
 static const culvi_view_part *find(const culvi_view_part *parts, size_t count, uint64_t chunk,
@@ -31,7 +31,8 @@ static const culvi_view_part *find(const culvi_view_part *parts, size_t count, u
         else
             high = middle;
     }
-    return low < count && parts[low].offset == offset && parts[low].chunk == chunk ? &parts[low] : NULL;
+    return low < count && parts[low].offset == offset && parts[low].chunk == chunk ? &parts[low]
+                                                                                   : NULL;
 }
 
 bool culvi_vector_view_has(const culvi_vector_view *view, const culvi_view_part *part)
@@ -63,10 +64,10 @@ void culvi_vector_view_clear(culvi_vector_view *view)
     view->vector = NULL;
 }
 
-/* Updates ---------------------------------------------------------------------------------------------------- */
+/* Updates -------------------------------------------------------------------------------------- */
 
-static culv_result list_chunks(const culvi_vector_view *view, culv_vector_chunk **out, size_t *count,
-                               uint64_t *generation)
+static culv_result list_chunks(const culvi_vector_view *view, culv_vector_chunk **out,
+                               size_t *count, uint64_t *generation)
 {
     size_t there = 0, capacity = 0;
     culv_result result = culv_vector_get_chunks(view->vector, NULL, 0, &there, generation);
@@ -75,7 +76,8 @@ static culv_result list_chunks(const culvi_vector_view *view, culv_vector_chunk 
         culvi_free(list);
         capacity = there; /* of which a thread that commits ahead may meanwhile make more */
         list = culvi_alloc((capacity + 1) * sizeof *list);
-        if (list == NULL) return culvi_fail_host_memory(&view->graphics->device->voice, view->label);
+        if (list == NULL)
+            return culvi_fail_host_memory(&view->graphics->device->voice, view->label);
         result = culv_vector_get_chunks(view->vector, list, capacity, &there, generation);
     }
     if (result != CULV_OK) {
@@ -87,7 +89,8 @@ static culv_result list_chunks(const culvi_vector_view *view, culv_vector_chunk 
     return CULV_OK;
 }
 
-static culv_result make_part(culvi_vector_view *view, const culv_vector_chunk *chunk, culvi_view_part *part)
+static culv_result make_part(culvi_vector_view *view, const culv_vector_chunk *chunk,
+                             culvi_view_part *part)
 {
     const culvi_view_part *old = find(view->parts, view->num_parts, chunk->id, chunk->offset);
     if (old != NULL) {
@@ -105,9 +108,10 @@ culv_result culvi_vector_view_update(culvi_vector_view *view)
     size_t count = 0, made = 0;
     uint64_t generation = 0;
     if (atomic_load(&view->vector->gone))
-        return culvi_fail(&view->graphics->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: the vector was destroyed; the view keeps the buffers that it has until %s()",
-                          view->api->update_call, view->api->destroy_call);
+        return culvi_fail(
+            &view->graphics->device->voice, view->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: the vector was destroyed; the view keeps the buffers that it has until %s()",
+            view->api->update_call, view->api->destroy_call);
     if (culv_vector_generation(view->vector) == atomic_load(&view->generation)) return CULV_OK;
     culv_result result = list_chunks(view, &chunks, &count, &generation);
     if (result != CULV_OK) return result;

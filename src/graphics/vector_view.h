@@ -1,4 +1,5 @@
-/* What a graphics API shows of a culv_vector: a native part for each chunk. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a graphics API shows of a culv_vector: a native part for each chunk. */
 #ifndef CULVI_GRAPHICS_VECTOR_VIEW_H_
 #define CULVI_GRAPHICS_VECTOR_VIEW_H_
 
@@ -18,15 +19,18 @@ typedef struct culvi_vector_view culvi_vector_view;
 /* What an API does for its views. */
 typedef struct culvi_vector_view_api {
     const char *update_call, *destroy_call; /* the API's own, for messages */
-    /* The native part of a chunk. Fills in `object` and `memory`; nothing is left of a part that failed. */
-    culv_result (*make)(culvi_vector_view *view, const culv_vector_chunk *chunk, culvi_view_part *part);
+    /* The native part of a chunk. Fills in `object` and `memory`; nothing is left of a part that
+     * failed. */
+    culv_result (*make)(culvi_vector_view *view, const culv_vector_chunk *chunk,
+                        culvi_view_part *part);
     void (*drop)(culvi_vector_view *view, const culvi_view_part *part);
-    /* NULL, or: shows `parts` in place of what is shown. The parts that are in both lists stay where they are. An error
-     * has changed nothing. */
+    /* NULL, or: shows `parts` in place of what is shown. The parts that are in both lists stay
+     * where they are. An error has changed nothing. */
     culv_result (*show)(culvi_vector_view *view, const culvi_view_part *parts, size_t count);
 } culvi_vector_view_api;
 
-/* The first member of an API's view. The caller serializes its calls; the generation may be read at any time. */
+/* The first member of an API's view. The caller serializes its calls; the generation may be read at
+ * any time. */
 struct culvi_vector_view {
     const culvi_vector_view_api *api;
     culvi_graphics *graphics;
@@ -40,8 +44,8 @@ struct culvi_vector_view {
 /* A view of nothing yet, which holds a reference on the vector. */
 void culvi_vector_view_init(culvi_vector_view *view, const culvi_vector_view_api *api,
                             culvi_graphics *graphics, culv_vector *vector, const char *label);
-/* Makes parts for the chunks that are new, keeps those of the chunks that stayed, drops the others. An error has changed
- * nothing. */
+/* Makes parts for the chunks that are new, keeps those of the chunks that stayed, drops the others.
+ * An error has changed nothing. */
 culv_result culvi_vector_view_update(culvi_vector_view *view);
 /* Drops all parts, and the vector. */
 void culvi_vector_view_clear(culvi_vector_view *view);

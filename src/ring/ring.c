@@ -1,5 +1,7 @@
-/* culv_ring: making, changing and destroying one; calls and their lock. The way of a frame: ring_flow.c, ring_stream.c and
- * ring_newest.c; limits, failures, draining: ring_stop.c; max_latency: ring_auto.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring: making, changing and destroying one; calls and their lock. The way of a frame:
+ * ring_flow.c, ring_stream.c and ring_newest.c; limits, failures, draining: ring_stop.c;
+ * max_latency: ring_auto.c. */
 #include "ring/ring.h"
 
 #include "base/alloc.h"
@@ -13,7 +15,8 @@ static const uint64_t LEAVING_NS = 1000000;
 
 static const char *const side_names[] = {"the producer", "the consumer"};
 
-culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason reason, const char *format, ...)
+culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason reason,
+                            const char *format, ...)
 {
     char text[1024];
     va_list args;
@@ -32,14 +35,16 @@ culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *c
 {
     if (ring == NULL) return culvi_fail_null(NULL, call, "ring");
     if (side != CULV_RING_PRODUCER && side != CULV_RING_CONSUMER)
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: side is %d; it is CULV_RING_PRODUCER (%d) or CULV_RING_CONSUMER (%d)", call,
-                          (int)side, (int)CULV_RING_PRODUCER, (int)CULV_RING_CONSUMER);
+        return culvi_fail(
+            &ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: side is %d; it is CULV_RING_PRODUCER (%d) or CULV_RING_CONSUMER (%d)", call,
+            (int)side, (int)CULV_RING_PRODUCER, (int)CULV_RING_CONSUMER);
     culvi_ring_party *me = &ring->side[side];
     if (atomic_exchange_explicit(&me->in_call, true, memory_order_acquire))
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_RING_SIDE,
-                          "%s: another thread is in a call of %s; a side is one thread's at a time", call,
-                          side_names[side]);
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_RING_SIDE,
+                          "%s: another thread is in a call of %s; a side is one thread's at a time",
+                          call, side_names[side]);
     culvi_mutex_lock(&ring->lock);
     if (ring->stopped[0] == '\0') return CULV_OK;
     culv_result result = culvi_ring_fail_stopped(ring);
@@ -98,10 +103,10 @@ void culvi_ring_apply_depth(culv_ring *ring)
     }
 }
 
-/* Settings ------------------------------------------------------------------------------------------------ */
+/* Settings ------------------------------------------------------------------------------------- */
 
-static culv_result check_functions(const culvi_voice *voice, const char *label, const culv_ring_desc *d,
-                                   const culv_ring_settings *s)
+static culv_result check_functions(const culvi_voice *voice, const char *label,
+                                   const culv_ring_desc *d, const culv_ring_settings *s)
 {
     const char *what = NULL, *lacks = NULL;
     if (s->policy == CULV_RING_NEWEST)
@@ -122,33 +127,34 @@ static culv_result check_functions(const culvi_voice *voice, const char *label, 
 }
 
 /* Makes every default explicit but for the lead, which goes with the depth. */
-static culv_result read_settings(const culvi_voice *voice, const char *label, const culv_ring_desc *d,
-                                 const culv_ring_settings *settings, culv_ring_settings *out)
+static culv_result read_settings(const culvi_voice *voice, const char *label,
+                                 const culv_ring_desc *d, const culv_ring_settings *settings,
+                                 culv_ring_settings *out)
 {
     culv_ring_settings s;
     culv_result result = culvi_desc_read(voice, &s, sizeof s, settings, "culv_ring_settings");
     if (result != CULV_OK) return result;
     if (s.policy != CULV_RING_ORDERED && s.policy != CULV_RING_NEWEST)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.policy is %d; it is CULV_RING_ORDERED (%d) or CULV_RING_NEWEST "
-                          "(%d)",
+                          "culv_ring_settings.policy is %d; "
+                          "it is CULV_RING_ORDERED (%d) or CULV_RING_NEWEST (%d)",
                           (int)s.policy, (int)CULV_RING_ORDERED, (int)CULV_RING_NEWEST);
     if (s.depth == 0) s.depth = d->max_depth;
     if (s.burst == 0) s.burst = 1;
     if (s.depth > d->max_depth)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.depth is %" PRIu32 "; the ring was made of %" PRIu32 " slots",
+                          "culv_ring_settings.depth is %" PRIu32 "; the ring was made of %" PRIu32
+                          " slots",
                           s.depth, d->max_depth);
     if (s.burst > s.depth)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.burst is %" PRIu32 "; a burst has at most as many frames as "
-                          "there are slots, %" PRIu32,
+                          "culv_ring_settings.burst is %" PRIu32
+                          "; a burst has at most as many frames as there are slots, %" PRIu32,
                           s.burst, s.depth);
     if (s.policy == CULV_RING_NEWEST && s.depth < 3)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_settings.depth is %" PRIu32
-                          "; NEWEST needs 3: one that is read, one that "
-                          "waits, one that is written",
+                          "culv_ring_settings.depth is %" PRIu32 "; "
+                          "NEWEST needs 3: one that is read, one that waits, one that is written",
                           s.depth);
     result = check_functions(voice, label, d, &s);
     if (result == CULV_OK) *out = s;
@@ -187,7 +193,7 @@ culv_result culv_ring_configure(culv_ring *ring, const culv_ring_settings *setti
     return CULV_OK;
 }
 
-/* Making and destroying ----------------------------------------------------------------------------------- */
+/* Making and destroying ------------------------------------------------------------------------ */
 
 static culv_result check_timelines(const culv_device *device, const culv_ring_desc *d)
 {
@@ -196,22 +202,25 @@ static culv_result check_timelines(const culv_device *device, const culv_ring_de
     for (int i = 0; i < 2; i++) {
         if (semaphores[i] == NULL) continue;
         if (semaphores[i]->device != device)
-            return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                              "culv_ring_desc.%s.semaphore is of another culv_device ('%s', CUDA device %d) "
-                              "than the ring ('%s', CUDA device %d)",
-                              names[i], semaphores[i]->device->caps.name, (int)semaphores[i]->device->ordinal,
-                              device->caps.name, (int)device->ordinal);
+            return culvi_fail(
+                &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+                "culv_ring_desc.%s.semaphore is of another culv_device ('%s', CUDA device %d) than the ring ('%s', CUDA device %d)",
+                names[i], semaphores[i]->device->caps.name, (int)semaphores[i]->device->ordinal,
+                device->caps.name, (int)device->ordinal);
         if (semaphores[i]->type != CULV_SEMAPHORE_TIMELINE)
             return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "culv_ring_desc.%s.semaphore is binary; a ring's are timelines", names[i]);
+                              "culv_ring_desc.%s.semaphore is binary; a ring's are timelines",
+                              names[i]);
     }
     if (semaphores[0] != NULL && semaphores[0] == semaphores[1])
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_desc.ready and .done are the same semaphore; each side signals its own");
+        return culvi_fail(
+            &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_ring_desc.ready and .done are the same semaphore; each side signals its own");
     return CULV_OK;
 }
 
-/* Nobody is woken but by the time, and by a ring that ends: nobody who sleeps here is among the sleepers. */
+/* Nobody is woken but by the time, and by a ring that ends: nobody who sleeps here is among the
+ * sleepers. */
 static void nap(culv_ring *ring, uint64_t ns)
 {
     culvi_condition_wait(&ring->changed, &ring->lock, culvi_now() + ns);
@@ -237,8 +246,8 @@ culv_result culv_ring_create(culv_device *device, const culv_ring_desc *desc, cu
     if (result != CULV_OK) return result;
     if (d.max_depth == 0 || d.max_depth > CULV_RING_MAX_DEPTH)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_ring_desc.max_depth is %" PRIu32 "; a ring has 1 to %d slots", d.max_depth,
-                          CULV_RING_MAX_DEPTH);
+                          "culv_ring_desc.max_depth is %" PRIu32 "; a ring has 1 to %d slots",
+                          d.max_depth, CULV_RING_MAX_DEPTH);
     result = check_timelines(device, &d);
     if (result == CULV_OK) result = read_settings(voice, d.label, &d, d.settings, &s);
     if (result != CULV_OK) return result;
@@ -277,7 +286,8 @@ void culv_ring_destroy(culv_ring **ring)
     *ring = NULL;
     culvi_mutex_lock(&mine->lock);
     atomic_fetch_or(&mine->heed, CULVI_RING_ENDS);
-    if (mine->stopped[0] == '\0') snprintf(mine->stopped, sizeof mine->stopped, "it is being destroyed");
+    if (mine->stopped[0] == '\0')
+        snprintf(mine->stopped, sizeof mine->stopped, "it is being destroyed");
     culvi_condition_wake_all(&mine->changed);
     while (atomic_load(&mine->side[0].in_call) || atomic_load(&mine->side[1].in_call))
         culvi_condition_wait(&mine->changed, &mine->lock, culvi_now() + LEAVING_NS);

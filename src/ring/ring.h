@@ -1,5 +1,6 @@
-/* What the files of culv_ring share. A frame's way: free -> the producer's burst -> ready -> the consumer's burst -> free;
- * NEWEST keeps the consumer's last slot until it takes another. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the files of culv_ring share. A frame's way: free -> the producer's burst -> ready -> the
+ * consumer's burst -> free; NEWEST keeps the consumer's last slot until it takes another. */
 #ifndef CULVI_RING_H_
 #define CULVI_RING_H_
 
@@ -33,8 +34,9 @@ typedef struct culvi_ring_past {
     uint64_t wait;      /* the other timeline's value that this one comes after */
 } culvi_ring_past;
 
-/* A side, and the timeline that it signals. What is the side's own is whose thread has `in_call`, without the ring's lock:
- * the other side sees `shown` and `next` of it, and what is written with the lock held. */
+/* A side, and the timeline that it signals. What is the side's own is whose thread has `in_call`,
+ * without the ring's lock: the other side sees `shown` and `next` of it, and what is written with
+ * the lock held. */
 typedef struct culvi_ring_party {
     culv_ring_timeline api;
     char name[32];
@@ -52,8 +54,8 @@ typedef struct culvi_ring_party {
     bool brief;   /* the last burst began with fewer frames than are aimed at */
     atomic_bool in_call;
     /* The side's own. */
-    _Atomic uint64_t
-        next; /* number of the frame: to be released by the producer, to be expected by the consumer */
+    /* Number of the frame: to be released by the producer, to be expected by the consumer */
+    _Atomic uint64_t next;
     atomic_uint shown; /* culvi_ring_show() */
     uint64_t submitted;
     uint32_t at;
@@ -131,7 +133,8 @@ typedef enum culvi_ring_lack {
     CULVI_RING_OTHER_SIDE, /* a hand-over of the other side's */
     CULVI_RING_COUNTER,    /* timeline[side]'s counter */
     CULVI_RING_REACHED,    /* that this counter is `value` */
-    CULVI_RING_TIMED       /* the same, only to take the time: looked for again and again, or done without */
+    /* The same, only to take the time: looked for again and again, or done without */
+    CULVI_RING_TIMED
 } culvi_ring_lack;
 
 typedef struct culvi_ring_need {
@@ -186,11 +189,12 @@ static inline uint32_t culvi_ring_pop(culvi_ring_queue *queue)
     return slot;
 }
 
-/* What anybody may know of a side at any time: whether a frame is held, how many of an open burst are released, and how
- * long that is. */
+/* What anybody may know of a side at any time: whether a frame is held, how many of an open burst
+ * are released, and how long that is. */
 static inline void culvi_ring_show(culvi_ring_party *me)
 {
-    atomic_store_explicit(&me->shown, me->held | me->at << 1 | me->length << 8, memory_order_relaxed);
+    atomic_store_explicit(&me->shown, me->held | me->at << 1 | me->length << 8,
+                          memory_order_relaxed);
 }
 
 static inline uint32_t culvi_ring_shown_released(uint32_t shown)
@@ -215,9 +219,10 @@ uint32_t culvi_ring_remove(culvi_ring_queue *queue, uint32_t index);
 /* Takes the side and the lock; after an error it has neither. */
 culv_result culvi_ring_enter(culv_ring *ring, culv_ring_side side, const char *call);
 void culvi_ring_leave(culv_ring *ring, culv_ring_side side);
-/* Records an error without the lock, and takes it again. The side is in a call, so that the ring stays. */
-culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason reason, const char *format, ...)
-    CULVI_PRINTF(4, 5);
+/* Records an error without the lock, and takes it again. The side is in a call, so that the ring
+ * stays. */
+culv_result culvi_ring_fail(culv_ring *ring, culv_result result, culv_reason reason,
+                            const char *format, ...) CULVI_PRINTF(4, 5);
 void culvi_ring_wake(culv_ring *ring);
 void culvi_ring_apply_depth(culv_ring *ring);
 /* Depth and burst as settings and max_latency have them now. */
@@ -232,18 +237,20 @@ uint64_t culvi_ring_pace(culv_ring *ring);
 void culvi_ring_release_kept(culv_ring *ring);
 
 /* ring_flow.c: culv_ring_acquire() by the name `call`. */
-culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, culv_ring_frame *out,
-                               const char *call);
-/* A burst's next frame, where that is all there is to do; it has nothing to be waited for. False: culvi_ring_acquire(). */
+culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                               culv_ring_frame *out, const char *call);
+/* A burst's next frame, where that is all there is to do; it has nothing to be waited for. False:
+ * culvi_ring_acquire(). */
 bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_frame *out);
 
-/* ring_flow.c: culv_ring_release() and culv_ring_flush() around a submission of the caller's, which has the value to be
- * signalled, or 0. It is called without the lock; after an error of its nothing was released. NULL: none. */
+/* ring_flow.c: culv_ring_release() and culv_ring_flush() around a submission of the caller's, which
+ * has the value to be signalled, or 0. It is called without the lock; after an error of its nothing
+ * was released. NULL: none. */
 typedef culv_result (*culvi_ring_submit)(void *context, uint64_t value);
 culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,
                                   culvi_ring_submit submit, void *context, const char *call);
-culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit, void *context,
-                                uint64_t *signal_value, const char *call);
+culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
+                                void *context, uint64_t *signal_value, const char *call);
 
 /* ring_stop.c */
 
@@ -253,15 +260,18 @@ culv_result culvi_ring_fail_stopped(culv_ring *ring);
 /* Reads a counter: without the lock meanwhile. */
 culv_result culvi_ring_read(culv_ring *ring, culv_ring_side side);
 /* TIMEOUT without an error recorded. The same. */
-culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value, culvi_ring_limit *limit);
+culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
+                            culvi_ring_limit *limit);
 /* The other side did not hand over in time: RING_FULL or RING_EMPTY. */
 culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, uint64_t timeout);
 /* A timeline's counter did not get there in time: RING_LATE. */
-culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value, uint64_t timeout);
+culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+                                      uint64_t timeout);
 
 /* ring_auto.c: no lock, no clock of its own. */
 void culvi_ring_auto_start(culvi_ring_auto *a, uint64_t bound, uint32_t max_depth, uint32_t burst);
-/* Whether the next burst is to be timed, and how long the producer's half of it may take; 0: not known. */
+/* Whether the next burst is to be timed, and how long the producer's half of it may take; 0: not
+ * known. */
 bool culvi_ring_auto_times(culvi_ring_auto *a);
 uint64_t culvi_ring_auto_expects(const culvi_ring_auto *a);
 /* A burst begins; `next` is the number of the first frame after it. */

@@ -1,19 +1,24 @@
-/* max_latency: which depth and burst a culv_ring uses, by what it measures. No lock and no clock of its own.
+/* SPDX-License-Identifier: MIT */
+/* max_latency: which depth and burst a culv_ring uses, by what it measures. No lock and no clock of
+ * its own.
  *
- * The model. The two sides take turns on one engine of a GPU, and each change of sides costs time. In a ring that is as deep
- * as its bursts are long there is one burst of k frames at a time: the producer's half of it (a change and k frames), then
- * the consumer's. A deeper ring with the same bursts has older frames and is hardly faster, so that depth and burst are one
- * number, the level. Frames get as old as the longer half and one frame's work on the other side:
+ * The model. The two sides take turns on one engine of a GPU, and each change of sides costs time.
+ * In a ring that is as deep as its bursts are long there is one burst of k frames at a time: the
+ * producer's half of it (a change and k frames), then the consumer's. A deeper ring with the same
+ * bursts has older frames and is hardly faster, so that depth and burst are one number, the level.
+ * Frames get as old as the longer half and one frame's work on the other side:
  *
  *   age = longer half + work on the other side
  *
- * Each half grows with k in a straight line, so that two levels that were measured foretell the others, and what is
- * foretold is measured before it is kept. Until there are two, the work is taken for all of it (no changes), which errs on
- * the side of the bound, and one level more is tried where that says nothing more fits.
+ * Each half grows with k in a straight line, so that two levels that were measured foretell the
+ * others, and what is foretold is measured before it is kept. Until there are two, the work is
+ * taken for all of it (no changes), which errs on the side of the bound, and one level more is
+ * tried where that says nothing more fits.
  *
- * The halves are what the producer's thread sees: it waits for `done` anyway, and then looks for the `ready` of the burst
- * after it; seldom, once it has chosen. Where it comes too late to see either, the host is what frames wait for, and the time from burst to burst stands for
- * their age: a slot is written anew only when it was read, so that none is older. SPDX-License-Identifier: MIT */
+ * The halves are what the producer's thread sees: it waits for `done` anyway, and then looks for
+ * the `ready` of the burst after it; seldom, once it has chosen. Where it comes too late to see
+ * either, the host is what frames wait for, and the time from burst to burst stands for their age:
+ * a slot is written anew only when it was read, so that none is older. */
 #include "ring/ring.h"
 
 #include <string.h>
@@ -46,7 +51,8 @@ static bool compares(const culvi_ring_auto *a, uint32_t level)
     return both_halves(a, level) != 0 && (a->half[level][0] == 0) == (a->half[a->level][0] == 0);
 }
 
-/* Of the levels that were measured, the nearest to the present one; itself when there is no other. */
+/* Of the levels that were measured, the nearest to the present one; itself when there is no
+ * other. */
 static uint32_t nearest(const culvi_ring_auto *a)
 {
     for (uint32_t away = 1; away < CULVI_RING_LEVELS; away++) {
@@ -72,14 +78,16 @@ static double age(const culvi_ring_auto *a, uint32_t level)
     bool known = both_halves(a, level) != 0;
     double most = 0;
     for (int side = 0; side < 2; side++) {
-        double half = known ? (double)a->half[level][side]
-                            : (double)a->half[a->level][side] + work(a, side) * ((double)level - a->level);
+        double half =
+            known ? (double)a->half[level][side]
+                  : (double)a->half[a->level][side] + work(a, side) * ((double)level - a->level);
         if (half + work(a, 1 - side) > most) most = half + work(a, 1 - side);
     }
     return most + (double)a->late[known ? level : a->level];
 }
 
-/* Whether the present level is to be left: at once when it is new or far off, else when it is over the bound twice. */
+/* Whether the present level is to be left: at once when it is new or far off, else when it is over
+ * the bound twice. */
 static bool is_over(culvi_ring_auto *a)
 {
     double bound = (double)a->bound, now = age(a, a->level);
@@ -95,7 +103,8 @@ static void forget_above(culvi_ring_auto *a)
         a->half[level][0] = a->half[level][1] = 0;
 }
 
-/* The largest level that keeps the bound, a little off it; growing keeps more off it, so that noise moves nothing. */
+/* The largest level that keeps the bound, a little off it; growing keeps more off it, so that noise
+ * moves nothing. */
 static uint32_t choose(culvi_ring_auto *a)
 {
     double keeps = (double)a->bound * 63 / 64, grows = (double)a->bound * 31 / 32;
@@ -141,8 +150,9 @@ static uint64_t median(const uint64_t values[CULVI_RING_WINDOW])
     return sorted[CULVI_RING_WINDOW / 2];
 }
 
-/* How much longer than its median a burst may take: the second most of a window, since one may be what a pause made of it.
- * One that seems long since the host woke late at its end is made up for by the next one. */
+/* How much longer than its median a burst may take: the second most of a window, since one may be
+ * what a pause made of it. One that seems long since the host woke late at its end is made up for
+ * by the next one. */
 static uint64_t lateness(const culvi_ring_auto *a)
 {
     uint64_t pairs[CULVI_RING_WINDOW], late[CULVI_RING_WINDOW] = {0}, sorted[CULVI_RING_WINDOW];
@@ -158,7 +168,8 @@ static uint64_t lateness(const culvi_ring_auto *a)
     return sorted[CULVI_RING_WINDOW - 2];
 }
 
-/* Another workload: nothing known holds, nor what was measured last, a part of which may be of the one before. */
+/* Another workload: nothing known holds, nor what was measured last, a part of which may be of the
+ * one before. */
 static void start_over(culvi_ring_auto *a)
 {
     memset(a->half, 0, sizeof a->half);
@@ -208,7 +219,8 @@ void culvi_ring_auto_note(culvi_ring_auto *a, const culvi_ring_mark *mark, uint6
     a->mark = *mark;
     if (!fresh || last.waited != mark->waited) return;
     period = period / frames * a->level;
-    bool odd = a->usual != 0 && (period > a->usual + a->usual / 4 || period < a->usual - a->usual / 4);
+    bool odd =
+        a->usual != 0 && (period > a->usual + a->usual / 4 || period < a->usual - a->usual / 4);
     a->odd = odd ? a->odd + 1 : 0;
     if (a->odd == ODD) start_over(a);
     if (last.waited && !last.timed) return;

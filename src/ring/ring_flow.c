@@ -1,5 +1,6 @@
-/* Acquire, release, cancel and flush of culv_ring: the frame path. Nothing is allocated here, and no callback or driver is
- * called with the ring's lock held. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Acquire, release, cancel and flush of culv_ring: the frame path. Nothing is allocated here, and
+ * no callback or driver is called with the ring's lock held. */
 #include "ring/ring.h"
 
 /* max_latency looks for what it times this often, by timers that are late by about so much. */
@@ -10,30 +11,37 @@ uint64_t culvi_ring_pace(culv_ring *ring)
     const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
     if (done->api.wait == NULL) return done->known;
     uint64_t lead = ring->settings.lead != 0 ? ring->settings.lead : 2 * (uint64_t)ring->depth;
-    uint64_t oldest = done->promised >= CULVI_RING_PAST ? done->promised - (CULVI_RING_PAST - 1) : 0;
+    uint64_t oldest =
+        done->promised >= CULVI_RING_PAST ? done->promised - (CULVI_RING_PAST - 1) : 0;
     const uint64_t mask = CULVI_RING_PAST - 1;
     if (ring->lead_from < oldest) ring->lead_from = oldest;
-    while (done->past[done->promised & mask].submitted - done->past[ring->lead_from & mask].submitted > lead)
+    while (done->past[done->promised & mask].submitted -
+               done->past[ring->lead_from & mask].submitted >
+           lead)
         ring->lead_from++;
     return ring->lead_from;
 }
 
-/* Hand-overs beyond the pace that a wait goes on for, so that not every acquire asks the driver: half of those on their way,
- * where they are many. What is left is as much as the slots hold; max_latency is to see each of them. */
+/* Hand-overs beyond the pace that a wait goes on for, so that not every acquire asks the driver:
+ * half of those on their way, where they are many. What is left is as much as the slots hold;
+ * max_latency is to see each of them. */
 static uint64_t slack(const culv_ring *ring, uint64_t pace)
 {
     uint64_t on_their_way = ring->side[CULV_RING_CONSUMER].promised - pace;
-    uint64_t keep = ((uint64_t)ring->in_use + ring->burst - 1) / ring->burst; /* what the slots hold */
+    uint64_t keep =
+        ((uint64_t)ring->in_use + ring->burst - 1) / ring->burst; /* what the slots hold */
     if (ring->automatic.bound != 0 || on_their_way < 8 || on_their_way <= keep) return 0;
     return on_their_way - keep < on_their_way / 2 ? on_their_way - keep : on_their_way / 2;
 }
 
-/* max_latency: takes the time of the consumer's burst `pace`, then of the producer's burst that the next one of the
- * consumer's reads: submitted long ago, with more behind it. False: that one is to be looked for again. The driver's wait
- * would not do: Vulkan's, for a timeline that CUDA signals, was measured to return as much as 10 ms late on an H200. */
+/* max_latency: takes the time of the consumer's burst `pace`, then of the producer's burst that the
+ * next one of the consumer's reads: submitted long ago, with more behind it. False: that one is to
+ * be looked for again. The driver's wait would not do: Vulkan's, for a timeline that CUDA signals,
+ * was measured to return as much as 10 ms late on an H200. */
 static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
 {
-    const culvi_ring_party *ready = &ring->side[CULV_RING_PRODUCER], *done = &ring->side[CULV_RING_CONSUMER];
+    const culvi_ring_party *ready = &ring->side[CULV_RING_PRODUCER],
+                           *done = &ring->side[CULV_RING_CONSUMER];
     const uint64_t mask = CULVI_RING_PAST - 1;
     if (need->mark.done == 0) {
         need->marked = pace;
@@ -50,7 +58,8 @@ static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
         return true;
     }
     /* It came and was not seen, or is too late to matter. */
-    if (done->known > need->marked || (now - need->mark.done) / 4 > ring->automatic.bound) return true;
+    if (done->known > need->marked || (now - need->mark.done) / 4 > ring->automatic.bound)
+        return true;
     if (need->asked[CULV_RING_PRODUCER]) need->before = now;
     need->lack = CULVI_RING_TIMED;
     need->side = CULV_RING_PRODUCER;
@@ -58,9 +67,9 @@ static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
     return false;
 }
 
-/* A producer waits for the slots of a whole burst, or bursts would stay broken up for ever once one was; but not right after
- * a flush, so that a program which flushes each frame gets every slot. The consumer takes what is there: whole bursts,
- * unless the producer flushed. */
+/* A producer waits for the slots of a whole burst, or bursts would stay broken up for ever once one
+ * was; but not right after a flush, so that a program which flushes each frame gets every slot. The
+ * consumer takes what is there: whole bursts, unless the producer flushed. */
 bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
 {
     culvi_ring_party *me = &ring->side[side];
@@ -71,7 +80,8 @@ bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_n
         culvi_ring_release_kept(ring);
     culvi_ring_queue *queue = producer ? &ring->free : &ring->ready;
     uint32_t least = producer && !me->flushed ? ring->burst : 1;
-    /* What the consumer kept of NEWEST, and does not read again now, may be what a burst of all slots lacks. */
+    /* What the consumer kept of NEWEST, and does not read again now, may be what a burst of all
+     * slots lacks. */
     if (queue->count < least && !ring->side[CULV_RING_CONSUMER].again) {
         culvi_ring_release_kept(ring);
         if (producer) culvi_ring_apply_depth(ring);
@@ -132,7 +142,8 @@ static void give_back_rest(culv_ring *ring, culv_ring_side side)
     culvi_ring_party *me = &ring->side[side];
     for (uint32_t i = me->length; i > me->at; i--)
         if (!me->again)
-            culvi_ring_push_front(side == CULV_RING_PRODUCER ? &ring->free : &ring->ready, me->slots[i - 1]);
+            culvi_ring_push_front(side == CULV_RING_PRODUCER ? &ring->free : &ring->ready,
+                                  me->slots[i - 1]);
     me->length = me->at;
     me->again = false;
     culvi_ring_show(me);
@@ -143,8 +154,8 @@ static void hand_over(culv_ring *ring, culv_ring_side side)
 {
     culvi_ring_party *me = &ring->side[side];
     uint64_t value = ++me->promised;
-    me->past[value & (CULVI_RING_PAST - 1)] =
-        (culvi_ring_past){.submitted = me->submitted, .through = culvi_ring_get(&me->next), .wait = me->wait};
+    me->past[value & (CULVI_RING_PAST - 1)] = (culvi_ring_past){
+        .submitted = me->submitted, .through = culvi_ring_get(&me->next), .wait = me->wait};
     for (uint32_t i = 0; i < me->at; i++) {
         uint32_t slot = me->slots[i];
         if (side == CULV_RING_PRODUCER) {
@@ -200,7 +211,8 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
     }
     if (reach) {
         bool further = limit->timeout > 0 && need->further > need->value;
-        culv_result result = culvi_ring_wait(ring, need->side, further ? need->further : need->value, limit);
+        culv_result result =
+            culvi_ring_wait(ring, need->side, further ? need->further : need->value, limit);
         if (result == CULV_OK) need->waited[need->side] = true;
         if (result != CULV_ERROR_TIMEOUT) return result;
         if (further) { /* less may do; the time is up, so that this only asks */
@@ -217,7 +229,8 @@ static culv_result wait_for(culv_ring *ring, culv_ring_side side, culvi_ring_nee
     return CULV_OK;
 }
 
-static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *need, uint64_t timeout)
+static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *need,
+                         uint64_t timeout)
 {
     culvi_ring_party *me = &ring->side[side];
     culvi_ring_limit limit = {.timeout = timeout};
@@ -237,7 +250,8 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
     }
 }
 
-/* check_counters: the other side's counter is one that the ring handed out. Its caller may submit before it releases. */
+/* check_counters: the other side's counter is one that the ring handed out. Its caller may submit
+ * before it releases. */
 static culv_result check_counter(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
 {
     const culvi_ring_party *other = culvi_ring_other(ring, side);
@@ -247,23 +261,26 @@ static culv_result check_counter(culv_ring *ring, culv_ring_side side, culvi_rin
     culvi_mutex_lock(&ring->lock);
     if (result != CULV_OK) return culvi_ring_note_failure(ring, result, other->name);
     uint32_t shown = atomic_load_explicit(&other->shown, memory_order_relaxed);
-    uint64_t most = other->promised + (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) > 0);
+    uint64_t most =
+        other->promised + (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) > 0);
     if (counter < before)
         return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
-                               "'%s' is at %" PRIu64 " and was at %" PRIu64 " before: somebody set it back",
+                               "'%s' is at %" PRIu64 " and was at %" PRIu64
+                               " before: somebody set it back",
                                other->name, counter, before);
     if (counter > most)
-        return culvi_ring_fail(ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
-                               "'%s' is at %" PRIu64 ", but %" PRIu64
-                               " is the last value that the ring handed "
-                               "out: somebody else signalled it",
-                               other->name, counter, most);
+        return culvi_ring_fail(
+            ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
+            "'%s' is at %" PRIu64 ", but %" PRIu64
+            " is the last value that the ring handed out: somebody else signalled it",
+            other->name, counter, most);
     need->asked[1 - (int)side] = true;
     if (counter > ring->side[1 - (int)side].known) ring->side[1 - (int)side].known = counter;
     return CULV_OK;
 }
 
-/* The side without the lock. NULL: another thread has it, or there is more to look after (`heed`), or neither. */
+/* The side without the lock. NULL: another thread has it, or there is more to look after (`heed`),
+ * or neither. */
 static culvi_ring_party *take_side(culv_ring *ring, culv_ring_side side, unsigned heed)
 {
     if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return NULL;
@@ -281,7 +298,8 @@ bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_fra
 {
     if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER || out == NULL) return false;
     uint32_t shown = atomic_load_explicit(&ring->side[side].shown, memory_order_relaxed);
-    if (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) >= shown >> 8) return false;
+    if (culvi_ring_shown_held(shown) || culvi_ring_shown_released(shown) >= shown >> 8)
+        return false;
     culvi_ring_party *me = take_side(ring, side, CULVI_RING_ENDS | CULVI_RING_CHECKS);
     if (me == NULL) return false;
     bool next = !me->held && me->at < me->length;
@@ -298,12 +316,12 @@ static culv_result fail_held(culv_ring *ring, const culvi_ring_party *me, const 
                            call, me->number, (uint32_t)me->slots[me->at]);
 }
 
-culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, culv_ring_frame *out,
-                               const char *call)
+culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                               culv_ring_frame *out, const char *call)
 {
     if (ring != NULL && out == NULL)
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: out is NULL", call);
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "%s: out is NULL", call);
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
     culvi_ring_party *me = &ring->side[side];
@@ -318,7 +336,8 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
     return result;
 }
 
-culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout, culv_ring_frame *out)
+culv_result culv_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t timeout,
+                              culv_ring_frame *out)
 {
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
     return culvi_ring_acquire(ring, side, timeout, out, "culv_ring_acquire");
@@ -334,8 +353,8 @@ static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_r
                               const char *call)
 {
     if (ring != NULL && frame == NULL)
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "%s: frame is NULL", call);
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "%s: frame is NULL", call);
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
     const culvi_ring_party *me = &ring->side[side];
@@ -344,11 +363,11 @@ static culv_result enter_with(culv_ring *ring, culv_ring_side side, const culv_r
         result = culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
                                  "%s: this side holds no frame; acquire one first", call);
     else
-        result =
-            culvi_ring_fail(ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
-                            "%s: frame %" PRIu64 " in slot %" PRIu32 " is not the one that this side holds, "
-                            "%" PRIu64 " in slot %" PRIu32,
-                            call, frame->number, frame->slot, me->number, (uint32_t)me->slots[me->at]);
+        result = culvi_ring_fail(
+            ring, CULV_ERROR_INVALID, CULV_REASON_RING_ORDER,
+            "%s: frame %" PRIu64 " in slot %" PRIu32
+            " is not the one that this side holds, %" PRIu64 " in slot %" PRIu32,
+            call, frame->number, frame->slot, me->number, (uint32_t)me->slots[me->at]);
     culvi_ring_leave(ring, side);
     return result;
 }
@@ -360,13 +379,14 @@ static uint64_t next_value(const culv_ring *ring, culv_ring_side side)
 }
 
 /* The caller's submission, without the lock; the side is in a call meanwhile. */
-static culv_result submit_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit, void *context,
-                             uint64_t value)
+static culv_result submit_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
+                             void *context, uint64_t value)
 {
     culvi_mutex_unlock(&ring->lock);
     culv_result result = submit(context, value);
     culvi_mutex_lock(&ring->lock);
-    return result == CULV_OK ? CULV_OK : culvi_ring_note_failure(ring, result, ring->side[side].name);
+    return result == CULV_OK ? CULV_OK
+                             : culvi_ring_note_failure(ring, result, ring->side[side].name);
 }
 
 /* The lock is for the end of a burst. */
@@ -378,7 +398,8 @@ static void finish_frame(culv_ring *ring, culv_ring_side side)
     if (!me->again) {
         atomic_store_explicit(&me->next, me->number + 1, memory_order_relaxed);
         if (side == CULV_RING_CONSUMER)
-            atomic_store_explicit(&ring->consumed, culvi_ring_get(&ring->consumed) + 1, memory_order_relaxed);
+            atomic_store_explicit(&ring->consumed, culvi_ring_get(&ring->consumed) + 1,
+                                  memory_order_relaxed);
     }
     me->at++;
     if (me->at < me->length) {
@@ -437,8 +458,8 @@ culv_result culv_ring_cancel(culv_ring *ring, culv_ring_side side, culv_ring_fra
     return CULV_OK;
 }
 
-culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit, void *context,
-                                uint64_t *signal_value, const char *call)
+culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring_submit submit,
+                                void *context, uint64_t *signal_value, const char *call)
 {
     culv_result result = culvi_ring_enter(ring, side, call);
     if (result != CULV_OK) return result;
@@ -449,7 +470,8 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
     else if (submit != NULL)
         result = submit_by(ring, side, submit, context, value);
     if (result == CULV_OK) {
-        me->flushed = me->flushed || value != 0 || me->brief; /* a short burst may have been full already */
+        me->flushed =
+            me->flushed || value != 0 || me->brief; /* a short burst may have been full already */
         if (value != 0) hand_over(ring, side);
         *signal_value = value;
     }
@@ -460,7 +482,7 @@ culv_result culvi_ring_flush_by(culv_ring *ring, culv_ring_side side, culvi_ring
 culv_result culv_ring_flush(culv_ring *ring, culv_ring_side side, uint64_t *signal_value)
 {
     if (ring != NULL && signal_value == NULL)
-        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_ring_flush: signal_value is NULL");
+        return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID,
+                          CULV_REASON_NULL_ARGUMENT, "culv_ring_flush: signal_value is NULL");
     return culvi_ring_flush_by(ring, side, NULL, NULL, signal_value, "culv_ring_flush");
 }

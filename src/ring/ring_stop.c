@@ -1,10 +1,12 @@
-/* What goes wrong in a culv_ring: limits, late sides, failures that stop it, draining and forcing.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What goes wrong in a culv_ring: limits, late sides, failures that stop it, draining and
+ * forcing. */
 #include "ring/ring.h"
 
 #include <stdio.h>
 
-/* For how long a timeline is waited for at a time, so that a ring that is stopped meanwhile lets go. */
+/* For how long a timeline is waited for at a time, so that a ring that is stopped meanwhile lets
+ * go. */
 static const uint64_t WAIT_SLICE = 250000000;
 
 static const char *const sides[] = {"the producer", "the consumer"};
@@ -14,7 +16,8 @@ uint64_t culvi_ring_until(culvi_ring_limit *limit)
     if (limit->timeout == CULV_RING_FOREVER) return UINT64_MAX;
     if (limit->until == 0) {
         uint64_t now = culvi_now();
-        limit->until = limit->timeout < UINT64_MAX - 1 - now ? now + limit->timeout : UINT64_MAX - 1;
+        limit->until =
+            limit->timeout < UINT64_MAX - 1 - now ? now + limit->timeout : UINT64_MAX - 1;
     }
     return limit->until;
 }
@@ -27,14 +30,15 @@ uint64_t culvi_ring_left(culvi_ring_limit *limit)
     return until > now ? until - now : 0;
 }
 
-/* Failures ------------------------------------------------------------------------------------------------ */
+/* Failures ------------------------------------------------------------------------------------- */
 
 culv_result culvi_ring_note_failure(culv_ring *ring, culv_result result, const char *what)
 {
     if (result != CULV_ERROR_ASYNC || ring->stopped[0] != '\0') return result;
     culv_error error = culv_error_init();
     culv_last_error(&error);
-    snprintf(ring->stopped, sizeof ring->stopped, "at '%s', %s", what, culv_reason_text(error.reason));
+    snprintf(ring->stopped, sizeof ring->stopped, "at '%s', %s", what,
+             culv_reason_text(error.reason));
     atomic_fetch_or(&ring->heed, CULVI_RING_ENDS);
     culvi_condition_wake_all(&ring->changed);
     return result;
@@ -64,7 +68,8 @@ culv_result culvi_ring_read(culv_ring *ring, culv_ring_side side)
     return culvi_ring_note_failure(ring, result, party->name);
 }
 
-culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value, culvi_ring_limit *limit)
+culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value,
+                            culvi_ring_limit *limit)
 {
     culvi_ring_party *party = &ring->side[side];
     culv_result result = CULV_ERROR_TIMEOUT;
@@ -80,11 +85,12 @@ culv_result culvi_ring_wait(culv_ring *ring, culv_ring_side side, uint64_t value
         culvi_mutex_lock(&ring->lock);
     }
     if (result == CULV_OK) reached(party, value);
-    if (result == CULV_ERROR_TIMEOUT && ring->stopped[0] != '\0') return culvi_ring_fail_stopped(ring);
+    if (result == CULV_ERROR_TIMEOUT && ring->stopped[0] != '\0')
+        return culvi_ring_fail_stopped(ring);
     return culvi_ring_note_failure(ring, result, party->name);
 }
 
-/* Who is late --------------------------------------------------------------------------------------------- */
+/* Who is late ---------------------------------------------------------------------------------- */
 
 static void add_time(culvi_text *text, uint64_t ns)
 {
@@ -101,8 +107,8 @@ static void add_last_signal(culvi_text *text, const culv_ring *ring)
         return;
     }
     const culvi_ring_party *last = &ring->side[ring->last_side];
-    culvi_text_add(text, "the last to signal was %s: '%s' with %" PRIu64, sides[ring->last_side], last->name,
-                   last->promised);
+    culvi_text_add(text, "the last to signal was %s: '%s' with %" PRIu64, sides[ring->last_side],
+                   last->name, last->promised);
 }
 
 static void add_doing(culvi_text *text, const culv_ring *ring, int side)
@@ -113,12 +119,14 @@ static void add_doing(culvi_text *text, const culv_ring *ring, int side)
     uint32_t slot = party->slots[at % CULV_RING_MAX_DEPTH];
     if (culvi_ring_shown_held(shown))
         culvi_text_add(text, "it holds frame %" PRIu64 " in slot %" PRIu32,
-                       side == CULV_RING_PRODUCER ? culvi_ring_get(&party->next) : ring->slots[slot].number,
+                       side == CULV_RING_PRODUCER ? culvi_ring_get(&party->next)
+                                                  : ring->slots[slot].number,
                        slot);
     else if (at > 0)
-        culvi_text_add(
-            text, "it has released %" PRIu32 " of a burst of %" PRIu32 " (culv_ring_flush() hands them over)",
-            at, party->length);
+        culvi_text_add(text,
+                       "it has released %" PRIu32 " of a burst of %" PRIu32
+                       " (culv_ring_flush() hands them over)",
+                       at, party->length);
     else
         culvi_text_add(text, "it holds no frame");
 }
@@ -133,16 +141,18 @@ culv_result culvi_ring_fail_late_side(culv_ring *ring, culv_ring_side waiting, u
     add_time(&text, timeout);
     if (full)
         culvi_text_add(&text,
-                       " it gave no slot back (%" PRIu32 " of %" PRIu32 " free, a burst takes %" PRIu32 ")",
+                       " it gave no slot back (%" PRIu32 " of %" PRIu32
+                       " free, a burst takes %" PRIu32 ")",
                        ring->free.count, ring->in_use, ring->burst);
     else
         culvi_text_add(&text, " it handed no frame over");
-    culvi_text_add(&text, "; it is to signal '%s' with %" PRIu64 " and ", late->name, late->promised + 1);
+    culvi_text_add(&text, "; it is to signal '%s' with %" PRIu64 " and ", late->name,
+                   late->promised + 1);
     add_doing(&text, ring, 1 - (int)waiting);
     culvi_text_add(&text, "; ");
     add_last_signal(&text, ring);
-    return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT, full ? CULV_REASON_RING_FULL : CULV_REASON_RING_EMPTY,
-                           "%s", data);
+    return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT,
+                           full ? CULV_REASON_RING_FULL : CULV_REASON_RING_EMPTY, "%s", data);
 }
 
 /* The counter, or what can be found out of it. Without the lock. */
@@ -160,9 +170,9 @@ static uint64_t ask_counter(const culv_ring_timeline *api, uint64_t known, uint6
     return counter;
 }
 
-/* Who keeps a timeline of `side` from going on: a side whose next value comes after one that the other timeline has
- * reached is late itself, by its GPU work or because it never submitted it; else it waits for the other one. Without the lock
- * while the counters are read. */
+/* Who keeps a timeline of `side` from going on: a side whose next value comes after one that the
+ * other timeline has reached is late itself, by its GPU work or because it never submitted it; else
+ * it waits for the other one. Without the lock while the counters are read. */
 static culv_ring_side find_late(culv_ring *ring, culv_ring_side side, uint64_t counter[2])
 {
     culv_ring_timeline api[2];
@@ -182,47 +192,51 @@ static culv_ring_side find_late(culv_ring *ring, culv_ring_side side, uint64_t c
         if (counter[i] >= party->promised) continue;
         uint64_t next = counter[i] + 1;
         if (party->promised - next >= CULVI_RING_PAST) continue;
-        if (counter[1 - i] >= party->past[next & (CULVI_RING_PAST - 1)].wait) return (culv_ring_side)i;
+        if (counter[1 - i] >= party->past[next & (CULVI_RING_PAST - 1)].wait)
+            return (culv_ring_side)i;
     }
     return side;
 }
 
 /* `late` gets the side, `counter` both counters. */
-static culv_result fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value, uint64_t timeout,
-                                  culv_ring_side *late, uint64_t counter[2])
+static culv_result fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+                                  uint64_t timeout, culv_ring_side *late, uint64_t counter[2])
 {
     char data[640] = "";
     culvi_text text = {data, sizeof data, 0};
     const culvi_ring_party *party = &ring->side[side];
     *late = find_late(ring, side, counter);
-    culvi_text_add(&text, "%s is late: '%s' has not reached %" PRIu64 " within ", sides[*late], party->name,
-                   value);
+    culvi_text_add(&text, "%s is late: '%s' has not reached %" PRIu64 " within ", sides[*late],
+                   party->name, value);
     add_time(&text, timeout);
     culvi_text_add(&text, "; it is at %" PRIu64 " of %" PRIu64, counter[side], party->promised);
     if (*late != side) {
         const culvi_ring_party *other = &ring->side[*late];
-        culvi_text_add(
-            &text,
-            ", since %s's work waits for '%s' to reach %" PRIu64 ", which is at %" PRIu64 " of %" PRIu64,
-            sides[side], other->name, party->past[(counter[side] + 1) & (CULVI_RING_PAST - 1)].wait,
-            counter[*late], other->promised);
+        culvi_text_add(&text,
+                       ", since %s's work waits for '%s' to reach %" PRIu64 ", which is at %" PRIu64
+                       " of %" PRIu64,
+                       sides[side], other->name,
+                       party->past[(counter[side] + 1) & (CULVI_RING_PAST - 1)].wait,
+                       counter[*late], other->promised);
     }
     culvi_text_add(&text, "; ");
     add_last_signal(&text, ring);
     return culvi_ring_fail(ring, CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE, "%s", data);
 }
 
-culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value, uint64_t timeout)
+culv_result culvi_ring_fail_late_work(culv_ring *ring, culv_ring_side side, uint64_t value,
+                                      uint64_t timeout)
 {
     culv_ring_side late;
     uint64_t counter[2];
     return fail_late_work(ring, side, value, timeout, &late, counter);
 }
 
-/* Draining ------------------------------------------------------------------------------------------------ */
+/* Draining ------------------------------------------------------------------------------------- */
 
 /* Waits for all that was handed out. */
-static culv_result wait_for_all(culv_ring *ring, uint64_t timeout, culv_ring_side *late, uint64_t counter[2])
+static culv_result wait_for_all(culv_ring *ring, uint64_t timeout, culv_ring_side *late,
+                                uint64_t counter[2])
 {
     culvi_ring_limit limit = {.timeout = timeout};
     for (int i = 0; i < 2; i++) {
@@ -230,7 +244,8 @@ static culv_result wait_for_all(culv_ring *ring, uint64_t timeout, culv_ring_sid
         if (party->known >= party->promised) continue;
         culv_result result = culvi_ring_wait(ring, (culv_ring_side)i, party->promised, &limit);
         if (result == CULV_ERROR_TIMEOUT)
-            result = fail_late_work(ring, (culv_ring_side)i, party->promised, timeout, late, counter);
+            result =
+                fail_late_work(ring, (culv_ring_side)i, party->promised, timeout, late, counter);
         if (result != CULV_OK) return result;
     }
     return CULV_OK;
@@ -240,11 +255,11 @@ static culv_result force_side(culv_ring *ring, culv_ring_side late, uint64_t cou
 {
     culvi_ring_party *party = &ring->side[late];
     if (party->api.signal == NULL)
-        return culvi_ring_fail(ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE,
-                               "%s is late: '%s' is at %" PRIu64 " of %" PRIu64
-                               ", and the host cannot signal it "
-                               "(culv_ring_timeline.signal is NULL)",
-                               sides[late], party->name, counter, party->promised);
+        return culvi_ring_fail(
+            ring, CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE,
+            "%s is late: '%s' is at %" PRIu64 " of %" PRIu64
+            ", and the host cannot signal it (culv_ring_timeline.signal is NULL)",
+            sides[late], party->name, counter, party->promised);
     uint64_t value = party->promised;
     culvi_mutex_unlock(&ring->lock);
     culvi_log(&ring->device->voice, CULV_LOG_WARNING,
@@ -290,17 +305,15 @@ static culv_result check_drain(culv_ring *ring, bool force)
                                    "; release or cancel it first, or force the ring",
                                    sides[i], party->number, (uint32_t)party->slots[party->at]);
         if (party->at > 0 && !force)
-            return culvi_ring_fail(
-                ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
-                "culv_ring_drain: %s has released %" PRIu32 " of a burst of %" PRIu32
-                ", which nobody signals for yet; call culv_ring_flush() first, or force the "
-                "ring",
-                sides[i], party->at, party->length);
+            return culvi_ring_fail(ring, CULV_ERROR_BUSY, CULV_REASON_RING_ORDER,
+                                   "culv_ring_drain: %s has released %" PRIu32
+                                   " of a burst of %" PRIu32 ", which nobody signals for yet; "
+                                   "call culv_ring_flush() first, or force the ring",
+                                   sides[i], party->at, party->length);
         if (party->api.wait == NULL)
             return culvi_ring_fail(
                 ring, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                "culv_ring_drain: the host cannot wait for '%s' (culv_ring_timeline.wait is "
-                "NULL)",
+                "culv_ring_drain: the host cannot wait for '%s' (culv_ring_timeline.wait is NULL)",
                 party->name);
     }
     return CULV_OK;

@@ -1,12 +1,15 @@
-/* The CUDA sides of a culv_ring: acquire, release and flush with what a stream waits for and signals.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The CUDA sides of a culv_ring: acquire, release and flush with what a stream waits for and
+ * signals. */
 #include "ring/ring.h"
 
-static culv_result check_semaphore(const culv_ring *ring, const culvi_ring_party *party, const char *call)
+static culv_result check_semaphore(const culv_ring *ring, const culvi_ring_party *party,
+                                   const char *call)
 {
     if (party->api.semaphore != NULL) return CULV_OK;
-    return culvi_fail(&ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                      "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
+    return culvi_fail(
+        &ring->device->voice, ring->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+        "%s: '%s' has no CUDA half (culv_ring_timeline.semaphore is NULL)", call, party->name);
 }
 
 static bool is_side(const culv_ring *ring, culv_ring_side side)
@@ -15,23 +18,26 @@ static bool is_side(const culv_ring *ring, culv_ring_side side)
 }
 
 /* A side of the ring in a call on a stream; its timelines are the ring's as long as it. */
-static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool waits, const char *call)
+static culv_result check_stream_call(culv_ring *ring, culv_ring_side side, bool waits,
+                                     const char *call)
 {
     if (!is_side(ring, side)) return CULV_OK; /* what is called next says so */
     return check_semaphore(ring, waits ? culvi_ring_other(ring, side) : &ring->side[side], call);
 }
 
-culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream, uint64_t timeout,
-                                 culv_ring_frame *out)
+culv_result culv_ring_acquire_on(culv_ring *ring, culv_ring_side side, CUstream stream,
+                                 uint64_t timeout, culv_ring_frame *out)
 {
     culv_ring_frame frame;
     culv_result result = check_stream_call(ring, side, true, "culv_ring_acquire_on");
     if (result != CULV_OK) return result;
     if (culvi_ring_acquire_next(ring, side, out)) return CULV_OK;
-    result = culvi_ring_acquire(ring, side, timeout, out != NULL ? &frame : NULL, "culv_ring_acquire_on");
+    result = culvi_ring_acquire(ring, side, timeout, out != NULL ? &frame : NULL,
+                                "culv_ring_acquire_on");
     if (result != CULV_OK) return result;
     if (frame.wait_value != 0)
-        result = culv_semaphore_wait(culvi_ring_other(ring, side)->api.semaphore, stream, frame.wait_value);
+        result = culv_semaphore_wait(culvi_ring_other(ring, side)->api.semaphore, stream,
+                                     frame.wait_value);
     if (result == CULV_OK) {
         *out = frame;
         return CULV_OK;

@@ -1,5 +1,6 @@
-/* Who may do what with what is mapped. cuMemSetAccess adds to what was granted before, so that each mapping remembers its own
- * list, from which it is granted again. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Who may do what with what is mapped. cuMemSetAccess adds to what was granted before, so that each
+ * mapping remembers its own list, from which it is granted again. */
 #include "vmm/access.h"
 
 #include "base/alloc.h"
@@ -14,8 +15,8 @@ static bool same_place(const CUmemLocation *a, const CUmemLocation *b)
 }
 
 /* Locations of the host's are alike, whatever their number (cuda.h, cuMemSetAccess). */
-static culv_result locate(const culv_device *device, const char *label, const culv_vmm_access *access,
-                          const char *call, CUmemLocation *out)
+static culv_result locate(const culv_device *device, const char *label,
+                          const culv_vmm_access *access, const char *call, CUmemLocation *out)
 {
     const culvi_voice *voice = &device->voice;
     if ((int)access->kind < CULV_VMM_DEVICE || (int)access->kind > CULV_VMM_HOST)
@@ -24,16 +25,19 @@ static culv_result locate(const culv_device *device, const char *label, const cu
                           (int)access->kind);
     if (access->kind != CULV_VMM_DEVICE && access->device != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_vmm_access.device is given, and kind says that it is the host", call);
+                          "%s: culv_vmm_access.device is given, and kind says that it is the host",
+                          call);
     if (access->kind != CULV_VMM_HOST_NUMA && access->numa_node != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: culv_vmm_access.numa_node is %" PRId32 ", and kind is not CULV_VMM_HOST_NUMA",
+                          "%s: culv_vmm_access.numa_node is %" PRId32
+                          ", and kind is not CULV_VMM_HOST_NUMA",
                           call, access->numa_node);
     const culv_device *asked = access->device != NULL ? access->device : device;
     if (!culvi_vmm_same_driver(device, asked))
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "%s: culv_vmm_access.device is of another driver, '%s', than the range, '%s'", call,
-                          asked->caps.name, device->caps.name);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s: culv_vmm_access.device is of another driver, '%s', than the range, '%s'", call,
+            asked->caps.name, device->caps.name);
     memset(out, 0, sizeof *out);
     out->type = access->kind == CULV_VMM_DEVICE ? CU_MEM_LOCATION_TYPE_DEVICE
                 : access->kind == CULV_VMM_HOST ? (CUmemLocationType)CULVI_LOCATION_HOST
@@ -44,7 +48,8 @@ static culv_result locate(const culv_device *device, const char *label, const cu
 
 /* Whether what was named reaches memory of `owner`. */
 static culv_result check_reach(culv_device *device, const char *label, CUdevice owner,
-                               const culv_vmm_access *access, const CUmemLocation *location, const char *call)
+                               const culv_vmm_access *access, const CUmemLocation *location,
+                               const char *call)
 {
     int reaches = 0;
     culvi_scope scope;
@@ -52,24 +57,25 @@ static culv_result check_reach(culv_device *device, const char *label, CUdevice 
     if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
         return culvi_fail(
             &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
-            "%s: the host has no access to device memory (cuda.h, cuMemSetAccess, which answers "
-            "CUDA_ERROR_NOT_SUPPORTED); memory of CULV_VMM_HOST_NUMA is for both",
+            "%s: the host has no access to device memory (cuda.h, cuMemSetAccess, which answers CUDA_ERROR_NOT_SUPPORTED); "
+            "memory of CULV_VMM_HOST_NUMA is for both",
             call);
     if (location->id == owner) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
     CUresult r = CULVI_CU(device, cuDeviceCanAccessPeer, (&reaches, (CUdevice)location->id, owner));
     if (r != CUDA_SUCCESS)
-        result = culvi_fail_cuda(device, label, r, "cuDeviceCanAccessPeer", CULV_REASON_PEER,
-                                 "%s: whether CUDA device %d reaches memory of device %d could not be asked",
-                                 call, location->id, (int)owner);
+        result = culvi_fail_cuda(
+            device, label, r, "cuDeviceCanAccessPeer", CULV_REASON_PEER,
+            "%s: whether CUDA device %d reaches memory of device %d could not be asked", call,
+            location->id, (int)owner);
     else if (!reaches)
-        result =
-            culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
-                       "%s: '%s', CUDA device %d, does not reach memory of device %d (cuDeviceCanAccessPeer "
-                       "says so); keep a copy on each GPU",
-                       call, access->device != NULL ? access->device->caps.name : device->caps.name,
-                       location->id, (int)owner);
+        result = culvi_fail(
+            &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
+            "%s: '%s', CUDA device %d, does not reach memory of device %d (cuDeviceCanAccessPeer says so); "
+            "keep a copy on each GPU",
+            call, access->device != NULL ? access->device->caps.name : device->caps.name,
+            location->id, (int)owner);
     culvi_leave(device, &scope);
     return result;
 }
@@ -87,27 +93,29 @@ culv_result culvi_vmm_resolve_for(culv_device *device, const char *label, CUdevi
         if (result == CULV_OK && a->flags != CULV_VMM_NO_ACCESS && a->flags != CULV_VMM_READ &&
             a->flags != CULV_VMM_READ_WRITE)
             result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                                "%s: culv_vmm_access.flags is %d, none of culv_vmm_access_flags", call,
-                                (int)a->flags);
+                                "%s: culv_vmm_access.flags is %d, none of culv_vmm_access_flags",
+                                call, (int)a->flags);
         for (size_t j = 0; result == CULV_OK && j < i; j++)
             if (same_place(&out[j].location, &out[i].location))
-                result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                                    "%s: entries %zu and %zu of access name the same place", call, j, i);
-        if (result == CULV_OK) result = check_reach(device, label, owner, a, &out[i].location, call);
+                result =
+                    culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                               "%s: entries %zu and %zu of access name the same place", call, j, i);
+        if (result == CULV_OK)
+            result = check_reach(device, label, owner, a, &out[i].location, call);
         if (result != CULV_OK) return result;
         out[i].flags = (CUmemAccess_flags)a->flags;
     }
     return CULV_OK;
 }
 
-culv_result culvi_vmm_access_resolve(culv_device *device, const culv_vmm_access *access, size_t count,
-                                     CUmemAccessDesc *out)
+culv_result culvi_vmm_access_resolve(culv_device *device, const culv_vmm_access *access,
+                                     size_t count, CUmemAccessDesc *out)
 {
-    return culvi_vmm_resolve_for(device, NULL, device->ordinal, access, count, out, "culv_vmm_access");
+    return culvi_vmm_resolve_for(device, NULL, device->ordinal, access, count, out,
+                                 "culv_vmm_access");
 }
 
-/* Changing it ----------------------------------------------------------------------------------------------
- */
+/* Changing it ---------------------------------------------------------------------------------- */
 
 /* A change, of all mappings of a span or of none. */
 typedef struct change {
@@ -151,7 +159,8 @@ static bool merge(change *c, size_t i)
 static CUresult grant(const culvi_vmm_mapping *m, const CUmemAccessDesc *access, size_t count)
 {
     const culv_device *device = m->range->device;
-    return CULVI_CU(device, cuMemSetAccess, (m->range->base + m->offset, (size_t)m->size, access, count));
+    return CULVI_CU(device, cuMemSetAccess,
+                    (m->range->base + m->offset, (size_t)m->size, access, count));
 }
 
 /* What the change took away or gave, as it was. */
@@ -163,10 +172,12 @@ static void restore(const change *c, size_t i)
         c->before[j] = c->access[j];
         c->before[j].flags = old != NULL ? old->flags : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     }
-    if (grant(m, c->before, c->count) == CUDA_SUCCESS || grant(m, c->before, c->count) == CUDA_SUCCESS)
+    if (grant(m, c->before, c->count) == CUDA_SUCCESS ||
+        grant(m, c->before, c->count) == CUDA_SUCCESS)
         return;
     culvi_log(&c->range->device->voice, CULV_LOG_WARNING,
-              "access to %" PRIu64 " bytes at offset %" PRIu64 " could not be granted as it was before",
+              "access to %" PRIu64 " bytes at offset %" PRIu64
+              " could not be granted as it was before",
               m->size, m->offset);
 }
 
@@ -182,7 +193,8 @@ static culv_result apply(change *c)
         culv_result result = culvi_fail_cuda(
             range->device, range->label, r, "cuMemSetAccess",
             r == CUDA_ERROR_INVALID_DEVICE ? CULV_REASON_PEER : CULV_REASON_DRIVER_REFUSED,
-            "access to %" PRIu64 " bytes at offset %" PRIu64 " could not be changed; it is as it was",
+            "access to %" PRIu64 " bytes at offset %" PRIu64
+            " could not be changed; it is as it was",
             m->size, m->offset);
         for (size_t j = c->first; j <= i; j++)
             if (!range->mappings[j]->unmapping) restore(c, j);
@@ -222,14 +234,15 @@ static culv_result set_access(change *c, const culv_vmm_access *access, size_t c
     c->merged = culvi_alloc(mappings * sizeof *c->merged);
     c->num_merged = culvi_alloc(mappings * sizeof *c->num_merged);
     culv_result result = CULV_OK;
-    bool enough = resolved != NULL && c->before != NULL && c->merged != NULL && c->num_merged != NULL;
+    bool enough =
+        resolved != NULL && c->before != NULL && c->merged != NULL && c->num_merged != NULL;
     CUdevice checked = -2; /* no owner yet */
     for (size_t i = c->first; enough && result == CULV_OK && i < c->end; i++) {
         const culvi_vmm_mapping *m = range->mappings[i];
         if (m->unmapping) continue;
         if (m->allocation->owner != checked)
-            result = culvi_vmm_resolve_for(device, range->label, m->allocation->owner, access, count,
-                                           resolved, "culv_vmm_set_access");
+            result = culvi_vmm_resolve_for(device, range->label, m->allocation->owner, access,
+                                           count, resolved, "culv_vmm_set_access");
         checked = m->allocation->owner;
         if (result == CULV_OK) enough = merge(c, i);
     }
@@ -253,8 +266,8 @@ culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t
         return culvi_fail_null(range != NULL ? &range->device->voice : NULL, call,
                                range == NULL ? "range" : "access");
     if (count > SIZE_MAX / 4 / sizeof(CUmemAccessDesc))
-        return culvi_fail(&range->device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: count is %zu", call, count);
+        return culvi_fail(&range->device->voice, range->label, CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE, "%s: count is %zu", call, count);
     culvi_mutex_lock(&range->device->lock);
     culvi_vmm_collect(range);
     culv_result result = culvi_vmm_choose(range, offset, size, call, &c.first, &c.end);
@@ -278,14 +291,17 @@ culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset, culv_vmm
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&device->lock);
     size_t at = culvi_vmm_find(range, offset);
-    if (at == range->num_mappings || range->mappings[at]->offset > offset || range->mappings[at]->unmapping)
-        result = culvi_fail(&device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-                            "%s: nothing is mapped at offset %" PRIu64 " of the range", call, offset);
+    if (at == range->num_mappings || range->mappings[at]->offset > offset ||
+        range->mappings[at]->unmapping)
+        result =
+            culvi_fail(&device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+                       "%s: nothing is mapped at offset %" PRIu64 " of the range", call, offset);
     if (result == CULV_OK) result = culvi_enter(device, &scope, range->label);
     if (result == CULV_OK) {
         CUresult r = CULVI_CU(device, cuMemGetAccess, (&flags, &location, range->base + offset));
         if (r != CUDA_SUCCESS)
-            result = culvi_fail_cuda(device, range->label, r, "cuMemGetAccess", CULV_REASON_DRIVER_REFUSED,
+            result = culvi_fail_cuda(device, range->label, r, "cuMemGetAccess",
+                                     CULV_REASON_DRIVER_REFUSED,
                                      "access at offset %" PRIu64 " could not be asked", offset);
         culvi_leave(device, &scope);
     }

@@ -1,4 +1,5 @@
-/* Physical memory: making it, giving it up. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Physical memory: making it, giving it up. */
 #include "vmm/allocation.h"
 
 #include "base/alloc.h"
@@ -16,7 +17,8 @@ bool culvi_vmm_same_driver(const culv_device *a, const culv_device *b)
     return a->cuda->kind == b->cuda->kind && a->cuda->cuMemCreate == b->cuda->cuMemCreate;
 }
 
-culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char *label, bool *entered)
+culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char *label,
+                            bool *entered)
 {
     *entered = culvi_enter_quietly(device, scope) == CUDA_SUCCESS;
     if (*entered || device->lost) return CULV_OK;
@@ -25,8 +27,7 @@ culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char 
     return result;
 }
 
-/* Allocations ----------------------------------------------------------------------------------------------
- */
+/* Allocations ---------------------------------------------------------------------------------- */
 
 culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label)
 {
@@ -61,12 +62,14 @@ void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemA
         allocation->owner = -1;
         allocation->uuid = none;
     }
-    allocation->handle_types = culvi_vmm_from_cuda_handle_types((unsigned)prop->requestedHandleTypes);
+    allocation->handle_types =
+        culvi_vmm_from_cuda_handle_types((unsigned)prop->requestedHandleTypes);
     allocation->usage = 0;
     if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE)
         allocation->usage |= CULV_VMM_COMPRESSIBLE;
     if (prop->allocFlags.gpuDirectRDMACapable) allocation->usage |= CULV_VMM_RDMA;
-    if (prop->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL) allocation->usage |= CULV_VMM_TILE_POOL;
+    if (prop->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL)
+        allocation->usage |= CULV_VMM_TILE_POOL;
     if (prop->allocFlags.usage & CULVI_CREATE_USAGE_HW_DECOMPRESS)
         allocation->usage |= CULV_VMM_HW_DECOMPRESS;
 }
@@ -84,28 +87,32 @@ static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocation
 {
     culv_device *device = allocation->device;
     CUmemAllocationProp granted = *prop;
-    CUresult r = CULVI_CU(device, cuMemCreate, (&allocation->handle, (size_t)allocation->size, prop, 0));
+    CUresult r =
+        CULVI_CU(device, cuMemCreate, (&allocation->handle, (size_t)allocation->size, prop, 0));
     if (r == CUDA_ERROR_NOT_SUPPORTED)
-        return culvi_fail_native(&device->voice, allocation->label, CULV_ERROR_UNSUPPORTED,
-                                 allocation->kind != CULV_VMM_DEVICE ? CULV_REASON_LOCATION
-                                 : prop->allocFlags.usage != 0       ? CULV_REASON_USAGE
-                                                                     : CULV_REASON_VMM,
-                                 CULV_API_CUDA, r, "cuMemCreate",
-                                 "'%s' has no VMM memory of that kind, usage and handle types "
-                                 "(CUDA_ERROR_NOT_SUPPORTED)",
-                                 device->caps.name);
+        return culvi_fail_native(
+            &device->voice, allocation->label, CULV_ERROR_UNSUPPORTED,
+            allocation->kind != CULV_VMM_DEVICE ? CULV_REASON_LOCATION
+            : prop->allocFlags.usage != 0       ? CULV_REASON_USAGE
+                                                : CULV_REASON_VMM,
+            CULV_API_CUDA, r, "cuMemCreate",
+            "'%s' has no VMM memory of that kind, usage and handle types (CUDA_ERROR_NOT_SUPPORTED)",
+            device->caps.name);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
             device, allocation->label, r, "cuMemCreate",
-            allocation->kind == CULV_VMM_HOST_NUMA ? CULV_REASON_LOCATION : CULV_REASON_DRIVER_REFUSED,
+            allocation->kind == CULV_VMM_HOST_NUMA ? CULV_REASON_LOCATION
+                                                   : CULV_REASON_DRIVER_REFUSED,
             "%" PRIu64 " bytes of VMM memory could not be had%s", allocation->size,
             allocation->kind == CULV_VMM_HOST_NUMA ? "; has the system that NUMA node?" : "");
     if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE) {
         /* A hint: what was granted is in the properties (cuda.h, CUmemAllocationProp). */
-        r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&granted, allocation->handle));
+        r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle,
+                     (&granted, allocation->handle));
         if (r != CUDA_SUCCESS) {
             culvi_vmm_release_handle(device, allocation->handle);
-            return culvi_fail_cuda(device, allocation->label, r, "cuMemGetAllocationPropertiesFromHandle",
+            return culvi_fail_cuda(device, allocation->label, r,
+                                   "cuMemGetAllocationPropertiesFromHandle",
                                    CULV_REASON_DRIVER_REFUSED,
                                    "whether the memory is compressible could not be asked");
         }
@@ -164,8 +171,9 @@ static bool release_allocation(culv_device *device, culvi_deferred *self, bool l
 {
     culv_vmm_allocation *allocation = CULVI_CONTAINER(self, culv_vmm_allocation, deferred);
     CUresult r = CULVI_CU(device, cuMemRelease, (allocation->handle));
-    /* It is the process's, not the context's: it outlives a reset, which is no reason not to call (CULVI_RELEASE), and is
-     * released in spite of a sticky error (measured): once more in case that this was told instead. */
+    /* It is the process's, not the context's: it outlives a reset, which is no reason not to call
+     * (CULVI_RELEASE), and is released in spite of a sticky error (measured): once more in case
+     * that this was told instead. */
     if (culvi_cuda_sticky(r)) (void)CULVI_CU(device, cuMemRelease, (allocation->handle));
     if (!culvi_release_done(device, "cuMemRelease", r, last_try)) return false;
     device->counts.vmm_allocations--;
@@ -191,11 +199,13 @@ void culv_vmm_free(culv_vmm_allocation **allocation)
     culvi_device_unref(device);
 }
 
-culv_result culv_vmm_get_allocation_info(const culv_vmm_allocation *allocation, culv_vmm_allocation_info *out)
+culv_result culv_vmm_get_allocation_info(const culv_vmm_allocation *allocation,
+                                         culv_vmm_allocation_info *out)
 {
     CULVI_REQUIRE(NULL, allocation);
     CULVI_REQUIRE(&allocation->device->voice, out);
-    culv_result result = culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info");
+    culv_result result =
+        culvi_struct_check(&allocation->device->voice, out, "culv_vmm_allocation_info");
     if (result != CULV_OK) return result;
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     info.requested = allocation->requested;

@@ -1,5 +1,5 @@
-/* Physical allocations.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Physical allocations. */
 #ifndef CULVI_VMM_ALLOCATION_H_
 #    define CULVI_VMM_ALLOCATION_H_
 
@@ -23,8 +23,8 @@ struct culv_vmm_allocation {
     atomic_uint refs;    /* the driver's handle and each mapping, of whatever device's ranges */
     atomic_uint mappings;
     atomic_bool given_up; /* by the caller: `handle` is no longer to be used */
-    atomic_uint
-        missing; /* of a multicast object: devices that are still to be added; it is mapped once there is none */
+    /* Of a multicast object: devices that are still to be added; it is mapped once there is none */
+    atomic_uint missing;
     CUmemGenericAllocationHandle handle;
     uint64_t requested; /* what the caller asked for */
     uint64_t size;      /* what is there */
@@ -44,13 +44,16 @@ struct culv_vmm_allocation {
 /* Whether both are served by one driver. */
 bool culvi_vmm_same_driver(const culv_device *a, const culv_device *b);
 /* For what takes away: a lost context is none to enter, and no error. */
-culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char *label, bool *entered);
-/* One of the device's memory, without a handle, with one reference; NULL: out of host memory (recorded). */
+culv_result culvi_vmm_enter(culv_device *device, culvi_scope *scope, const char *label,
+                            bool *entered);
+/* One of the device's memory, without a handle, with one reference; NULL: out of host memory
+ * (recorded). */
 culv_vmm_allocation *culvi_vmm_allocation_new(culv_device *device, const char *label);
 /* One reference less. */
 void culvi_vmm_allocation_unref(culv_vmm_allocation *allocation);
 /* Puts what the driver says of an allocation into it. */
-void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemAllocationProp *prop);
+void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation,
+                                   const CUmemAllocationProp *prop);
 /* Gives a driver's handle back that became no object. In the device's context. */
 void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle handle);
 

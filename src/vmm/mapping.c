@@ -1,4 +1,5 @@
-/* What is mapped in a range, and mapping into it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What is mapped in a range, and mapping into it. */
 #include "vmm/mapping.h"
 
 #include "base/alloc.h"
@@ -7,8 +8,7 @@
 
 #include <inttypes.h>
 
-/* The table ------------------------------------------------------------------------------------------------
- */
+/* The table ------------------------------------------------------------------------------------ */
 
 static bool make_room(culv_vmm_range *range)
 {
@@ -17,7 +17,8 @@ static bool make_room(culv_vmm_range *range)
     if (more > SIZE_MAX / sizeof(culvi_vmm_mapping *)) return false;
     culvi_vmm_mapping **grown = culvi_alloc(more * sizeof *grown);
     if (grown == NULL) return false;
-    if (range->num_mappings > 0) memcpy(grown, range->mappings, range->num_mappings * sizeof *grown);
+    if (range->num_mappings > 0)
+        memcpy(grown, range->mappings, range->num_mappings * sizeof *grown);
     culvi_free(range->mappings);
     range->mappings = grown;
     range->capacity = more;
@@ -41,7 +42,8 @@ void culvi_vmm_compact(culv_vmm_range *range)
     range->num_mappings = kept;
 }
 
-static culvi_vmm_mapping *new_mapping(culv_vmm_range *range, uint64_t offset, culv_vmm_allocation *allocation,
+static culvi_vmm_mapping *new_mapping(culv_vmm_range *range, uint64_t offset,
+                                      culv_vmm_allocation *allocation,
                                       const CUmemAccessDesc *access, size_t count)
 {
     culvi_vmm_mapping *m = culvi_alloc(sizeof *m);
@@ -70,32 +72,31 @@ void culvi_vmm_mapping_free(culvi_vmm_mapping *m)
     culvi_free(m);
 }
 
-/* Mapping --------------------------------------------------------------------------------------------------
- */
+/* Mapping -------------------------------------------------------------------------------------- */
 
 static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
                              const culv_vmm_allocation *allocation)
 {
     const culvi_voice *voice = &range->device->voice;
     if (!culvi_vmm_same_driver(range->device, allocation->device))
-        return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "culv_vmm_map: the allocation is of another driver, '%s', than the range, '%s'",
-                          allocation->device->caps.name, range->device->caps.name);
+        return culvi_fail(
+            voice, range->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "culv_vmm_map: the allocation is of another driver, '%s', than the range, '%s'",
+            allocation->device->caps.name, range->device->caps.name);
     if (allocation->usage & CULV_VMM_TILE_POOL)
         return culvi_fail(
             voice, range->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_vmm_map: the allocation is a tile pool (CULV_VMM_TILE_POOL), which backs sparse "
-            "arrays and has no address");
+            "culv_vmm_map: the allocation is a tile pool (CULV_VMM_TILE_POOL), which backs sparse arrays and has no address");
     const unsigned missing = atomic_load(&allocation->missing);
     if (missing > 0)
-        return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                          "culv_vmm_map: %u devices are still to be added to the multicast object '%s' "
-                          "(culv_multicast_add_device()), and the driver would wait for them without end",
-                          missing, allocation->label);
+        return culvi_fail(
+            voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+            "culv_vmm_map: %u devices are still to be added to the multicast object '%s' (culv_multicast_add_device()), and the driver would wait for them without end",
+            missing, allocation->label);
     if (offset % range->granularity != 0)
         return culvi_fail(voice, range->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_map: offset is %" PRIu64 ", no multiple of the granularity of %" PRIu64
-                          " bytes",
+                          "culv_vmm_map: offset is %" PRIu64
+                          ", no multiple of the granularity of %" PRIu64 " bytes",
                           offset, range->granularity);
     return culvi_vmm_check_span(range, offset, allocation->size, "culv_vmm_map");
 }
@@ -105,7 +106,8 @@ static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t s
 {
     culvi_vmm_collect(range);
     *place = culvi_vmm_find(range, offset);
-    if (*place == range->num_mappings || range->mappings[*place]->offset >= offset + size) return CULV_OK;
+    if (*place == range->num_mappings || range->mappings[*place]->offset >= offset + size)
+        return CULV_OK;
     char buffer[1400] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_vmm_list(range, offset, size, &text);
@@ -118,28 +120,30 @@ static culv_result check_free(culv_vmm_range *range, uint64_t offset, uint64_t s
                           : "");
 }
 
-/* In the device's context. On failure nothing is mapped, or, where the driver does not even take back what it just gave,
- * *left is set. */
+/* In the device's context. On failure nothing is mapped, or, where the driver does not even take
+ * back what it just gave, *left is set. */
 static culv_result map_now(const culvi_vmm_mapping *m, bool *left)
 {
     culv_device *device = m->range->device;
     const CUdeviceptr address = m->range->base + m->offset;
-    CUresult r = CULVI_CU(device, cuMemMap, (address, (size_t)m->size, 0, m->allocation->handle, 0));
+    CUresult r =
+        CULVI_CU(device, cuMemMap, (address, (size_t)m->size, 0, m->allocation->handle, 0));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
             device, m->range->label, r, "cuMemMap",
             m->allocation->imported ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
             "%" PRIu64 " bytes could not be mapped at offset %" PRIu64 "%s", m->size, m->offset,
-            m->allocation->imported ? "; the allocation was imported: culv_vmm_import_desc.size must be the "
-                                      "size that its exporter has "
-                                      "(culv_vmm_allocation_info::size there), which CUDA does not tell"
-                                    : "");
+            m->allocation->imported
+                ? "; "
+                  "the allocation was imported: culv_vmm_import_desc.size must be the size that its exporter has (culv_vmm_allocation_info::size there), which CUDA does not tell"
+                : "");
     r = CULVI_CU(device, cuMemSetAccess, (address, (size_t)m->size, m->access, m->num_access));
     if (r == CUDA_SUCCESS) return CULV_OK;
     culv_result result = culvi_fail_cuda(
         device, m->range->label, r, "cuMemSetAccess",
         r == CUDA_ERROR_INVALID_DEVICE ? CULV_REASON_PEER : CULV_REASON_DRIVER_REFUSED,
-        "access to %" PRIu64 " bytes at offset %" PRIu64 " could not be granted; nothing is mapped there now",
+        "access to %" PRIu64 " bytes at offset %" PRIu64
+        " could not be granted; nothing is mapped there now",
         m->size, m->offset);
     r = CULVI_CU(device, cuMemUnmap, (address, (size_t)m->size));
     if (r != CUDA_SUCCESS) r = CULVI_CU(device, cuMemUnmap, (address, (size_t)m->size));
@@ -147,8 +151,9 @@ static culv_result map_now(const culvi_vmm_mapping *m, bool *left)
     return result;
 }
 
-culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset, culv_vmm_allocation *allocation,
-                                   const CUmemAccessDesc *access, size_t count)
+culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset,
+                                   culv_vmm_allocation *allocation, const CUmemAccessDesc *access,
+                                   size_t count)
 {
     culv_device *device = range->device;
     culvi_scope scope;
@@ -160,7 +165,8 @@ culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset, culv_
     if (m == NULL) return culvi_fail_host_memory(&device->voice, range->label);
     culvi_mutex_lock(&device->lock);
     result = check_free(range, offset, m->size, &place);
-    if (result == CULV_OK && !make_room(range)) result = culvi_fail_host_memory(&device->voice, range->label);
+    if (result == CULV_OK && !make_room(range))
+        result = culvi_fail_host_memory(&device->voice, range->label);
     if (result == CULV_OK) result = culvi_enter(device, &scope, range->label);
     if (result == CULV_OK) {
         result = map_now(m, &left);
@@ -190,11 +196,12 @@ culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset, culv_vmm_alloca
     culv_result result = check_map(range, offset, allocation);
     if (result != CULV_OK) return result;
     if (count > sizeof few / sizeof few[0]) {
-        resolved = count <= SIZE_MAX / sizeof *resolved ? culvi_alloc(count * sizeof *resolved) : NULL;
+        resolved =
+            count <= SIZE_MAX / sizeof *resolved ? culvi_alloc(count * sizeof *resolved) : NULL;
         if (resolved == NULL) return culvi_fail_host_memory(&range->device->voice, range->label);
     }
-    result = culvi_vmm_resolve_for(range->device, range->label, allocation->owner, access, count, resolved,
-                                   "culv_vmm_map");
+    result = culvi_vmm_resolve_for(range->device, range->label, allocation->owner, access, count,
+                                   resolved, "culv_vmm_map");
     if (result == CULV_OK)
         result = culvi_vmm_map_resolved(range, offset, allocation, resolved, count > 0 ? count : 1);
     if (resolved != few) culvi_free(resolved);

@@ -1,32 +1,36 @@
-/* Mapping into a range and unmapping, at once and deferred.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Mapping into a range and unmapping, at once and deferred. */
 #ifndef CULVI_VMM_MAPPING_H_
 #define CULVI_VMM_MAPPING_H_
 
 #include "vmm/range.h"
 
 /* culv_vmm_map() for an allocation whose access list, of at least one entry, was checked before. */
-culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset, culv_vmm_allocation *allocation,
-                                   const CUmemAccessDesc *access, size_t count);
+culv_result culvi_vmm_map_resolved(culv_vmm_range *range, uint64_t offset,
+                                   culv_vmm_allocation *allocation, const CUmemAccessDesc *access,
+                                   size_t count);
 
-/* Unmaps what lies in [offset, offset + size), whole mappings, but for deferred unmappings. Quietly: destroys have no error to
- * report; what the driver refuses is tried again by later calls for the range. */
+/* Unmaps what lies in [offset, offset + size), whole mappings, but for deferred unmappings.
+ * Quietly: destroys have no error to report; what the driver refuses is tried again by later calls
+ * for the range. */
 void culvi_vmm_unmap_or_defer(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
 /* The caller holds the device's lock for the rest. */
 
-void culvi_vmm_compact(culv_vmm_range *range); /* closes the gaps that culvi_vmm_unmap_one() leaves */
+void culvi_vmm_compact(
+    culv_vmm_range *range); /* closes the gaps that culvi_vmm_unmap_one() leaves */
 void culvi_vmm_mapping_free(culvi_vmm_mapping *mapping);
 
 /* Releases deferred unmappings of the range that are due. */
 void culvi_vmm_collect(culv_vmm_range *range);
-/* The mappings in [offset, offset + size), from *first up to *end; some of them may be unmapping. NOT_MAPPED: an end lies
- * within one, or there is none that is not. */
-culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint64_t size, const char *call,
-                             size_t *first, size_t *end);
+/* The mappings in [offset, offset + size), from *first up to *end; some of them may be unmapping.
+ * NOT_MAPPED: an end lies within one, or there is none that is not. */
+culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint64_t size,
+                             const char *call, size_t *first, size_t *end);
 /* Whether some of [offset, offset + size) waits for its release. */
 bool culvi_vmm_is_unmapping(const culv_vmm_range *range, uint64_t offset, uint64_t size);
-/* Unmaps at the driver and frees it; its place in the range is NULL then. In the device's context where there is one. */
+/* Unmaps at the driver and frees it; its place in the range is NULL then. In the device's context
+ * where there is one. */
 bool culvi_vmm_unmap_one(culv_vmm_range *range, size_t place, bool last_try, CUresult *code);
 /* Leaves to later collections what is in the table: a chain, sorted as the table is. */
 void culvi_vmm_defer_batch(culv_vmm_range *range, culvi_vmm_mapping *batch);

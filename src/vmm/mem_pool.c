@@ -1,4 +1,5 @@
-/* culv_mem_pool: made, allocated from, given up. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_mem_pool: made, allocated from, given up. */
 #include "vmm/mem_pool.h"
 
 #include "base/alloc.h"
@@ -23,11 +24,13 @@ culv_result culvi_mem_pool_check_device(const culv_device *device, const char *l
         return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
                           "the CUDA driver of '%s' lacks memory pools, which came with CUDA 11.2",
                           device->caps.name);
-    CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
-                          (&supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->ordinal));
+    CUresult r =
+        CULVI_CU(device, cuDeviceGetAttribute,
+                 (&supported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, device->ordinal));
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                               "whether '%s' has memory pools could not be asked", device->caps.name);
+                               "whether '%s' has memory pools could not be asked",
+                               device->caps.name);
     if (supported) return CULV_OK;
     return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
                       "'%s' has no memory pools (CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED is 0)",
@@ -39,25 +42,28 @@ static culv_result check_handle_types(const culv_device *device, const culv_mem_
 {
     const uint32_t types = d->handle_types;
     int supported = 0;
-    culv_result result = culvi_handle_types_check(
-        &device->voice, d->label, "culv_mem_pool_desc.handle_types has a bit that", types, CULVI_USE_VMM);
+    culv_result result = culvi_handle_types_check(&device->voice, d->label,
+                                                  "culv_mem_pool_desc.handle_types has a bit that",
+                                                  types, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (d->security_attributes != NULL && !(types & 1u << CULV_HANDLE_OPAQUE_WIN32))
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_mem_pool_desc.security_attributes is given, and handle_types has no "
-                          "OPAQUE_WIN32, whose handles it is for");
+        return culvi_fail(
+            &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_mem_pool_desc.security_attributes is given, and handle_types has no OPAQUE_WIN32, whose handles it is for");
     if (types == 0) return CULV_OK;
-    CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
-                          (&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, device->ordinal));
+    CUresult r =
+        CULVI_CU(device, cuDeviceGetAttribute,
+                 (&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, device->ordinal));
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, d->label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                               "what pools of '%s' are exported as could not be asked", device->caps.name);
+        return culvi_fail_cuda(
+            device, d->label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
+            "what pools of '%s' are exported as could not be asked", device->caps.name);
     if ((culvi_vmm_to_cuda_handle_types(types) & ~(unsigned)supported) == 0) return CULV_OK;
-    return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                      "culv_mem_pool_desc.handle_types is %#" PRIx32
-                      ", but pools of '%s' are exported as CUmemAllocationHandleType bits %#x alone "
-                      "(CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
-                      types, device->caps.name, (unsigned)supported);
+    return culvi_fail(
+        &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+        "culv_mem_pool_desc.handle_types is %#" PRIx32
+        ", but pools of '%s' are exported as CUmemAllocationHandleType bits %#x alone (CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES)",
+        types, device->caps.name, (unsigned)supported);
 }
 
 /* Gives a pool back of which no object was made, or is any more. */
@@ -68,13 +74,14 @@ static bool release_pool(culv_device *device, CUmemoryPool pool, bool last_try)
         if (last_try)
             culvi_log(
                 &device->voice, CULV_LOG_WARNING,
-                "a memory pool is left at the driver, whose cuMemPoolDestroy needs a file descriptor, and "
-                "the process has none left (error %d); %s",
+                "a memory pool is left at the driver, whose cuMemPoolDestroy needs a file descriptor, and the process has none left (error %d); "
+                "%s",
                 os_error, culvi_handle_left_advice);
         return last_try;
     }
     CUresult r = CULVI_RELEASE(device, cuMemPoolDestroy, (pool));
-    /* It is the process's, not the context's: once more in case that an error which stays was told instead. */
+    /* It is the process's, not the context's: once more in case that an error which stays was told
+     * instead. */
     if (culvi_cuda_sticky(r)) (void)CULVI_RELEASE(device, cuMemPoolDestroy, (pool));
     return culvi_release_done(device, "cuMemPoolDestroy", r, last_try);
 }
@@ -93,7 +100,8 @@ void culvi_mem_pool_release_or_defer(culv_mem_pool *pool)
     culvi_scope scope;
     pool->deferred.release = release;
     culvi_mutex_lock(&device->lock);
-    /* Not by culvi_release_or_defer(), whose collection releases other objects too, for which the driver may wait. */
+    /* Not by culvi_release_or_defer(), whose collection releases other objects too, for which the
+     * driver may wait. */
     bool entered = culvi_enter_quietly(device, &scope) == CUDA_SUCCESS;
     if (!(entered || device->lost) || !release(device, &pool->deferred, false))
         culvi_defer(device, &pool->deferred);
@@ -102,7 +110,8 @@ void culvi_mem_pool_release_or_defer(culv_mem_pool *pool)
 }
 
 #ifdef _WIN32
-/* As windows.h has SECURITY_ATTRIBUTES. Without a descriptor objects get this user's default one. */
+/* As windows.h has SECURITY_ATTRIBUTES. Without a descriptor objects get this user's default
+ * one. */
 typedef struct security_attributes {
     unsigned long length;
     void *descriptor;
@@ -126,7 +135,8 @@ static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
     if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
         const void *theirs = d->security_attributes;
         props.win32SecurityAttributes = &own;
-        if (theirs != NULL) memcpy(&props.win32SecurityAttributes, &theirs, sizeof theirs); /* only read */
+        if (theirs != NULL)
+            memcpy(&props.win32SecurityAttributes, &theirs, sizeof theirs); /* only read */
     }
 #endif
     CUresult r = CULVI_CU(device, cuMemPoolCreate, (&pool->pool, &props));
@@ -136,21 +146,24 @@ static culv_result make(culv_mem_pool *pool, const culv_mem_pool_desc *d)
         if (left != CULV_OK) return left;
     }
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, pool->label, r, "cuMemPoolCreate",
-                               d->max_size != 0 ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
-                               "a memory pool could not be made%s",
-                               d->max_size != 0 ? " (culv_mem_pool_desc.max_size came with CUDA 12.2)" : "");
+        return culvi_fail_cuda(
+            device, pool->label, r, "cuMemPoolCreate",
+            d->max_size != 0 ? CULV_REASON_SIZE : CULV_REASON_DRIVER_REFUSED,
+            "a memory pool could not be made%s",
+            d->max_size != 0 ? " (culv_mem_pool_desc.max_size came with CUDA 12.2)" : "");
     if (d->release_threshold == 0) return CULV_OK;
     cuuint64_t threshold = d->release_threshold;
-    r = CULVI_CU(device, cuMemPoolSetAttribute, (pool->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
+    r = CULVI_CU(device, cuMemPoolSetAttribute,
+                 (pool->pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
     if (r == CUDA_SUCCESS) return CULV_OK;
     if (!release_pool(device, pool->pool, false)) (void)release_pool(device, pool->pool, true);
-    return culvi_fail_cuda(device, pool->label, r, "cuMemPoolSetAttribute", CULV_REASON_DRIVER_REFUSED,
-                           "the pool's release_threshold of %" PRIu64 " bytes was refused",
-                           d->release_threshold);
+    return culvi_fail_cuda(
+        device, pool->label, r, "cuMemPoolSetAttribute", CULV_REASON_DRIVER_REFUSED,
+        "the pool's release_threshold of %" PRIu64 " bytes was refused", d->release_threshold);
 }
 
-culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc, culv_mem_pool **out)
+culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc,
+                                 culv_mem_pool **out)
 {
     culv_mem_pool_desc d;
     culvi_scope scope;
@@ -159,9 +172,9 @@ culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_desc");
     if (result != CULV_OK) return result;
     if (d.max_size > SIZE_MAX)
-        return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_mem_pool_desc.max_size is %" PRIu64 ", more than an address reaches",
-                          d.max_size);
+        return culvi_fail(
+            &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "culv_mem_pool_desc.max_size is %" PRIu64 ", more than an address reaches", d.max_size);
     culv_mem_pool *pool = culvi_alloc(sizeof *pool);
     if (pool == NULL) return culvi_fail_host_memory(&device->voice, d.label);
     pool->device = device;
@@ -199,8 +212,10 @@ CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool)
     return pool != NULL ? pool->pool : NULL;
 }
 
-/* Makes the context current for one call on a stream of the device's, which breaks nobody's capture. */
-static culv_result enter_stream(culv_mem_pool *pool, CUstream stream, culvi_scope *scope, bool *pushed)
+/* Makes the context current for one call on a stream of the device's, which breaks nobody's
+ * capture. */
+static culv_result enter_stream(culv_mem_pool *pool, CUstream stream, culvi_scope *scope,
+                                bool *pushed)
 {
     culv_result result = culvi_enter(pool->device, scope, pool->label);
     if (result != CULV_OK) return result;
@@ -215,7 +230,8 @@ static void leave_stream(culv_mem_pool *pool, culvi_scope *scope, bool pushed)
     culvi_leave(pool->device, scope);
 }
 
-culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream, CUdeviceptr *out)
+culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream,
+                                CUdeviceptr *out)
 {
     culvi_scope scope;
     bool pushed;
@@ -229,14 +245,15 @@ culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream str
     if (pool->imported)
         return culvi_fail(
             &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_mem_pool_alloc: the pool was imported, and only its owner allocates in it (cuda.h, "
-            "cuMemPoolImportFromShareableHandle)");
+            "culv_mem_pool_alloc: the pool was imported, and only its owner allocates in it (cuda.h, cuMemPoolImportFromShareableHandle)");
     culv_result result = enter_stream(pool, stream, &scope, &pushed);
     if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuMemAllocFromPoolAsync, (&found, (size_t)size, pool->pool, stream));
+    CUresult r =
+        CULVI_CU(device, cuMemAllocFromPoolAsync, (&found, (size_t)size, pool->pool, stream));
     leave_stream(pool, &scope, pushed);
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, pool->label, r, "cuMemAllocFromPoolAsync", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_cuda(device, pool->label, r, "cuMemAllocFromPoolAsync",
+                               CULV_REASON_DRIVER_REFUSED,
                                "%" PRIu64 " bytes of the pool could not be allocated", size);
     *out = found;
     return CULV_OK;
@@ -254,8 +271,9 @@ culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer, CUstrea
     CUresult r = CULVI_CU(device, cuMemFreeAsync, (pointer, stream));
     leave_stream(pool, &scope, pushed);
     if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, pool->label, r, "cuMemFreeAsync", CULV_REASON_DRIVER_REFUSED,
-                           "memory at %#" PRIx64 " could not be freed; is it what culv_mem_pool_alloc() or "
-                           "culv_mem_pool_import_pointer() gave, and not freed yet?",
-                           (uint64_t)pointer);
+    return culvi_fail_cuda(
+        device, pool->label, r, "cuMemFreeAsync", CULV_REASON_DRIVER_REFUSED,
+        "memory at %#" PRIx64 " could not be freed; "
+        "is it what culv_mem_pool_alloc() or culv_mem_pool_import_pointer() gave, and not freed yet?",
+        (uint64_t)pointer);
 }

@@ -1,4 +1,5 @@
-/* Memory pools: what is known of one. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Memory pools: what is known of one. */
 #ifndef CULVI_MEM_POOL_H_
 #define CULVI_MEM_POOL_H_
 

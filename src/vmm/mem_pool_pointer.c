@@ -1,4 +1,5 @@
-/* What memory is at an address, and what it can be shared as. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What memory is at an address, and what it can be shared as. */
 #include "base/desc.h"
 #include "base/handle.h"
 #include "core/memory.h"
@@ -27,7 +28,8 @@ typedef struct answers {
 
 static CUresult ask(const culv_device *device, CUdeviceptr pointer, answers *a)
 {
-    /* Booleans are asked as such: cuda.h says `boolean` of some and `int` of others, which are written over zeros. */
+    /* Booleans are asked as such: cuda.h says `boolean` of some and `int` of others, which are
+     * written over zeros. */
     CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                         CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
@@ -54,13 +56,15 @@ static CUresult ask(const culv_device *device, CUdeviceptr pointer, answers *a)
 static culv_result is_vmm(culv_device *device, CUdeviceptr pointer, bool *out)
 {
     CUmemGenericAllocationHandle handle = 0;
-    CUresult r = CULVI_CU(device, cuMemRetainAllocationHandle, (&handle, (void *)(uintptr_t)pointer));
+    CUresult r =
+        CULVI_CU(device, cuMemRetainAllocationHandle, (&handle, (void *)(uintptr_t)pointer));
     *out = r == CUDA_SUCCESS;
     if (r == CUDA_SUCCESS) culvi_vmm_release_handle(device, handle);
-    if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED) return CULV_OK;
-    return culvi_fail_cuda(device, NULL, r, "cuMemRetainAllocationHandle", CULV_REASON_DRIVER_REFUSED,
-                           "whether %#llx is memory of cuMemCreate could not be asked",
-                           (unsigned long long)pointer);
+    if (r == CUDA_SUCCESS || r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED)
+        return CULV_OK;
+    return culvi_fail_cuda(
+        device, NULL, r, "cuMemRetainAllocationHandle", CULV_REASON_DRIVER_REFUSED,
+        "whether %#llx is memory of cuMemCreate could not be asked", (unsigned long long)pointer);
 }
 
 static culv_result find_kind(culv_device *device, CUdeviceptr pointer, const answers *a,
@@ -91,10 +95,12 @@ static culv_result find_kind(culv_device *device, CUdeviceptr pointer, const ans
     return CULV_OK;
 }
 
-static uint32_t handle_types(const culv_device *device, const culv_pointer_info *info, uint64_t allowed)
+static uint32_t handle_types(const culv_device *device, const culv_pointer_info *info,
+                             uint64_t allowed)
 {
     uint32_t types = 0;
-    const bool dma_buf = device->caps.dma_buf_export && device->cuda->cuMemGetHandleForAddressRange != NULL;
+    const bool dma_buf =
+        device->caps.dma_buf_export && device->cuda->cuMemGetHandleForAddressRange != NULL;
     if (info->kind == CULV_POINTER_VMM || info->kind == CULV_POINTER_POOL)
         types = culvi_vmm_from_cuda_handle_types(allowed);
     if (dma_buf && (info->kind == CULV_POINTER_VMM || info->kind == CULV_POINTER_DEVICE))
@@ -109,41 +115,27 @@ static const char *why(const culv_pointer_info *info)
     case CULV_POINTER_NONE:
         return "CUDA has no memory at this address: it is the host's own, or reserved and not mapped.";
     case CULV_POINTER_DEVICE:
-        return "Memory of cuMemAlloc goes to no graphics API, and to other CUDA processes by "
-               "cuIpcGetMemHandle "
-               "alone; third-party devices take its dma-buf where there is one. For graphics allocate by "
-               "culv_vmm_allocate() with handle_types, or by the graphics API.";
+        return "Memory of cuMemAlloc goes to no graphics API, and to other CUDA processes by cuIpcGetMemHandle alone; "
+               "third-party devices take its dma-buf where there is one. "
+               "For graphics allocate by culv_vmm_allocate() with handle_types, or by the graphics API.";
     case CULV_POINTER_VMM:
         return handles
-                   ? "culv_vmm_retain_at() and culv_vmm_export_dup() export the whole allocation, for Vulkan "
-                     "on "
-                     "the same GPU and for other processes."
-                   : "This allocation was made without handle types, or was imported (CUDA tells no "
-                     "difference): its exporter shares the handle that it has, or it is allocated anew with "
-                     "culv_vmm_allocation_desc.handle_types.";
+                   ? "culv_vmm_retain_at() and culv_vmm_export_dup() export the whole allocation, for Vulkan on the same GPU and for other processes."
+                   : "This allocation was made without handle types, or was imported (CUDA tells no difference): its exporter shares the handle that it has, or it is allocated anew with culv_vmm_allocation_desc.handle_types.";
     case CULV_POINTER_POOL:
         return handles
-                   ? "Another CUDA process gets it by culv_mem_pool_export_dup() and then "
-                     "culv_mem_pool_export_pointer(). Vulkan refuses pools' handles: for graphics copy it "
-                     "into "
-                     "a culv_vmm_allocation or into memory of the graphics API."
-                   : "CUDA tells no handle types of it: another CUDA process gets it by "
-                     "culv_mem_pool_export_dup() and then "
-                     "culv_mem_pool_export_pointer() where its pool was made with handle types here, as the "
-                     "default "
-                     "pool is not. Vulkan refuses pools' handles in any case: for graphics copy it into a "
-                     "culv_vmm_allocation or into memory of the graphics API.";
+                   ? "Another CUDA process gets it by culv_mem_pool_export_dup() and then culv_mem_pool_export_pointer(). "
+                     "Vulkan refuses pools' handles: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API."
+                   : "CUDA tells no handle types of it: another CUDA process gets it by culv_mem_pool_export_dup() and then culv_mem_pool_export_pointer() where its pool was made with handle types here, as the default pool is not. "
+                     "Vulkan refuses pools' handles in any case: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API.";
     case CULV_POINTER_MANAGED:
-        return "Managed memory moves between the host and the GPUs, and goes to no graphics API and no other "
-               "process; allocate by culv_vmm_allocate().";
+        return "Managed memory moves between the host and the GPUs, and goes to no graphics API and no other process; "
+               "allocate by culv_vmm_allocate().";
     case CULV_POINTER_HOST:
-        return "Page-locked host memory is exported by no CUDA call; Vulkan and CUDA share buffers in host "
-               "memory by "
-               "culvert/vulkan_memory.h, and other processes the system's shared memory.";
+        return "Page-locked host memory is exported by no CUDA call; "
+               "Vulkan and CUDA share buffers in host memory by culvert/vulkan_memory.h, and other processes the system's shared memory.";
     case CULV_POINTER_EXTERNAL:
-        return "Imported from a graphics API (or another owner): it is exported where it was allocated, and "
-               "has no "
-               "dma-buf (measured).";
+        return "Imported from a graphics API (or another owner): it is exported where it was allocated, and has no dma-buf (measured).";
     default: return "";
     }
 }
@@ -184,8 +176,9 @@ culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv
     /* Measured: of reserved addresses where nothing is mapped nothing is told. */
     if (r == CUDA_ERROR_INVALID_VALUE) memset(&a, 0, sizeof a);
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
-        result = culvi_fail_cuda(device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
-                                 "what memory %#llx is could not be asked", (unsigned long long)pointer);
+        result =
+            culvi_fail_cuda(device, NULL, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+                            "what memory %#llx is could not be asked", (unsigned long long)pointer);
     if (result == CULV_OK) result = find_kind(device, pointer, &a, &info.kind);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;

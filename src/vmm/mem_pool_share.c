@@ -1,4 +1,5 @@
-/* Pools and their pointers in other processes. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Pools and their pointers in other processes. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "core/import.h"
@@ -15,29 +16,29 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
     CULVI_REQUIRE(NULL, pool);
     CULVI_REQUIRE(&pool->device->voice, out);
     culv_device *device = pool->device;
-    culv_result result = culvi_handle_use_check(&device->voice, pool->label, "culv_mem_pool_export_dup: type",
-                                                type, CULVI_USE_VMM);
+    culv_result result = culvi_handle_use_check(
+        &device->voice, pool->label, "culv_mem_pool_export_dup: type", type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (pool->imported || !(pool->handle_types & UINT32_C(1) << type))
-        return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "culv_mem_pool_export_dup: the pool %s; %s",
-                          pool->imported ? "was imported" : "was not made for it",
-                          pool->imported
-                              ? "its owner exports it, and a handle is passed on by culv_handle_dup()"
-                              : "set the type's bit in culv_mem_pool_desc.handle_types");
+        return culvi_fail(
+            &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            "culv_mem_pool_export_dup: the pool %s; %s",
+            pool->imported ? "was imported" : "was not made for it",
+            pool->imported ? "its owner exports it, and a handle is passed on by culv_handle_dup()"
+                           : "set the type's bit in culv_mem_pool_desc.handle_types");
     memset(&handle, 0, sizeof handle);
     handle.type = type;
     result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
     const bool fd = culvi_handle_row_of(type)->kind == CULVI_KIND_FD;
     void *place = fd ? (void *)&handle.value.fd : (void *)&handle.value.win32;
-    CUresult r =
-        CULVI_CU(device, cuMemPoolExportToShareableHandle,
-                 (place, pool->pool, (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
+    CUresult r = CULVI_CU(device, cuMemPoolExportToShareableHandle,
+                          (place, pool->pool,
+                           (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-        result = culvi_handle_check_left(&device->voice, pool->label, "cuMemPoolExportToShareableHandle",
-                                         "memory pool");
+        result = culvi_handle_check_left(&device->voice, pool->label,
+                                         "cuMemPoolExportToShareableHandle", "memory pool");
     if (result != CULV_OK) return result;
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(device, pool->label, r, "cuMemPoolExportToShareableHandle",
@@ -53,15 +54,17 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 {
     culv_mem_pool *pool = object;
     const unsigned type = culvi_handle_number(duplicate->type, CULVI_USE_VMM);
-    return CULVI_CU(device, cuMemPoolImportFromShareableHandle,
-                    (&pool->pool, culvi_vmm_shareable(duplicate), (CUmemAllocationHandleType)type, 0));
+    return CULVI_CU(
+        device, cuMemPoolImportFromShareableHandle,
+        (&pool->pool, culvi_vmm_shareable(duplicate), (CUmemAllocationHandleType)type, 0));
 }
 
 static void describe(const void *object, culvi_text *text)
 {
     (void)object;
-    culvi_text_add(text, "it must be of a memory pool (culv_mem_pool_export_dup(), "
-                         "cuMemPoolExportToShareableHandle), which lives in its own process still");
+    culvi_text_add(
+        text,
+        "it must be of a memory pool (culv_mem_pool_export_dup(), cuMemPoolExportToShareableHandle), which lives in its own process still");
 }
 
 /* The importing device reads and writes it, wherever it lies. */
@@ -85,14 +88,15 @@ static culv_result allow(culv_mem_pool *pool)
     }
     culvi_leave(device, &scope);
     if (r == CUDA_SUCCESS) return CULV_OK;
-    return culvi_fail_cuda(device, pool->label, r, call, CULV_REASON_PEER,
-                           "'%s' could not be given access to the imported pool; one of another GPU needs a "
-                           "device that reaches it (cuDeviceCanAccessPeer)",
-                           device->caps.name);
+    return culvi_fail_cuda(
+        device, pool->label, r, call, CULV_REASON_PEER,
+        "'%s' could not be given access to the imported pool; "
+        "one of another GPU needs a device that reaches it (cuDeviceCanAccessPeer)",
+        device->caps.name);
 }
 
-static culv_result import_pool(culv_device *device, const culv_mem_pool_import_desc *desc, bool take,
-                               culv_mem_pool **out)
+static culv_result import_pool(culv_device *device, const culv_mem_pool_import_desc *desc,
+                               bool take, culv_mem_pool **out)
 {
     static const culv_uuid any;
     culv_mem_pool_import_desc d;
@@ -104,13 +108,15 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
                           device == NULL ? "device"
                           : desc == NULL ? "desc"
                                          : "out");
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_import_desc");
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_mem_pool_import_desc");
     if (result != CULV_OK) return result;
     /* Its owner's handle is closed last, when nothing can fail any more. */
     culvi_import import = {.what = "memory pool",
                            .call = "cuMemPoolImportFromShareableHandle",
                            .field = "culv_mem_pool_import_desc.handle",
-                           .source = "culv_mem_pool_export_dup() (cuMemPoolExportToShareableHandle)",
+                           .source =
+                               "culv_mem_pool_export_dup() (cuMemPoolExportToShareableHandle)",
                            .use = CULVI_USE_VMM,
                            .handle = &d.handle,
                            .label = d.label,
@@ -119,13 +125,14 @@ static culv_result import_pool(culv_device *device, const culv_mem_pool_import_d
                            .lent = true,
                            .give = give,
                            .describe = describe};
-    result = culvi_handle_use_check(&device->voice, d.label, "culv_mem_pool_import_desc.handle.type",
-                                    d.handle.type, CULVI_USE_VMM);
+    result =
+        culvi_handle_use_check(&device->voice, d.label, "culv_mem_pool_import_desc.handle.type",
+                               d.handle.type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (d.handle.name != NULL && culvi_handle_row_of(d.handle.type)->kind == CULVI_KIND_NT)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_mem_pool_import_desc.handle is a name; pools are imported by what "
-                          "culv_mem_pool_export_dup() made");
+                          "culv_mem_pool_import_desc.handle is a name; "
+                          "pools are imported by what culv_mem_pool_export_dup() made");
     result = culvi_mem_pool_check_device(device, d.label);
     if (result == CULV_OK) result = culvi_import_check(device, &import, &any);
     if (result != CULV_OK) return result;
@@ -163,7 +170,8 @@ culv_result culv_mem_pool_import_borrow(culv_device *device, const culv_mem_pool
     return import_pool(device, desc, false, out);
 }
 
-/* That the memory is of this pool: the driver's own refusal would not say so. In the device's context. */
+/* That the memory is of this pool: the driver's own refusal would not say so. In the device's
+ * context. */
 static culv_result check_pointer(const culv_mem_pool *pool, CUdeviceptr pointer)
 {
     CUmemoryPool found = NULL;
@@ -171,17 +179,19 @@ static culv_result check_pointer(const culv_mem_pool *pool, CUdeviceptr pointer)
     void *value = &found;
     CUresult r = CULVI_CU(pool->device, cuPointerGetAttributes, (1, &attribute, &value, pointer));
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(pool->device, pool->label, r, "cuPointerGetAttributes",
-                               CULV_REASON_DRIVER_REFUSED, "of which pool %#" PRIx64 " is could not be asked",
-                               (uint64_t)pointer);
+        return culvi_fail_cuda(
+            pool->device, pool->label, r, "cuPointerGetAttributes", CULV_REASON_DRIVER_REFUSED,
+            "of which pool %#" PRIx64 " is could not be asked", (uint64_t)pointer);
     if (found == pool->pool) return CULV_OK;
     return culvi_fail(&pool->device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_mem_pool_export_pointer: pointer is %#" PRIx64 ", which is %s", (uint64_t)pointer,
+                      "culv_mem_pool_export_pointer: pointer is %#" PRIx64 ", which is %s",
+                      (uint64_t)pointer,
                       found == NULL ? "no memory of a pool; culv_pointer_get_info() says what it is"
                                     : "memory of another pool");
 }
 
-culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointer, culv_mem_pool_pointer *out)
+culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointer,
+                                         culv_mem_pool_pointer *out)
 {
     culvi_scope scope;
     CUmemPoolPtrExportData data;
@@ -193,27 +203,28 @@ culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointe
                                          : "out is NULL");
     culv_device *device = pool->device;
     if (pool->imported || pool->handle_types == 0)
-        return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "culv_mem_pool_export_pointer: the pool %s",
+        return culvi_fail(&device->voice, pool->label, CULV_ERROR_INVALID,
+                          CULV_REASON_NOT_EXPORTABLE, "culv_mem_pool_export_pointer: the pool %s",
                           pool->imported ? "was imported: its owner exports its pointers"
                                          : "was made without culv_mem_pool_desc.handle_types");
     if (!atomic_load(&pool->exported))
         return culvi_fail(
             &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-            "culv_mem_pool_export_pointer: the pool was not exported yet; CUDA exports pointers of an "
-            "already shared pool alone (cuda.h): call culv_mem_pool_export_dup() first");
+            "culv_mem_pool_export_pointer: the pool was not exported yet; "
+            "CUDA exports pointers of an already shared pool alone (cuda.h): call culv_mem_pool_export_dup() first");
     culv_result result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
     result = check_pointer(pool, pointer);
     memset(&data, 0, sizeof data);
-    CUresult r =
-        result == CULV_OK ? CULVI_CU(device, cuMemPoolExportPointer, (&data, pointer)) : CUDA_SUCCESS;
+    CUresult r = result == CULV_OK ? CULVI_CU(device, cuMemPoolExportPointer, (&data, pointer))
+                                   : CUDA_SUCCESS;
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
-                               "memory at %#" PRIx64
-                               " could not be exported; it must be where an allocation starts, and not freed",
-                               (uint64_t)pointer);
+        return culvi_fail_cuda(
+            device, pool->label, r, "cuMemPoolExportPointer", CULV_REASON_NOT_EXPORTABLE,
+            "memory at %#" PRIx64
+            " could not be exported; it must be where an allocation starts, and not freed",
+            (uint64_t)pointer);
     if (result == CULV_OK) memcpy(out->data, &data, sizeof out->data);
     return result;
 }
@@ -231,18 +242,17 @@ culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool, const culv_mem_poo
     if (!pool->imported)
         return culvi_fail(
             &device->voice, pool->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_mem_pool_import_pointer: the pool is this process's own, whose pointers are valid "
-            "here as they are");
+            "culv_mem_pool_import_pointer: the pool is this process's own, whose pointers are valid here as they are");
     memcpy(&data, pointer->data, sizeof data);
     culv_result result = culvi_enter(device, &scope, pool->label);
     if (result != CULV_OK) return result;
     CUresult r = CULVI_CU(device, cuMemPoolImportPointer, (&found, pool->pool, &data));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(
-            device, pool->label, r, "cuMemPoolImportPointer", CULV_REASON_HANDLE_REFUSED,
-            "an allocation of the pool could not be imported; was it exported from this very "
-            "pool, and is it allocated still?");
+        return culvi_fail_cuda(device, pool->label, r, "cuMemPoolImportPointer",
+                               CULV_REASON_HANDLE_REFUSED,
+                               "an allocation of the pool could not be imported; "
+                               "was it exported from this very pool, and is it allocated still?");
     *out = found;
     return CULV_OK;
 }

@@ -1,4 +1,5 @@
-/* culv_multicast: made, imported, its devices, given up. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_multicast: made, imported, its devices, given up. */
 #include "vmm/multicast.h"
 
 #include "base/alloc.h"
@@ -24,32 +25,33 @@ int culv_multicast_supported(const culv_device *device)
 culv_result culvi_multicast_check_device(const culv_device *device, const char *label)
 {
     if (!device->caps.multicast)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-                          "'%s' has no multicast (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0): that takes "
-                          "several GPUs behind NVSwitches",
-                          device->caps.name);
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "'%s' has no multicast (CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED is 0): that takes several GPUs behind NVSwitches",
+            device->caps.name);
     if (!has_calls(device->cuda))
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                          "the CUDA driver of '%s' lacks multicast objects, which came with CUDA 12.1",
-                          device->caps.name);
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+            "the CUDA driver of '%s' lacks multicast objects, which came with CUDA 12.1",
+            device->caps.name);
     return CULV_OK;
 }
 
-culv_result culvi_multicast_fail(const culv_device *device, const char *label, CUresult r, const char *call,
-                                 const char *what)
+culv_result culvi_multicast_fail(const culv_device *device, const char *label, CUresult r,
+                                 const char *call, const char *what)
 {
     if (r == CUDA_ERROR_SYSTEM_NOT_READY)
         return culvi_fail_native(
             &device->voice, label, CULV_ERROR_DRIVER, CULV_REASON_NOT_READY, CULV_API_CUDA, r, call,
-            "%s: %s of '%s' answered CUDA_ERROR_SYSTEM_NOT_READY: the system software that multicast needs "
-            "is "
-            "not initialized or not running (the Fabric Manager, where NVSwitches are); try again once it is",
+            "%s: %s of '%s' answered CUDA_ERROR_SYSTEM_NOT_READY: the system software that multicast needs is not initialized or not running (the Fabric Manager, where NVSwitches are); "
+            "try again once it is",
             what, call, device->caps.name);
     if (r == CUDA_ERROR_ILLEGAL_STATE)
         return culvi_fail_native(
-            &device->voice, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, CULV_API_CUDA, r, call,
-            "%s: %s of '%s' answered CUDA_ERROR_ILLEGAL_STATE: the system's configuration is in an illegal "
-            "state; see that it is valid and that all of the driver's daemons run, then make the object anew",
+            &device->voice, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, CULV_API_CUDA, r,
+            call,
+            "%s: %s of '%s' answered CUDA_ERROR_ILLEGAL_STATE: the system's configuration is in an illegal state; "
+            "see that it is valid and that all of the driver's daemons run, then make the object anew",
             what, call, device->caps.name);
     return culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED, "%s", what);
 }
@@ -60,8 +62,8 @@ static culv_result check_opt_in(const culv_device *device, uint32_t opt_in, cons
     if (opt_in != 0) return CULV_OK;
     return culvi_fail(
         &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_OPT_IN,
-        "%s.opt_in is 0: a multicast object sets up the NVSwitches of the machine, which may disturb "
-        "other programs on it; set opt_in where that is nobody else's",
+        "%s.opt_in is 0: a multicast object sets up the NVSwitches of the machine, which may disturb other programs on it; "
+        "set opt_in where that is nobody else's",
         desc);
 }
 
@@ -70,9 +72,9 @@ static culv_result check_desc(const culv_device *device, const culv_multicast_de
     if (d->num_devices == 0)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_multicast_desc.num_devices is 0");
-    culv_result result =
-        culvi_handle_types_check(&device->voice, d->label, "culv_multicast_desc.handle_types has a bit that",
-                                 d->handle_types, CULVI_USE_MULTICAST);
+    culv_result result = culvi_handle_types_check(&device->voice, d->label,
+                                                  "culv_multicast_desc.handle_types has a bit that",
+                                                  d->handle_types, CULVI_USE_MULTICAST);
     if (result != CULV_OK) return result;
     return culvi_multicast_check_device(device, d->label);
 }
@@ -89,8 +91,8 @@ static CUmulticastObjectProp to_cuda(uint32_t num_devices, uint64_t size, uint32
 
 /* In the device's context. */
 static culv_result ask_granularity(const culv_device *device, const char *label,
-                                   const CUmulticastObjectProp *prop, CUmulticastGranularity_flags which,
-                                   uint64_t *out)
+                                   const CUmulticastObjectProp *prop,
+                                   CUmulticastGranularity_flags which, uint64_t *out)
 {
     size_t bytes = 0;
     CUresult r = CULVI_CU(device, cuMulticastGetGranularity, (&bytes, prop, which));
@@ -118,7 +120,8 @@ culv_result culv_multicast_get_granularity(culv_device *device, const culv_multi
     if (minimum != NULL)
         result = ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &least);
     if (recommended != NULL && result == CULV_OK)
-        result = ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED, &best);
+        result =
+            ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED, &best);
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;
     if (minimum != NULL) *minimum = least;
@@ -190,7 +193,8 @@ static culv_result make(culv_multicast *m, const culv_multicast_desc *d, uint64_
         ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &m->granularity);
     granularity = m->granularity;
     if (result == CULV_OK && d->recommended_granularity != 0)
-        result = ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED, &granularity);
+        result = ask_granularity(device, d->label, &prop, CU_MULTICAST_GRANULARITY_RECOMMENDED,
+                                 &granularity);
     if (result != CULV_OK) return result;
     if (d->size > SIZE_MAX - (granularity - 1))
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -205,7 +209,8 @@ static culv_result make(culv_multicast *m, const culv_multicast_desc *d, uint64_
                                 "a multicast object could not be made");
 }
 
-culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc, culv_multicast **out)
+culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
+                                  culv_multicast **out)
 {
     culv_multicast_desc d;
     culvi_scope scope;
@@ -249,8 +254,9 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     (void)object;
-    culvi_text_add(text, "it must be of a multicast object (culv_vmm_export_dup() of "
-                         "culv_multicast_allocation())");
+    culvi_text_add(
+        text,
+        "it must be of a multicast object (culv_vmm_export_dup() of culv_multicast_allocation())");
 }
 
 static culv_result check_import(const culv_device *device, const culv_multicast_import_desc *d)
@@ -262,18 +268,19 @@ static culv_result check_import(const culv_device *device, const culv_multicast_
                           d->size == 0 ? CULV_REASON_SIZE : CULV_REASON_VALUE,
                           "culv_multicast_import_desc.%s is 0; CUDA does not tell it of an import",
                           d->size == 0 ? "size" : "num_devices");
-    result = culvi_handle_use_check(&device->voice, d->label, "culv_multicast_import_desc.handle.type",
-                                    d->handle.type, CULVI_USE_MULTICAST);
+    result =
+        culvi_handle_use_check(&device->voice, d->label, "culv_multicast_import_desc.handle.type",
+                               d->handle.type, CULVI_USE_MULTICAST);
     if (result != CULV_OK) return result;
     if (d->handle.name != NULL)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_multicast_import_desc.handle has a name; multicast objects are imported by "
-                          "handles without one");
+                          "culv_multicast_import_desc.handle has a name; "
+                          "multicast objects are imported by handles without one");
     return culvi_multicast_check_device(device, d->label);
 }
 
-static culv_result import_object(culv_device *device, const culv_multicast_import_desc *desc, bool take,
-                                 culv_multicast **out)
+static culv_result import_object(culv_device *device, const culv_multicast_import_desc *desc,
+                                 bool take, culv_multicast **out)
 {
     static const culv_uuid any;
     culv_multicast_import_desc d;
@@ -286,7 +293,8 @@ static culv_result import_object(culv_device *device, const culv_multicast_impor
                           device == NULL ? "device"
                           : desc == NULL ? "desc"
                                          : "out");
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_import_desc");
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_multicast_import_desc");
     if (result != CULV_OK) return result;
     culvi_import import = {.what = "multicast object",
                            .call = "cuMemImportFromShareableHandle",
@@ -309,7 +317,8 @@ static culv_result import_object(culv_device *device, const culv_multicast_impor
     const CUmulticastObjectProp prop = to_cuda(d.num_devices, d.size, 0);
     result = culvi_enter(device, &scope, d.label);
     if (result == CULV_OK) {
-        result = ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM, &m->granularity);
+        result = ask_granularity(device, d.label, &prop, CU_MULTICAST_GRANULARITY_MINIMUM,
+                                 &m->granularity);
         culvi_leave(device, &scope);
     }
     if (result == CULV_OK)
@@ -324,7 +333,8 @@ static culv_result import_object(culv_device *device, const culv_multicast_impor
     return CULV_OK;
 }
 
-culv_result culv_multicast_import_borrow(culv_device *device, const culv_multicast_import_desc *desc,
+culv_result culv_multicast_import_borrow(culv_device *device,
+                                         const culv_multicast_import_desc *desc,
                                          culv_multicast **out)
 {
     return import_object(device, desc, false, out);
@@ -382,11 +392,13 @@ static culv_result add(culv_multicast *m, culv_device *device)
                           (int)device->ordinal, device->caps.name);
     if (atomic_load(&m->allocation->missing) == 0 || m->num_members == CULVI_MULTICAST_MEMBERS)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_multicast_add_device: all of the object's %" PRIu32 " devices were added",
+                          "culv_multicast_add_device: all of the object's %" PRIu32
+                          " devices were added",
                           m->num_devices);
     culv_result result = culvi_enter(m->device, &scope, m->label);
     if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(m->device, cuMulticastAddDevice, (m->allocation->handle, device->ordinal));
+    CUresult r =
+        CULVI_CU(m->device, cuMulticastAddDevice, (m->allocation->handle, device->ordinal));
     culvi_leave(m->device, &scope);
     if (r != CUDA_SUCCESS)
         return culvi_multicast_fail(m->device, m->label, r, "cuMulticastAddDevice",
@@ -422,11 +434,11 @@ culv_result culv_multicast_note_devices(culv_multicast *multicast, uint32_t coun
     const uint32_t missing = atomic_load(&multicast->allocation->missing);
     culv_result result = CULV_OK;
     if (count > missing)
-        result =
-            culvi_fail(&multicast->device->voice, multicast->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                       "culv_multicast_note_devices: count is %" PRIu32 ", but %" PRIu32
-                       " of the object's %" PRIu32 " devices are missing",
-                       count, missing, multicast->num_devices);
+        result = culvi_fail(&multicast->device->voice, multicast->label, CULV_ERROR_INVALID,
+                            CULV_REASON_VALUE,
+                            "culv_multicast_note_devices: count is %" PRIu32 ", but %" PRIu32
+                            " of the object's %" PRIu32 " devices are missing",
+                            count, missing, multicast->num_devices);
     else
         atomic_fetch_sub(&multicast->allocation->missing, count);
     culvi_mutex_unlock(&multicast->lock);

@@ -1,4 +1,5 @@
-/* What is bound to a multicast object. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What is bound to a multicast object. */
 #include "base/alloc.h"
 #include "core/memory.h"
 #include "cuda/context.h"
@@ -10,20 +11,21 @@ static culv_result check_ready(const culv_multicast *m, const char *call)
 {
     const uint32_t missing = atomic_load(&m->allocation->missing);
     if (missing == 0) return CULV_OK;
-    return culvi_fail(&m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
-                      "%s: %" PRIu32 " of the object's %" PRIu32
-                      " devices are missing, and the driver would wait for them without end (cuda.h, "
-                      "cuMulticastAddDevice); call culv_multicast_add_device() for each, and "
-                      "culv_multicast_note_devices() for those that other processes have added",
-                      call, missing, m->num_devices);
+    return culvi_fail(
+        &m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
+        "%s: %" PRIu32 " of the object's %" PRIu32
+        " devices are missing, and the driver would wait for them without end (cuda.h, cuMulticastAddDevice); "
+        "call culv_multicast_add_device() for each, and culv_multicast_note_devices() for those that other processes have added",
+        call, missing, m->num_devices);
 }
 
 /* `from` is where the memory begins: an offset or an address, named so. */
-static culv_result check_place(const culv_multicast *m, uint64_t offset, uint64_t from, uint64_t size,
-                               const char *from_name, const char *call)
+static culv_result check_place(const culv_multicast *m, uint64_t offset, uint64_t from,
+                               uint64_t size, const char *from_name, const char *call)
 {
     const culvi_voice *voice = &m->device->voice;
-    if (size == 0 || offset % m->granularity != 0 || from % m->granularity != 0 || size % m->granularity != 0)
+    if (size == 0 || offset % m->granularity != 0 || from % m->granularity != 0 ||
+        size % m->granularity != 0)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: offset is %" PRIu64 ", %s %" PRIu64 " and size %" PRIu64
                           "; all are multiples of the granularity of %" PRIu64
@@ -31,7 +33,8 @@ static culv_result check_place(const culv_multicast *m, uint64_t offset, uint64_
                           call, offset, from_name, from, size, m->granularity);
     if (offset >= m->allocation->size || size > m->allocation->size - offset)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s: %" PRIu64 " bytes from offset %" PRIu64 " on, but the object has %" PRIu64,
+                          "%s: %" PRIu64 " bytes from offset %" PRIu64
+                          " on, but the object has %" PRIu64,
                           call, size, offset, m->allocation->size);
     return CULV_OK;
 }
@@ -40,13 +43,13 @@ static culv_result check_member(const culv_multicast *m, CUdevice device, const 
 {
     if (culvi_multicast_has(m, device)) return CULV_OK;
     return culvi_fail(&m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                      "%s: the memory is CUDA device %d's, which was not added to the object here", call,
-                      (int)device);
+                      "%s: the memory is CUDA device %d's, which was not added to the object here",
+                      call, (int)device);
 }
 
 /* Of one device nothing lies over anything else. */
-static culv_result check_free(const culv_multicast *m, CUdevice device, uint64_t offset, uint64_t size,
-                              const char *call)
+static culv_result check_free(const culv_multicast *m, CUdevice device, uint64_t offset,
+                              uint64_t size, const char *call)
 {
     for (const culvi_binding *b = m->bindings; b != NULL; b = b->next)
         if (b->device == device && offset < b->offset + b->size && b->offset < offset + size)
@@ -57,13 +60,15 @@ static culv_result check_free(const culv_multicast *m, CUdevice device, uint64_t
     return CULV_OK;
 }
 
-static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocation *memory, uint64_t offset,
-                                uint64_t size, const char *call)
+static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocation *memory,
+                                uint64_t offset, uint64_t size, const char *call)
 {
     const culvi_voice *voice = &m->device->voice;
-    if (memory->kind != CULV_VMM_DEVICE || (memory->usage & CULV_VMM_TILE_POOL) || memory->multicast)
+    if (memory->kind != CULV_VMM_DEVICE || (memory->usage & CULV_VMM_TILE_POOL) ||
+        memory->multicast)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s: memory '%s' is %s; what is bound is plain device memory", call, memory->label,
+                          "%s: memory '%s' is %s; what is bound is plain device memory", call,
+                          memory->label,
                           memory->kind != CULV_VMM_DEVICE        ? "on the host"
                           : (memory->usage & CULV_VMM_TILE_POOL) ? "a tile pool"
                                                                  : "a multicast object");
@@ -72,21 +77,21 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
                           "%s: memory '%s' is of another driver", call, memory->label);
     if (offset > memory->size || size > memory->size - offset)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s: %" PRIu64 " bytes from memory_offset %" PRIu64 " on, but '%s' has %" PRIu64,
+                          "%s: %" PRIu64 " bytes from memory_offset %" PRIu64
+                          " on, but '%s' has %" PRIu64,
                           call, size, offset, memory->label, memory->size);
     /* An import's own handle types are not told: its exporter had some. */
-    if ((m->allocation->handle_types != 0 || m->allocation->imported) && memory->handle_types == 0 &&
-        !memory->imported)
+    if ((m->allocation->handle_types != 0 || m->allocation->imported) &&
+        memory->handle_types == 0 && !memory->imported)
         return culvi_fail(
             voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "%s: the object %s, and memory '%s' was made without handle_types: CUDA binds memory "
-            "that can be exported alone to such an object (cuda.h, cuMulticastBindMem)",
+            "%s: the object %s, and memory '%s' was made without handle_types: CUDA binds memory that can be exported alone to such an object (cuda.h, cuMulticastBindMem)",
             call, m->allocation->imported ? "was imported" : "can be exported", memory->label);
     return CULV_OK;
 }
 
-/* What is bound is unbound by its device, which the driver takes from the memory and not from the caller. In the device's
- * context. */
+/* What is bound is unbound by its device, which the driver takes from the memory and not from the
+ * caller. In the device's context. */
 static culv_result check_address(const culv_multicast *m, CUdevice device, CUdeviceptr address,
                                  const char *call)
 {
@@ -94,29 +99,31 @@ static culv_result check_address(const culv_multicast *m, CUdevice device, CUdev
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
     void *value = &ordinal;
     CUresult r = CULVI_CU(m->device, cuPointerGetAttributes, (1, &attribute, &value, address));
-    if (r == CUDA_ERROR_INVALID_VALUE) return CULV_OK; /* nothing is there: the driver says so next */
+    if (r == CUDA_ERROR_INVALID_VALUE)
+        return CULV_OK; /* nothing is there: the driver says so next */
     if (r != CUDA_SUCCESS)
         return culvi_multicast_fail(m->device, m->label, r, "cuPointerGetAttributes",
                                     "on which device the memory lies could not be asked");
     if (ordinal < 0 || ordinal == (int)device) return CULV_OK;
     return culvi_fail(&m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                      "%s: the memory at %#" PRIx64 " lies on CUDA device %d, and device is %d", call,
-                      (uint64_t)address, ordinal, (int)device);
+                      "%s: the memory at %#" PRIx64 " lies on CUDA device %d, and device is %d",
+                      call, (uint64_t)address, ordinal, (int)device);
 }
 
 /* In the device's context; memory NULL: by the address. */
 static culv_result submit(const culv_multicast *m, CUdevice device, uint64_t offset,
-                          const culv_vmm_allocation *memory, uint64_t from, uint64_t size, const char *call)
+                          const culv_vmm_allocation *memory, uint64_t from, uint64_t size,
+                          const char *call)
 {
     culv_result result = memory == NULL ? check_address(m, device, from, call) : CULV_OK;
     if (result != CULV_OK) return result;
     const char *driver_call = memory != NULL ? "cuMulticastBindMem" : "cuMulticastBindAddr";
-    CUresult r =
-        memory != NULL
-            ? CULVI_CU(m->device, cuMulticastBindMem,
-                       (m->allocation->handle, (size_t)offset, memory->handle, (size_t)from, (size_t)size, 0))
-            : CULVI_CU(m->device, cuMulticastBindAddr,
-                       (m->allocation->handle, (size_t)offset, from, (size_t)size, 0));
+    CUresult r = memory != NULL
+                     ? CULVI_CU(m->device, cuMulticastBindMem,
+                                (m->allocation->handle, (size_t)offset, memory->handle,
+                                 (size_t)from, (size_t)size, 0))
+                     : CULVI_CU(m->device, cuMulticastBindAddr,
+                                (m->allocation->handle, (size_t)offset, from, (size_t)size, 0));
     if (r == CUDA_SUCCESS) return CULV_OK;
     return culvi_multicast_fail(m->device, m->label, r, driver_call,
                                 "memory could not be bound to the multicast object");
@@ -124,7 +131,8 @@ static culv_result submit(const culv_multicast *m, CUdevice device, uint64_t off
 
 /* The caller holds the object's lock; memory NULL: by the address. */
 static culv_result bind(culv_multicast *m, CUdevice device, uint64_t offset,
-                        const culv_vmm_allocation *memory, uint64_t from, uint64_t size, const char *call)
+                        const culv_vmm_allocation *memory, uint64_t from, uint64_t size,
+                        const char *call)
 {
     culvi_scope scope;
     culv_result result = check_member(m, device, call);
@@ -149,8 +157,8 @@ static culv_result bind(culv_multicast *m, CUdevice device, uint64_t offset,
     return CULV_OK;
 }
 
-culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset, culv_vmm_allocation *memory,
-                                uint64_t memory_offset, uint64_t size)
+culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
+                                culv_vmm_allocation *memory, uint64_t memory_offset, uint64_t size)
 {
     static const char call[] = "culv_multicast_bind";
     if (multicast == NULL || memory == NULL)
@@ -167,21 +175,22 @@ culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset, culv
     return result;
 }
 
-culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset, culv_device *device,
-                                        CUdeviceptr address, uint64_t size)
+culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset,
+                                        culv_device *device, CUdeviceptr address, uint64_t size)
 {
     static const char call[] = "culv_multicast_bind_address";
     if (multicast == NULL || device == NULL || address == 0)
-        return culvi_fail(multicast != NULL ? &multicast->device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "%s: %s", call,
+        return culvi_fail(multicast != NULL ? &multicast->device->voice : NULL, NULL,
+                          CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s", call,
                           multicast == NULL ? "multicast is NULL"
                           : device == NULL  ? "device is NULL"
                                             : "address is 0");
     culv_result result = check_ready(multicast, call);
     if (result == CULV_OK) result = check_place(multicast, offset, address, size, "address", call);
     if (result == CULV_OK && !culvi_vmm_same_driver(multicast->device, device))
-        result = culvi_fail(&device->voice, multicast->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                            "%s: '%s' is of another driver", call, device->caps.name);
+        result = culvi_fail(&device->voice, multicast->label, CULV_ERROR_INVALID,
+                            CULV_REASON_DEVICE_MISMATCH, "%s: '%s' is of another driver", call,
+                            device->caps.name);
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&multicast->lock);
     result = bind(multicast, device->ordinal, offset, NULL, address, size, call);
@@ -194,17 +203,19 @@ static culv_result unbind(culv_multicast *m, uint64_t offset, CUdevice device, u
 {
     culvi_scope scope;
     culvi_binding **link = &m->bindings;
-    while (*link != NULL && ((*link)->device != device || (*link)->offset != offset || (*link)->size != size))
+    while (*link != NULL &&
+           ((*link)->device != device || (*link)->offset != offset || (*link)->size != size))
         link = &(*link)->next;
     if (*link == NULL)
         return culvi_fail(&m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
                           "culv_multicast_unbind: CUDA device %d has bound no %" PRIu64
-                          " bytes at offset %" PRIu64 "; it is unbound by the values that it was bound with",
+                          " bytes at offset %" PRIu64
+                          "; it is unbound by the values that it was bound with",
                           (int)device, size, offset);
     culv_result result = culvi_enter(m->device, &scope, m->label);
     if (result != CULV_OK) return result;
-    CUresult r =
-        CULVI_CU(m->device, cuMulticastUnbind, (m->allocation->handle, device, (size_t)offset, (size_t)size));
+    CUresult r = CULVI_CU(m->device, cuMulticastUnbind,
+                          (m->allocation->handle, device, (size_t)offset, (size_t)size));
     culvi_leave(m->device, &scope);
     if (r != CUDA_SUCCESS)
         return culvi_multicast_fail(m->device, m->label, r, "cuMulticastUnbind",
@@ -231,13 +242,13 @@ void culvi_multicast_unbind_all(culv_multicast *multicast)
     while (multicast->bindings != NULL) {
         culvi_binding *gone = multicast->bindings;
         multicast->bindings = gone->next;
-        CUresult r = CULVI_RELEASE(
-            multicast->device, cuMulticastUnbind,
-            (multicast->allocation->handle, gone->device, (size_t)gone->offset, (size_t)gone->size));
+        CUresult r = CULVI_RELEASE(multicast->device, cuMulticastUnbind,
+                                   (multicast->allocation->handle, gone->device,
+                                    (size_t)gone->offset, (size_t)gone->size));
         if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-            r = CULVI_RELEASE(
-                multicast->device, cuMulticastUnbind,
-                (multicast->allocation->handle, gone->device, (size_t)gone->offset, (size_t)gone->size));
+            r = CULVI_RELEASE(multicast->device, cuMulticastUnbind,
+                              (multicast->allocation->handle, gone->device, (size_t)gone->offset,
+                               (size_t)gone->size));
         /* What stays goes with the object. */
         if (r != CUDA_SUCCESS)
             culvi_log(&multicast->device->voice, CULV_LOG_DEBUG,

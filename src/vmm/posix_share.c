@@ -1,4 +1,5 @@
-/* What exports of VMM memory need of the system: nothing for file descriptors. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What exports of VMM memory need of the system: nothing for file descriptors. */
 #include "vmm/share.h"
 
 const void *culvi_vmm_object_attributes(void)

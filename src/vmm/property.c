@@ -1,4 +1,5 @@
-/* What may be asked of physical memory: properties, and the granularity that goes with them. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What may be asked of physical memory: properties, and the granularity that goes with them. */
 #include "vmm/property.h"
 
 #include "base/desc.h"
@@ -9,15 +10,17 @@
 
 #include <inttypes.h>
 
-enum { ALL_USAGES = CULV_VMM_COMPRESSIBLE | CULV_VMM_RDMA | CULV_VMM_TILE_POOL | CULV_VMM_HW_DECOMPRESS };
+enum {
+    ALL_USAGES = CULV_VMM_COMPRESSIBLE | CULV_VMM_RDMA | CULV_VMM_TILE_POOL | CULV_VMM_HW_DECOMPRESS
+};
 
 culv_result culvi_vmm_check_device(const culv_device *device, const char *call)
 {
     if (device->caps.vmm) return CULV_OK;
-    return culvi_fail(&device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-                      "%s: '%s' has no virtual memory management "
-                      "(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0)",
-                      call, device->caps.name);
+    return culvi_fail(
+        &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+        "%s: '%s' has no virtual memory management (CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED is 0)",
+        call, device->caps.name);
 }
 
 unsigned culvi_vmm_to_cuda_handle_types(uint32_t handle_types)
@@ -40,36 +43,39 @@ uint32_t culvi_vmm_from_cuda_handle_types(uint64_t types)
 
 void *culvi_vmm_shareable(const culv_handle *handle)
 {
-    return culvi_handle_row_of(handle->type)->kind == CULVI_KIND_FD ? (void *)(intptr_t)handle->value.fd
-                                                                    : handle->value.win32;
+    return culvi_handle_row_of(handle->type)->kind == CULVI_KIND_FD
+               ? (void *)(intptr_t)handle->value.fd
+               : handle->value.win32;
 }
 
-/* What is asked for ----------------------------------------------------------------------------------------
- */
+/* What is asked for ---------------------------------------------------------------------------- */
 
 static culv_result check_handle_types(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
     const culvi_voice *voice = &device->voice;
-    culv_result result =
-        culvi_handle_types_check(voice, d->label, "culv_vmm_allocation_desc.handle_types has a bit that",
-                                 d->handle_types, CULVI_USE_VMM);
+    culv_result result = culvi_handle_types_check(
+        voice, d->label, "culv_vmm_allocation_desc.handle_types has a bit that", d->handle_types,
+        CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (d->handle_types != 0 && d->kind == CULV_VMM_HOST)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_vmm_allocation_desc.handle_types is %#" PRIx32
-                          ", and host memory of no NUMA node is not exported (cuda.h, cuMemCreate): take "
-                          "CULV_VMM_HOST_NUMA, or 0",
-                          d->handle_types);
-    const bool fd = (d->handle_types & 1u << CULV_HANDLE_OPAQUE_FD) != 0 && !device->caps.vmm_posix_fd;
-    const bool win32 = (d->handle_types & ~(1u << CULV_HANDLE_OPAQUE_FD)) != 0 && !device->caps.vmm_win32;
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
+            "culv_vmm_allocation_desc.handle_types is %#" PRIx32
+            ", and host memory of no NUMA node is not exported (cuda.h, cuMemCreate): take CULV_VMM_HOST_NUMA, or 0",
+            d->handle_types);
+    const bool fd =
+        (d->handle_types & 1u << CULV_HANDLE_OPAQUE_FD) != 0 && !device->caps.vmm_posix_fd;
+    const bool win32 =
+        (d->handle_types & ~(1u << CULV_HANDLE_OPAQUE_FD)) != 0 && !device->caps.vmm_win32;
     if (fd || win32)
         return culvi_fail(voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-                          "'%s' exports no memory as %s (culv_device_caps::%s is 0)", device->caps.name,
-                          fd ? "file descriptors" : "Windows handles", fd ? "vmm_posix_fd" : "vmm_win32");
+                          "'%s' exports no memory as %s (culv_device_caps::%s is 0)",
+                          device->caps.name, fd ? "file descriptors" : "Windows handles",
+                          fd ? "vmm_posix_fd" : "vmm_win32");
     if (d->object_attributes != NULL && !(d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.object_attributes is given, and handle_types has no "
-                          "OPAQUE_WIN32, whose handles it is for");
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vmm_allocation_desc.object_attributes is given, and handle_types has no OPAQUE_WIN32, whose handles it is for");
     return CULV_OK;
 }
 
@@ -78,12 +84,14 @@ static culv_result check_place(const culv_device *device, const culv_vmm_allocat
     const culvi_voice *voice = &device->voice;
     if ((int)d->kind < CULV_VMM_DEVICE || (int)d->kind > CULV_VMM_HOST)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.kind is %d, no culv_vmm_location_kind", (int)d->kind);
+                          "culv_vmm_allocation_desc.kind is %d, no culv_vmm_location_kind",
+                          (int)d->kind);
     if (d->numa_node < 0 || (d->numa_node != 0 && d->kind != CULV_VMM_HOST_NUMA))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_allocation_desc.numa_node is %" PRId32
-                          "; it is a NUMA node's number of CULV_VMM_HOST_NUMA, and 0 of other kinds",
-                          d->numa_node);
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vmm_allocation_desc.numa_node is %" PRId32
+            "; it is a NUMA node's number of CULV_VMM_HOST_NUMA, and 0 of other kinds",
+            d->numa_node);
     return CULV_OK;
 }
 
@@ -100,22 +108,24 @@ static culv_result check_usage(const culv_device *device, const culv_vmm_allocat
                           ", which device memory alone has; host memory has 0",
                           d->usage);
     if (d->usage & CULV_VMM_TILE_POOL && !device->caps.sparse_arrays)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "CULV_VMM_TILE_POOL backs sparse arrays, which '%s' has not "
-                          "(culv_device_caps::sparse_arrays is 0)",
-                          device->caps.name);
+        return culvi_fail(
+            &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            "CULV_VMM_TILE_POOL backs sparse arrays, which '%s' has not (culv_device_caps::sparse_arrays is 0)",
+            device->caps.name);
     return CULV_OK;
 }
 
-culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_desc *desc, const void *out,
-                                const char *call, culv_vmm_allocation_desc *d, CUmemAllocationProp *prop)
+culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_desc *desc,
+                                const void *out, const char *call, culv_vmm_allocation_desc *d,
+                                CUmemAllocationProp *prop)
 {
     if (device == NULL || desc == NULL || out == NULL)
         return culvi_fail_null(device != NULL ? &device->voice : NULL, call,
                                device == NULL ? "device"
                                : desc == NULL ? "desc"
                                               : "out");
-    culv_result result = culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc");
+    culv_result result =
+        culvi_desc_read(&device->voice, d, sizeof *d, desc, "culv_vmm_allocation_desc");
     if (result == CULV_OK) result = culvi_vmm_check_device(device, call);
     if (result == CULV_OK) result = check_place(device, d);
     if (result == CULV_OK) result = check_handle_types(device, d);
@@ -123,7 +133,8 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
     if (result != CULV_OK) return result;
     memset(prop, 0, sizeof *prop);
     prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
-    prop->requestedHandleTypes = (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(d->handle_types);
+    prop->requestedHandleTypes =
+        (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(d->handle_types);
     prop->location.type = d->kind == CULV_VMM_DEVICE ? CU_MEM_LOCATION_TYPE_DEVICE
                           : d->kind == CULV_VMM_HOST ? (CUmemLocationType)CULVI_LOCATION_HOST
                                                      : (CUmemLocationType)CULVI_LOCATION_HOST_NUMA;
@@ -131,33 +142,37 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
     if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
         const void *attributes =
             d->object_attributes != NULL ? d->object_attributes : culvi_vmm_object_attributes();
-        memcpy(&prop->win32HandleMetaData, &attributes, sizeof attributes); /* read by the driver alone */
+        memcpy(&prop->win32HandleMetaData, &attributes,
+               sizeof attributes); /* read by the driver alone */
     }
-    if (d->usage & CULV_VMM_COMPRESSIBLE) prop->allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
+    if (d->usage & CULV_VMM_COMPRESSIBLE)
+        prop->allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
     if (d->usage & CULV_VMM_RDMA) prop->allocFlags.gpuDirectRDMACapable = 1;
-    unsigned usage = (d->usage & CULV_VMM_TILE_POOL ? CU_MEM_CREATE_USAGE_TILE_POOL : 0u) |
-                     (d->usage & CULV_VMM_HW_DECOMPRESS ? (unsigned)CULVI_CREATE_USAGE_HW_DECOMPRESS : 0u);
+    unsigned usage =
+        (d->usage & CULV_VMM_TILE_POOL ? CU_MEM_CREATE_USAGE_TILE_POOL : 0u) |
+        (d->usage & CULV_VMM_HW_DECOMPRESS ? (unsigned)CULVI_CREATE_USAGE_HW_DECOMPRESS : 0u);
     prop->allocFlags.usage = (unsigned short)usage;
     return CULV_OK;
 }
 
-/* Granularity, and whether the device has such memory at all ------------------------------------------------
- */
+/* Granularity, and whether the device has such memory at all ----------------------------------- */
 
 /* In the device's context. */
-static culv_result has_attribute(const culv_device *device, const culv_vmm_allocation_desc *d, int attribute,
-                                 culv_reason reason, const char *what)
+static culv_result has_attribute(const culv_device *device, const culv_vmm_allocation_desc *d,
+                                 int attribute, culv_reason reason, const char *what)
 {
     int value = 0;
-    CUresult r =
-        CULVI_CU(device, cuDeviceGetAttribute, (&value, (CUdevice_attribute)attribute, device->ordinal));
+    CUresult r = CULVI_CU(device, cuDeviceGetAttribute,
+                          (&value, (CUdevice_attribute)attribute, device->ordinal));
     /* An older driver does not know newer attributes: what it cannot tell, it cannot do. */
     if (r != CUDA_SUCCESS && r != CUDA_ERROR_INVALID_VALUE)
-        return culvi_fail_cuda(device, d->label, r, "cuDeviceGetAttribute", CULV_REASON_DRIVER_REFUSED,
-                               "attribute %d of '%s' could not be read", attribute, device->caps.name);
+        return culvi_fail_cuda(device, d->label, r, "cuDeviceGetAttribute",
+                               CULV_REASON_DRIVER_REFUSED, "attribute %d of '%s' could not be read",
+                               attribute, device->caps.name);
     if (r == CUDA_SUCCESS && value != 0) return CULV_OK;
     return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, reason,
-                      "'%s' has no %s (CUdevice_attribute %d is 0)", device->caps.name, what, attribute);
+                      "'%s' has no %s (CUdevice_attribute %d is 0)", device->caps.name, what,
+                      attribute);
 }
 
 /* In the device's context. */
@@ -171,11 +186,12 @@ static culv_result check_support(const culv_device *device, const culv_vmm_alloc
         result = has_attribute(device, d, CULVI_ATTRIBUTE_HOST_NUMA_VMM, CULV_REASON_LOCATION,
                                "VMM memory on NUMA nodes of the host");
     if (result == CULV_OK && d->usage & CULV_VMM_RDMA)
-        result = has_attribute(device, d, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-                               CULV_REASON_USAGE, "VMM memory for GPUDirect RDMA");
-    if (result == CULV_OK && d->usage & CULV_VMM_HW_DECOMPRESS)
         result =
-            has_attribute(device, d, CULVI_ATTRIBUTE_DECOMPRESS, CULV_REASON_USAGE, "decompression engine");
+            has_attribute(device, d, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
+                          CULV_REASON_USAGE, "VMM memory for GPUDirect RDMA");
+    if (result == CULV_OK && d->usage & CULV_VMM_HW_DECOMPRESS)
+        result = has_attribute(device, d, CULVI_ATTRIBUTE_DECOMPRESS, CULV_REASON_USAGE,
+                               "decompression engine");
     return result;
 }
 
@@ -221,23 +237,25 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     if (result != CULV_OK) return result;
     result = check_support(device, d);
     if (result == CULV_OK) {
-        CUresult r = CULVI_CU(device, cuMemGetAllocationGranularity,
-                              (&bytes, prop,
-                               d->recommended_granularity != 0 ? CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
-                                                               : CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+        CUresult r =
+            CULVI_CU(device, cuMemGetAllocationGranularity,
+                     (&bytes, prop,
+                      d->recommended_granularity != 0 ? CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
+                                                      : CU_MEM_ALLOC_GRANULARITY_MINIMUM));
         culv_reason reason = d->kind != CULV_VMM_DEVICE ? CULV_REASON_LOCATION
                              : d->usage != 0            ? CULV_REASON_USAGE
                              : d->handle_types != 0     ? CULV_REASON_HANDLE_TYPE
                                                         : CULV_REASON_VMM;
         if (r == CUDA_ERROR_NOT_SUPPORTED)
-            result = culvi_fail_native(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, reason,
-                                       CULV_API_CUDA, r, "cuMemGetAllocationGranularity",
-                                       "'%s' has no VMM memory of that kind, usage and handle types "
-                                       "(CUDA_ERROR_NOT_SUPPORTED)",
-                                       device->caps.name);
+            result = culvi_fail_native(
+                &device->voice, d->label, CULV_ERROR_UNSUPPORTED, reason, CULV_API_CUDA, r,
+                "cuMemGetAllocationGranularity",
+                "'%s' has no VMM memory of that kind, usage and handle types (CUDA_ERROR_NOT_SUPPORTED)",
+                device->caps.name);
         else if (r != CUDA_SUCCESS || bytes == 0)
             result = culvi_fail_cuda(
-                device, d->label, r != CUDA_SUCCESS ? r : CUDA_ERROR_UNKNOWN, "cuMemGetAllocationGranularity",
+                device, d->label, r != CUDA_SUCCESS ? r : CUDA_ERROR_UNKNOWN,
+                "cuMemGetAllocationGranularity",
                 d->kind == CULV_VMM_HOST_NUMA ? CULV_REASON_LOCATION : CULV_REASON_DRIVER_REFUSED,
                 "the granularity of such VMM memory could not be asked%s",
                 d->kind == CULV_VMM_HOST_NUMA ? "; has the system that NUMA node?" : "");
@@ -249,23 +267,26 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
     return CULV_OK;
 }
 
-culv_result culvi_vmm_least_granularity(culv_device *device, culv_vmm_location_kind kind, int32_t numa_node,
-                                        uint64_t *out)
+culv_result culvi_vmm_least_granularity(culv_device *device, culv_vmm_location_kind kind,
+                                        int32_t numa_node, uint64_t *out)
 {
     culv_vmm_allocation_desc desc = culv_vmm_allocation_desc_init(), d;
     CUmemAllocationProp prop;
     desc.kind = kind;
     desc.numa_node = numa_node;
-    culv_result result = culvi_vmm_read_desc(device, &desc, out, "cuMemGetAllocationGranularity", &d, &prop);
+    culv_result result =
+        culvi_vmm_read_desc(device, &desc, out, "cuMemGetAllocationGranularity", &d, &prop);
     return result == CULV_OK ? culvi_vmm_granularity_of(device, &d, &prop, out) : result;
 }
 
-culv_result culv_vmm_get_granularity(culv_device *device, const culv_vmm_allocation_desc *desc, uint64_t *out)
+culv_result culv_vmm_get_granularity(culv_device *device, const culv_vmm_allocation_desc *desc,
+                                     uint64_t *out)
 {
     culv_vmm_allocation_desc d;
     CUmemAllocationProp prop;
     uint64_t bytes = 0;
-    culv_result result = culvi_vmm_read_desc(device, desc, out, "culv_vmm_get_granularity", &d, &prop);
+    culv_result result =
+        culvi_vmm_read_desc(device, desc, out, "culv_vmm_get_granularity", &d, &prop);
     if (result == CULV_OK) result = culvi_vmm_granularity_of(device, &d, &prop, &bytes);
     if (result == CULV_OK) *out = bytes;
     return result;

@@ -1,5 +1,5 @@
-/* Of what kinds allocations are, and their granularity.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Of what kinds allocations are, and their granularity. */
 #ifndef CULVI_VMM_PROPERTY_H_
 #define CULVI_VMM_PROPERTY_H_
 
@@ -12,16 +12,18 @@ culv_result culvi_vmm_check_device(const culv_device *device, const char *call);
 unsigned culvi_vmm_to_cuda_handle_types(uint32_t handle_types);
 /* And back, those of this system. */
 uint32_t culvi_vmm_from_cuda_handle_types(uint64_t types);
-/* A handle as cuMemImportFromShareableHandle() and its like take it: the number itself, not where it is. */
+/* A handle as cuMemImportFromShareableHandle() and its like take it: the number itself, not where
+ * it is. */
 void *culvi_vmm_shareable(const culv_handle *handle);
 /* Reads a caller's descriptor and checks all of it but the size. */
-culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_desc *desc, const void *out,
-                                const char *call, culv_vmm_allocation_desc *d, CUmemAllocationProp *prop);
+culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_desc *desc,
+                                const void *out, const char *call, culv_vmm_allocation_desc *d,
+                                CUmemAllocationProp *prop);
 /* The granularity of memory of that kind, asked once, with whether the device has such at all. */
 culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocation_desc *d,
                                      const CUmemAllocationProp *prop, uint64_t *out);
 /* The least granularity of memory at a location of the device's. */
-culv_result culvi_vmm_least_granularity(culv_device *device, culv_vmm_location_kind kind, int32_t numa_node,
-                                        uint64_t *out);
+culv_result culvi_vmm_least_granularity(culv_device *device, culv_vmm_location_kind kind,
+                                        int32_t numa_node, uint64_t *out);
 
 #endif

@@ -1,4 +1,5 @@
-/* Reserved addresses, and which of them are in use. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Reserved addresses, and which of them are in use. */
 #include "vmm/range.h"
 
 #include "base/alloc.h"
@@ -35,8 +36,8 @@ void culvi_vmm_list(const culv_vmm_range *range, uint64_t offset, uint64_t size,
             more++;
             continue;
         }
-        culvi_text_add(text, "%s%" PRIu64 " bytes at offset %" PRIu64, listed++ > 0 ? ", " : "", m->size,
-                       m->offset);
+        culvi_text_add(text, "%s%" PRIu64 " bytes at offset %" PRIu64, listed++ > 0 ? ", " : "",
+                       m->size, m->offset);
         if (m->allocation->label[0] != '\0') culvi_text_add(text, " ('%s')", m->allocation->label);
         if (m->unmapping) culvi_text_add(text, " (unmapped: it waits for a stream)");
     }
@@ -48,12 +49,12 @@ culv_result culvi_vmm_check_span(const culv_vmm_range *range, uint64_t offset, u
 {
     if (size != 0 && offset < range->size && size <= range->size - offset) return CULV_OK;
     return culvi_fail(&range->device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                      "%s: %" PRIu64 " bytes at offset %" PRIu64 " %s, which has %" PRIu64 " bytes", call,
-                      size, offset, size == 0 ? "are no part of the range" : "leave the range", range->size);
+                      "%s: %" PRIu64 " bytes at offset %" PRIu64 " %s, which has %" PRIu64 " bytes",
+                      call, size, offset,
+                      size == 0 ? "are no part of the range" : "leave the range", range->size);
 }
 
-/* Addresses -----------------------------------------------------------------------------------------------
- */
+/* Addresses ------------------------------------------------------------------------------------ */
 
 static bool free_addresses(culv_vmm_range *range, bool last_try, CUresult *code)
 {
@@ -93,7 +94,8 @@ static bool release_with_device(culv_device *device, culvi_deferred *self, bool 
     if (atomic_load(&device->refs) > 0 && !device->lost) return false;
     bool all = true;
     for (size_t i = 0; i < range->num_mappings; i++)
-        if (!range->mappings[i]->unmapping) all = culvi_vmm_unmap_one(range, i, last_try, &r) && all;
+        if (!range->mappings[i]->unmapping)
+            all = culvi_vmm_unmap_one(range, i, last_try, &r) && all;
     culvi_vmm_compact(range);
     if (all) culvi_vmm_range_release_empty(range, last_try);
     return all;
@@ -121,7 +123,8 @@ void culvi_vmm_range_release_or_defer(culv_vmm_range **range)
     culvi_device_unref(device);
 }
 
-static culv_result check_desc(const culv_device *device, const culv_vmm_range_desc *d, uint64_t granularity)
+static culv_result check_desc(const culv_device *device, const culv_vmm_range_desc *d,
+                              uint64_t granularity)
 {
     const culvi_voice *voice = &device->voice;
     if (d->size == 0 || d->size > UINT64_MAX - (granularity - 1))
@@ -130,13 +133,16 @@ static culv_result check_desc(const culv_device *device, const culv_vmm_range_de
                           d->size == 0 ? "" : ", which cannot be rounded up to the granularity");
     if ((d->alignment & (d->alignment - 1)) != 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_range_desc.alignment is %" PRIu64 ", no power of two", d->alignment);
+                          "culv_vmm_range_desc.alignment is %" PRIu64 ", no power of two",
+                          d->alignment);
     if (d->exactly != 0 && d->at == 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vmm_range_desc.exactly is set, and `at` names no address");
-    if (d->at % granularity != 0 || (d->exactly != 0 && d->alignment != 0 && d->at % d->alignment != 0))
+    if (d->at % granularity != 0 ||
+        (d->exactly != 0 && d->alignment != 0 && d->at % d->alignment != 0))
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_range_desc.at is %#" PRIx64 ", no multiple of %s", (uint64_t)d->at,
+                          "culv_vmm_range_desc.at is %#" PRIx64 ", no multiple of %s",
+                          (uint64_t)d->at,
                           d->at % granularity != 0 ? "the granularity (culv_vmm_get_granularity())"
                                                    : "culv_vmm_range_desc.alignment");
     return CULV_OK;
@@ -149,21 +155,25 @@ static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
     CUresult r = CULVI_CU(device, cuMemAddressReserve,
                           (&range->base, (size_t)range->size, (size_t)d->alignment, d->at, 0));
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
-        return culvi_fail_native(
-            &device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS, CULV_API_CUDA, r,
-            "cuMemAddressReserve",
-            "no range of %" PRIu64 " bytes of addresses is free (CUDA_ERROR_OUT_OF_MEMORY)", range->size);
+        return culvi_fail_native(&device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY,
+                                 CULV_REASON_ADDRESS, CULV_API_CUDA, r, "cuMemAddressReserve",
+                                 "no range of %" PRIu64
+                                 " bytes of addresses is free (CUDA_ERROR_OUT_OF_MEMORY)",
+                                 range->size);
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, d->label, r, "cuMemAddressReserve", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_cuda(device, d->label, r, "cuMemAddressReserve",
+                               CULV_REASON_DRIVER_REFUSED,
                                "%" PRIu64 " bytes of addresses could not be reserved", range->size);
     if (d->exactly == 0 || range->base == d->at) return CULV_OK;
-    return culvi_fail(&device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
-                      "%" PRIu64 " bytes of addresses at %#" PRIx64
-                      " could not be reserved, something else is there; the driver offered %#" PRIx64,
-                      range->size, (uint64_t)d->at, (uint64_t)range->base);
+    return culvi_fail(
+        &device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
+        "%" PRIu64 " bytes of addresses at %#" PRIx64
+        " could not be reserved, something else is there; the driver offered %#" PRIx64,
+        range->size, (uint64_t)d->at, (uint64_t)range->base);
 }
 
-culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *desc, culv_vmm_range **out)
+culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *desc,
+                             culv_vmm_range **out)
 {
     culv_vmm_range_desc d;
     culvi_scope scope;
@@ -172,7 +182,8 @@ culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *des
     CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_range_desc");
     if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_reserve");
-    if (result == CULV_OK) result = culvi_vmm_least_granularity(device, CULV_VMM_DEVICE, 0, &granularity);
+    if (result == CULV_OK)
+        result = culvi_vmm_least_granularity(device, CULV_VMM_DEVICE, 0, &granularity);
     if (result == CULV_OK) result = check_desc(device, &d, granularity);
     if (result != CULV_OK) return result;
     culv_vmm_range *range = culvi_alloc(sizeof *range);
@@ -222,16 +233,18 @@ static culv_result release(culv_vmm_range *range)
             "the range of %" PRIu64 " bytes at %#" PRIx64
             " cannot be released, since something is mapped in it: %s. culv_vmm_unmap() first%s",
             range->size, (uint64_t)range->base, buffer,
-            range->num_unmapping > 0 ? ", and what waits for a stream is gone once that stream got there"
-                                     : "");
+            range->num_unmapping > 0
+                ? ", and what waits for a stream is gone once that stream got there"
+                : "");
     }
     culv_result result = culvi_vmm_enter(device, &scope, range->label, &entered);
     if (result != CULV_OK) return result;
     CUresult r;
     if (!free_addresses(range, false, &r))
-        result = culvi_fail_cuda(device, range->label, r, "cuMemAddressFree", CULV_REASON_DRIVER_REFUSED,
-                                 "%" PRIu64 " bytes of addresses at %#" PRIx64 " could not be given back",
-                                 range->size, (uint64_t)range->base);
+        result = culvi_fail_cuda(
+            device, range->label, r, "cuMemAddressFree", CULV_REASON_DRIVER_REFUSED,
+            "%" PRIu64 " bytes of addresses at %#" PRIx64 " could not be given back", range->size,
+            (uint64_t)range->base);
     if (entered) culvi_leave(device, &scope);
     return result;
 }
@@ -259,8 +272,8 @@ uint64_t culv_vmm_range_size(const culv_vmm_range *range)
     return range != NULL ? range->size : 0;
 }
 
-culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings, size_t capacity,
-                                  size_t *count)
+culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
+                                  size_t capacity, size_t *count)
 {
     if (range == NULL || count == NULL || (mappings == NULL && capacity > 0))
         return culvi_fail(range != NULL ? &range->device->voice : NULL, NULL, CULV_ERROR_INVALID,

@@ -1,6 +1,6 @@
-/* Reserved addresses, and what is mapped in them. The driver checks little of this (measured: cuMemMap takes what leaves a
- * reservation), so a range knows by itself what is mapped where.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Reserved addresses, and what is mapped in them. The driver checks little of this (measured:
+ * cuMemMap takes what leaves a reservation), so a range knows by itself what is mapped where. */
 #ifndef CULVI_VMM_RANGE_H_
 #define CULVI_VMM_RANGE_H_
 
@@ -36,11 +36,11 @@ struct culv_vmm_range {
     culvi_deferred deferred;
 };
 
-/* Gives a range up: its addresses go once nothing is mapped in it any more, deferred unmappings included. What is mapped and
- * was not given up by then goes with the device. */
+/* Gives a range up: its addresses go once nothing is mapped in it any more, deferred unmappings
+ * included. What is mapped and was not given up by then goes with the device. */
 void culvi_vmm_range_release_or_defer(culv_vmm_range **range);
-/* Waits on the host, without the device's lock, for deferred unmappings that touch [offset, offset + size) and releases
- * them. BUSY (MAPPED): the driver took one of them not back. */
+/* Waits on the host, without the device's lock, for deferred unmappings that touch [offset, offset
+ * + size) and releases them. BUSY (MAPPED): the driver took one of them not back. */
 culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
 /* The caller holds the device's lock for the rest. */
@@ -52,7 +52,8 @@ void culvi_vmm_list(const culv_vmm_range *range, uint64_t offset, uint64_t size,
 /* Whether [offset, offset + size) is of the range. */
 culv_result culvi_vmm_check_span(const culv_vmm_range *range, uint64_t offset, uint64_t size,
                                  const char *call);
-/* Releases a range that was given up in which nothing is mapped any more. In the device's context where there is one. */
+/* Releases a range that was given up in which nothing is mapped any more. In the device's context
+ * where there is one. */
 void culvi_vmm_range_release_empty(culv_vmm_range *range, bool last_try);
 
 #endif

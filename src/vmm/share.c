@@ -1,4 +1,5 @@
-/* VMM memory out of this process, into it, and by its address. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* VMM memory out of this process, into it, and by its address. */
 #include "vmm/share.h"
 
 #include "base/desc.h"
@@ -16,10 +17,10 @@ typedef union shareable {
     uint32_t kmt; /* a D3DKMT_HANDLE */
 } shareable;
 
-/* Export ---------------------------------------------------------------------------------------------------
- */
+/* Export --------------------------------------------------------------------------------------- */
 
-culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type, culv_handle *out)
+culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
+                                culv_handle *out)
 {
     culvi_scope scope;
     shareable made = {0};
@@ -30,31 +31,32 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     const char *label = allocation->label;
     if (type == CULV_HANDLE_DMA_BUF_FD)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
-                          "culv_vmm_export_dup: type is DMA_BUF_FD; a dma-buf is made of mapped memory: "
-                          "culv_dma_buf_export_dup()");
+                          "culv_vmm_export_dup: type is DMA_BUF_FD; "
+                          "a dma-buf is made of mapped memory: culv_dma_buf_export_dup()");
     culv_result result =
         culvi_handle_use_check(voice, label, "culv_vmm_export_dup: type", type, CULVI_USE_VMM);
     if (result != CULV_OK) return result;
     if (!(allocation->handle_types & UINT32_C(1) << type))
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                          "culv_vmm_export_dup: the allocation %s %s",
-                          allocation->imported
-                              ? "was imported, and CUDA exports no import: keep or duplicate "
-                                "the handle (culv_handle_dup()) that it came by as"
-                              : "was not made for export as (culv_vmm_allocation_desc."
-                                "handle_types)",
-                          culvi_handle_type_name(type));
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            "culv_vmm_export_dup: the allocation %s %s",
+            allocation->imported
+                ? "was imported, and CUDA exports no import: keep or duplicate the handle (culv_handle_dup()) that it came by as"
+                : "was not made for export as (culv_vmm_allocation_desc.handle_types)",
+            culvi_handle_type_name(type));
     result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(
-        device, cuMemExportToShareableHandle,
-        (&made, allocation->handle, (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
+    CUresult r = CULVI_CU(device, cuMemExportToShareableHandle,
+                          (&made, allocation->handle,
+                           (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
     culvi_leave(device, &scope);
     if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
-        result = culvi_handle_check_left(voice, label, "cuMemExportToShareableHandle", "allocation");
+        result =
+            culvi_handle_check_left(voice, label, "cuMemExportToShareableHandle", "allocation");
     if (result != CULV_OK) return result;
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, label, r, "cuMemExportToShareableHandle", CULV_REASON_NOT_EXPORTABLE,
+        return culvi_fail_cuda(device, label, r, "cuMemExportToShareableHandle",
+                               CULV_REASON_NOT_EXPORTABLE,
                                "%" PRIu64 " bytes could not be exported as %s", allocation->size,
                                culvi_handle_type_name(type));
     culv_handle handle = {.type = type};
@@ -69,8 +71,7 @@ culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_typ
     return CULV_OK;
 }
 
-/* Import ---------------------------------------------------------------------------------------------------
- */
+/* Import --------------------------------------------------------------------------------------- */
 
 static CUresult import_handle(const culv_device *device, const culv_handle *duplicate,
                               CUmemGenericAllocationHandle *out)
@@ -89,9 +90,9 @@ static CUresult give(culv_device *device, const culv_handle *duplicate, void *ob
 static void describe(const void *object, culvi_text *text)
 {
     (void)object;
-    culvi_text_add(text,
-                   "it must be one that culv_vmm_export_dup() (cuMemExportToShareableHandle) made, in a "
-                   "process that sees the same GPU");
+    culvi_text_add(
+        text,
+        "it must be one that culv_vmm_export_dup() (cuMemExportToShareableHandle) made, in a process that sees the same GPU");
 }
 
 /* The CUDA device with the exporter's UUID. In the device's context. */
@@ -100,7 +101,8 @@ static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d
 {
     int count = 0, reaches = 0;
     const char *call = "cuDeviceGetCount";
-    if (!culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &device->caps.uuid)) return CULV_OK;
+    if (!culvi_uuid_given(&d->exporter) || culvi_uuid_equal(&d->exporter, &device->caps.uuid))
+        return CULV_OK;
     allocation->owner = -1;
     CUresult r = CULVI_CU(device, cuDeviceGetCount, (&count));
     for (int i = 0; r == CUDA_SUCCESS && i < count && allocation->owner < 0; i++) {
@@ -131,10 +133,9 @@ static culv_result find_owner(culv_device *device, const culv_vmm_import_desc *d
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
         allocation->owner < 0
-            ? "culv_vmm_import_desc.exporter is %s, and no CUDA device that this process sees has "
-              "that UUID (CUDA_VISIBLE_DEVICES?); '%s' has another one"
-            : "culv_vmm_import_desc.exporter is %s, a GPU whose memory '%s' does not reach "
-              "(cuDeviceCanAccessPeer says so)",
+            ? "culv_vmm_import_desc.exporter is %s, and no CUDA device that this process sees has that UUID (CUDA_VISIBLE_DEVICES?); "
+              "'%s' has another one"
+            : "culv_vmm_import_desc.exporter is %s, a GPU whose memory '%s' does not reach (cuDeviceCanAccessPeer says so)",
         buffer, device->caps.name);
 }
 
@@ -147,21 +148,23 @@ static culv_result check_import(culv_vmm_allocation *allocation)
     memset(&prop, 0, sizeof prop);
     culv_result result = culvi_enter(device, &scope, allocation->label);
     if (result != CULV_OK) return result;
-    CUresult r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, allocation->handle));
+    CUresult r =
+        CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, allocation->handle));
     culvi_leave(device, &scope);
     if (r == CUDA_ERROR_INVALID_VALUE || r == CUDA_ERROR_NOT_SUPPORTED) {
         /* Memory of another API's, which CUDA takes as well (measured): as the descriptor says. */
         prop.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
         prop.location.id = allocation->owner;
     } else if (r != CUDA_SUCCESS) {
-        return culvi_fail_cuda(device, allocation->label, r, "cuMemGetAllocationPropertiesFromHandle",
-                               CULV_REASON_DRIVER_REFUSED, "what was imported could not be asked");
+        return culvi_fail_cuda(device, allocation->label, r,
+                               "cuMemGetAllocationPropertiesFromHandle", CULV_REASON_DRIVER_REFUSED,
+                               "what was imported could not be asked");
     }
     if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop.location.id != allocation->owner)
         return culvi_fail(
             &device->voice, allocation->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-            "the allocation lies on CUDA device %d, and culv_vmm_import_desc.exporter said that it is "
-            "device %d; pass culv_vmm_allocation_info::device of the exporter",
+            "the allocation lies on CUDA device %d, and culv_vmm_import_desc.exporter said that it is device %d; "
+            "pass culv_vmm_allocation_info::device of the exporter",
             prop.location.id, (int)allocation->owner);
     culvi_vmm_allocation_describe(allocation, &prop);
     allocation->handle_types = 0; /* measured: an import's are, and it is not exported */
@@ -169,15 +172,15 @@ static culv_result check_import(culv_vmm_allocation *allocation)
                                        &allocation->granularity);
 }
 
-static culv_result check_desc(const culv_device *device, culvi_import *how, const culv_vmm_import_desc *d)
+static culv_result check_desc(const culv_device *device, culvi_import *how,
+                              const culv_vmm_import_desc *d)
 {
     static const culv_uuid any;
     const culvi_voice *voice = &device->voice;
     if (d->size == 0)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vmm_import_desc.size is 0; it is what culv_vmm_allocation_info::size of the exporter "
-            "said");
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+                          "culv_vmm_import_desc.size is 0; "
+                          "it is what culv_vmm_allocation_info::size of the exporter said");
     culv_result result = culvi_import_check(device, how, &any);
     if (result != CULV_OK) return result;
     if (d->handle.name != NULL)
@@ -186,10 +189,11 @@ static culv_result check_desc(const culv_device *device, culvi_import *how, cons
             "culv_vmm_import_desc.handle.name is given; CUDA imports VMM memory by handles alone");
     const uint64_t limit = how->facts.size_limit;
     if (d->size <= limit) return CULV_OK;
-    return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                      "culv_vmm_import_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
-                      " are behind file descriptor %d; pass culv_vmm_allocation_info::size of the exporter",
-                      d->size, limit, d->handle.value.fd);
+    return culvi_fail(
+        voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+        "culv_vmm_import_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
+        " are behind file descriptor %d; pass culv_vmm_allocation_info::size of the exporter",
+        d->size, limit, d->handle.value.fd);
 }
 
 static culv_result import(culv_device *device, const culv_vmm_import_desc *desc, bool take,
@@ -204,7 +208,8 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
                           device == NULL ? "device"
                           : desc == NULL ? "desc"
                                          : "out");
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_import_desc");
     if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_import");
     culvi_import how = {.what = "allocation",
                         .call = "cuMemImportFromShareableHandle",
@@ -237,7 +242,8 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
     if (result == CULV_OK && d.size % allocation->granularity != 0)
         result = culvi_fail(
             &device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-            "culv_vmm_import_desc.size is %" PRIu64 " bytes, no multiple of the granularity of %" PRIu64
+            "culv_vmm_import_desc.size is %" PRIu64
+            " bytes, no multiple of the granularity of %" PRIu64
             "; pass culv_vmm_allocation_info::size of the exporter, not what it had asked for",
             d.size, allocation->granularity);
     if (result != CULV_OK) {
@@ -261,8 +267,8 @@ culv_result culv_vmm_import_borrow(culv_device *device, const culv_vmm_import_de
     return import(device, desc, false, out);
 }
 
-culv_result culvi_vmm_find_exporter(culv_device *device, const char *label, const culv_handle *handle,
-                                    culv_uuid *out)
+culv_result culvi_vmm_find_exporter(culv_device *device, const char *label,
+                                    const culv_handle *handle, culv_uuid *out)
 {
     culvi_scope scope;
     culvi_duplicate duplicate;
@@ -270,7 +276,8 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label, cons
     CUmemAllocationProp prop;
     CUuuid uuid;
     memset(&prop, 0, sizeof prop);
-    if (!device->caps.vmm || culvi_handle_number(handle->type, CULVI_USE_VMM) == 0 || handle->name != NULL)
+    if (!device->caps.vmm || culvi_handle_number(handle->type, CULVI_USE_VMM) == 0 ||
+        handle->name != NULL)
         return CULV_OK;
     culv_result result = culvi_enter(device, &scope, label);
     if (result != CULV_OK) return result;
@@ -290,7 +297,8 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label, cons
             r = CULVI_CU(device, cuDeviceGetUuid, (&uuid, prop.location.id));
             if (r == CUDA_SUCCESS) memcpy(out->bytes, uuid.bytes, sizeof out->bytes);
         }
-        /* Any other refusal: it is no such memory, and the one who imports it is told what is wrong with it. */
+        /* Any other refusal: it is no such memory, and the one who imports it is told what is wrong
+         * with it. */
         if (culvi_cuda_sticky(r) || culvi_cuda_gone(r))
             result = culvi_fail_cuda(device, label, r, call, CULV_REASON_DRIVER_REFUSED,
                                      "which GPU exported the handle could not be asked");
@@ -299,8 +307,7 @@ culv_result culvi_vmm_find_exporter(culv_device *device, const char *label, cons
     return result;
 }
 
-/* By address -----------------------------------------------------------------------------------------------
- */
+/* By address ----------------------------------------------------------------------------------- */
 
 typedef struct at_address {
     uint32_t type;
@@ -312,9 +319,9 @@ typedef struct at_address {
 /* In the device's context. */
 static CUresult ask_address(const culv_device *device, CUdeviceptr address, at_address *out)
 {
-    CUpointer_attribute attributes[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
-                                        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
-                                        CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
+    CUpointer_attribute attributes[] = {
+        CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_CONTEXT,
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
     void *values[] = {&out->type, &out->context, &out->pool, &out->size};
     memset(out, 0, sizeof *out);
     return CULVI_CU(device, cuPointerGetAttributes, (4, attributes, values, address));
@@ -327,17 +334,18 @@ static culv_result refuse_address(const culv_device *device, CUdeviceptr address
     /* Memory of cuMemCreate's is no context's and no pool's (measured). */
     if (code == CUDA_ERROR_INVALID_VALUE &&
         (r != CUDA_SUCCESS || there.type == 0 || there.context != NULL || there.pool != NULL))
-        return culvi_fail_native(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-                                 CULV_API_CUDA, code, "cuMemRetainAllocationHandle",
-                                 "culv_vmm_retain_at: no allocation of cuMemCreate's is mapped at %#" PRIx64
-                                 "%s (CUDA_ERROR_INVALID_VALUE)",
-                                 (uint64_t)address,
-                                 there.pool != NULL      ? ", it is memory of a pool"
-                                 : there.context != NULL ? ", it is other memory of CUDA's"
-                                                         : "");
-    return culvi_fail_cuda(device, NULL, code, "cuMemRetainAllocationHandle", CULV_REASON_NOT_MAPPED,
-                           "the allocation that is mapped at %#" PRIx64 " could not be had",
-                           (uint64_t)address);
+        return culvi_fail_native(
+            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED, CULV_API_CUDA, code,
+            "cuMemRetainAllocationHandle",
+            "culv_vmm_retain_at: no allocation of cuMemCreate's is mapped at %#" PRIx64
+            "%s (CUDA_ERROR_INVALID_VALUE)",
+            (uint64_t)address,
+            there.pool != NULL      ? ", it is memory of a pool"
+            : there.context != NULL ? ", it is other memory of CUDA's"
+                                    : "");
+    return culvi_fail_cuda(
+        device, NULL, code, "cuMemRetainAllocationHandle", CULV_REASON_NOT_MAPPED,
+        "the allocation that is mapped at %#" PRIx64 " could not be had", (uint64_t)address);
 }
 
 /* In the device's context. */
@@ -347,8 +355,8 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
     CUmemAllocationProp prop;
     at_address there;
     memset(&prop, 0, sizeof prop);
-    CUresult r =
-        CULVI_CU(device, cuMemRetainAllocationHandle, (&allocation->handle, (void *)(uintptr_t)address));
+    CUresult r = CULVI_CU(device, cuMemRetainAllocationHandle,
+                          (&allocation->handle, (void *)(uintptr_t)address));
     if (r != CUDA_SUCCESS) return refuse_address(device, address, r);
     const char *call = "cuMemGetAllocationPropertiesFromHandle";
     r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle, (&prop, allocation->handle));
@@ -358,13 +366,16 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
     }
     culv_result result = CULV_OK;
     if (r != CUDA_SUCCESS)
-        result = culvi_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
-                                 "what is mapped at %#" PRIx64 " could not be asked", (uint64_t)address);
-    else if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE && prop.location.id != device->ordinal)
+        result =
+            culvi_fail_cuda(device, NULL, r, call, CULV_REASON_DRIVER_REFUSED,
+                            "what is mapped at %#" PRIx64 " could not be asked", (uint64_t)address);
+    else if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+             prop.location.id != device->ordinal)
         result = culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                             "culv_vmm_retain_at: the allocation at %#" PRIx64
                             " lies on CUDA device %d; this device is %d '%s'",
-                            (uint64_t)address, prop.location.id, (int)device->ordinal, device->caps.name);
+                            (uint64_t)address, prop.location.id, (int)device->ordinal,
+                            device->caps.name);
     if (result != CULV_OK) {
         culvi_vmm_release_handle(device, allocation->handle);
         return result;

@@ -1,4 +1,5 @@
-/* culv_sparse_array: made, asked, given up. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_sparse_array: made, asked, given up. */
 #include "vmm/sparse.h"
 
 #include "base/alloc.h"
@@ -7,7 +8,8 @@
 
 #include <inttypes.h>
 
-/* As wide as any CUDA array is; the driver checks the device's own limits. They keep sums within 64 bits. */
+/* As wide as any CUDA array is; the driver checks the device's own limits. They keep sums within 64
+ * bits. */
 enum { MAX_SIDE = 131072, MAX_DEPTH = 16384, MAX_LAYERS = 2048 };
 
 uint32_t culvi_sparse_side(const culv_sparse_array *array, uint32_t level, int axis)
@@ -23,8 +25,8 @@ static culv_result check_extent(const culvi_voice *voice, const culv_sparse_arra
     if (d->type != CULV_IMAGE_2D && d->type != CULV_IMAGE_3D)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_sparse_array_desc.type is %u; CUDA has sparse arrays of 2D (0), with layers or "
-            "without, and 3D (2) alone (cuda.h, cuMemMapArrayAsync)",
+            "culv_sparse_array_desc.type is %u; "
+            "CUDA has sparse arrays of 2D (0), with layers or without, and 3D (2) alone (cuda.h, cuMemMapArrayAsync)",
             (unsigned)d->type);
     if (d->width == 0 || d->height == 0 || d->depth == 0)
         rule = "no side is 0";
@@ -39,8 +41,8 @@ static culv_result check_extent(const culvi_voice *voice, const culv_sparse_arra
         rule = "gather is for 2D arrays of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
     if (rule != NULL)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                          "the sparse array has width %" PRIu32 ", height %" PRIu32 ", depth %" PRIu32
-                          " and %" PRIu32 " array_layers, but %s",
+                          "the sparse array has width %" PRIu32 ", height %" PRIu32
+                          ", depth %" PRIu32 " and %" PRIu32 " array_layers, but %s",
                           d->width, d->height, d->depth, d->array_layers, rule);
     if (d->mip_levels > most)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
@@ -50,20 +52,22 @@ static culv_result check_extent(const culvi_voice *voice, const culv_sparse_arra
     return CULV_OK;
 }
 
-static culv_result check_format(culv_device *device, const culvi_format *row, const culv_sparse_array_desc *d)
+static culv_result check_format(culv_device *device, const culvi_format *row,
+                                const culv_sparse_array_desc *d)
 {
     if (row == NULL)
-        return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "culv_sparse_array_desc.format is %u, which is no format of culvert/format_list.h",
-                          (unsigned)d->format);
+        return culvi_fail(
+            &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "culv_sparse_array_desc.format is %u, which is no format of culvert/format_list.h",
+            (unsigned)d->format);
     if (!row->mapped)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, row->reason,
                           "culv_sparse_array_desc.format is %s: %s", row->name, row->why);
     if (row->kind == CULV_TEXEL_KIND_PLANES || row->kind == CULV_TEXEL_KIND_SUBSAMPLED)
         return culvi_fail(
             &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "culv_sparse_array_desc.format is %s, a Y'CbCr format, of which there are no sparse "
-            "arrays; make one of each plane's format (culv_format_plane())",
+            "culv_sparse_array_desc.format is %s, a Y'CbCr format, of which there are no sparse arrays; "
+            "make one of each plane's format (culv_format_plane())",
             row->name);
     if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -75,18 +79,22 @@ static culv_result check_format(culv_device *device, const culvi_format *row, co
 static culv_result check_device(const culv_device *device, const char *label)
 {
     if (!device->caps.sparse_arrays)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-                          "'%s' has no sparse arrays (CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED is 0)",
-                          device->caps.name);
-    if (device->cuda->cuMemMapArrayAsync == NULL || device->cuda->cuArrayGetSparseProperties == NULL ||
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "'%s' has no sparse arrays (CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED is 0)",
+            device->caps.name);
+    if (device->cuda->cuMemMapArrayAsync == NULL ||
+        device->cuda->cuArrayGetSparseProperties == NULL ||
         device->cuda->cuMipmappedArrayGetSparseProperties == NULL)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
-                          "the CUDA driver of '%s' lacks cuMemMapArrayAsync, which came with CUDA 11.1",
-                          device->caps.name);
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD,
+            "the CUDA driver of '%s' lacks cuMemMapArrayAsync, which came with CUDA 11.1",
+            device->caps.name);
     if (device->ordinal >= 32)
-        return culvi_fail(&device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-                          "'%s' is CUDA device %d; cuMemMapArrayAsync names devices by the 32 bits of a mask",
-                          device->caps.name, (int)device->ordinal);
+        return culvi_fail(
+            &device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "'%s' is CUDA device %d; cuMemMapArrayAsync names devices by the 32 bits of a mask",
+            device->caps.name, (int)device->ordinal);
     return CULV_OK;
 }
 
@@ -135,18 +143,17 @@ static culv_result refuse(const culv_sparse_array *array, CUresult r, const char
     const culv_sparse_array_desc *d = &array->desc;
     if (r == CUDA_ERROR_INVALID_VALUE && d->surfaces)
         return culvi_fail_native(
-            &device->voice, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_API_CUDA, r, call,
-            "%s of '%s' makes no sparse array of %s with culv_sparse_array_desc.surfaces: NVIDIA's driver "
-            "refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured on an H200); leave it 0, "
-            "and "
-            "fill the array by copies",
+            &device->voice, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_API_CUDA,
+            r, call,
+            "%s of '%s' makes no sparse array of %s with culv_sparse_array_desc.surfaces: NVIDIA's driver refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured on an H200); "
+            "leave it 0, and fill the array by copies",
             call, device->caps.name, array->row->name);
-    return culvi_fail_cuda(device, array->label, r, call, CULV_REASON_FORMAT,
-                           "a sparse array of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels %s, %" PRIu32
-                           " layers and %" PRIu32
-                           " levels could not be made; the device's limits may be lower, "
-                           "or it has no sparse arrays of this format",
-                           d->width, d->height, d->depth, array->row->name, d->array_layers, d->mip_levels);
+    return culvi_fail_cuda(
+        device, array->label, r, call, CULV_REASON_FORMAT,
+        "a sparse array of %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels %s, %" PRIu32
+        " layers and %" PRIu32 " levels could not be made; "
+        "the device's limits may be lower, or it has no sparse arrays of this format",
+        d->width, d->height, d->depth, array->row->name, d->array_layers, d->mip_levels);
 }
 
 /* In the device's context. */
@@ -156,9 +163,9 @@ static culv_result make(culv_sparse_array *array, CUDA_ARRAY_SPARSE_PROPERTIES *
     const CUDA_ARRAY3D_DESCRIPTOR desc = describe(array);
     const bool levels = array->desc.mip_levels > 0;
     const char *call = levels ? "cuMipmappedArrayCreate" : "cuArray3DCreate";
-    CUresult r =
-        levels ? CULVI_CU(device, cuMipmappedArrayCreate, (&array->mipmap, &desc, array->desc.mip_levels))
-               : CULVI_CU(device, cuArray3DCreate, (&array->array, &desc));
+    CUresult r = levels ? CULVI_CU(device, cuMipmappedArrayCreate,
+                                   (&array->mipmap, &desc, array->desc.mip_levels))
+                        : CULVI_CU(device, cuArray3DCreate, (&array->array, &desc));
     if (r != CUDA_SUCCESS) {
         array->mipmap = NULL;
         array->array = NULL;
@@ -184,7 +191,8 @@ static bool note_shape(culv_sparse_array *array, const CUDA_ARRAY_SPARSE_PROPERT
     culv_sparse_array_info *info = &array->info;
     const uint32_t levels = array->desc.mip_levels > 0 ? array->desc.mip_levels : 1;
     const uint32_t tile[3] = {p->tileExtent.width, p->tileExtent.height, p->tileExtent.depth};
-    if (tile[0] == 0 || tile[1] == 0 || tile[2] == 0 || p->miptailSize % CULV_SPARSE_TILE_BYTES != 0)
+    if (tile[0] == 0 || tile[1] == 0 || tile[2] == 0 ||
+        p->miptailSize % CULV_SPARSE_TILE_BYTES != 0)
         return false;
     *info = culv_sparse_array_info_init();
     info->tile_width = tile[0];
@@ -193,7 +201,8 @@ static bool note_shape(culv_sparse_array *array, const CUDA_ARRAY_SPARSE_PROPERT
     info->tile_bytes = CULV_SPARSE_TILE_BYTES;
     info->array_layers = array->desc.array_layers;
     info->mip_levels = levels;
-    /* cuda.h: the first level is valid only with a tail. One may begin behind the levels that there are. */
+    /* cuda.h: the first level is valid only with a tail. One may begin behind the levels that there
+     * are. */
     info->mip_tail_first_level =
         p->miptailSize != 0 && p->miptailFirstLevel < levels ? p->miptailFirstLevel : levels;
     info->mip_tail_size = info->mip_tail_first_level < levels ? p->miptailSize : 0;
@@ -214,7 +223,8 @@ static bool note_shape(culv_sparse_array *array, const CUDA_ARRAY_SPARSE_PROPERT
 /* What a creation that failed has made. In the device's context. */
 static void drop(culv_sparse_array *array)
 {
-    if (!release_array(array->device, array, false)) (void)release_array(array->device, array, true);
+    if (!release_array(array->device, array, false))
+        (void)release_array(array->device, array, true);
     culvi_free(array);
 }
 
@@ -225,7 +235,8 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
     culvi_scope scope;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
-    culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_sparse_array_desc");
+    culv_result result =
+        culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_sparse_array_desc");
     if (result != CULV_OK) return result;
     if (d.type != CULV_IMAGE_3D && d.depth == 0) d.depth = 1;
     if (d.array_layers == 0) d.array_layers = 1;
@@ -250,11 +261,11 @@ culv_result culv_sparse_array_create(culv_device *device, const culv_sparse_arra
     culvi_mutex_lock(&device->lock);
     result = make(array, &properties);
     if (result == CULV_OK && !note_shape(array, &properties))
-        result = culvi_fail(&device->voice, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
-                            "the driver of '%s' tells of tiles of %u x %u x %u texels and a mip tail of %llu "
-                            "bytes, which Culvert does not understand: tiles are of 65,536 bytes",
-                            device->caps.name, properties.tileExtent.width, properties.tileExtent.height,
-                            properties.tileExtent.depth, properties.miptailSize);
+        result = culvi_fail(
+            &device->voice, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM,
+            "the driver of '%s' tells of tiles of %u x %u x %u texels and a mip tail of %llu bytes, which Culvert does not understand: tiles are of 65,536 bytes",
+            device->caps.name, properties.tileExtent.width, properties.tileExtent.height,
+            properties.tileExtent.depth, properties.miptailSize);
     if (result != CULV_OK) drop(array);
     culvi_mutex_unlock(&device->lock);
     culvi_leave(device, &scope);
@@ -313,10 +324,10 @@ culv_result culv_sparse_array_level(const culv_sparse_array *array, uint32_t lev
     CULVI_REQUIRE(NULL, array);
     CULVI_REQUIRE(&array->device->voice, out);
     if (level >= array->info.mip_levels)
-        return culvi_fail(&array->device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                          "culv_sparse_array_level: level is %" PRIu32 ", but the array has %" PRIu32
-                          " levels",
-                          level, array->info.mip_levels);
+        return culvi_fail(
+            &array->device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
+            "culv_sparse_array_level: level is %" PRIu32 ", but the array has %" PRIu32 " levels",
+            level, array->info.mip_levels);
     if (array->mipmap == NULL && !culvi_lost(array->device)) {
         *out = array->array;
         return CULV_OK;
@@ -327,8 +338,8 @@ culv_result culv_sparse_array_level(const culv_sparse_array *array, uint32_t lev
     culvi_leave(array->device, &scope);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(array->device, array->label, r, "cuMipmappedArrayGetLevel",
-                               CULV_REASON_DRIVER_REFUSED, "level %" PRIu32 " of the sparse array is not had",
-                               level);
+                               CULV_REASON_DRIVER_REFUSED,
+                               "level %" PRIu32 " of the sparse array is not had", level);
     *out = found;
     return CULV_OK;
 }

@@ -1,4 +1,5 @@
-/* Sparse arrays: what is known of one. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Sparse arrays: what is known of one. */
 #ifndef CULVI_SPARSE_H_
 #define CULVI_SPARSE_H_
 
@@ -10,7 +11,8 @@ struct culv_sparse_array {
     CUarray array;           /* one of the two */
     CUmipmappedArray mipmap; /* NULL: without levels */
     const culvi_format *row;
-    culv_sparse_array_desc desc; /* every default made explicit; mip_levels 0 of a CUarray; no label */
+    /* Every default made explicit; mip_levels 0 of a CUarray; no label */
+    culv_sparse_array_desc desc;
     culv_sparse_array_info info;
     char label[64];
     culvi_deferred deferred;

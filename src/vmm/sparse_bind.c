@@ -1,4 +1,5 @@
-/* Mapping tiles and mip tails of sparse arrays. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Mapping tiles and mip tails of sparse arrays. */
 #include "base/alloc.h"
 #include "cuda/context.h"
 #include "cuda/stream.h"
@@ -30,29 +31,31 @@ static culv_result check_level(const culv_sparse_array *array, const culv_sparse
     const culv_sparse_array_info *info = &array->info;
     if (region->level >= info->mip_levels)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                          "%s: %sregion.level is %" PRIu32 ", but the array has %" PRIu32 " levels", p->call,
-                          p->at, region->level, info->mip_levels);
+                          "%s: %sregion.level is %" PRIu32 ", but the array has %" PRIu32 " levels",
+                          p->call, p->at, region->level, info->mip_levels);
     if (region->level >= info->mip_tail_first_level)
         return culvi_fail(
             voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-            "%s: %sregion.level is %" PRIu32 ", which is smaller than a tile and lies in the mip tail "
-            "(from level %" PRIu32 " on, %" PRIu64 " bytes); map that by culv_sparse_array_map_tail()",
+            "%s: %sregion.level is %" PRIu32
+            ", which is smaller than a tile and lies in the mip tail (from level %" PRIu32
+            " on, %" PRIu64 " bytes); map that by culv_sparse_array_map_tail()",
             p->call, p->at, region->level, info->mip_tail_first_level, info->mip_tail_size);
     if (region->layer >= info->array_layers)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "%s: %sregion.layer is %" PRIu32 ", but the array has %" PRIu32 " layers", p->call,
-                          p->at, region->layer, info->array_layers);
+                          "%s: %sregion.layer is %" PRIu32 ", but the array has %" PRIu32 " layers",
+                          p->call, p->at, region->layer, info->array_layers);
     return CULV_OK;
 }
 
 /* Checks a region and makes its extents explicit; *bytes is what its tiles take of a pool. */
-static culv_result check_region(const culv_sparse_array *array, culv_sparse_region *region, const place *p,
-                                uint64_t *bytes)
+static culv_result check_region(const culv_sparse_array *array, culv_sparse_region *region,
+                                const place *p, uint64_t *bytes)
 {
     static const char *const offset_names[] = {"x", "y", "z"};
     static const char *const extent_names[] = {"width", "height", "depth"};
     const culvi_voice *voice = &array->device->voice;
-    const uint32_t tile[3] = {array->info.tile_width, array->info.tile_height, array->info.tile_depth};
+    const uint32_t tile[3] = {array->info.tile_width, array->info.tile_height,
+                              array->info.tile_depth};
     const uint32_t offset[3] = {region->x, region->y, region->z};
     uint32_t *extent[3] = {&region->width, &region->height, &region->depth};
     culv_result result = check_level(array, region, p);
@@ -62,24 +65,28 @@ static culv_result check_region(const culv_sparse_array *array, culv_sparse_regi
         const uint32_t side = culvi_sparse_side(array, region->level, i);
         if (offset[i] >= side)
             return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "%s: %sregion.%s is %" PRIu32 ", but level %" PRIu32 " ends at %" PRIu32,
+                              "%s: %sregion.%s is %" PRIu32 ", but level %" PRIu32
+                              " ends at %" PRIu32,
                               p->call, p->at, offset_names[i], offset[i], region->level, side);
         if (offset[i] % tile[i] != 0)
             return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "%s: %sregion.%s is %" PRIu32 ", no multiple of the tile's %" PRIu32 " texels",
+                              "%s: %sregion.%s is %" PRIu32 ", no multiple of the tile's %" PRIu32
+                              " texels",
                               p->call, p->at, offset_names[i], offset[i], tile[i]);
         if (*extent[i] == 0) *extent[i] = side - offset[i];
         if (*extent[i] > side - offset[i])
             return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                              "%s: %sregion.%s is %" PRIu32 " from %" PRIu32 " on, but level %" PRIu32
-                              " ends at %" PRIu32 "; a tile at the edge is mapped by what lies within (0: to "
-                              "the edge)",
-                              p->call, p->at, extent_names[i], *extent[i], offset[i], region->level, side);
+                              "%s: %sregion.%s is %" PRIu32 " from %" PRIu32
+                              " on, but level %" PRIu32 " ends at %" PRIu32 "; "
+                              "a tile at the edge is mapped by what lies within (0: to the edge)",
+                              p->call, p->at, extent_names[i], *extent[i], offset[i], region->level,
+                              side);
         if (*extent[i] % tile[i] != 0 && offset[i] + *extent[i] != side)
-            return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                              "%s: %sregion.%s is %" PRIu32 ", no multiple of the tile's %" PRIu32
-                              " texels, and it does not end where level %" PRIu32 " does, at %" PRIu32,
-                              p->call, p->at, extent_names[i], *extent[i], tile[i], region->level, side);
+            return culvi_fail(
+                voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                "%s: %sregion.%s is %" PRIu32 ", no multiple of the tile's %" PRIu32
+                " texels, and it does not end where level %" PRIu32 " does, at %" PRIu32,
+                p->call, p->at, extent_names[i], *extent[i], tile[i], region->level, side);
         *bytes *= (*extent[i] + tile[i] - 1) / tile[i];
     }
     return CULV_OK;
@@ -94,19 +101,24 @@ static culv_result check_tail(culv_sparse_bind *bind, const place *p)
     const uint32_t layers = info->mip_tail_single ? 1 : info->array_layers;
     if (info->mip_tail_size == 0)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-                          "%s: %sarray has no mip tail: each of its %" PRIu32 " levels has whole tiles",
+                          "%s: %sarray has no mip tail: each of its %" PRIu32
+                          " levels has whole tiles",
                           p->call, p->at, info->mip_levels);
     if (bind->region.layer >= layers)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "%s: %slayer is %" PRIu32 ", but %s", p->call, p->at, bind->region.layer,
-                          info->mip_tail_single ? "the array has one mip tail for all layers, layer 0's"
-                                                : "the array has no such layer");
-    if (bind->tail_offset % CULV_SPARSE_TILE_BYTES != 0 || bind->tail_size % CULV_SPARSE_TILE_BYTES != 0)
+                          info->mip_tail_single
+                              ? "the array has one mip tail for all layers, layer 0's"
+                              : "the array has no such layer");
+    if (bind->tail_offset % CULV_SPARSE_TILE_BYTES != 0 ||
+        bind->tail_size % CULV_SPARSE_TILE_BYTES != 0)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: %stail_offset is %" PRIu64 " and tail_size %" PRIu64
                           "; both are multiples of %d bytes",
-                          p->call, p->at, bind->tail_offset, bind->tail_size, CULV_SPARSE_TILE_BYTES);
-    if (bind->tail_offset >= info->mip_tail_size || bind->tail_size > info->mip_tail_size - bind->tail_offset)
+                          p->call, p->at, bind->tail_offset, bind->tail_size,
+                          CULV_SPARSE_TILE_BYTES);
+    if (bind->tail_offset >= info->mip_tail_size ||
+        bind->tail_size > info->mip_tail_size - bind->tail_offset)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "%s: %stail_size is %" PRIu64 " from tail_offset %" PRIu64
                           " on, but the mip tail has %" PRIu64 " bytes",
@@ -123,24 +135,25 @@ static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, cons
     if (pool == NULL) {
         if (bind->pool_offset == 0) return CULV_OK;
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %spool_offset is %" PRIu64 ", but pool is NULL, which unmaps", p->call, p->at,
-                          bind->pool_offset);
+                          "%s: %spool_offset is %" PRIu64 ", but pool is NULL, which unmaps",
+                          p->call, p->at, bind->pool_offset);
     }
     if ((pool->usage & CULV_VMM_TILE_POOL) == 0)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s: %spool '%s' is no tile pool; allocate it with CULV_VMM_TILE_POOL in "
-                          "culv_vmm_allocation_desc.usage",
+                          "%s: %spool '%s' is no tile pool; "
+                          "allocate it with CULV_VMM_TILE_POOL in culv_vmm_allocation_desc.usage",
                           p->call, p->at, pool->label);
     if (!culvi_vmm_same_driver(pool->device, device) || pool->owner != device->ordinal)
-        return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "%s: %spool '%s' lies on CUDA device %d of '%s', the array on device %d '%s'; "
-                          "tiles are mapped onto memory of their own device",
-                          p->call, p->at, pool->label, (int)pool->owner, pool->device->caps.name,
-                          (int)device->ordinal, device->caps.name);
+        return culvi_fail(
+            &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s: %spool '%s' lies on CUDA device %d of '%s', the array on device %d '%s'; "
+            "tiles are mapped onto memory of their own device",
+            p->call, p->at, pool->label, (int)pool->owner, pool->device->caps.name,
+            (int)device->ordinal, device->caps.name);
     if (bind->pool_offset % CULV_SPARSE_TILE_BYTES != 0)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s: %spool_offset is %" PRIu64 ", no multiple of the tile's %d bytes", p->call,
-                          p->at, bind->pool_offset, CULV_SPARSE_TILE_BYTES);
+                          "%s: %spool_offset is %" PRIu64 ", no multiple of the tile's %d bytes",
+                          p->call, p->at, bind->pool_offset, CULV_SPARSE_TILE_BYTES);
     if (bind->pool_offset > pool->size || bytes > pool->size - bind->pool_offset)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
                           "%s: %spool_offset is %" PRIu64 ", and %" PRIu64
@@ -160,11 +173,12 @@ static culv_result translate(culv_sparse_bind *bind, const culv_device *device, 
         return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
                           CULV_REASON_NULL_ARGUMENT, "%s: %sarray is NULL", p->call, p->at);
     if (array->device != device)
-        return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "%s: %sarray is of another culv_device ('%s', CUDA device %d) than the first one's "
-                          "('%s', CUDA device %d); make one call for each",
-                          p->call, p->at, array->device->caps.name, (int)array->device->ordinal,
-                          device->caps.name, (int)device->ordinal);
+        return culvi_fail(
+            &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "%s: %sarray is of another culv_device ('%s', CUDA device %d) than the first one's ('%s', CUDA device %d); "
+            "make one call for each",
+            p->call, p->at, array->device->caps.name, (int)array->device->ordinal,
+            device->caps.name, (int)device->ordinal);
     if ((uint32_t)bind->part > CULV_SPARSE_MIP_TAIL)
         return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: %spart is %u, which is no culv_sparse_part", p->call, p->at,
@@ -203,7 +217,8 @@ static culv_result translate(culv_sparse_bind *bind, const culv_device *device, 
         out->subresource.sparseLevel.extentHeight = region->height;
         out->subresource.sparseLevel.extentDepth = region->depth;
     }
-    out->memOperationType = bind->pool != NULL ? CU_MEM_OPERATION_TYPE_MAP : CU_MEM_OPERATION_TYPE_UNMAP;
+    out->memOperationType =
+        bind->pool != NULL ? CU_MEM_OPERATION_TYPE_MAP : CU_MEM_OPERATION_TYPE_UNMAP;
     out->memHandleType = CU_MEM_HANDLE_TYPE_GENERIC;
     out->memHandle.memHandle = bind->pool != NULL ? bind->pool->handle : 0;
     out->offset = bind->pool_offset;
@@ -211,28 +226,30 @@ static culv_result translate(culv_sparse_bind *bind, const culv_device *device, 
     return CULV_OK;
 }
 
-/* A capture has no node for it, and the driver's refusal would invalidate the capture. In the device's context. */
-static culv_result check_capture(const culv_device *device, const culv_sparse_array *array, CUstream stream,
-                                 const char *call)
+/* A capture has no node for it, and the driver's refusal would invalidate the capture. In the
+ * device's context. */
+static culv_result check_capture(const culv_device *device, const culv_sparse_array *array,
+                                 CUstream stream, const char *call)
 {
     culvi_capture capture;
     CUresult r = culvi_stream_capture(device, stream, &capture);
     if (r != CUDA_SUCCESS)
-        return culvi_fail_cuda(device, array->label, r, "cuStreamIsCapturing", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_cuda(device, array->label, r, "cuStreamIsCapturing",
+                               CULV_REASON_DRIVER_REFUSED,
                                "whether the stream is in capture could not be asked");
     if (capture == CULVI_NOT_CAPTURED) return CULV_OK;
     char name[40];
     culvi_stream_name(stream, name);
-    return culvi_fail(
-        &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
-        "%s: %s %s, and CUDA's graphs have no node that maps tiles; map them before, in a stream "
-        "that is not",
-        call, name,
-        capture == CULVI_CAPTURED ? "is being captured" : "waits for a stream that is being captured");
+    return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_CAPTURE,
+                      "%s: %s %s, and CUDA's graphs have no node that maps tiles; "
+                      "map them before, in a stream that is not",
+                      call, name,
+                      capture == CULVI_CAPTURED ? "is being captured"
+                                                : "waits for a stream that is being captured");
 }
 
-/* Entries from the first on that go in one call: tiles together, each tail alone. An H200 leaves a tail unmapped, without a
- * word, that follows tiles in a list (measured, docs/vmm-more.md). */
+/* Entries from the first on that go in one call: tiles together, each tail alone. An H200 leaves a
+ * tail unmapped, without a word, that follows tiles in a list (measured, docs/vmm-more.md). */
 static uint32_t together(const CUarrayMapInfo *list, uint32_t count)
 {
     uint32_t n = 0;
@@ -269,21 +286,23 @@ static culv_result submit(const culv_sparse_array *array, CUarrayMapInfo *list, 
         result = culvi_recheck_stream(device, array->label, stream);
         if (result != CULV_OK) return result;
     }
-    return culvi_fail_cuda(device, array->label, r, "cuMemMapArrayAsync", CULV_REASON_DRIVER_REFUSED,
-                           "%" PRIu32 " of %" PRIu32
-                           " regions could not be mapped or unmapped, those after the first %" PRIu32,
-                           count - done, count, done);
+    return culvi_fail_cuda(
+        device, array->label, r, "cuMemMapArrayAsync", CULV_REASON_DRIVER_REFUSED,
+        "%" PRIu32 " of %" PRIu32
+        " regions could not be mapped or unmapped, those after the first %" PRIu32,
+        count - done, count, done);
 }
 
-static culv_result bind_all(const culv_sparse_bind *binds, uint32_t count, CUstream stream, const char *call,
-                            bool batch)
+static culv_result bind_all(const culv_sparse_bind *binds, uint32_t count, CUstream stream,
+                            const char *call, bool batch)
 {
     CUarrayMapInfo few[FEW], *list = few;
     const culv_device *device = binds[0].array != NULL ? binds[0].array->device : NULL;
     culv_result result = CULV_OK;
     if (count > FEW) {
         list = culvi_alloc(count * sizeof *list);
-        if (list == NULL) return culvi_fail_host_memory(device != NULL ? &device->voice : NULL, NULL);
+        if (list == NULL)
+            return culvi_fail_host_memory(device != NULL ? &device->voice : NULL, NULL);
     }
     for (uint32_t i = 0; result == CULV_OK && i < count; i++) {
         culv_sparse_bind bind = binds[i];
@@ -347,8 +366,9 @@ culv_result culv_sparse_array_unmap(culv_sparse_array *array, const culv_sparse_
     return bind_tiles(array, region, NULL, 0, stream, "culv_sparse_array_unmap");
 }
 
-culv_result culv_sparse_array_map_tail(culv_sparse_array *array, uint32_t layer, culv_vmm_allocation *pool,
-                                       uint64_t pool_offset, CUstream stream)
+culv_result culv_sparse_array_map_tail(culv_sparse_array *array, uint32_t layer,
+                                       culv_vmm_allocation *pool, uint64_t pool_offset,
+                                       CUstream stream)
 {
     static const char call[] = "culv_sparse_array_map_tail";
     if (pool == NULL) return refuse_no_pool(array, call);
@@ -360,8 +380,8 @@ culv_result culv_sparse_array_unmap_tail(culv_sparse_array *array, uint32_t laye
     return bind_tail(array, layer, NULL, 0, stream, "culv_sparse_array_unmap_tail");
 }
 
-culv_result culv_sparse_array_region_size(const culv_sparse_array *array, const culv_sparse_region *region,
-                                          uint64_t *out)
+culv_result culv_sparse_array_region_size(const culv_sparse_array *array,
+                                          const culv_sparse_region *region, uint64_t *out)
 {
     uint64_t bytes;
     place p;

@@ -1,5 +1,7 @@
-/* Unmapping, at once and deferred. CUDA unmaps whole mappings alone, and cuMemUnmap does not wait for work that uses what it
- * takes away (measured), so that what is deferred needs an event of its stream. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Unmapping, at once and deferred. CUDA unmaps whole mappings alone, and cuMemUnmap does not wait
+ * for work that uses what it takes away (measured), so that what is deferred needs an event of its
+ * stream. */
 #include "base/alloc.h"
 #include "cuda/context.h"
 #include "cuda/retire.h"
@@ -38,7 +40,8 @@ void culvi_vmm_defer_batch(culv_vmm_range *range, culvi_vmm_mapping *batch)
     culvi_defer(range->device, &batch->deferred);
 }
 
-/* What the driver refuses to unmap becomes a batch of its own. Batches are sorted, as the table is. */
+/* What the driver refuses to unmap becomes a batch of its own. Batches are sorted, as the table
+ * is. */
 static bool release_batch(culv_device *device, culvi_deferred *self, bool last_try)
 {
     culvi_vmm_mapping *m = CULVI_CONTAINER(self, culvi_vmm_mapping, deferred);
@@ -80,7 +83,8 @@ static bool touches(const culvi_deferred *object, const void *context)
     if (object->holder != where->range) return false;
     const culvi_vmm_mapping *m = CULVI_CONTAINER(object, const culvi_vmm_mapping, deferred);
     for (; m != NULL; m = m->next)
-        if (m->offset < where->offset + where->size && where->offset < m->offset + m->size) return true;
+        if (m->offset < where->offset + where->size && where->offset < m->offset + m->size)
+            return true;
     return false;
 }
 
@@ -112,21 +116,21 @@ culv_result culvi_vmm_wait_and_collect(culv_vmm_range *range, uint64_t offset, u
                       size, offset);
 }
 
-/* What is meant -------------------------------------------------------------------------------------------
- */
+/* What is meant -------------------------------------------------------------------------------- */
 
-static culv_result refuse_part(const culv_vmm_range *range, const culvi_vmm_mapping *m, uint64_t offset,
-                               uint64_t size, const char *call)
+static culv_result refuse_part(const culv_vmm_range *range, const culvi_vmm_mapping *m,
+                               uint64_t offset, uint64_t size, const char *call)
 {
-    return culvi_fail(&range->device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-                      "%s: %" PRIu64 " bytes at offset %" PRIu64 " end within a mapping, the one of %" PRIu64
-                      " bytes at offset %" PRIu64 "%s%s%s; CUDA takes whole mappings only",
-                      call, size, offset, m->size, m->offset, m->allocation->label[0] != '\0' ? " ('" : "",
-                      m->allocation->label, m->allocation->label[0] != '\0' ? "')" : "");
+    return culvi_fail(
+        &range->device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+        "%s: %" PRIu64 " bytes at offset %" PRIu64 " end within a mapping, the one of %" PRIu64
+        " bytes at offset %" PRIu64 "%s%s%s; CUDA takes whole mappings only",
+        call, size, offset, m->size, m->offset, m->allocation->label[0] != '\0' ? " ('" : "",
+        m->allocation->label, m->allocation->label[0] != '\0' ? "')" : "");
 }
 
-culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint64_t size, const char *call,
-                             size_t *first, size_t *end)
+culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint64_t size,
+                             const char *call, size_t *first, size_t *end)
 {
     size_t live = 0;
     culv_result result = culvi_vmm_check_span(range, offset, size, call);
@@ -140,14 +144,13 @@ culv_result culvi_vmm_choose(const culv_vmm_range *range, uint64_t offset, uint6
         live++;
     }
     if (live > 0) return CULV_OK;
-    return culvi_fail(&range->device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
-                      "%s: nothing is mapped in the %" PRIu64 " bytes at offset %" PRIu64 " of the range%s",
-                      call, size, offset,
-                      *end > *first ? "; what was there is unmapped, and waits for a stream" : "");
+    return culvi_fail(
+        &range->device->voice, range->label, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED,
+        "%s: nothing is mapped in the %" PRIu64 " bytes at offset %" PRIu64 " of the range%s", call,
+        size, offset, *end > *first ? "; what was there is unmapped, and waits for a stream" : "");
 }
 
-/* The calls -----------------------------------------------------------------------------------------------
- */
+/* The calls ------------------------------------------------------------------------------------ */
 
 /* The caller holds the lock. */
 static culv_result unmap(culv_vmm_range *range, size_t first, size_t end)
@@ -161,9 +164,10 @@ static culv_result unmap(culv_vmm_range *range, size_t first, size_t end)
         CUresult r;
         const culvi_vmm_mapping *m = range->mappings[i];
         if (!m->unmapping && !culvi_vmm_unmap_one(range, i, false, &r))
-            result = culvi_fail_cuda(device, range->label, r, "cuMemUnmap", CULV_REASON_DRIVER_REFUSED,
-                                     "%" PRIu64 " bytes at offset %" PRIu64 " could not be unmapped", m->size,
-                                     m->offset);
+            result =
+                culvi_fail_cuda(device, range->label, r, "cuMemUnmap", CULV_REASON_DRIVER_REFUSED,
+                                "%" PRIu64 " bytes at offset %" PRIu64 " could not be unmapped",
+                                m->size, m->offset);
     }
     culvi_vmm_compact(range);
     if (entered) culvi_leave(device, &scope);
@@ -205,7 +209,8 @@ static void mark_batch(culv_vmm_range *range, culvi_vmm_mapping *batch)
     }
 }
 
-culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size, CUstream last_use)
+culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
+                                 CUstream last_use)
 {
     static const char call[] = "culv_vmm_unmap_after";
     size_t first = 0, end = 0;

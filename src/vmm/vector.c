@@ -1,6 +1,7 @@
-/* culv_vector: made and destroyed, and what it tells. Growing: vector_grow.c decides, vector_change.c carries it
- * out; its addresses: vector_space.c; shrinking and retiring: vector_shrink.c; the thread that commits ahead:
- * vector_ahead.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vector: made and destroyed, and what it tells. Growing: vector_grow.c decides,
+ * vector_change.c carries it out; its addresses: vector_space.c; shrinking and retiring:
+ * vector_shrink.c; the thread that commits ahead: vector_ahead.c. */
 #include "vmm/vector.h"
 
 #include "base/alloc.h"
@@ -28,7 +29,7 @@ void culvi_vector_give(culv_vector *v)
     culvi_mutex_unlock(&v->lock);
 }
 
-/* Making ------------------------------------------------------------------------------------------------------ */
+/* Making --------------------------------------------------------------------------------------- */
 
 static culv_result refuse(culv_device *device, const culv_vector_desc *d, culv_reason reason,
                           const char *field, uint64_t value, const char *why)
@@ -42,8 +43,10 @@ static culv_result check_sizes(const culv_vector *v, const culv_vector_desc *d)
     const uint64_t most = UINT64_MAX - v->granularity;
     const char *const large = "rounded up to the granularity it overflows";
     if (d->size > most) return refuse(v->device, d, CULV_REASON_SIZE, "size", d->size, large);
-    if (d->reserve > most) return refuse(v->device, d, CULV_REASON_SIZE, "reserve", d->reserve, large);
-    if (d->min_chunk > most) return refuse(v->device, d, CULV_REASON_VALUE, "min_chunk", d->min_chunk, large);
+    if (d->reserve > most)
+        return refuse(v->device, d, CULV_REASON_SIZE, "reserve", d->reserve, large);
+    if (d->min_chunk > most)
+        return refuse(v->device, d, CULV_REASON_VALUE, "min_chunk", d->min_chunk, large);
     if (d->max_chunk != 0 && d->min_chunk > d->max_chunk)
         return refuse(v->device, d, CULV_REASON_VALUE, "min_chunk", d->min_chunk,
                       "it is more than max_chunk");
@@ -51,7 +54,8 @@ static culv_result check_sizes(const culv_vector *v, const culv_vector_desc *d)
         return refuse(v->device, d, CULV_REASON_VALUE, "max_chunk", d->max_chunk,
                       "a chunk has a granularity at the least (culv_vmm_get_granularity())");
     if (d->usage & CULV_VMM_TILE_POOL)
-        return refuse(v->device, d, CULV_REASON_VALUE, "usage", d->usage, "tile pools are not mapped");
+        return refuse(v->device, d, CULV_REASON_VALUE, "usage", d->usage,
+                      "tile pools are not mapped");
     return CULV_OK;
 }
 
@@ -68,14 +72,16 @@ static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
     v->max_chunk = d->max_chunk != 0 ? d->max_chunk / v->granularity * v->granularity : UINT64_MAX;
     if (v->min_chunk > v->max_chunk) v->min_chunk = v->max_chunk;
     v->growth_percent = d->growth_percent;
-    v->ahead = d->ahead < UINT64_MAX / 4 ? d->ahead : UINT64_MAX / 4; /* more than there is of anything */
+    v->ahead =
+        d->ahead < UINT64_MAX / 4 ? d->ahead : UINT64_MAX / 4; /* more than there is of anything */
     v->fixed = d->fixed != 0;
     v->moved = d->moved;
     v->moved_context = d->moved_context;
     culvi_label_set(v->label, d->label);
     if (d->access == NULL && d->access_count != 0)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vector_desc.access is NULL, but access_count is %zu", d->access_count);
+                          "culv_vector_desc.access is NULL, but access_count is %zu",
+                          d->access_count);
     v->access_count = d->access_count != 0 ? d->access_count : 1;
     if (v->access_count > SIZE_MAX / sizeof *v->access)
         return culvi_fail_host_memory(&device->voice, d->label);
@@ -98,14 +104,15 @@ static culv_result begin(culv_vector *v, const culv_vector_desc *d)
     }
     if (least < need) least = need;
     v->next_id = 1;
-    return culvi_vector_change(v,
-                               &(culvi_vector_plan){.addresses = least,
-                                                    .addresses_wish = wish,
-                                                    .may_move = true,
-                                                    .need = need,
-                                                    .wish = need != 0 ? culvi_vector_policy(v, need) : 0,
-                                                    .size = d->size},
-                               &before);
+    return culvi_vector_change(
+        v,
+        &(culvi_vector_plan){.addresses = least,
+                             .addresses_wish = wish,
+                             .may_move = true,
+                             .need = need,
+                             .wish = need != 0 ? culvi_vector_policy(v, need) : 0,
+                             .size = d->size},
+        &before);
 }
 
 void culvi_vector_ref(culv_vector *v)
@@ -194,14 +201,15 @@ void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
     }
     (void)culvi_attempt_end(&v->device->voice, CULV_OK);
     if (result != CULV_OK)
-        culvi_log(&v->device->voice, CULV_LOG_WARNING,
-                  "'%s': memory of a destroyed vector goes with the device, not after its stream: %s",
-                  v->label, culvi_thread_state()->error.message);
+        culvi_log(
+            &v->device->voice, CULV_LOG_WARNING,
+            "'%s': memory of a destroyed vector goes with the device, not after its stream: %s",
+            v->label, culvi_thread_state()->error.message);
     culvi_thread_state()->error = error;
     free_all(v, false);
 }
 
-/* What it tells ----------------------------------------------------------------------------------------------- */
+/* What it tells -------------------------------------------------------------------------------- */
 
 CUdeviceptr culv_vector_pointer(const culv_vector *vector)
 {
@@ -223,8 +231,8 @@ uint64_t culv_vector_generation(const culv_vector *vector)
     return vector != NULL ? atomic_load(&vector->generation) : 0;
 }
 
-culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks, size_t capacity,
-                                   size_t *count, uint64_t *generation)
+culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
+                                   size_t capacity, size_t *count, uint64_t *generation)
 {
     if (vector == NULL || count == NULL || (chunks == NULL && capacity > 0))
         return culvi_fail(vector != NULL ? &vector->device->voice : NULL, NULL, CULV_ERROR_INVALID,

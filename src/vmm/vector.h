@@ -1,5 +1,6 @@
-/* culv_vector: a list of chunks in an address space, which is a list of reserved ranges side by side.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vector: a list of chunks in an address space, which is a list of reserved ranges side by
+ * side. */
 #ifndef CULVI_VECTOR_H_
 #define CULVI_VECTOR_H_
 
@@ -9,8 +10,8 @@
 #include "vmm/mapping.h"
 #include "vmm/range.h"
 
-/* A reserved range of an address space. No chunk lies in two: that a mapping may lie in two reservations is nowhere
- * promised. */
+/* A reserved range of an address space. No chunk lies in two: that a mapping may lie in two
+ * reservations is nowhere promised. */
 typedef struct culvi_vector_segment {
     struct culvi_vector_segment *below; /* the one before it; NULL: it begins the space */
     culv_vmm_range *range;
@@ -22,12 +23,14 @@ typedef struct culvi_vector_space {
     struct culvi_vector_space *next; /* of those that wait to be retired */
     CUdeviceptr base;
     uint64_t reserved;
-    uint64_t mapped;           /* bytes from the first one on in which chunks are mapped, without a gap */
+    /* Bytes from the first one on in which chunks are mapped, without a gap */
+    uint64_t mapped;
     culvi_vector_segment *top; /* the last one */
 } culvi_vector_space;
 
-/* What changes the chunks or the present space is `busy`: the one caller, or the thread that commits ahead. It alone
- * writes them, with the lock, and so reads them without it; driver calls are made without the lock. */
+/* What changes the chunks or the present space is `busy`: the one caller, or the thread that
+ * commits ahead. It alone writes them, with the lock, and so reads them without it; driver calls
+ * are made without the lock. */
 struct culv_vector {
     atomic_uint refs; /* the caller's handle, and views of other APIs, which may outlive it */
     atomic_bool gone; /* destroyed: a view finds nothing in it but the device and the label */
@@ -79,7 +82,8 @@ static inline uint64_t culvi_vector_round(const culv_vector *v, uint64_t bytes)
 void culvi_vector_ref(culv_vector *v);
 void culvi_vector_unref(culv_vector *v);
 
-/* Waits for the other one's driver calls and becomes busy; false: so many bytes are committed, and it did not. */
+/* Waits for the other one's driver calls and becomes busy; false: so many bytes are committed, and
+ * it did not. */
 bool culvi_vector_take(culv_vector *v, uint64_t unless_committed);
 void culvi_vector_give(culv_vector *v);
 
@@ -93,12 +97,14 @@ culv_result culvi_vector_space_extend(culv_vector *v, culvi_vector_segment *top,
 culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vector_space **out);
 /* Gives a segment's addresses up, and answers the one below. */
 culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool unmap);
-/* Gives the addresses up, and the mappings that nobody has given up yet: at once, or else with the device. */
+/* Gives the addresses up, and the mappings that nobody has given up yet: at once, or else with the
+ * device. */
 void culvi_vector_space_free(culvi_vector_space *space, bool unmap);
-/* Unmaps a space from offset `from` on, once the stream has got there; space->mapped tells how far it came. */
+/* Unmaps a space from offset `from` on, once the stream has got there; space->mapped tells how far
+ * it came. */
 culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use);
-/* Whether memory that a shrink gave up still waits for its stream somewhere in a part of the present space. Waits for
- * nothing. */
+/* Whether memory that a shrink gave up still waits for its stream somewhere in a part of the
+ * present space. Waits for nothing. */
 bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size);
 
 /* What a change is to do: vector_change.c does all of it or nothing. */
@@ -106,16 +112,18 @@ typedef struct culvi_vector_plan {
     uint64_t addresses, addresses_wish; /* in all: the least, and at best */
     bool may_move;
     uint64_t need,
-        wish;      /* bytes to commit: the least, and what is taken where there are addresses and memory */
+        /* Bytes to commit: the least, and what is taken where there are addresses and memory */
+        wish;
     uint64_t size; /* the vector gets this size if it has less */
 } culvi_vector_plan;
 
-/* *before becomes the old address after a move, else 0. An error has changed nothing. The caller is busy. */
+/* *before becomes the old address after a move, else 0. An error has changed nothing. The caller is
+ * busy. */
 culv_result culvi_vector_change(culv_vector *v, const culvi_vector_plan *plan, CUdeviceptr *before);
 
 /* vector_grow.c: a change that commits `need` bytes, at best `wish`, and sets the size. */
-culv_result culvi_vector_commit(culv_vector *v, uint64_t need, uint64_t wish, uint64_t size, bool may_move,
-                                CUdeviceptr *before);
+culv_result culvi_vector_commit(culv_vector *v, uint64_t need, uint64_t wish, uint64_t size,
+                                bool may_move, CUdeviceptr *before);
 /* What a commit of at least `need` bytes commits at best. */
 uint64_t culvi_vector_policy(const culv_vector *v, uint64_t need);
 

@@ -1,5 +1,6 @@
-/* The thread of a vector that commits ahead, so that growing only publishes. It never moves the vector, and never waits
- * for a stream. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The thread of a vector that commits ahead, so that growing only publishes. It never moves the
+ * vector, and never waits for a stream. */
 #include "base/attempt.h"
 #include "vmm/vector.h"
 
@@ -31,8 +32,10 @@ static bool fill(culv_vector *v)
         return false;
     const size_t chunks = v->num_chunks;
     uint64_t least = v->min_chunk < most ? v->min_chunk : most;
-    culv_result result = culvi_vector_commit(v, most > room ? most : least, most, 0, false, &before);
-    if (result != CULV_OK && most > room && culvi_thread_state()->error.reason == CULV_REASON_ADDRESS) {
+    culv_result result =
+        culvi_vector_commit(v, most > room ? most : least, most, 0, false, &before);
+    if (result != CULV_OK && most > room &&
+        culvi_thread_state()->error.reason == CULV_REASON_ADDRESS) {
         v->walled = true;
         atomic_store(&v->full, room == 0);
         if (room == 0) return false;
@@ -62,9 +65,11 @@ static void run(void *user)
             culvi_condition_wake_all(&v->changed);
             if (v->stop) break;
         }
-        /* Either a size that is published finds the thread asleep, or the thread finds that size. */
+        /* Either a size that is published finds the thread asleep, or the thread finds that
+         * size. */
         atomic_store(&v->asleep, true);
-        if (!done || v->busy || !is_wanted(v)) culvi_condition_wait(&v->changed, &v->lock, UINT64_MAX);
+        if (!done || v->busy || !is_wanted(v))
+            culvi_condition_wait(&v->changed, &v->lock, UINT64_MAX);
         atomic_store(&v->asleep, false);
     }
     culvi_mutex_unlock(&v->lock);

@@ -1,6 +1,7 @@
-/* A change of a vector, as one transaction that reads from top to bottom: addresses, memory, mappings, then publish();
- * an error on the way undoes all of it. Nobody sees anything of it before publish(). The vector is busy meanwhile.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A change of a vector, as one transaction that reads from top to bottom: addresses, memory,
+ * mappings, then publish(); an error on the way undoes all of it. Nobody sees anything of it before
+ * publish(). The vector is busy meanwhile. */
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "vmm/vector.h"
@@ -24,7 +25,7 @@ static void begin(change *c, culv_vector *v)
     c->reserved = v->space->reserved;
 }
 
-/* 1. Addresses ------------------------------------------------------------------------------------------------ */
+/* 1. Addresses --------------------------------------------------------------------------------- */
 
 /* In place, behind the last segment. */
 static culv_result extend(change *c, uint64_t end)
@@ -49,12 +50,12 @@ static culv_result move(change *c, uint64_t size)
 
 static culv_result refuse(const culv_vector *v, uint64_t need, bool may_move)
 {
-    return culvi_fail(&v->device->voice, v->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
-                      "%" PRIu64 " bytes of addresses are needed, %" PRIu64
-                      " are reserved, and those behind them are not free%s",
-                      need, v->space->reserved,
-                      may_move ? "; culv_vector_desc.fixed forbids another place: reserve more at first"
-                               : "");
+    return culvi_fail(
+        &v->device->voice, v->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
+        "%" PRIu64 " bytes of addresses are needed, %" PRIu64
+        " are reserved, and those behind them are not free%s",
+        need, v->space->reserved,
+        may_move ? "; culv_vector_desc.fixed forbids another place: reserve more at first" : "");
 }
 
 /* In place if the addresses behind are free, else at another place if the vector may move. */
@@ -70,18 +71,19 @@ static culv_result find_addresses(change *c, const culvi_vector_plan *plan)
         result = extend(c, sizes[i]);
         if (result == CULV_ERROR_ASYNC) break;
     }
-    const bool elsewhere =
-        v->space == NULL || (plan->may_move && !v->fixed && c->reserved < need && result != CULV_ERROR_ASYNC);
+    const bool elsewhere = v->space == NULL || (plan->may_move && !v->fixed && c->reserved < need &&
+                                                result != CULV_ERROR_ASYNC);
     for (size_t i = first; elsewhere && c->fresh == NULL && i < 2; i++) {
         result = move(c, sizes[i]);
         if (result == CULV_ERROR_ASYNC) break;
     }
-    if (!elsewhere && result != CULV_OK && culvi_thread_state()->error.reason == CULV_REASON_ADDRESS)
+    if (!elsewhere && result != CULV_OK &&
+        culvi_thread_state()->error.reason == CULV_REASON_ADDRESS)
         result = refuse(v, need, plan->may_move);
     return result;
 }
 
-/* 2. Memory --------------------------------------------------------------------------------------------------- */
+/* 2. Memory ------------------------------------------------------------------------------------ */
 
 /* Bytes of the chunk at `offset`, of `left` bytes that are to be committed from there on. */
 static uint64_t piece(const change *c, uint64_t offset, uint64_t left)
@@ -92,7 +94,8 @@ static uint64_t piece(const change *c, uint64_t offset, uint64_t left)
     return left > c->v->max_chunk ? c->v->max_chunk : left;
 }
 
-/* Entries for `more` chunks behind those that are listed, which nobody reads before they are counted. */
+/* Entries for `more` chunks behind those that are listed, which nobody reads before they are
+ * counted. */
 static culv_result make_entries(culv_vector *v, size_t more)
 {
     const size_t most = SIZE_MAX / sizeof *v->chunks;
@@ -149,23 +152,24 @@ static culv_result commit(change *c, const culvi_vector_plan *plan)
     return plan->need > 0 ? allocate(c, plan->need) : CULV_OK;
 }
 
-/* 3. Mappings ------------------------------------------------------------------------------------------------- */
+/* 3. Mappings ---------------------------------------------------------------------------------- */
 
 static culv_result map_chunk(change *c, const culv_vector_chunk *chunk)
 {
     const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
-    return culvi_vmm_map_resolved(segment->range, chunk->offset - segment->offset, chunk->allocation,
-                                  c->v->access, c->v->access_count);
+    return culvi_vmm_map_resolved(segment->range, chunk->offset - segment->offset,
+                                  chunk->allocation, c->v->access, c->v->access_count);
 }
 
 /* Where a shrink's memory was, the stream that it named may still use the addresses. */
 static culv_result wait_for_shrunk(const change *c, const culv_vector_chunk *chunk)
 {
     culv_vector *v = c->v;
-    if (c->fresh != NULL || !culvi_vector_is_unmapping(v, chunk->offset, chunk->size)) return CULV_OK;
+    if (c->fresh != NULL || !culvi_vector_is_unmapping(v, chunk->offset, chunk->size))
+        return CULV_OK;
     culvi_log(&v->device->voice, CULV_LOG_WARNING,
-              "'%s': growing waits for the stream that a shrink named: %" PRIu64 " bytes at offset %" PRIu64
-              " are still mapped for it",
+              "'%s': growing waits for the stream that a shrink named: %" PRIu64
+              " bytes at offset %" PRIu64 " are still mapped for it",
               v->label, chunk->size, chunk->offset);
     const culvi_vector_segment *segment = culvi_vector_segment_at(c->top, chunk->offset);
     return culvi_vmm_wait_and_collect(segment->range, chunk->offset - segment->offset, chunk->size);
@@ -186,7 +190,7 @@ static culv_result map(change *c)
     return result;
 }
 
-/* 4. Publish, or undo ----------------------------------------------------------------------------------------- */
+/* 4. Publish, or undo -------------------------------------------------------------------------- */
 
 /* From here on nothing fails. */
 static CUdeviceptr publish(change *c, uint64_t size)
@@ -254,7 +258,7 @@ static void undo(change *c)
     culvi_thread_state()->error = error;
 }
 
-/* The transaction --------------------------------------------------------------------------------------------- */
+/* The transaction ------------------------------------------------------------------------------ */
 
 culv_result culvi_vector_change(culv_vector *v, const culvi_vector_plan *plan, CUdeviceptr *before)
 {

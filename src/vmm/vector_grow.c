@@ -1,5 +1,5 @@
-/* Growing a vector: the calls, and how much a grow takes. How it takes it: vector_change.c.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Growing a vector: the calls, and how much a grow takes. How it takes it: vector_change.c. */
 #include "vmm/vector.h"
 
 #include <inttypes.h>
@@ -16,8 +16,8 @@ uint64_t culvi_vector_policy(const culv_vector *v, uint64_t need)
     return need > least ? need : least;
 }
 
-culv_result culvi_vector_commit(culv_vector *v, uint64_t need, uint64_t wish, uint64_t size, bool may_move,
-                                CUdeviceptr *before)
+culv_result culvi_vector_commit(culv_vector *v, uint64_t need, uint64_t wish, uint64_t size,
+                                bool may_move, CUdeviceptr *before)
 {
     const uint64_t reserved = v->space->reserved;
     /* Twice the addresses: they cost nothing, and a move costs each chunk a mapping. */
@@ -32,7 +32,7 @@ culv_result culvi_vector_commit(culv_vector *v, uint64_t need, uint64_t wish, ui
         before);
 }
 
-/* The calls --------------------------------------------------------------------------------------------------- */
+/* The calls ------------------------------------------------------------------------------------ */
 
 static void publish_size(culv_vector *v, uint64_t size)
 {
@@ -43,12 +43,13 @@ static void publish_size(culv_vector *v, uint64_t size)
 static culv_result check(const culv_vector *v, uint64_t size, const char *call)
 {
     if (v == NULL)
-        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: vector is NULL",
-                          call);
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: vector is NULL", call);
     if (size > UINT64_MAX - v->granularity)
         return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s: %" PRIu64 " bytes overflow when they are rounded up to the granularity", call,
-                          size);
+                          "%s: %" PRIu64
+                          " bytes overflow when they are rounded up to the granularity",
+                          call, size);
     return CULV_OK;
 }
 
@@ -81,7 +82,8 @@ culv_result culv_vector_grow(culv_vector *vector, uint64_t size)
         culvi_mutex_unlock(&vector->lock);
     }
     const uint64_t need = culvi_vector_round(vector, size) - atomic_load(&vector->committed);
-    result = culvi_vector_commit(vector, need, culvi_vector_policy(vector, need), size, true, &before);
+    result =
+        culvi_vector_commit(vector, need, culvi_vector_policy(vector, need), size, true, &before);
     return leave(vector, result, before);
 }
 
@@ -97,6 +99,7 @@ culv_result culv_vector_reserve(culv_vector *vector, uint64_t size)
     }
     size = culvi_vector_round(vector, size);
     result = culvi_vector_change(
-        vector, &(culvi_vector_plan){.addresses = size, .addresses_wish = size, .may_move = true}, &before);
+        vector, &(culvi_vector_plan){.addresses = size, .addresses_wish = size, .may_move = true},
+        &before);
     return leave(vector, result, before);
 }

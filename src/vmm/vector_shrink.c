@@ -1,4 +1,5 @@
-/* What a vector gives back: chunks, old addresses, and itself. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a vector gives back: chunks, old addresses, and itself. */
 #include "base/attempt.h"
 #include "vmm/vector.h"
 
@@ -27,11 +28,12 @@ static culv_result unmap_chunks(culv_vector *v, size_t first, CUstream last_use)
     culv_result result = culvi_vector_unmap_after(v->space, from, last_use);
     const uint64_t mapped = v->space->mapped;
     if (mapped == before) return culvi_attempt_end(&v->device->voice, result);
-    /* What has gone does not come back: the rest stays for the next time, and at old addresses until they are retired. */
+    /* What has gone does not come back: the rest stays for the next time, and at old addresses
+     * until they are retired. */
     if (result != CULV_OK)
         culvi_log(&v->device->voice, CULV_LOG_WARNING,
-                  "'%s': %" PRIu64 " bytes that a shrink was to give back stay committed: %s", v->label,
-                  mapped - from, message);
+                  "'%s': %" PRIu64 " bytes that a shrink was to give back stay committed: %s",
+                  v->label, mapped - from, message);
     for (culvi_vector_space *s = v->retiring; s != NULL; s = s->next)
         if (culvi_vector_unmap_after(s, mapped, last_use) != CULV_OK)
             culvi_log(&v->device->voice, CULV_LOG_WARNING,
@@ -73,7 +75,7 @@ culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last
     return result;
 }
 
-/* Old addresses ----------------------------------------------------------------------------------------------- */
+/* Old addresses -------------------------------------------------------------------------------- */
 
 culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream last_use)
 {
@@ -97,8 +99,9 @@ culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream
         culvi_vector_space_free(space, false);
     }
     if (found) return result;
-    return culvi_fail(&v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                      "culv_vector_retire: 0x%llx is no old address of this vector that is still mapped; "
-                      "culv_vector_moved tells them",
-                      (unsigned long long)before);
+    return culvi_fail(
+        &v->device->voice, v->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+        "culv_vector_retire: 0x%llx is no old address of this vector that is still mapped; "
+        "culv_vector_moved tells them",
+        (unsigned long long)before);
 }

@@ -1,5 +1,6 @@
-/* The addresses of a vector: spaces, and the reserved ranges that they are made of. A grow takes addresses from here
- * (vector_change.c), a shrink gives mappings back here (vector_shrink.c). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The addresses of a vector: spaces, and the reserved ranges that they are made of. A grow takes
+ * addresses from here (vector_change.c), a shrink gives mappings back here (vector_shrink.c). */
 #include "base/alloc.h"
 #include "vmm/vector.h"
 
@@ -10,9 +11,10 @@ culvi_vector_segment *culvi_vector_segment_at(culvi_vector_segment *top, uint64_
     return top;
 }
 
-/* Making ------------------------------------------------------------------------------------------------------ */
+/* Making --------------------------------------------------------------------------------------- */
 
-/* A range of addresses as a segment at `offset` of a space; `at` is where it must begin, 0: anywhere. */
+/* A range of addresses as a segment at `offset` of a space; `at` is where it must begin, 0:
+ * anywhere. */
 static culv_result make_segment(culv_vector *v, CUdeviceptr at, uint64_t offset, uint64_t size,
                                 culvi_vector_segment **out)
 {
@@ -60,7 +62,7 @@ culv_result culvi_vector_space_create(culv_vector *v, uint64_t size, culvi_vecto
     return CULV_OK;
 }
 
-/* Giving up --------------------------------------------------------------------------------------------------- */
+/* Giving up ------------------------------------------------------------------------------------ */
 
 culvi_vector_segment *culvi_vector_segment_pop(culvi_vector_segment *top, bool unmap)
 {
@@ -80,7 +82,8 @@ void culvi_vector_space_free(culvi_vector_space *space, bool unmap)
 
 culv_result culvi_vector_unmap_after(culvi_vector_space *space, uint64_t from, CUstream last_use)
 {
-    for (const culvi_vector_segment *s = space->top; s != NULL && space->mapped > from; s = s->below) {
+    for (const culvi_vector_segment *s = space->top; s != NULL && space->mapped > from;
+         s = s->below) {
         if (s->offset >= space->mapped) continue;
         const uint64_t begin = from > s->offset ? from : s->offset;
         culv_result result =
@@ -98,7 +101,8 @@ bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size)
     culvi_mutex_lock(&v->device->lock);
     for (const culvi_vector_segment *s = v->space->top; s != NULL && !found; s = s->below) {
         const uint64_t begin = offset > s->offset ? offset : s->offset;
-        const uint64_t end = offset + size < s->offset + s->size ? offset + size : s->offset + s->size;
+        const uint64_t end =
+            offset + size < s->offset + s->size ? offset + size : s->offset + s->size;
         if (begin >= end) continue;
         culvi_vmm_collect(s->range);
         found = culvi_vmm_is_unmapping(s->range, begin - s->offset, end - begin);

@@ -1,5 +1,6 @@
-/* What exports of VMM memory as NT handles need of the system: the OBJECT_ATTRIBUTES of what is exported (cuda.h,
- * CUmemAllocationProp::win32HandleMetaData), which say who may open it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What exports of VMM memory as NT handles need of the system: the OBJECT_ATTRIBUTES of what is
+ * exported (cuda.h, CUmemAllocationProp::win32HandleMetaData), which say who may open it. */
 #include "vmm/share.h"
 
 #include <windows.h>

@@ -1,4 +1,5 @@
-/* culv_vk: the caller's VkDevice, attached. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vk: the caller's VkDevice, attached. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
@@ -11,18 +12,20 @@ enum { REQUIRED = 1, OPTIONAL = 0 };
 static culv_result load_device(culv_vk *vk, const culvi_voice *voice, uint32_t api_version)
 {
 #define CULV_VK_INSTANCE(name, need)
-#define CULV_VK_DEVICE(name, need)                                                                           \
-    vk->table.name = (PFN_##name)vk->instance.vkGetDeviceProcAddr(vk->vk_device, #name);                     \
-    if (vk->table.name == NULL && (need) == REQUIRED)                                                        \
-        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,             \
+#define CULV_VK_DEVICE(name, need)                                                                 \
+    vk->table.name = (PFN_##name)vk->instance.vkGetDeviceProcAddr(vk->vk_device, #name);           \
+    if (vk->table.name == NULL && (need) == REQUIRED)                                              \
+        return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,   \
                           "the VkDevice lacks %s, which Vulkan 1.1 has", #name);
 #include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
     /* Some drivers hand core functions out that the instance's version does not have. */
     if (api_version < VK_API_VERSION_1_3) {
-        vk->table.vkGetDeviceBufferMemoryRequirements = vk->table.vkGetDeviceBufferMemoryRequirementsKHR;
-        vk->table.vkGetDeviceImageMemoryRequirements = vk->table.vkGetDeviceImageMemoryRequirementsKHR;
+        vk->table.vkGetDeviceBufferMemoryRequirements =
+            vk->table.vkGetDeviceBufferMemoryRequirementsKHR;
+        vk->table.vkGetDeviceImageMemoryRequirements =
+            vk->table.vkGetDeviceImageMemoryRequirementsKHR;
     }
     vk->tells_needs = vk->table.vkGetDeviceBufferMemoryRequirements != NULL &&
                       vk->table.vkGetDeviceImageMemoryRequirements != NULL;
@@ -36,10 +39,12 @@ static void ask_physical_device(culv_vk *vk)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
     VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    VkPhysicalDeviceProperties2 properties = {.sType =
+                                                  VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
     bool takes_pages = vk->table.vkGetMemoryHostPointerPropertiesEXT != NULL;
     vk->instance.vkGetPhysicalDeviceMemoryProperties(vk->physical_device, &vk->memory_types);
-    vk->instance.vkGetPhysicalDeviceQueueFamilyProperties(vk->physical_device, &vk->queue_families, NULL);
+    vk->instance.vkGetPhysicalDeviceQueueFamilyProperties(vk->physical_device, &vk->queue_families,
+                                                          NULL);
     if (vk->tells_needs) properties.pNext = &maintenance4;
     if (takes_pages) {
         host.pNext = properties.pNext;
@@ -54,22 +59,23 @@ static void ask_physical_device(culv_vk *vk)
 }
 
 /* A function that is missing tells an extension that was not enabled. */
-static culv_result check_extensions(culv_vk *vk, const culvi_voice *voice, const culv_vk_candidate *c)
+static culv_result check_extensions(culv_vk *vk, const culvi_voice *voice,
+                                    const culv_vk_candidate *c)
 {
     const char *extension = !culvi_vk_exports_memory(vk)       ? culvi_vk_memory_extension
                             : !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
                                                                : NULL;
     if (extension == NULL || vk->how.fallback != 0) return CULV_OK;
-    if (c->has_external_memory_fd && !c->has_external_semaphore_fd && vk->base.device->caps.is_software)
+    if (c->has_external_memory_fd && !c->has_external_semaphore_fd &&
+        vk->base.device->caps.is_software)
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
-            "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan "
-            "exportable timelines; enable what culv_vk_instance_layers() lists, after validation layers, "
-            "and then the device extension %s",
+            "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan exportable timelines; "
+            "enable what culv_vk_instance_layers() lists, after validation layers, and then the device extension %s",
             vk->base.name, culvi_vk_soft_layer, extension);
     return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING,
-                      "the VkDevice of '%s' was created without the extension %s; enable what "
-                      "culv_vk_device_extensions() lists",
+                      "the VkDevice of '%s' was created without the extension %s; "
+                      "enable what culv_vk_device_extensions() lists",
                       vk->base.name, extension);
 }
 
@@ -82,17 +88,18 @@ static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const c
                           vk->base.name);
     if (d->api_version != 0 && d->api_version < VK_API_VERSION_1_1)
         return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                          "culv_vk_desc.api_version is %u.%u; create the VkInstance with "
-                          "VkApplicationInfo::apiVersion 1.1 or later",
-                          VK_API_VERSION_MAJOR(d->api_version), VK_API_VERSION_MINOR(d->api_version));
+                          "culv_vk_desc.api_version is %u.%u; "
+                          "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
+                          VK_API_VERSION_MAJOR(d->api_version),
+                          VK_API_VERSION_MINOR(d->api_version));
     culv_result result = culvi_graphics_identify(&vk->base, d->fallback);
     if (result != CULV_OK) return result;
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "'%s' is one of %u linked GPUs and culv_vk_desc.num_physical_devices is %u; memory of a "
-            "device group has instances on several GPUs and CUDA would see one of them. Create the "
-            "VkDevice from one physical device and set num_physical_devices to 1",
+            "'%s' is one of %u linked GPUs and culv_vk_desc.num_physical_devices is %u; "
+            "memory of a device group has instances on several GPUs and CUDA would see one of them. "
+            "Create the VkDevice from one physical device and set num_physical_devices to 1",
             vk->base.name, c->group_size, d->num_physical_devices);
     return CULV_OK;
 }
@@ -124,7 +131,8 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
     vk->how = d;
     vk->how.label = NULL;
     result = culvi_vk_instance_load(voice, d.get_instance_proc_addr, d.instance, &vk->instance);
-    if (result == CULV_OK) result = culvi_vk_examine(voice, &vk->instance, d.physical_device, &candidate);
+    if (result == CULV_OK)
+        result = culvi_vk_examine(voice, &vk->instance, d.physical_device, &candidate);
     if (result != CULV_OK) goto free_vk;
     snprintf(vk->base.name, sizeof vk->base.name, "%s", candidate.name);
     vk->base.uuid = candidate.uuid;
@@ -167,9 +175,10 @@ static culv_result attach_again(culvi_graphics *graphics, culv_device *device, c
 static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
 {
     const culv_vk *vk = culvi_vk_of(graphics);
-    const char *extension = semaphores && !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
-                            : !semaphores && !culvi_vk_exports_memory(vk)  ? culvi_vk_memory_extension
-                                                                           : NULL;
+    const char *extension =
+        semaphores && !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
+        : !semaphores && !culvi_vk_exports_memory(vk)  ? culvi_vk_memory_extension
+                                                       : NULL;
     if (extension == NULL) return CULV_OK;
     return culvi_fail(
         &graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
@@ -184,8 +193,8 @@ static culv_result export_memory(const culvi_graphics *graphics, const char *lab
                                   (culv_handle_type)CULVI_HANDLE_OPAQUE, out);
 }
 
-static culv_result export_semaphore(const culvi_graphics *graphics, const char *label, uint64_t semaphore,
-                                    culv_handle *out)
+static culv_result export_semaphore(const culvi_graphics *graphics, const char *label,
+                                    uint64_t semaphore, culv_handle *out)
 {
     return culvi_vk_semaphore_export(culvi_vk_of(graphics), label, (VkSemaphore)semaphore,
                                      (culv_handle_type)CULVI_HANDLE_OPAQUE, out);
@@ -199,11 +208,11 @@ static culv_result check_timelines(const culvi_graphics *graphics, const char *l
     return culvi_vk_reads_timelines(vk) ? CULV_OK : culvi_vk_refuse_timelines(vk, label, refusal);
 }
 
-static culv_result fail(const culvi_graphics *graphics, const char *label, int code, const char *call,
-                        const char *what)
+static culv_result fail(const culvi_graphics *graphics, const char *label, int code,
+                        const char *call, const char *what)
 {
-    return culvi_fail_vk(&graphics->device->voice, label, (VkResult)code, call, CULV_REASON_DRIVER_REFUSED,
-                         "%s", what);
+    return culvi_fail_vk(&graphics->device->voice, label, (VkResult)code, call,
+                         CULV_REASON_DRIVER_REFUSED, "%s", what);
 }
 
 static int timeline_value(const culvi_graphics *graphics, uint64_t semaphore, uint64_t *out)

@@ -1,4 +1,5 @@
-/* Queue-family barriers between a Vulkan queue and CUDA, as plain structs. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Queue-family barriers between a Vulkan queue and CUDA, as plain structs. */
 #include "base/desc.h"
 #include "cuda/format.h"
 #include "culvert/vulkan_barrier.h"
@@ -7,8 +8,9 @@
 
 typedef enum direction { RELEASE, ACQUIRE } direction;
 
-/* What each use means. Shader uses have the stage ALL_COMMANDS, since the queue is not known: a compute queue
- * has no fragment stage. Only flags that Vulkan 1.0's form has too, so that both forms share the table. */
+/* What each use means. Shader uses have the stage ALL_COMMANDS, since the queue is not known: a
+ * compute queue has no fragment stage. Only flags that Vulkan 1.0's form has too, so that both
+ * forms share the table. */
 typedef struct use_row {
     const char *name;
     bool buffers; /* whether buffers have it; images do when it gives them a layout */
@@ -35,21 +37,26 @@ static const use_row uses[] = {
     BUFFER(INDIRECT_BUFFER, STAGE(DRAW_INDIRECT), ACCESS(INDIRECT_COMMAND_READ), 0),
     BUFFER(UNIFORM, STAGE(ALL_COMMANDS), ACCESS(UNIFORM_READ), 0),
     EITHER(STORAGE_READ, STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), 0, LAYOUT(GENERAL)),
-    EITHER(STORAGE, STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), ACCESS(SHADER_WRITE), LAYOUT(GENERAL)),
+    EITHER(STORAGE, STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), ACCESS(SHADER_WRITE),
+           LAYOUT(GENERAL)),
     EITHER(SAMPLED, STAGE(ALL_COMMANDS), ACCESS(SHADER_READ), 0, LAYOUT(SHADER_READ_ONLY_OPTIMAL)),
     IMAGE(COLOR_ATTACHMENT, STAGE(COLOR_ATTACHMENT_OUTPUT), ACCESS(COLOR_ATTACHMENT_READ),
           ACCESS(COLOR_ATTACHMENT_WRITE), LAYOUT(COLOR_ATTACHMENT_OPTIMAL)),
-    EITHER(TRANSFER_SRC, STAGE(ALL_TRANSFER), ACCESS(TRANSFER_READ), 0, LAYOUT(TRANSFER_SRC_OPTIMAL)),
-    EITHER(TRANSFER_DST, STAGE(ALL_TRANSFER), 0, ACCESS(TRANSFER_WRITE), LAYOUT(TRANSFER_DST_OPTIMAL)),
-    IMAGE(DEPTH_STENCIL_ATTACHMENT, FRAGMENT_TESTS, DEPTH_READ_ACCESS, ACCESS(DEPTH_STENCIL_ATTACHMENT_WRITE),
-          LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL)),
+    EITHER(TRANSFER_SRC, STAGE(ALL_TRANSFER), ACCESS(TRANSFER_READ), 0,
+           LAYOUT(TRANSFER_SRC_OPTIMAL)),
+    EITHER(TRANSFER_DST, STAGE(ALL_TRANSFER), 0, ACCESS(TRANSFER_WRITE),
+           LAYOUT(TRANSFER_DST_OPTIMAL)),
+    IMAGE(DEPTH_STENCIL_ATTACHMENT, FRAGMENT_TESTS, DEPTH_READ_ACCESS,
+          ACCESS(DEPTH_STENCIL_ATTACHMENT_WRITE), LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL)),
     IMAGE(DEPTH_STENCIL_READ, STAGE(ALL_COMMANDS), DEPTH_READ_ACCESS | ACCESS(SHADER_READ), 0,
           LAYOUT(DEPTH_STENCIL_READ_ONLY_OPTIMAL)),
     /* The render pass loads it first, as an attachment of its aspect. */
-    IMAGE(INPUT_ATTACHMENT, STAGE(FRAGMENT_SHADER) | STAGE(COLOR_ATTACHMENT_OUTPUT) | FRAGMENT_TESTS,
+    IMAGE(INPUT_ATTACHMENT,
+          STAGE(FRAGMENT_SHADER) | STAGE(COLOR_ATTACHMENT_OUTPUT) | FRAGMENT_TESTS,
           ACCESS(INPUT_ATTACHMENT_READ) | ACCESS(COLOR_ATTACHMENT_READ) | DEPTH_READ_ACCESS, 0,
           LAYOUT(SHADER_READ_ONLY_OPTIMAL)),
-    /* What a build reads counts as a shader's (the specification, vkCmdBuildAccelerationStructuresKHR). */
+    /* What a build reads counts as a shader's (the specification,
+     * vkCmdBuildAccelerationStructuresKHR). */
     BUFFER(ACCELERATION_STRUCTURE_BUILD_INPUT, BUILD_STAGE, ACCESS(SHADER_READ), 0),
 };
 enum { USE_COUNT = sizeof uses / sizeof uses[0] };
@@ -79,7 +86,8 @@ static const char *name_of(bool image)
 }
 
 /* Copies a caller's transfer into `local`. */
-static culv_result read_transfer(bool image, const void *transfer, void *local, size_t size, const void *out)
+static culv_result read_transfer(bool image, const void *transfer, void *local, size_t size,
+                                 const void *out)
 {
     if (transfer == NULL || out == NULL)
         return REFUSE(CULV_REASON_NULL_ARGUMENT, "a barrier of %s: %s is NULL", name_of(image),
@@ -90,33 +98,34 @@ static culv_result read_transfer(bool image, const void *transfer, void *local, 
 static culv_result check(const request *r)
 {
     const char *name = name_of(r->image);
-    if (r->queue_family == VK_QUEUE_FAMILY_EXTERNAL || r->queue_family == VK_QUEUE_FAMILY_FOREIGN_EXT)
+    if (r->queue_family == VK_QUEUE_FAMILY_EXTERNAL ||
+        r->queue_family == VK_QUEUE_FAMILY_FOREIGN_EXT)
         return REFUSE_VALUE(
-            "%s.queue_family is a special family; pass the index of the family of the queue that the "
-            "barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
+            "%s.queue_family is a special family; "
+            "pass the index of the family of the queue that the barrier is submitted to (VK_QUEUE_FAMILY_IGNORED for VK_SHARING_MODE_CONCURRENT)",
             name);
     if ((uint32_t)r->use >= USE_COUNT) return REFUSE_VALUE("%s.use is no culv_vk_use", name);
     const use_row *use = &uses[r->use];
     if (!r->image && !use->buffers)
-        return REFUSE_VALUE("%s.use is %s, one of images; a buffer is no attachment", name, use->name);
+        return REFUSE_VALUE("%s.use is %s, one of images; a buffer is no attachment", name,
+                            use->name);
     if (r->image && use->layout == VK_IMAGE_LAYOUT_UNDEFINED)
-        return REFUSE_VALUE("%s.use is %s, one of buffers; it gives no image layout", name, use->name);
-    /* VUID-VkBufferMemoryBarrier2-srcStageMask-03851 and its like: no ownership transfer has this stage. */
+        return REFUSE_VALUE("%s.use is %s, one of buffers; it gives no image layout", name,
+                            use->name);
+    /* VUID-VkBufferMemoryBarrier2-srcStageMask-03851 and its like: no ownership transfer has this
+     * stage. */
     if ((r->stage & VK_PIPELINE_STAGE_2_HOST_BIT) != 0 ||
         (r->access & (VK_ACCESS_2_HOST_READ_BIT | VK_ACCESS_2_HOST_WRITE_BIT)) != 0)
         return REFUSE_VALUE(
             "%s names the stage HOST or an access of it, which no barrier between queue families may have. "
-            "The "
-            "CPU needs none: let it wait for the semaphore, then invalidate before it reads, or flush after "
-            "it "
-            "wrote (vkInvalidateMappedMemoryRanges, vkFlushMappedMemoryRanges) unless the memory is "
-            "HOST_COHERENT",
+            "The CPU needs none: let it wait for the semaphore, then invalidate before it reads, or flush after it wrote (vkInvalidateMappedMemoryRanges, vkFlushMappedMemoryRanges) unless the memory is HOST_COHERENT",
             name);
     return CULV_OK;
 }
 
-/* Of a release the second scope is ignored, of an acquire the first; the semaphore orders the two halves. An
- * acquire's first scope is ALL_COMMANDS, so that it is ordered after the wait whatever stage that names. */
+/* Of a release the second scope is ignored, of an acquire the first; the semaphore orders the two
+ * halves. An acquire's first scope is ALL_COMMANDS, so that it is ordered after the wait whatever
+ * stage that names. */
 static culv_result plan(const request *r, direction way, scopes *out)
 {
     culv_result result = check(r);
@@ -139,16 +148,17 @@ static culv_result plan(const request *r, direction way, scopes *out)
 }
 
 /* The fields of VkBufferMemoryBarrier2 and VkImageMemoryBarrier2, and those of the old structs. */
-#define SCOPES_OF(s)                                                                                         \
-    .srcStageMask = (s).src_stage, .srcAccessMask = (s).src_access, .dstStageMask = (s).dst_stage,           \
-    .dstAccessMask = (s).dst_access, .srcQueueFamilyIndex = (s).src_family,                                  \
+#define SCOPES_OF(s)                                                                               \
+    .srcStageMask = (s).src_stage, .srcAccessMask = (s).src_access, .dstStageMask = (s).dst_stage, \
+    .dstAccessMask = (s).dst_access, .srcQueueFamilyIndex = (s).src_family,                        \
     .dstQueueFamilyIndex = (s).dst_family
-#define OLD_SCOPES_OF(b)                                                                                     \
-    .srcAccessMask = (VkAccessFlags)(b).srcAccessMask, .dstAccessMask = (VkAccessFlags)(b).dstAccessMask,    \
+#define OLD_SCOPES_OF(b)                                                                           \
+    .srcAccessMask = (VkAccessFlags)(b).srcAccessMask,                                             \
+    .dstAccessMask = (VkAccessFlags)(b).dstAccessMask,                                             \
     .srcQueueFamilyIndex = (b).srcQueueFamilyIndex, .dstQueueFamilyIndex = (b).dstQueueFamilyIndex
 
-/* VkPipelineStageFlagBits and VkAccessFlagBits end there; their bits mean the same in the new form, which has
- * more of its own, also among the low 32. */
+/* VkPipelineStageFlagBits and VkAccessFlagBits end there; their bits mean the same in the new form,
+ * which has more of its own, also among the low 32. */
 #define OLD_STAGES   (2ull * VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR - 1)
 #define OLD_ACCESSES (2ull * VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT - 1)
 
@@ -161,7 +171,7 @@ static culv_result check_old(bool image, VkPipelineStageFlags2 stages, VkAccessF
         name_of(image), (uint64_t)stages, (uint64_t)accesses);
 }
 
-/* Buffers ------------------------------------------------------------------------------------------------- */
+/* Buffers -------------------------------------------------------------------------------------- */
 
 static culv_result buffer2(const culv_vk_buffer_transfer *transfer, direction way,
                            VkBufferMemoryBarrier2 *out)
@@ -171,7 +181,8 @@ static culv_result buffer2(const culv_vk_buffer_transfer *transfer, direction wa
     culv_result result = read_transfer(false, transfer, &t, sizeof t, out);
     if (result != CULV_OK) return result;
     if (t.buffer == VK_NULL_HANDLE)
-        return REFUSE(CULV_REASON_NULL_ARGUMENT, "culv_vk_buffer_transfer.buffer is VK_NULL_HANDLE");
+        return REFUSE(CULV_REASON_NULL_ARGUMENT,
+                      "culv_vk_buffer_transfer.buffer is VK_NULL_HANDLE");
     result = plan(&(request){false, t.queue_family, t.use, t.stage, t.access}, way, &s);
     if (result != CULV_OK) return result;
     if (t.size != VK_WHOLE_SIZE && t.offset > UINT64_MAX - t.size)
@@ -193,7 +204,8 @@ static culv_result buffer1(const culv_vk_buffer_transfer *transfer, direction wa
     VkBufferMemoryBarrier2 b;
     culv_result result = buffer2(transfer, way, out != NULL ? &b : NULL);
     if (result == CULV_OK)
-        result = check_old(false, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
+        result =
+            check_old(false, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
     if (result != CULV_OK) return result;
     *out = (culv_vk_buffer_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
                                     .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
@@ -229,7 +241,7 @@ culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfer *transf
     return buffer1(transfer, ACQUIRE, out);
 }
 
-/* Images -------------------------------------------------------------------------------------------------- */
+/* Images --------------------------------------------------------------------------------------- */
 
 enum {
     COLOR = VK_IMAGE_ASPECT_COLOR_BIT,
@@ -264,22 +276,24 @@ static VkImageAspectFlags aspects_of_layout(VkImageLayout layout)
     }
 }
 
-/* The aspects that change hands, which format, use and layout must all have. An image of several planes goes as
- * COLOR too, since a disjoint one cannot be shared; so does one of a format that the table does not know. */
+/* The aspects that change hands, which format, use and layout must all have. An image of several
+ * planes goes as COLOR too, since a disjoint one cannot be shared; so does one of a format that the
+ * table does not know. */
 static culv_result choose_aspects(const culv_vk_image_transfer *t, VkImageLayout layout,
                                   VkImageAspectFlags *out)
 {
     const culvi_format *row = culvi_format_find((uint32_t)t->format);
     const VkImageAspectFlags has = row != NULL ? row->aspects : COLOR, given = t->aspect;
     if (given != 0 && given != COLOR && (given & ~(VkImageAspectFlags)(DEPTH | STENCIL)) != 0)
-        return REFUSE_VALUE("culv_vk_image_transfer.aspect is %#x; it is COLOR (that of formats with several "
-                            "planes too), DEPTH, STENCIL, the last two together, or 0 for what `format` has",
-                            (unsigned)given);
-    if (t->format != VK_FORMAT_UNDEFINED && (given & ~has) != 0)
         return REFUSE_VALUE(
-            "culv_vk_image_transfer.aspect is %s, but .format is %s, which has %s; leave aspect 0 "
-            "to hand over all that the format has",
-            aspects_text(given), row != NULL ? row->name : "not in the table", aspects_text(has));
+            "culv_vk_image_transfer.aspect is %#x; "
+            "it is COLOR (that of formats with several planes too), DEPTH, STENCIL, the last two together, or 0 for what `format` has",
+            (unsigned)given);
+    if (t->format != VK_FORMAT_UNDEFINED && (given & ~has) != 0)
+        return REFUSE_VALUE("culv_vk_image_transfer.aspect is %s, but .format is %s, which has %s; "
+                            "leave aspect 0 to hand over all that the format has",
+                            aspects_text(given), row != NULL ? row->name : "not in the table",
+                            aspects_text(has));
     const VkImageAspectFlags aspects = given != 0 ? given : has;
     const VkImageAspectFlags of_use = aspects_of_layout(uses[t->use].layout),
                              in_layout = aspects_of_layout(layout);
@@ -292,9 +306,10 @@ static culv_result choose_aspects(const culv_vk_image_transfer *t, VkImageLayout
             "culv_vk_image_transfer.use is %s, for the aspect %s, but what changes hands is %s; %s",
             uses[t->use].name, aspects_text(of_use), aspects_text(aspects), fix);
     if ((aspects & ~in_layout) != 0)
-        return REFUSE_VALUE("culv_vk_image_transfer.layout is VkImageLayout %d, for the aspect %s, but what "
-                            "changes hands is %s; %s",
-                            (int)layout, aspects_text(in_layout), aspects_text(aspects), fix);
+        return REFUSE_VALUE(
+            "culv_vk_image_transfer.layout is VkImageLayout %d, for the aspect %s, but what changes hands is %s; "
+            "%s",
+            (int)layout, aspects_text(in_layout), aspects_text(aspects), fix);
     *out = aspects;
     return CULV_OK;
 }
@@ -322,7 +337,8 @@ static culv_result choose_range(const culv_vk_image_transfer *t, VkImageLayout l
     return CULV_OK;
 }
 
-static culv_result image2(const culv_vk_image_transfer *transfer, direction way, VkImageMemoryBarrier2 *out)
+static culv_result image2(const culv_vk_image_transfer *transfer, direction way,
+                          VkImageMemoryBarrier2 *out)
 {
     culv_vk_image_transfer t;
     scopes s;
@@ -333,10 +349,12 @@ static culv_result image2(const culv_vk_image_transfer *transfer, direction way,
         return REFUSE(CULV_REASON_NULL_ARGUMENT, "culv_vk_image_transfer.image is VK_NULL_HANDLE");
     result = plan(&(request){true, t.queue_family, t.use, t.stage, t.access}, way, &s);
     if (result != CULV_OK) return result;
-    const VkImageLayout layout = t.layout != VK_IMAGE_LAYOUT_UNDEFINED ? t.layout : uses[t.use].layout;
+    const VkImageLayout layout =
+        t.layout != VK_IMAGE_LAYOUT_UNDEFINED ? t.layout : uses[t.use].layout;
     if (way == ACQUIRE && layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
-        return REFUSE_VALUE("culv_vk_image_transfer.layout is PREINITIALIZED, into which no image can be "
-                            "brought; name the layout that Vulkan uses it in, or 0 for that of `use`");
+        return REFUSE_VALUE(
+            "culv_vk_image_transfer.layout is PREINITIALIZED, into which no image can be brought; "
+            "name the layout that Vulkan uses it in, or 0 for that of `use`");
     result = choose_range(&t, layout, &range);
     if (result != CULV_OK) return result;
     const VkImageLayout old_layout = way == RELEASE ? layout : VK_IMAGE_LAYOUT_GENERAL;
@@ -352,20 +370,23 @@ static culv_result image2(const culv_vk_image_transfer *transfer, direction way,
 /* Two layouts came with the new form. */
 static bool is_new_layout(VkImageLayout layout)
 {
-    return layout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL || layout == VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL;
+    return layout == VK_IMAGE_LAYOUT_READ_ONLY_OPTIMAL ||
+           layout == VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL;
 }
 
-static culv_result image1(const culv_vk_image_transfer *transfer, direction way, culv_vk_image_barrier *out)
+static culv_result image1(const culv_vk_image_transfer *transfer, direction way,
+                          culv_vk_image_barrier *out)
 {
     VkImageMemoryBarrier2 b;
     culv_result result = image2(transfer, way, out != NULL ? &b : NULL);
     if (result == CULV_OK)
-        result = check_old(true, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
+        result =
+            check_old(true, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
     if (result != CULV_OK) return result;
     if (is_new_layout(b.oldLayout) || is_new_layout(b.newLayout))
-        return REFUSE_VALUE("culv_vk_image_transfer.layout is one that came with synchronization2; use the "
-                            "barrier2 form, or a layout of Vulkan 1.0 (SHADER_READ_ONLY_OPTIMAL, "
-                            "COLOR_ATTACHMENT_OPTIMAL, DEPTH_STENCIL_ATTACHMENT_OPTIMAL ...)");
+        return REFUSE_VALUE(
+            "culv_vk_image_transfer.layout is one that came with synchronization2; "
+            "use the barrier2 form, or a layout of Vulkan 1.0 (SHADER_READ_ONLY_OPTIMAL, COLOR_ATTACHMENT_OPTIMAL, DEPTH_STENCIL_ATTACHMENT_OPTIMAL ...)");
     *out = (culv_vk_image_barrier){.src_stage = (VkPipelineStageFlags)b.srcStageMask,
                                    .dst_stage = (VkPipelineStageFlags)b.dstStageMask,
                                    .barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
@@ -377,22 +398,26 @@ static culv_result image1(const culv_vk_image_transfer *transfer, direction way,
     return CULV_OK;
 }
 
-culv_result culv_vk_image_release_barrier2(const culv_vk_image_transfer *transfer, VkImageMemoryBarrier2 *out)
+culv_result culv_vk_image_release_barrier2(const culv_vk_image_transfer *transfer,
+                                           VkImageMemoryBarrier2 *out)
 {
     return image2(transfer, RELEASE, out);
 }
 
-culv_result culv_vk_image_acquire_barrier2(const culv_vk_image_transfer *transfer, VkImageMemoryBarrier2 *out)
+culv_result culv_vk_image_acquire_barrier2(const culv_vk_image_transfer *transfer,
+                                           VkImageMemoryBarrier2 *out)
 {
     return image2(transfer, ACQUIRE, out);
 }
 
-culv_result culv_vk_image_release_barrier(const culv_vk_image_transfer *transfer, culv_vk_image_barrier *out)
+culv_result culv_vk_image_release_barrier(const culv_vk_image_transfer *transfer,
+                                          culv_vk_image_barrier *out)
 {
     return image1(transfer, RELEASE, out);
 }
 
-culv_result culv_vk_image_acquire_barrier(const culv_vk_image_transfer *transfer, culv_vk_image_barrier *out)
+culv_result culv_vk_image_acquire_barrier(const culv_vk_image_transfer *transfer,
+                                          culv_vk_image_barrier *out)
 {
     return image1(transfer, ACQUIRE, out);
 }

@@ -1,4 +1,5 @@
-/* The gate: its two calls, and what buffers and images have in common. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate: its two calls, and what buffers and images have in common. */
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
 
@@ -13,7 +14,8 @@ const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
 }
 
 /* No handle is between the two: each takes the host's pages. */
-static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out)
+static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask,
+                                   culvi_vk_verdict *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     if (ask->handle_type != CULV_HANDLE_NONE || out->access != CULV_VK_ACCESS_POINTER)
@@ -22,33 +24,37 @@ static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask, c
     if (vk->host_alignment == 0)
         return culvi_fail(
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-            "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; it is "
-            "one of culv_vk_optional_device_extensions()",
+            "the VkDevice of '%s' was created without the extension %s, so it takes no host memory; "
+            "it is one of culv_vk_optional_device_extensions()",
             vk->base.name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     out->vk_handle_type = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     return CULV_OK;
 }
 
-culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out)
+culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask,
+                                       culvi_vk_verdict *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     if (ask->host) return check_host_type(vk, ask, out);
-    culv_handle_type type =
-        ask->handle_type != CULV_HANDLE_NONE ? ask->handle_type : (culv_handle_type)CULVI_HANDLE_OPAQUE;
-    culv_result result = culvi_handle_use_check(voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY);
+    culv_handle_type type = ask->handle_type != CULV_HANDLE_NONE
+                                ? ask->handle_type
+                                : (culv_handle_type)CULVI_HANDLE_OPAQUE;
+    culv_result result =
+        culvi_handle_use_check(voice, ask->label, "handle_type", type, CULVI_USE_VK_MEMORY);
     if (result != CULV_OK) return result;
     if (type == CULV_HANDLE_DMA_BUF_FD && out->access == CULV_VK_ACCESS_ARRAY)
         return culvi_fail(
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "handle_type is DMA_BUF_FD, of which CUDA maps no arrays (cuda.h, "
-            "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); share the image as OPAQUE_FD, or make it LINEAR");
+            "handle_type is DMA_BUF_FD, of which CUDA maps no arrays (cuda.h, CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD); "
+            "share the image as OPAQUE_FD, or make it LINEAR");
     /* Of what is imported already CUDA has answered. */
     if (ask->origin != CULVI_VK_THE_CALLERS &&
         !(vk->base.device->caps.memory_handle_types & (UINT32_C(1) << type)))
         return culvi_fail(
             voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            "handle_type is %s; whether CUDA imports that on '%s' only an import tells "
-            "(culv_memory_import_borrow(); cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 for %s",
+            "handle_type is %s; "
+            "whether CUDA imports that on '%s' only an import tells (culv_memory_import_borrow(); "
+            "cuda.h: dma-bufs on Tegra, from Thor on). Leave it 0 for %s",
             culvi_handle_type_name(type), vk->base.device->caps.name,
             culvi_handle_type_name((culv_handle_type)CULVI_HANDLE_OPAQUE));
     out->handle_type = type;
@@ -61,27 +67,27 @@ static const char *type_name(bool host, const culvi_vk_verdict *verdict)
     return host ? "HOST_ALLOCATION" : culvi_handle_type_name(verdict->handle_type);
 }
 
-culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const char *what, const void *chain)
+culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const char *what,
+                                  const void *chain)
 {
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
         if (culvi_vk_chain_find(s->pNext, s->sType) != NULL)
-            return culvi_fail(
-                &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                "the pNext chain of Vk%sCreateInfo has two structs of sType %d; each may come once "
-                "(VUID-Vk%sCreateInfo-sType-unique)",
-                what, (int)s->sType, what);
+            return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+                              "the pNext chain of Vk%sCreateInfo has two structs of sType %d; "
+                              "each may come once (VUID-Vk%sCreateInfo-sType-unique)",
+                              what, (int)s->sType, what);
     return CULV_OK;
 }
 
-culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what, bool found,
-                                    VkExternalMemoryHandleTypeFlags external, const culvi_vk_verdict *verdict)
+culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what,
+                                    bool found, VkExternalMemoryHandleTypeFlags external,
+                                    const culvi_vk_verdict *verdict)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     if (found && ask->origin == CULVI_VK_MADE_HERE)
         return culvi_fail(voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; Culvert "
-                          "puts its own there, "
-                          "leave it out",
+                          "the pNext chain of Vk%sCreateInfo has a VkExternalMemory%sCreateInfo; "
+                          "Culvert puts its own there, leave it out",
                           what, what);
     if (!found && ask->origin != CULVI_VK_THE_CALLERS) return CULV_OK;
     if (external & (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type) return CULV_OK;
@@ -89,7 +95,8 @@ culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, 
         voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
         "the pNext chain of Vk%sCreateInfo has %s VkExternalMemory%sCreateInfo%s with %s in handleTypes; "
         "created so, its bytes may lie in a way that only its own driver reads",
-        what, found ? "a" : "no", what, found ? ", but not one" : "", type_name(ask->host, verdict));
+        what, found ? "a" : "no", what, found ? ", but not one" : "",
+        type_name(ask->host, verdict));
 }
 
 culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, const char *what,
@@ -98,15 +105,16 @@ culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, cons
                                       const VkExternalMemoryProperties *properties)
 {
     VkExternalMemoryHandleTypeFlags together =
-        properties->compatibleHandleTypes | (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type;
+        properties->compatibleHandleTypes |
+        (VkExternalMemoryHandleTypeFlags)verdict->vk_handle_type;
     if (!(external & ~together)) return CULV_OK;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
         "VkExternalMemory%sCreateInfo::handleTypes is %#" PRIx32 ", of which %#" PRIx32
         " does not go together with %s on '%s' (VkExternalMemoryProperties::compatibleHandleTypes); "
         "leave it out",
-        what, external, external & ~together, type_name(verdict->handle_type == CULV_HANDLE_NONE, verdict),
-        vk->base.name);
+        what, external, external & ~together,
+        type_name(verdict->handle_type == CULV_HANDLE_NONE, verdict), vk->base.name);
 }
 
 culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const char *what,
@@ -116,13 +124,14 @@ culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const 
     if (mode == VK_SHARING_MODE_EXCLUSIVE) return CULV_OK;
     if (mode != VK_SHARING_MODE_CONCURRENT)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "Vk%sCreateInfo::sharingMode is %d; EXCLUSIVE is 0 and CONCURRENT 1", what,
-                          (int)mode);
+                          "Vk%sCreateInfo::sharingMode is %d; EXCLUSIVE is 0 and CONCURRENT 1",
+                          what, (int)mode);
     if (count < 2 || families == NULL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "Vk%sCreateInfo::sharingMode is CONCURRENT, but pQueueFamilyIndices names %" PRIu32
-                          " families; name two or more, or take EXCLUSIVE",
-                          what, families == NULL ? 0 : count);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "Vk%sCreateInfo::sharingMode is CONCURRENT, but pQueueFamilyIndices names %" PRIu32
+            " families; name two or more, or take EXCLUSIVE",
+            what, families == NULL ? 0 : count);
     for (uint32_t i = 0; i < count; i++) {
         bool twice = false;
         for (uint32_t j = 0; j < i && j < vk->queue_families; j++)
@@ -132,12 +141,13 @@ culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const 
                           "Vk%sCreateInfo::pQueueFamilyIndices[%" PRIu32 "] is %" PRIu32
                           "%s; name each of the %" PRIu32
                           " families of '%s' once at most (CUDA is not one of them)",
-                          what, i, families[i], twice ? " once more" : "", vk->queue_families, vk->base.name);
+                          what, i, families[i], twice ? " once more" : "", vk->queue_families,
+                          vk->base.name);
     }
     return CULV_OK;
 }
 
-/* The calls ------------------------------------------------------------------------------------------------- */
+/* The calls ------------------------------------------------------------------------------------ */
 
 typedef struct request {
     culv_vk_check_desc desc;
@@ -155,7 +165,8 @@ static culv_result begin(const char *call, const culv_vk *vk, const void *create
                                : create_info == NULL ? "create_info"
                                                      : "out");
     const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result = culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
+    culv_result result =
+        culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
     if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing");
     if (result == CULV_OK && !r->desc.host)
         result = culvi_graphics_check_shares(&vk->base, r->desc.label, false);
@@ -169,7 +180,8 @@ static culv_result begin(const char *call, const culv_vk *vk, const void *create
     return result;
 }
 
-/* Each handle type by which such a resource can be shared; `buffer` or `image` is what it is asked of. */
+/* Each handle type by which such a resource can be shared; `buffer` or `image` is what it is asked
+ * of. */
 static culv_result find_handle_types(culv_vk *vk, const VkBufferCreateInfo *buffer,
                                      const VkImageCreateInfo *image, request *r)
 {
@@ -189,8 +201,8 @@ static culv_result find_handle_types(culv_vk *vk, const VkBufferCreateInfo *buff
         if (buffer != NULL)
             culvi_vk_ask_buffer_sharing(vk, buffer, culvi_vk_memory_handle_bit(type), &a.external);
         else
-            result =
-                culvi_vk_ask_image_sharing(vk, r->ask.label, image, culvi_vk_memory_handle_bit(type), &a);
+            result = culvi_vk_ask_image_sharing(vk, r->ask.label, image,
+                                                culvi_vk_memory_handle_bit(type), &a);
         if (result != CULV_OK) return result;
         if (a.external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)
             r->sharing.handle_types |= bit;
@@ -199,14 +211,16 @@ static culv_result find_handle_types(culv_vk *vk, const VkBufferCreateInfo *buff
 }
 
 /* `needs`: NULL where they are not known yet. Then some type of the device must do. */
-static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r, culv_vk_sharing *out)
+static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r,
+                          culv_vk_sharing *out)
 {
     culv_vk_sharing *s = &r->sharing;
     uint32_t type = 0;
     uint32_t bits = needs != NULL ? needs->memory.memoryTypeBits : UINT32_MAX;
     culv_result result =
-        r->ask.host ? culvi_vk_host_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type)
-                    : culvi_vk_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type);
+        r->ask.host
+            ? culvi_vk_host_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type)
+            : culvi_vk_memory_type(vk, r->ask.label, bits, r->desc.memory_properties, &type);
     if (result == CULV_OK && needs != NULL)
         result = culvi_vk_check_heap(vk, r->ask.label, type, needs->memory.size);
     if (result != CULV_OK) return result;
@@ -215,13 +229,16 @@ static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r, 
     s->dedicated_required = r->verdict.dedicated_only;
     s->memory_type_index = UINT32_MAX;
     if (needs != NULL) {
-        bool disjoint = needs->planes > 0; /* never: VUID-VkMemoryDedicatedAllocateInfo-image-01797 */
-        s->dedicated_required = r->verdict.dedicated_only || (needs->requires_dedicated && !disjoint);
+        bool disjoint =
+            needs->planes > 0; /* never: VUID-VkMemoryDedicatedAllocateInfo-image-01797 */
+        s->dedicated_required =
+            r->verdict.dedicated_only || (needs->requires_dedicated && !disjoint);
         s->dedicated_preferred = needs->prefers_dedicated && !disjoint;
         s->requirements_known = 1;
         s->requirements = needs->memory;
         memcpy(s->plane_requirements, needs->plane, sizeof s->plane_requirements);
-        if (!r->ask.host) s->memory_type_index = type; /* which types they can have depends on the pages */
+        if (!r->ask.host)
+            s->memory_type_index = type; /* which types they can have depends on the pages */
     }
     s->max_extent = r->verdict.most.maxExtent;
     s->max_mip_levels = r->verdict.most.maxMipLevels;

@@ -1,11 +1,12 @@
-/* The gate: what Vulkan is asked, and asked once. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate: what Vulkan is asked, and asked once. */
 #include "core/buffer.h"
 #include "vulkan/vk.h"
 
 #include <string.h>
 
-/* VkVideoProfileListInfoKHR, VkOpticalFlowImageFormatInfoNV and VkImageCompressionControlEXT belong to what is asked
- * as well; they are handed on, and answers that depend on them are not kept. */
+/* VkVideoProfileListInfoKHR, VkOpticalFlowImageFormatInfoNV and VkImageCompressionControlEXT belong
+ * to what is asked as well; they are handed on, and answers that depend on them are not kept. */
 typedef struct image_chain {
     VkImageFormatListCreateInfo list;
     VkImageStencilUsageCreateInfo stencil;
@@ -15,15 +16,16 @@ typedef struct image_chain {
 } image_chain;
 
 /* Copies a struct of the caller's chain, the first of its type, and puts it before `*head`. */
-#define LINK(copy, from, head)                                                                               \
-    do {                                                                                                     \
-        if ((copy).sType == (from)->sType) break;                                                            \
-        memcpy(&(copy), (from), sizeof(copy));                                                               \
-        (copy).pNext = *(head);                                                                              \
-        *(head) = &(copy);                                                                                   \
+#define LINK(copy, from, head)                                                                     \
+    do {                                                                                           \
+        if ((copy).sType == (from)->sType) break;                                                  \
+        memcpy(&(copy), (from), sizeof(copy));                                                     \
+        (copy).pNext = *(head);                                                                    \
+        *(head) = &(copy);                                                                         \
     } while (0)
 
-/* The caller's structs that vkGetPhysicalDeviceImageFormatProperties2 takes too, in a chain of our own. */
+/* The caller's structs that vkGetPhysicalDeviceImageFormatProperties2 takes too, in a chain of our
+ * own. */
 static void copy_chain(const void *chain, image_chain *copy, const void **head)
 {
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
@@ -32,13 +34,16 @@ static void copy_chain(const void *chain, image_chain *copy, const void **head)
         case VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO: LINK(copy->stencil, s, head); break;
         case VK_STRUCTURE_TYPE_VIDEO_PROFILE_LIST_INFO_KHR: LINK(copy->video, s, head); break;
         case VK_STRUCTURE_TYPE_OPTICAL_FLOW_IMAGE_FORMAT_INFO_NV: LINK(copy->flow, s, head); break;
-        case VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT: LINK(copy->compression, s, head); break;
+        case VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT:
+            LINK(copy->compression, s, head);
+            break;
         default: break;
         }
 }
 
 /* False: the chain has what the question has no words for. */
-static bool question_chain(const void *chain, VkExternalMemoryHandleTypeFlags type, culvi_vk_question *q)
+static bool question_chain(const void *chain, VkExternalMemoryHandleTypeFlags type,
+                           culvi_vk_question *q)
 {
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext) {
         const void *item = s;
@@ -48,7 +53,8 @@ static bool question_chain(const void *chain, VkExternalMemoryHandleTypeFlags ty
         const VkExternalMemoryBufferCreateInfo *buffer = item;
         switch ((int)s->sType) {
         case VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO:
-            if (list->viewFormatCount > sizeof q->view_formats / sizeof q->view_formats[0]) return false;
+            if (list->viewFormatCount > sizeof q->view_formats / sizeof q->view_formats[0])
+                return false;
             q->lists |= CULVI_VK_LISTED_FORMATS;
             q->view_format_count = list->viewFormatCount;
             for (uint32_t i = 0; i < list->viewFormatCount; i++)
@@ -95,7 +101,8 @@ static bool question_image(const VkImageCreateInfo *info, VkExternalMemoryHandle
 }
 
 void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
-                                 VkExternalMemoryHandleTypeFlagBits type, VkExternalMemoryProperties *out)
+                                 VkExternalMemoryHandleTypeFlagBits type,
+                                 VkExternalMemoryProperties *out)
 {
     culvi_vk_question q = {.kind = CULVI_VK_BUFFER_SHARING,
                            .handle_type = (uint32_t)type,
@@ -109,7 +116,8 @@ void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
             .usage = info->usage,
             .handleType = type};
         VkExternalBufferProperties answer = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
-        vk->instance.vkGetPhysicalDeviceExternalBufferProperties(vk->physical_device, &query, &answer);
+        vk->instance.vkGetPhysicalDeviceExternalBufferProperties(vk->physical_device, &query,
+                                                                 &answer);
         a.external = answer.externalMemoryProperties;
         culvi_vk_remember(vk, &q, &a);
     }
@@ -119,7 +127,8 @@ void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
 static bool has_disjoint(const culv_vk *vk, const VkImageCreateInfo *info)
 {
     VkFormatProperties properties = {0};
-    vk->instance.vkGetPhysicalDeviceFormatProperties(vk->physical_device, info->format, &properties);
+    vk->instance.vkGetPhysicalDeviceFormatProperties(vk->physical_device, info->format,
+                                                     &properties);
     return ((info->tiling == VK_IMAGE_TILING_LINEAR ? properties.linearTilingFeatures
                                                     : properties.optimalTilingFeatures) &
             VK_FORMAT_FEATURE_DISJOINT_BIT) != 0;
@@ -132,15 +141,18 @@ static VkResult ask_image(const culv_vk *vk, const VkImageCreateInfo *info, VkIm
     image_chain copy = {.list = {.viewFormatCount = 0}};
     VkPhysicalDeviceExternalImageFormatInfo external = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, .handleType = type};
-    VkPhysicalDeviceImageFormatInfo2 query = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                              .format = info->format,
-                                              .type = info->imageType,
-                                              .tiling = info->tiling,
-                                              .usage = usage,
-                                              .flags = info->flags};
-    VkExternalImageFormatProperties shared = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
+    VkPhysicalDeviceImageFormatInfo2 query = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+        .format = info->format,
+        .type = info->imageType,
+        .tiling = info->tiling,
+        .usage = usage,
+        .flags = info->flags};
+    VkExternalImageFormatProperties shared = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
     VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
-    /* VUID-VkImageCreateInfo-imageCreateFormatFeatures-02260, which is no part of what is asked below. */
+    /* VUID-VkImageCreateInfo-imageCreateFormatFeatures-02260, which is no part of what is asked
+     * below. */
     if ((info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) && !has_disjoint(vk, info))
         return VK_ERROR_FORMAT_NOT_SUPPORTED;
     if (type != 0) {
@@ -148,7 +160,8 @@ static VkResult ask_image(const culv_vk *vk, const VkImageCreateInfo *info, VkIm
         answer.pNext = &shared;
     }
     copy_chain(info->pNext, &copy, &query.pNext);
-    VkResult r = vk->instance.vkGetPhysicalDeviceImageFormatProperties2(vk->physical_device, &query, &answer);
+    VkResult r = vk->instance.vkGetPhysicalDeviceImageFormatProperties2(vk->physical_device, &query,
+                                                                        &answer);
     a->external = shared.externalMemoryProperties;
     a->most = answer.imageFormatProperties;
     return r;
@@ -191,8 +204,10 @@ static VkResult explain(const culv_vk *vk, const VkImageCreateInfo *info,
     return no_such_image(r) ? VK_SUCCESS : r;
 }
 
-culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                       VkExternalMemoryHandleTypeFlagBits type, culvi_vk_answer *out)
+culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label,
+                                       const VkImageCreateInfo *info,
+                                       VkExternalMemoryHandleTypeFlagBits type,
+                                       culvi_vk_answer *out)
 {
     culvi_vk_question q = {.kind = CULVI_VK_IMAGE_SHARING};
     culvi_vk_answer a = {.result = VK_SUCCESS};
@@ -204,18 +219,20 @@ culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label, const VkI
         r = explain(vk, info, type, &a);
     }
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->base.device->voice, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
-                             CULV_REASON_DRIVER_REFUSED, "whether such images can be shared is unknown");
+        return culvi_fail_vk(
+            &vk->base.device->voice, label, r, "vkGetPhysicalDeviceImageFormatProperties2",
+            CULV_REASON_DRIVER_REFUSED, "whether such images can be shared is unknown");
     if (keep) culvi_vk_remember(vk, &q, &a);
     *out = a;
     return CULV_OK;
 }
 
 /* Mesa answers a size of 0 where it could not make the resource. */
-static bool told(const VkMemoryRequirements2 *requirements, const VkMemoryDedicatedRequirements *dedicated,
-                 culvi_vk_needs *out)
+static bool told(const VkMemoryRequirements2 *requirements,
+                 const VkMemoryDedicatedRequirements *dedicated, culvi_vk_needs *out)
 {
-    if (requirements->memoryRequirements.size == 0 || requirements->memoryRequirements.memoryTypeBits == 0)
+    if (requirements->memoryRequirements.size == 0 ||
+        requirements->memoryRequirements.memoryTypeBits == 0)
         return false;
     *out = (culvi_vk_needs){.memory = requirements->memoryRequirements,
                             .requires_dedicated = dedicated->requiresDedicatedAllocation,
@@ -234,16 +251,18 @@ bool culvi_vk_ask_buffer_needs(culv_vk *vk, const VkBufferCreateInfo *info,
     culvi_vk_answer a = {.result = VK_SUCCESS};
     if (!vk->tells_needs) return false;
     bool keep = question_chain(info->pNext, (VkExternalMemoryHandleTypeFlags)type, &q);
-    keep = question_families(info->sharingMode, info->queueFamilyIndexCount, info->pQueueFamilyIndices, &q) &&
+    keep = question_families(info->sharingMode, info->queueFamilyIndexCount,
+                             info->pQueueFamilyIndices, &q) &&
            keep;
     if (!keep || !culvi_vk_recall(vk, &q, &a)) {
-        VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+        VkMemoryDedicatedRequirements dedicated = {
+            .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
         VkMemoryRequirements2 answer = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
                                         .pNext = &dedicated};
-        VkExternalMemoryBufferCreateInfo external = {.sType =
-                                                         VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-                                                     .pNext = info->pNext,
-                                                     .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
+        VkExternalMemoryBufferCreateInfo external = {
+            .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+            .pNext = info->pNext,
+            .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
         VkBufferCreateInfo planned = *info;
         VkDeviceBufferMemoryRequirements query = {
             .sType = VK_STRUCTURE_TYPE_DEVICE_BUFFER_MEMORY_REQUIREMENTS, .pCreateInfo = &planned};
@@ -261,13 +280,17 @@ static bool ask_needs(const culv_vk *vk, const VkImageCreateInfo *info,
                       VkExternalMemoryHandleTypeFlagBits type, VkImageAspectFlagBits plane,
                       culvi_vk_needs *out)
 {
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 answer = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
-    VkExternalMemoryImageCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                                .pNext = info->pNext,
-                                                .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
+    VkMemoryDedicatedRequirements dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 answer = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                    .pNext = &dedicated};
+    VkExternalMemoryImageCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .pNext = info->pNext,
+        .handleTypes = (VkExternalMemoryHandleTypeFlags)type};
     VkImageCreateInfo planned = *info;
-    VkDeviceImageMemoryRequirements query = {.sType = VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS,
+    VkDeviceImageMemoryRequirements query = {.sType =
+                                                 VK_STRUCTURE_TYPE_DEVICE_IMAGE_MEMORY_REQUIREMENTS,
                                              .pCreateInfo = &planned,
                                              .planeAspect = plane};
     if (culvi_vk_chain_find(info->pNext, external.sType) == NULL) planned.pNext = &external;
@@ -276,7 +299,8 @@ static bool ask_needs(const culv_vk *vk, const VkImageCreateInfo *info,
 }
 
 static bool ask_planes(const culv_vk *vk, const VkImageCreateInfo *info,
-                       VkExternalMemoryHandleTypeFlagBits type, uint32_t planes, culvi_vk_needs *out)
+                       VkExternalMemoryHandleTypeFlagBits type, uint32_t planes,
+                       culvi_vk_needs *out)
 {
     culvi_vk_needs all = {.planes = planes}, one;
     for (uint32_t i = 0; i < planes; i++) {
@@ -303,7 +327,8 @@ bool culvi_vk_ask_image_needs(culv_vk *vk, const VkImageCreateInfo *info,
     culvi_vk_answer a = {.result = VK_SUCCESS};
     if (!vk->tells_needs) return false;
     bool keep = question_image(info, type, &q);
-    keep = question_families(info->sharingMode, info->queueFamilyIndexCount, info->pQueueFamilyIndices, &q) &&
+    keep = question_families(info->sharingMode, info->queueFamilyIndexCount,
+                             info->pQueueFamilyIndices, &q) &&
            keep;
     if (!keep || !culvi_vk_recall(vk, &q, &a)) {
         bool known = planes > 0 ? ask_planes(vk, info, type, planes, &a.needs)

@@ -1,4 +1,5 @@
-/* The gate: buffers. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate: buffers. */
 #include "vulkan/vk.h"
 
 #include <inttypes.h>
@@ -16,9 +17,8 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkBuf
             dedicated->dedicatedAllocation != VK_FALSE)
             return culvi_fail(
                 &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer "
-                "to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with "
-                "VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
+                "VkDedicatedAllocationBufferCreateInfoNV::dedicatedAllocation is set, which binds the buffer to memory of VkDedicatedAllocationMemoryAllocateInfoNV; "
+                "leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
         if ((s->sType == VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO &&
              address->opaqueCaptureAddress != 0) ||
             (s->sType == VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT &&
@@ -26,10 +26,8 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkBuf
             s->sType == VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT)
             return culvi_fail(
                 &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                "the pNext chain has what a replay captured (sType %d), which goes with "
-                "DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone "
-                "(VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, -pNext-08100), "
-                "and addresses of shared memory are not replayed; leave it out",
+                "the pNext chain has what a replay captured (sType %d), which goes with DEVICE_ADDRESS_CAPTURE_REPLAY or DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone (VUID-VkBufferCreateInfo-opaqueCaptureAddress-03337, -deviceAddress-02604, -pNext-08100), and addresses of shared memory are not replayed; "
+                "leave it out",
                 (int)s->sType);
     }
     return CULV_OK;
@@ -43,14 +41,16 @@ static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCr
                           "VkBufferCreateInfo::size is 0");
     if (info->size > vk->max_buffer_size)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "VkBufferCreateInfo::size is %" PRIu64 "; '%s' has buffers of up to %" PRIu64
+                          "VkBufferCreateInfo::size is %" PRIu64
+                          "; '%s' has buffers of up to %" PRIu64
                           " bytes (VkPhysicalDeviceMaintenance4Properties::maxBufferSize)",
                           info->size, vk->base.name, vk->max_buffer_size);
-    /* VkBufferUsageFlags2CreateInfo (Vulkan 1.4), which these headers may not have: it would replace `usage`. */
+    /* VkBufferUsageFlags2CreateInfo (Vulkan 1.4), which these headers may not have: it would
+     * replace `usage`. */
     if (culvi_vk_chain_find(info->pNext, (VkStructureType)1000470006) != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the pNext chain has a VkBufferUsageFlags2CreateInfo; say the usage in "
-                          "VkBufferCreateInfo::usage");
+                          "the pNext chain has a VkBufferUsageFlags2CreateInfo; "
+                          "say the usage in VkBufferCreateInfo::usage");
     if (info->usage == 0)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -58,12 +58,12 @@ static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCr
     culv_result result = culvi_vk_check_buffer_flags(vk, label, info);
     if (result == CULV_OK) result = check_chain(vk, label, info);
     if (result != CULV_OK) return result;
-    return culvi_vk_check_families(vk, label, "Buffer", info->sharingMode, info->queueFamilyIndexCount,
-                                   info->pQueueFamilyIndices);
+    return culvi_vk_check_families(vk, label, "Buffer", info->sharingMode,
+                                   info->queueFamilyIndexCount, info->pQueueFamilyIndices);
 }
 
-culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask, const VkBufferCreateInfo *info,
-                                  culvi_vk_verdict *out)
+culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask,
+                                  const VkBufferCreateInfo *info, culvi_vk_verdict *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     VkExternalMemoryProperties properties;
@@ -83,16 +83,20 @@ culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask, const Vk
     result = culvi_vk_check_external(vk, ask, "Buffer", external != NULL, types, out);
     if (result != CULV_OK) return result;
     culvi_vk_ask_buffer_sharing(vk, info, out->vk_handle_type, &properties);
-    if (ask->host && !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
+    if (ask->host &&
+        !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
         return culvi_fail(voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                          "'%s' takes no host memory for buffers with flags %#" PRIx32 " and usage %#" PRIx32
+                          "'%s' takes no host memory for buffers with flags %#" PRIx32
+                          " and usage %#" PRIx32
                           " (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
                           vk->base.name, info->flags, info->usage);
-    if (!ask->host && !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
+    if (!ask->host &&
+        !(properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
         return culvi_fail(voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
                           "'%s' exports no buffers with flags %#" PRIx32 " and usage %#" PRIx32
                           " as %s (vkGetPhysicalDeviceExternalBufferProperties); try fewer usages",
-                          vk->base.name, info->flags, info->usage, culvi_handle_type_name(out->handle_type));
+                          vk->base.name, info->flags, info->usage,
+                          culvi_handle_type_name(out->handle_type));
     out->dedicated_only =
         (properties.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
     return culvi_vk_check_compatible(vk, ask->label, "Buffer", types, out, &properties);

@@ -1,4 +1,5 @@
-/* What the drivers have told, kept: asking again costs a hash and a comparison. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the drivers have told, kept: asking again costs a hash and a comparison. */
 #include "vulkan/vk.h"
 
 #include <string.h>
@@ -21,7 +22,8 @@ static uint32_t find(const culvi_vk_known *known, const culvi_vk_question *quest
 {
     uint32_t i = 0;
     while (i < CULVI_VK_ANSWERS &&
-           (known->hashes[i] != h || memcmp(&known->entries[i].question, question, sizeof *question) != 0))
+           (known->hashes[i] != h ||
+            memcmp(&known->entries[i].question, question, sizeof *question) != 0))
         i++;
     return i;
 }
@@ -38,7 +40,8 @@ bool culvi_vk_recall(culv_vk *vk, const culvi_vk_question *question, culvi_vk_an
     return found;
 }
 
-void culvi_vk_remember(culv_vk *vk, const culvi_vk_question *question, const culvi_vk_answer *answer)
+void culvi_vk_remember(culv_vk *vk, const culvi_vk_question *question,
+                       const culvi_vk_answer *answer)
 {
     culvi_vk_known *known = &vk->known;
     uint32_t h = hash(question);

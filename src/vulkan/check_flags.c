@@ -1,6 +1,8 @@
-/* The gate: create flags and usages: which of them change where or how the bytes lie, so that CUDA would read
- * something else. Flags, and usages of images, that are not in these lists are refused: what they do to the bytes is not
- * known here. A buffer's bytes lie one after another whatever its usages are. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate: create flags and usages: which of them change where or how the bytes lie, so that CUDA
+ * would read something else. Flags, and usages of images, that are not in these lists are refused:
+ * what they do to the bytes is not known here. A buffer's bytes lie one after another whatever its
+ * usages are. */
 #include "vulkan/vk.h"
 
 #include <inttypes.h>
@@ -26,7 +28,8 @@ enum {
     USAGE_HOST_TRANSFER = 0x400000
 };
 
-#define SPARSE "it is bound piece by piece, and CUDA maps one allocation; create it without sparse flags"
+#define SPARSE                                                                                     \
+    "it is bound piece by piece, and CUDA maps one allocation; create it without sparse flags"
 #define REPLAY "addresses of shared memory are not replayed; create it without"
 
 static const flag buffer_refused[] = {
@@ -36,7 +39,8 @@ static const flag buffer_refused[] = {
     {VK_BUFFER_CREATE_PROTECTED_BIT, "PROTECTED",
      "protected memory is for Vulkan alone; create it unprotected"},
     {VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT, "DEVICE_ADDRESS_CAPTURE_REPLAY", REPLAY},
-    {VK_BUFFER_CREATE_DESCRIPTOR_BUFFER_CAPTURE_REPLAY_BIT_EXT, "DESCRIPTOR_BUFFER_CAPTURE_REPLAY", REPLAY},
+    {VK_BUFFER_CREATE_DESCRIPTOR_BUFFER_CAPTURE_REPLAY_BIT_EXT, "DESCRIPTOR_BUFFER_CAPTURE_REPLAY",
+     REPLAY},
     {0, NULL, NULL},
 };
 
@@ -49,13 +53,11 @@ static const flag image_refused[] = {
     {VK_IMAGE_CREATE_SPLIT_INSTANCE_BIND_REGIONS_BIT, "SPLIT_INSTANCE_BIND_REGIONS",
      "it would be split over the GPUs of a device group, and CUDA would see one of them; create it without"},
     {VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT, "2D_ARRAY_COMPATIBLE",
-     "slices that can be viewed as layers may lie otherwise than those of a plain 3D image, and no CUDA "
-     "array says "
-     "so; create it without, or take a 2D image with layers"},
+     "slices that can be viewed as layers may lie otherwise than those of a plain 3D image, and no CUDA array says so; "
+     "create it without, or take a 2D image with layers"},
     {IMAGE_2D_VIEW_COMPATIBLE, "2D_VIEW_COMPATIBLE",
-     "slices that can be viewed as 2D images may lie otherwise than those of a plain 3D image, and no CUDA "
-     "array "
-     "says so; create it without, or take a 2D image with layers"},
+     "slices that can be viewed as 2D images may lie otherwise than those of a plain 3D image, and no CUDA array says so; "
+     "create it without, or take a 2D image with layers"},
     {VK_IMAGE_CREATE_CORNER_SAMPLED_BIT_NV, "CORNER_SAMPLED",
      "its mip levels have other sizes than CUDA's; create it without"},
     {VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT, "SUBSAMPLED",
@@ -68,22 +70,21 @@ static const flag image_refused[] = {
     {0, NULL, NULL},
 };
 
-/* MUTABLE_FORMAT, BLOCK_TEXEL_VIEW_COMPATIBLE and EXTENDED_USAGE are about views: CUDA maps the image as it was
- * created. ALIAS promises the same layout to all who alias it. CUBE_COMPATIBLE is CUDA_ARRAY3D_CUBEMAP. DISJOINT goes
- * with the format (check_image.c). */
+/* MUTABLE_FORMAT, BLOCK_TEXEL_VIEW_COMPATIBLE and EXTENDED_USAGE are about views: CUDA maps the
+ * image as it was created. ALIAS promises the same layout to all who alias it. CUBE_COMPATIBLE is
+ * CUDA_ARRAY3D_CUBEMAP. DISJOINT goes with the format (check_image.c). */
 static const uint32_t buffer_known = BUFFER_VIDEO_PROFILE_INDEPENDENT;
 static const uint32_t image_known =
-    VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT | VK_IMAGE_CREATE_ALIAS_BIT |
-    VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT |
-    VK_IMAGE_CREATE_DISJOINT_BIT | VK_IMAGE_CREATE_SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_BIT_EXT |
-    IMAGE_VIDEO_PROFILE_INDEPENDENT;
+    VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT |
+    VK_IMAGE_CREATE_ALIAS_BIT | VK_IMAGE_CREATE_BLOCK_TEXEL_VIEW_COMPATIBLE_BIT |
+    VK_IMAGE_CREATE_EXTENDED_USAGE_BIT | VK_IMAGE_CREATE_DISJOINT_BIT |
+    VK_IMAGE_CREATE_SAMPLE_LOCATIONS_COMPATIBLE_DEPTH_BIT_EXT | IMAGE_VIDEO_PROFILE_INDEPENDENT;
 
 static const flag usages_refused[] = {
     {VK_IMAGE_USAGE_TRANSIENT_ATTACHMENT_BIT, "TRANSIENT_ATTACHMENT",
      "such an image need not have memory at all; create it without"},
     {USAGE_HOST_TRANSFER, "HOST_TRANSFER",
-     "its texels may lie as the processor copies them "
-     "(VkHostImageCopyDevicePerformanceQueryEXT::identicalMemoryLayout), and no CUDA array says so; "
+     "its texels may lie as the processor copies them (VkHostImageCopyDevicePerformanceQueryEXT::identicalMemoryLayout), and no CUDA array says so; "
      "create it without, and copy through a buffer"},
     {0, NULL, NULL},
 };
@@ -96,7 +97,8 @@ static const flag usages_known[] = {
     {VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, "COLOR_ATTACHMENT", NULL},
     {VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, "DEPTH_STENCIL_ATTACHMENT", NULL},
     {VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT, "INPUT_ATTACHMENT", NULL},
-    {VK_IMAGE_USAGE_FRAGMENT_SHADING_RATE_ATTACHMENT_BIT_KHR, "FRAGMENT_SHADING_RATE_ATTACHMENT", NULL},
+    {VK_IMAGE_USAGE_FRAGMENT_SHADING_RATE_ATTACHMENT_BIT_KHR, "FRAGMENT_SHADING_RATE_ATTACHMENT",
+     NULL},
     {VK_IMAGE_USAGE_FRAGMENT_DENSITY_MAP_BIT_EXT, "FRAGMENT_DENSITY_MAP", NULL},
     {VK_IMAGE_USAGE_VIDEO_DECODE_DST_BIT_KHR, "VIDEO_DECODE_DST", NULL},
     {VK_IMAGE_USAGE_VIDEO_DECODE_SRC_BIT_KHR, "VIDEO_DECODE_SRC", NULL},
@@ -109,8 +111,8 @@ static const flag usages_known[] = {
 };
 
 /* `field` is whose bits these are. */
-static culv_result check_bits(const culv_vk *vk, const char *label, const char *field, uint32_t bits,
-                              const flag *refused, uint32_t known)
+static culv_result check_bits(const culv_vk *vk, const char *label, const char *field,
+                              uint32_t bits, const flag *refused, uint32_t known)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     for (const flag *f = refused; f->name != NULL; f++)
@@ -125,14 +127,18 @@ static culv_result check_bits(const culv_vk *vk, const char *label, const char *
     return CULV_OK;
 }
 
-culv_result culvi_vk_check_buffer_flags(const culv_vk *vk, const char *label, const VkBufferCreateInfo *info)
+culv_result culvi_vk_check_buffer_flags(const culv_vk *vk, const char *label,
+                                        const VkBufferCreateInfo *info)
 {
-    return check_bits(vk, label, "VkBufferCreateInfo::flags", info->flags, buffer_refused, buffer_known);
+    return check_bits(vk, label, "VkBufferCreateInfo::flags", info->flags, buffer_refused,
+                      buffer_known);
 }
 
-culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
+culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label,
+                                       const VkImageCreateInfo *info)
 {
-    return check_bits(vk, label, "VkImageCreateInfo::flags", info->flags, image_refused, image_known);
+    return check_bits(vk, label, "VkImageCreateInfo::flags", info->flags, image_refused,
+                      image_known);
 }
 
 static culv_result check_usage(const culv_vk *vk, const char *label, const char *field,
@@ -141,20 +147,23 @@ static culv_result check_usage(const culv_vk *vk, const char *label, const char 
     const culvi_voice *voice = &vk->base.device->voice;
     if (usage == 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s is 0; say what Vulkan does with the image, TRANSFER_SRC for one", field);
+                          "%s is 0; say what Vulkan does with the image, TRANSFER_SRC for one",
+                          field);
     uint32_t known = 0;
     for (const flag *f = usages_known; f->name != NULL; f++)
         known |= f->bit;
     return check_bits(vk, label, field, usage, usages_refused, known);
 }
 
-culv_result culvi_vk_check_image_usage(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
+culv_result culvi_vk_check_image_usage(const culv_vk *vk, const char *label,
+                                       const VkImageCreateInfo *info)
 {
     const VkImageStencilUsageCreateInfo *stencil =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
     culv_result result = check_usage(vk, label, "VkImageCreateInfo::usage", info->usage);
     if (result != CULV_OK || stencil == NULL) return result;
-    return check_usage(vk, label, "VkImageStencilUsageCreateInfo::stencilUsage", stencil->stencilUsage);
+    return check_usage(vk, label, "VkImageStencilUsageCreateInfo::stencilUsage",
+                       stencil->stencilUsage);
 }
 
 void culvi_vk_usage_text(VkImageUsageFlags usage, culvi_text *text)

@@ -1,5 +1,6 @@
-/* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is refused with the
- * field and what to do. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate: images. What CUDA cannot map at all, or maps without an error and then reads wrong, is
+ * refused with the field and what to do. */
 #include "core/image_check.h"
 #include "cuda/limits.h"
 #include "vulkan/vk.h"
@@ -7,39 +8,40 @@
 #include <inttypes.h>
 #include <string.h>
 
-static culv_result refuse(const culv_vk *vk, const char *label, culv_reason reason, const char *what)
+static culv_result refuse(const culv_vk *vk, const char *label, culv_reason reason,
+                          const char *what)
 {
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, reason, "%s", what);
 }
 
 /* VK_IMAGE_TILING_LINEAR maps as an array without an error and reads wrong (measured). */
-static culv_result check_tiling(const culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
-                                culv_vk_access *out)
+static culv_result check_tiling(const culv_vk *vk, const culvi_vk_ask *ask,
+                                const VkImageCreateInfo *info, culv_vk_access *out)
 {
     bool planned = ask->origin == CULVI_VK_PLANNED;
     bool pitched = planned ? info->tiling == VK_IMAGE_TILING_LINEAR : ask->pitched;
     *out = pitched ? CULV_VK_ACCESS_PITCHED : CULV_VK_ACCESS_ARRAY;
-    if (info->tiling == (pitched ? VK_IMAGE_TILING_LINEAR : VK_IMAGE_TILING_OPTIMAL)) return CULV_OK;
+    if (info->tiling == (pitched ? VK_IMAGE_TILING_LINEAR : VK_IMAGE_TILING_OPTIMAL))
+        return CULV_OK;
     if (info->tiling == VK_IMAGE_TILING_OPTIMAL)
-        return refuse(
-            vk, ask->label, CULV_REASON_TILING,
-            "VkImageCreateInfo::tiling is OPTIMAL: its texels lie in no rows; culv_vk_image_map() maps it as "
-            "an array");
+        return refuse(vk, ask->label, CULV_REASON_TILING,
+                      "VkImageCreateInfo::tiling is OPTIMAL: its texels lie in no rows; "
+                      "culv_vk_image_map() maps it as an array");
     if (info->tiling == VK_IMAGE_TILING_LINEAR)
         return refuse(
             vk, ask->label, CULV_REASON_TILING,
-            "VkImageCreateInfo::tiling is LINEAR; CUDA maps such an image as an array without an error and "
-            "reads wrong texels. Use VK_IMAGE_TILING_OPTIMAL, or map a LINEAR image of your own as rows of "
-            "bytes by culv_vk_image_map_pitched()");
+            "VkImageCreateInfo::tiling is LINEAR; "
+            "CUDA maps such an image as an array without an error and reads wrong texels. "
+            "Use VK_IMAGE_TILING_OPTIMAL, or map a LINEAR image of your own as rows of bytes by culv_vk_image_map_pitched()");
     return culvi_fail(
         &vk->base.device->voice, ask->label, CULV_ERROR_INVALID, CULV_REASON_TILING,
-        "VkImageCreateInfo::tiling is %d; CUDA is not told of DRM format modifiers, and knows OPTIMAL "
-        "(as arrays) and LINEAR (as rows of bytes)",
+        "VkImageCreateInfo::tiling is %d; "
+        "CUDA is not told of DRM format modifiers, and knows OPTIMAL (as arrays) and LINEAR (as rows of bytes)",
         (int)info->tiling);
 }
 
-/* VK_IMAGE_USAGE_VIDEO_DECODE_... and VIDEO_ENCODE_..., and VK_IMAGE_CREATE_VIDEO_PROFILE_INDEPENDENT_BIT_KHR; older
- * headers lack some. */
+/* VK_IMAGE_USAGE_VIDEO_DECODE_... and VIDEO_ENCODE_..., and
+ * VK_IMAGE_CREATE_VIDEO_PROFILE_INDEPENDENT_BIT_KHR; older headers lack some. */
 enum { VIDEO_USAGES = 0xfc00, VIDEO_PROFILE_INDEPENDENT = 0x100000 };
 
 /* Without the profiles Vulkan is neither asked nor told what is to be decoded or encoded. */
@@ -48,12 +50,14 @@ static culv_result check_video(const culv_vk *vk, const char *label, const VkIma
     const VkVideoProfileListInfoKHR *list =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_VIDEO_PROFILE_LIST_INFO_KHR);
     bool named = list != NULL && list->profileCount != 0 && list->pProfiles != NULL;
-    if (!(info->usage & VIDEO_USAGES) || (info->flags & VIDEO_PROFILE_INDEPENDENT) || named) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                      "VkImageCreateInfo::usage is %#" PRIx32
-                      ", which has video, but the pNext chain has no VkVideoProfileListInfoKHR that names a "
-                      "profile; add it (VUID-VkImageCreateInfo-usage-04815, -04816), or create it without",
-                      info->usage);
+    if (!(info->usage & VIDEO_USAGES) || (info->flags & VIDEO_PROFILE_INDEPENDENT) || named)
+        return CULV_OK;
+    return culvi_fail(
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+        "VkImageCreateInfo::usage is %#" PRIx32
+        ", which has video, but the pNext chain has no VkVideoProfileListInfoKHR that names a profile; "
+        "add it (VUID-VkImageCreateInfo-usage-04815, -04816), or create it without",
+        info->usage);
 }
 
 static culv_result check_kind(culv_vk *vk, const char *label, const VkImageCreateInfo *info)
@@ -64,31 +68,34 @@ static culv_result check_kind(culv_vk *vk, const char *label, const VkImageCreat
     if (info->samples != VK_SAMPLE_COUNT_1_BIT)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "VkImageCreateInfo::samples is %d; CUDA arrays have one sample, so resolve into an image "
-            "of VK_SAMPLE_COUNT_1_BIT and share that",
+            "VkImageCreateInfo::samples is %d; "
+            "CUDA arrays have one sample, so resolve into an image of VK_SAMPLE_COUNT_1_BIT and share that",
             (int)info->samples);
     result = culvi_vk_check_image_usage(vk, label, info);
     if (result == CULV_OK) result = check_video(vk, label, info);
     if (result != CULV_OK) return result;
     if (info->initialLayout != VK_IMAGE_LAYOUT_UNDEFINED)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "VkImageCreateInfo::initialLayout is %d; external memory allows UNDEFINED alone "
-                          "(VUID-VkImageCreateInfo-pNext-01443)",
-                          (int)info->initialLayout);
-    return culvi_vk_check_families(vk, label, "Image", info->sharingMode, info->queueFamilyIndexCount,
-                                   info->pQueueFamilyIndices);
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "VkImageCreateInfo::initialLayout is %d; "
+            "external memory allows UNDEFINED alone (VUID-VkImageCreateInfo-pNext-01443)",
+            (int)info->initialLayout);
+    return culvi_vk_check_families(vk, label, "Image", info->sharingMode,
+                                   info->queueFamilyIndexCount, info->pQueueFamilyIndices);
 }
 
-/* What holds of every VkImageCreateInfo, and what CUDA's cubes and 3D arrays ask besides (cuda.h: the depth of a
- * cubemap is six, of a layered one a multiple of six, and its width is its height). */
+/* What holds of every VkImageCreateInfo, and what CUDA's cubes and 3D arrays ask besides (cuda.h:
+ * the depth of a cubemap is six, of a layered one a multiple of six, and its width is its
+ * height). */
 static culv_result check_shape(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
 {
     const VkExtent3D *e = &info->extent;
     const char *rule = NULL;
     if ((uint32_t)info->imageType > VK_IMAGE_TYPE_3D)
-        return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "VkImageCreateInfo::imageType is %d; VK_IMAGE_TYPE_1D, 2D and 3D are 0, 1 and 2",
-                          (int)info->imageType);
+        return culvi_fail(
+            &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "VkImageCreateInfo::imageType is %d; VK_IMAGE_TYPE_1D, 2D and 3D are 0, 1 and 2",
+            (int)info->imageType);
     if (e->width == 0 || e->height == 0 || e->depth == 0)
         rule = "no side is 0";
     else if (info->arrayLayers == 0)
@@ -100,30 +107,32 @@ static culv_result check_shape(const culv_vk *vk, const char *label, const VkIma
     else if (info->imageType == VK_IMAGE_TYPE_3D && info->arrayLayers != 1)
         rule = "a 3D image has one layer";
     else if ((info->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT) &&
-             (info->imageType != VK_IMAGE_TYPE_2D || e->width != e->height || info->arrayLayers % 6 != 0))
-        rule = "with CUBE_COMPATIBLE it is a cube for CUDA: 2D, square and of six layers, or 6n of an array "
-               "of cubes. "
-               "Round arrayLayers up to a multiple of six, or create it without the flag";
+             (info->imageType != VK_IMAGE_TYPE_2D || e->width != e->height ||
+              info->arrayLayers % 6 != 0))
+        rule =
+            "with CUBE_COMPATIBLE it is a cube for CUDA: 2D, square and of six layers, or 6n of an array of cubes. "
+            "Round arrayLayers up to a multiple of six, or create it without the flag";
     if (rule == NULL) return CULV_OK;
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                      "VkImageCreateInfo has imageType %d, extent %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                      " and arrayLayers %" PRIu32 ", but %s",
+                      "VkImageCreateInfo has imageType %d, extent %" PRIu32 " x %" PRIu32
+                      " x %" PRIu32 " and arrayLayers %" PRIu32 ", but %s",
                       (int)info->imageType, e->width, e->height, e->depth, info->arrayLayers, rule);
 }
 
 /* VUID-VkImageCreateInfo-pNext-02262. NVIDIA's driver refuses such an image (measured). */
-#define DRM_MODIFIERS                                                                                        \
+#define DRM_MODIFIERS                                                                              \
     "it goes with VK_IMAGE_TILING_DRM_FORMAT_MODIFIER_EXT alone, of which CUDA is not told; leave it out"
 
-/* Structs that no shared image can have: Vulkan's question about formats has no place for them, so that the driver, if
- * any, would refuse them where the image is made. */
+/* Structs that no shared image can have: Vulkan's question about formats has no place for them, so
+ * that the driver, if any, would refuse them where the image is made. */
 static const struct {
     VkStructureType type;
     const char *name;
     culv_reason reason;
     const char *why; /* and what to do */
 } structs_refused[] = {
-    {VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR, "VkImageSwapchainCreateInfoKHR", CULV_REASON_USAGE,
+    {VK_STRUCTURE_TYPE_IMAGE_SWAPCHAIN_CREATE_INFO_KHR, "VkImageSwapchainCreateInfoKHR",
+     CULV_REASON_USAGE,
      "the presentation engine owns the memory of such an image. Copy to or from an image of your own"},
     {VK_STRUCTURE_TYPE_IMAGE_DRM_FORMAT_MODIFIER_LIST_CREATE_INFO_EXT,
      "VkImageDrmFormatModifierListCreateInfoEXT", CULV_REASON_TILING, DRM_MODIFIERS},
@@ -131,21 +140,21 @@ static const struct {
      "VkImageDrmFormatModifierExplicitCreateInfoEXT", CULV_REASON_TILING, DRM_MODIFIERS},
     {VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO_NV, "VkExternalMemoryImageCreateInfoNV",
      CULV_REASON_USAGE,
-     "it may not stand beside VkExternalMemoryImageCreateInfo (VUID-VkImageCreateInfo-pNext-00988), which "
-     "has replaced it; leave it out"},
+     "it may not stand beside VkExternalMemoryImageCreateInfo (VUID-VkImageCreateInfo-pNext-00988), which has replaced it; "
+     "leave it out"},
     {VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT,
      "VkOpaqueCaptureDescriptorDataCreateInfoEXT", CULV_REASON_USAGE,
-     "it goes with DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone (VUID-VkImageCreateInfo-pNext-08105), and "
-     "addresses of shared memory are not replayed; leave it out"},
+     "it goes with DESCRIPTOR_BUFFER_CAPTURE_REPLAY in flags alone (VUID-VkImageCreateInfo-pNext-08105), and addresses of shared memory are not replayed; "
+     "leave it out"},
 };
 
 static culv_result check_struct(const culv_vk *vk, const char *label, const VkBaseInStructure *s)
 {
     for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
         if (structs_refused[i].type == s->sType)
-            return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, structs_refused[i].reason,
-                              "the pNext chain has a %s: %s", structs_refused[i].name,
-                              structs_refused[i].why);
+            return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID,
+                              structs_refused[i].reason, "the pNext chain has a %s: %s",
+                              structs_refused[i].name, structs_refused[i].why);
     return CULV_OK;
 }
 
@@ -159,29 +168,29 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkIma
         culv_result result = check_struct(vk, label, s);
         if (result != CULV_OK) return result;
         if (s->sType == VK_STRUCTURE_TYPE_IMAGE_COMPRESSION_CONTROL_EXT &&
-            (compression->flags &
-             (VK_IMAGE_COMPRESSION_FIXED_RATE_DEFAULT_EXT | VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT)))
+            (compression->flags & (VK_IMAGE_COMPRESSION_FIXED_RATE_DEFAULT_EXT |
+                                   VK_IMAGE_COMPRESSION_FIXED_RATE_EXPLICIT_EXT)))
             return refuse(
                 vk, label, CULV_REASON_USAGE,
-                "VkImageCompressionControlEXT::flags asks for fixed-rate compression, which CUDA does not "
-                "read; take VK_IMAGE_COMPRESSION_DISABLED_EXT");
-        if (s->sType == VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO && list->viewFormatCount != 0 &&
-            list->pViewFormats == NULL)
-            return refuse(vk, label, CULV_REASON_NULL_ARGUMENT,
-                          "VkImageFormatListCreateInfo::pViewFormats is NULL, and viewFormatCount is not 0");
+                "VkImageCompressionControlEXT::flags asks for fixed-rate compression, which CUDA does not read; "
+                "take VK_IMAGE_COMPRESSION_DISABLED_EXT");
+        if (s->sType == VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO &&
+            list->viewFormatCount != 0 && list->pViewFormats == NULL)
+            return refuse(
+                vk, label, CULV_REASON_NULL_ARGUMENT,
+                "VkImageFormatListCreateInfo::pViewFormats is NULL, and viewFormatCount is not 0");
         if (s->sType == VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_IMAGE_CREATE_INFO_NV &&
             dedicated->dedicatedAllocation != VK_FALSE)
             return refuse(
                 vk, label, CULV_REASON_DEDICATED,
-                "VkDedicatedAllocationImageCreateInfoNV::dedicatedAllocation is set, which binds the image "
-                "to memory of VkDedicatedAllocationMemoryAllocateInfoNV; leave it out and allocate with "
-                "VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
+                "VkDedicatedAllocationImageCreateInfoNV::dedicatedAllocation is set, which binds the image to memory of VkDedicatedAllocationMemoryAllocateInfoNV; "
+                "leave it out and allocate with VkMemoryDedicatedAllocateInfo, which has replaced it and is what Culvert takes");
     }
     return CULV_OK;
 }
 
-/* Of a LINEAR image any format will do that this Vulkan has so: CUDA sees bytes. Depth and stencil together have rows of
- * their own each, and no bytes a texel. */
+/* Of a LINEAR image any format will do that this Vulkan has so: CUDA sees bytes. Depth and stencil
+ * together have rows of their own each, and no bytes a texel. */
 static culv_result check_format(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
                                 culvi_vk_verdict *out)
 {
@@ -189,9 +198,10 @@ static culv_result check_format(culv_vk *vk, const culvi_vk_ask *ask, const VkIm
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
     out->format = row;
     if (row == NULL)
-        return culvi_fail(voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-                          "VkImageCreateInfo::format is %d, which is no format of culvert/format_list.h",
-                          (int)info->format);
+        return culvi_fail(
+            voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
+            "VkImageCreateInfo::format is %d, which is no format of culvert/format_list.h",
+            (int)info->format);
     if (out->access != CULV_VK_ACCESS_ARRAY &&
         row->aspects != (VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT))
         return CULV_OK;
@@ -204,39 +214,41 @@ static culv_result check_format(culv_vk *vk, const culvi_vk_ask *ask, const VkIm
     return culvi_format_supported(vk->base.device, row, ask->texels, ask->label);
 }
 
-/* Formats that require a sampler Y'CbCr conversion are for images of one level, 2D (VUID-VkImageCreateInfo-format-06410,
- * -06412), which not all drivers' answers tell. Some Vulkans have them with layers; what CUDA maps of those no text
- * says. */
+/* Formats that require a sampler Y'CbCr conversion are for images of one level, 2D
+ * (VUID-VkImageCreateInfo-format-06410, -06412), which not all drivers' answers tell. Some Vulkans
+ * have them with layers; what CUDA maps of those no text says. */
 static culv_result check_ycbcr(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
                                const culvi_vk_verdict *verdict)
 {
     const culvi_format *row = verdict->format;
     const char *rule = NULL;
     bool pairs = row->block_width == 2 && row->block_height == 1; /* of 4:2:2, mapped or not */
-    if (row->planes == 1 && !pairs && info->format != VK_FORMAT_R10X6G10X6B10X6A10X6_UNORM_4PACK16 &&
+    if (row->planes == 1 && !pairs &&
+        info->format != VK_FORMAT_R10X6G10X6B10X6A10X6_UNORM_4PACK16 &&
         info->format != VK_FORMAT_R12X4G12X4B12X4A12X4_UNORM_4PACK16)
         return CULV_OK;
     if (info->imageType != VK_IMAGE_TYPE_2D)
         rule = "imageType 2D; take VK_IMAGE_TYPE_2D";
     else if (info->mipLevels != 1)
         rule = "mipLevels 1; take an image for each level";
-    else if (verdict->access == CULV_VK_ACCESS_ARRAY && (info->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT))
+    else if (verdict->access == CULV_VK_ACCESS_ARRAY &&
+             (info->flags & VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT))
         rule = "no CUBE_COMPATIBLE in flags; create it without";
     else if (verdict->access == CULV_VK_ACCESS_ARRAY && info->arrayLayers != 1)
         rule = "arrayLayers 1; take an image for each layer";
     if (rule == NULL) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
-                      "VkImageCreateInfo has format %s, imageType %d, flags %#" PRIx32
-                      ", arrayLayers %" PRIu32 " and mipLevels %" PRIu32
-                      "; images of Y'CbCr formats are shared with %s",
-                      row->name, (int)info->imageType, info->flags, info->arrayLayers, info->mipLevels, rule);
+    return culvi_fail(
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
+        "VkImageCreateInfo has format %s, imageType %d, flags %#" PRIx32 ", arrayLayers %" PRIu32
+        " and mipLevels %" PRIu32 "; images of Y'CbCr formats are shared with %s",
+        row->name, (int)info->imageType, info->flags, info->arrayLayers, info->mipLevels, rule);
 }
 
-/* Where the planes of an OPTIMAL image lie Vulkan tells where they are bound by themselves: CUDA maps each as an array of
- * its own. CUDA's arrays of several planes look elsewhere for the second one than NVIDIA's driver has it (measured: each
- * plane is aligned to 65,536 bytes). */
-static culv_result check_disjoint(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                  const culvi_vk_verdict *verdict)
+/* Where the planes of an OPTIMAL image lie Vulkan tells where they are bound by themselves: CUDA
+ * maps each as an array of its own. CUDA's arrays of several planes look elsewhere for the second
+ * one than NVIDIA's driver has it (measured: each plane is aligned to 65,536 bytes). */
+static culv_result check_disjoint(const culv_vk *vk, const char *label,
+                                  const VkImageCreateInfo *info, const culvi_vk_verdict *verdict)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     bool several = verdict->format->planes > 1;
@@ -251,25 +263,21 @@ static culv_result check_disjoint(const culv_vk *vk, const char *label, const Vk
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "VkImageCreateInfo::flags is %#" PRIx32
-            ", which has DISJOINT: of a LINEAR image Vulkan tells where each plane lies; create it "
-            "without",
+            ", which has DISJOINT: of a LINEAR image Vulkan tells where each plane lies; "
+            "create it without",
             info->flags);
     if (disjoint || !several || verdict->access != CULV_VK_ACCESS_ARRAY) return CULV_OK;
-    return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-                      "VkImageCreateInfo::flags is %#" PRIx32
-                      " without DISJOINT: where the planes of such an image (%s) lie Vulkan does not tell, "
-                      "and CUDA's own arrays of "
-                      "several planes read the second one wrong (measured). Create it with "
-                      "VK_IMAGE_CREATE_DISJOINT_BIT, bind each "
-                      "plane with VkBindImagePlaneMemoryInfo and tell plane_offsets, or take an image a "
-                      "plane in the formats that "
-                      "culv_format_plane() names",
-                      info->flags, verdict->format->name);
+    return culvi_fail(
+        voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+        "VkImageCreateInfo::flags is %#" PRIx32
+        " without DISJOINT: where the planes of such an image (%s) lie Vulkan does not tell, and CUDA's own arrays of several planes read the second one wrong (measured). "
+        "Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each plane with VkBindImagePlaneMemoryInfo and tell plane_offsets, or take an image a plane in the formats that culv_format_plane() names",
+        info->flags, verdict->format->name);
 }
 
-/* NVIDIA's driver lays a 3D image that depth or stencil is drawn into out slice by slice, and CUDA's 3D arrays are not so:
- * small ones do not map (measured: D32_SFLOAT, 2 x 7 x 9, has 4608 bytes, nine tiles of 512), and where the bytes suffice
- * nothing would tell. */
+/* NVIDIA's driver lays a 3D image that depth or stencil is drawn into out slice by slice, and
+ * CUDA's 3D arrays are not so: small ones do not map (measured: D32_SFLOAT, 2 x 7 x 9, has 4608
+ * bytes, nine tiles of 512), and where the bytes suffice nothing would tell. */
 static culv_result check_slices(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
                                 const culvi_vk_verdict *verdict)
 {
@@ -281,15 +289,14 @@ static culv_result check_slices(const culv_vk *vk, const char *label, const VkIm
         return CULV_OK;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-        "VkImageCreateInfo::imageType is 3D, with DEPTH_STENCIL_ATTACHMENT in usage: the slices "
-        "of such an image lie otherwise than CUDA's (measured); create it without, or take a 2D "
-        "image with layers");
+        "VkImageCreateInfo::imageType is 3D, with DEPTH_STENCIL_ATTACHMENT in usage: the slices of such an image lie otherwise than CUDA's (measured); "
+        "create it without, or take a 2D image with layers");
 }
 
-/* VUID-VkImageCreateInfo-format-04712 and -04713, which no answer of Vulkan's tells: chroma at half the size has whole
- * texels. */
-culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                  const culvi_format *row)
+/* VUID-VkImageCreateInfo-format-04712 and -04713, which no answer of Vulkan's tells: chroma at half
+ * the size has whole texels. */
+culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label,
+                                  const VkImageCreateInfo *info, const culvi_format *row)
 {
     uint32_t across = 1, down = 1;
     if (culvi_format_whole_chroma(row, info->extent.width, info->extent.height, &across, &down))
@@ -333,22 +340,25 @@ static culv_result not_exported(const culv_vk *vk, const char *label, const VkIm
         culvi_vk_usage_text(a->culprits, &text);
         culvi_text_add(&text, " in usage");
     } else if (a->exists)
-        culvi_text_add(&text,
-                       ", though it makes such images that are not shared; copy to and from one that is");
+        culvi_text_add(
+            &text,
+            ", though it makes such images that are not shared; copy to and from one that is");
     else
-        culvi_text_add(&text,
-                       ", nor any that are not shared: format, imageType, tiling, usage and flags do not go "
-                       "together on this device");
+        culvi_text_add(
+            &text,
+            ", nor any that are not shared: format, imageType, tiling, usage and flags do not go together on this device");
     return culvi_fail_native(
-        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE, CULV_API_VULKAN,
-        a->result, "vkGetPhysicalDeviceImageFormatProperties2",
-        "'%s' exports no %s images of imageType %d with tiling %d, flags %#" PRIx32 " and usage %#" PRIx32
-        " as %s%s",
-        vk->base.name, verdict->format != NULL ? verdict->format->name : "such", (int)info->imageType,
-        (int)info->tiling, info->flags, info->usage, culvi_handle_type_name(verdict->handle_type), buffer);
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+        CULV_API_VULKAN, a->result, "vkGetPhysicalDeviceImageFormatProperties2",
+        "'%s' exports no %s images of imageType %d with tiling %d, flags %#" PRIx32
+        " and usage %#" PRIx32 " as %s%s",
+        vk->base.name, verdict->format != NULL ? verdict->format->name : "such",
+        (int)info->imageType, (int)info->tiling, info->flags, info->usage,
+        culvi_handle_type_name(verdict->handle_type), buffer);
 }
 
-culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label,
+                                      const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -358,21 +368,23 @@ culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, cons
         e->depth > most->maxExtent.depth)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
-                          "; '%s' has such images of up to %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels",
+                          "; '%s' has such images of up to %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                          " texels",
                           e->width, e->height, e->depth, vk->base.name, most->maxExtent.width,
                           most->maxExtent.height, most->maxExtent.depth);
     if (info->mipLevels == 0 || info->mipLevels > most->maxMipLevels)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::mipLevels is %" PRIu32 "; such an image of %" PRIu32
                           " x %" PRIu32 " x %" PRIu32 " texels has 1 to %" PRIu32 " levels on '%s'",
-                          info->mipLevels, e->width, e->height, e->depth, most->maxMipLevels, vk->base.name);
+                          info->mipLevels, e->width, e->height, e->depth, most->maxMipLevels,
+                          vk->base.name);
     if (info->arrayLayers > most->maxArrayLayers)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::arrayLayers is %" PRIu32
                           "; '%s' has such images of up to %" PRIu32 " layers",
                           info->arrayLayers, vk->base.name, most->maxArrayLayers);
-    uint64_t least = culvi_image_least_size(verdict->format, e->width, e->height, e->depth, info->arrayLayers,
-                                            info->mipLevels);
+    uint64_t least = culvi_image_least_size(verdict->format, e->width, e->height, e->depth,
+                                            info->arrayLayers, info->mipLevels);
     if (least > most->maxResourceSize)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
                           "VkImageCreateInfo::extent is %" PRIu32 " x %" PRIu32 " x %" PRIu32
@@ -396,7 +408,8 @@ static culv_result check_cuda(const culv_vk *vk, const char *label, culvi_vk_ver
     return result;
 }
 
-static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
+static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask,
+                                 const VkImageCreateInfo *info,
                                  VkExternalMemoryHandleTypeFlags external, culvi_vk_verdict *out)
 {
     culvi_vk_answer a;
@@ -410,12 +423,12 @@ static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkI
     if (out->dedicated_only && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT))
         return culvi_fail(
             &vk->base.device->voice, ask->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-            "'%s' exports %s images of dedicated allocations alone, and no DISJOINT one is in such "
-            "(VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image a plane",
+            "'%s' exports %s images of dedicated allocations alone, and no DISJOINT one is in such (VUID-VkMemoryDedicatedAllocateInfo-image-01797): take an image a plane",
             vk->base.name, out->format->name);
     result = culvi_vk_check_compatible(vk, ask->label, "Image", external, out, &a.external);
     if (result != CULV_OK) return result;
-    uint32_t levels = culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
+    uint32_t levels =
+        culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
     out->most = a.most;
     out->most.sampleCounts = VK_SAMPLE_COUNT_1_BIT;
     if (out->most.maxMipLevels > levels) out->most.maxMipLevels = levels;
@@ -425,8 +438,8 @@ static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask, const VkI
     return check_cuda(vk, ask->label, out);
 }
 
-culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
-                                 culvi_vk_verdict *out)
+culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask,
+                                 const VkImageCreateInfo *info, culvi_vk_verdict *out)
 {
     const char *label = ask->label;
     memset(out, 0, sizeof *out);

@@ -1,5 +1,6 @@
-/* The gate: memory. Requirements, memory types, and what the caller says of a bound resource: CUDA's driver checks
- * none of it (measured, docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate: memory. Requirements, memory types, and what the caller says of a bound resource:
+ * CUDA's driver checks none of it (measured, docs/nvidia-measured.md). */
 #include "vulkan/vk.h"
 
 #include <inttypes.h>
@@ -7,11 +8,12 @@
 
 void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out)
 {
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryDedicatedRequirements dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
     VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
                                           .pNext = &dedicated};
-    VkBufferMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
-                                            .buffer = buffer};
+    VkBufferMemoryRequirementsInfo2 info = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = buffer};
     vk->table.vkGetBufferMemoryRequirements2(vk->vk_device, &info, &requirements);
     *out = (culvi_vk_needs){.memory = requirements.memoryRequirements,
                             .requires_dedicated = dedicated.requiresDedicatedAllocation,
@@ -21,7 +23,9 @@ void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *o
 uint32_t culvi_vk_disjoint_planes(const VkImageCreateInfo *info)
 {
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
-    return row != NULL && row->planes > 1 && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) ? row->planes : 0;
+    return row != NULL && row->planes > 1 && (info->flags & VK_IMAGE_CREATE_DISJOINT_BIT)
+               ? row->planes
+               : 0;
 }
 
 /* What does not fit 64 bits needs all of them, which no heap has. */
@@ -44,20 +48,23 @@ void culvi_vk_needs_add_up(culvi_vk_needs *needs)
     needs->memory = all;
 }
 
-void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes, culvi_vk_needs *out)
+void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes,
+                          culvi_vk_needs *out)
 {
     memset(out, 0, sizeof *out);
     out->planes = disjoint_planes;
     for (uint32_t i = 0; i < disjoint_planes || i == 0; i++) {
-        VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+        VkMemoryDedicatedRequirements dedicated = {
+            .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
         VkMemoryRequirements2 requirements = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
                                               .pNext = &dedicated};
         VkImagePlaneMemoryRequirementsInfo plane = {
             .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO,
             .planeAspect = culvi_vk_plane_aspect(i)};
-        VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-                                               .pNext = disjoint_planes > 0 ? &plane : NULL,
-                                               .image = image};
+        VkImageMemoryRequirementsInfo2 info = {
+            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+            .pNext = disjoint_planes > 0 ? &plane : NULL,
+            .image = image};
         vk->table.vkGetImageMemoryRequirements2(vk->vk_device, &info, &requirements);
         *(disjoint_planes > 0 ? &out->plane[i] : &out->memory) = requirements.memoryRequirements;
         out->requires_dedicated = out->requires_dedicated || dedicated.requiresDedicatedAllocation;
@@ -76,8 +83,8 @@ culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const c
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, offset == 0 ? CULV_REASON_SIZE : CULV_REASON_RANGE,
             "the %s needs %" PRIu64 " bytes and is said to lie at offset %" PRIu64
-            " of an allocation of %" PRIu64 " bytes; pass VkMemoryAllocateInfo::allocationSize and the "
-            "memoryOffset of vkBind%sMemory",
+            " of an allocation of %" PRIu64 " bytes; "
+            "pass VkMemoryAllocateInfo::allocationSize and the memoryOffset of vkBind%sMemory",
             what, r->size, offset, allocation_size, what[0] == 'b' ? "Buffer" : "Image");
     if (r->alignment != 0 && offset % r->alignment != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -87,8 +94,7 @@ culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const c
     if (needs->requires_dedicated && !dedicated)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-            "Vulkan requires a dedicated allocation for this %s "
-            "(VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; "
+            "Vulkan requires a dedicated allocation for this %s (VkMemoryDedicatedRequirements::requiresDedicatedAllocation), but dedicated is not set; "
             "allocate with VkMemoryDedicatedAllocateInfo and set it",
             what);
     if (dedicated && offset != 0)
@@ -114,18 +120,21 @@ culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t 
         }
         culvi_text_add(&text, " %#" PRIx32, all->memoryTypes[i].propertyFlags);
     }
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
-                      "no memory type that the resource can have has the memory_properties %#" PRIx32
-                      " (VkMemoryPropertyFlags); those that it can have:%s",
-                      wanted, buffer);
+    return culvi_fail(
+        &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE,
+        "no memory type that the resource can have has the memory_properties %#" PRIx32
+        " (VkMemoryPropertyFlags); those that it can have:%s",
+        wanted, buffer);
 }
 
-culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type, VkDeviceSize size)
+culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type,
+                                VkDeviceSize size)
 {
     uint32_t heap = vk->memory_types.memoryTypes[type].heapIndex;
     VkDeviceSize has = vk->memory_types.memoryHeaps[heap].size;
     if (size <= has) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY,
+    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_OUT_OF_MEMORY,
+                      CULV_REASON_DEVICE_MEMORY,
                       "the resource needs %" PRIu64 " bytes, and heap %" PRIu32
                       " of '%s', where memory type %" PRIu32 " lies, has %" PRIu64
                       " (VUID-vkAllocateMemory-pAllocateInfo-01713)",

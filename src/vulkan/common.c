@@ -1,5 +1,5 @@
-/* Loading Vulkan functions, naming results, the lists of what a caller must enable. SPDX-License-Identifier:
- * MIT */
+/* SPDX-License-Identifier: MIT */
+/* Loading Vulkan functions, naming results, the lists of what a caller must enable. */
 #include "base/alloc.h"
 #include "vulkan/vk.h"
 
@@ -8,14 +8,15 @@
 
 /* Vulkan's numbers in base/handle_rows.h, held against its header. */
 enum {
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
-                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
+                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
     MEMORY_##name = (vk_memory), SEMAPHORE_##name = (vk_semaphore),
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
 };
-#define SAME(of, name, bit)                                                                                  \
-    _Static_assert((int)of##_##name == (int)VK_EXTERNAL_##of##_HANDLE_TYPE_##bit, "as in vulkan_core.h")
+#define SAME(of, name, bit)                                                                        \
+    _Static_assert((int)of##_##name == (int)VK_EXTERNAL_##of##_HANDLE_TYPE_##bit,                  \
+                   "as in vulkan_core.h")
 SAME(MEMORY, OPAQUE_FD, OPAQUE_FD_BIT);
 SAME(MEMORY, OPAQUE_WIN32, OPAQUE_WIN32_BIT);
 SAME(MEMORY, OPAQUE_WIN32_KMT, OPAQUE_WIN32_KMT_BIT);
@@ -49,13 +50,14 @@ culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstancePr
 {
     memset(out, 0, sizeof *out);
     out->handle = instance;
-#define CULV_VK_INSTANCE(name, need)                                                                         \
-    out->name = (PFN_##name)get_proc(instance, #name);                                                       \
-    if (out->name == NULL && (need) == REQUIRED)                                                             \
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,                       \
-                          "get_instance_proc_addr does not know %s for this instance; create it with "       \
-                          "VkApplicationInfo::apiVersion 1.1 or higher",                                     \
-                          #name);
+#define CULV_VK_INSTANCE(name, need)                                                               \
+    out->name = (PFN_##name)get_proc(instance, #name);                                             \
+    if (out->name == NULL && (need) == REQUIRED)                                                   \
+        return culvi_fail(                                                                         \
+            voice, NULL, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,                           \
+            "get_instance_proc_addr does not know %s for this instance; create it with "           \
+            "VkApplicationInfo::apiVersion 1.1 or higher",                                         \
+            #name);
 #define CULV_VK_DEVICE(name, need)
 #include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
@@ -66,7 +68,7 @@ culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstancePr
 const char *culvi_vk_result_name(VkResult code)
 {
     switch ((int)code) {
-#define ROW(name)                                                                                            \
+#define ROW(name)                                                                                  \
     case name: return #name;
         ROW(VK_SUCCESS)
         ROW(VK_NOT_READY)
@@ -93,22 +95,25 @@ const char *culvi_vk_result_name(VkResult code)
     }
 }
 
-culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult code, const char *call,
-                          culv_reason reason, const char *format, ...)
+culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult code,
+                          const char *call, culv_reason reason, const char *format, ...)
 {
     char what[768];
     va_list args;
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    /* Of what was not created for export, drivers answer a success without a handle, or that it has none. */
-    bool unasked = code == VK_SUCCESS ||
-                   (reason == CULV_REASON_NOT_EXPORTABLE && code == VK_ERROR_INVALID_EXTERNAL_HANDLE);
+    /* Of what was not created for export, drivers answer a success without a handle, or that it has
+     * none. */
+    bool unasked = code == VK_SUCCESS || (reason == CULV_REASON_NOT_EXPORTABLE &&
+                                          code == VK_ERROR_INVALID_EXTERNAL_HANDLE);
     culv_result result = unasked ? CULV_ERROR_INVALID : CULV_ERROR_DRIVER;
     if (code == VK_ERROR_OUT_OF_HOST_MEMORY || code == VK_ERROR_OUT_OF_DEVICE_MEMORY) {
         result = CULV_ERROR_OUT_OF_MEMORY;
-        reason = code == VK_ERROR_OUT_OF_HOST_MEMORY ? CULV_REASON_HOST_MEMORY : CULV_REASON_DEVICE_MEMORY;
-    } else if (code == VK_ERROR_FORMAT_NOT_SUPPORTED || code == VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR) {
+        reason = code == VK_ERROR_OUT_OF_HOST_MEMORY ? CULV_REASON_HOST_MEMORY
+                                                     : CULV_REASON_DEVICE_MEMORY;
+    } else if (code == VK_ERROR_FORMAT_NOT_SUPPORTED ||
+               code == VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR) {
         result = CULV_ERROR_UNSUPPORTED; /* what only the call itself told */
     } else if (code == VK_ERROR_DEVICE_LOST) {
         result = CULV_ERROR_ASYNC;
@@ -118,7 +123,8 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
         return culvi_fail_native(voice, object, result, reason, CULV_API_VULKAN, code, call,
                                  "%s: %s succeeded but gave no handle", what, call);
     return culvi_fail_native(voice, object, result, reason, CULV_API_VULKAN, code, call,
-                             "%s: %s answered %s (%d)", what, call, culvi_vk_result_name(code), (int)code);
+                             "%s: %s answered %s (%d)", what, call, culvi_vk_result_name(code),
+                             (int)code);
 }
 
 static uint32_t list(const char *const *names, uint32_t count, uint32_t capacity, const char **out)
@@ -128,10 +134,11 @@ static uint32_t list(const char *const *names, uint32_t count, uint32_t capacity
     return count;
 }
 
-uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
+                                     const char **out_names)
 {
-    /* Vulkan 1.0, which Culvert does not take, would need the capabilities extensions; 1.1 has them in core.
-     */
+    /* Vulkan 1.0, which Culvert does not take, would need the capabilities extensions; 1.1 has them
+     * in core. */
     (void)api_version;
     return list(NULL, 0, capacity, out_names);
 }
@@ -143,7 +150,8 @@ uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity, cons
     return list(names, api_version < VK_API_VERSION_1_2 ? 3 : 2, capacity, out_names);
 }
 
-uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity, const char **out_names)
+uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
+                                            const char **out_names)
 {
     const char *names[3];
     uint32_t count = 0;
@@ -154,16 +162,16 @@ uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capac
     return list(names, count, capacity, out_names);
 }
 
-uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr, uint32_t capacity,
-                                 const char **out_names)
+uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                 uint32_t capacity, const char **out_names)
 {
     static const char *const names[] = {culvi_vk_soft_layer};
     uint32_t found = 0;
     uint32_t count = 0;
     if (get_instance_proc_addr == NULL || !culvi_soft_allowed()) return 0;
     PFN_vkEnumerateInstanceLayerProperties enumerate =
-        (PFN_vkEnumerateInstanceLayerProperties)get_instance_proc_addr(NULL,
-                                                                       "vkEnumerateInstanceLayerProperties");
+        (PFN_vkEnumerateInstanceLayerProperties)get_instance_proc_addr(
+            NULL, "vkEnumerateInstanceLayerProperties");
     if (enumerate == NULL || enumerate(&count, NULL) != VK_SUCCESS || count == 0) return 0;
     VkLayerProperties *layers = culvi_alloc(count * sizeof *layers);
     if (layers == NULL) return 0;

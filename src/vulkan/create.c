@@ -1,5 +1,5 @@
-/* Buffers and images that Culvert makes: the calls.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers and images that Culvert makes: the calls. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
@@ -14,31 +14,34 @@ static culv_result null_argument(const culv_vk *vk, const char *call, const void
 
 static culv_result no_create_info(const culvi_voice *voice, const char *label, const char *desc)
 {
-    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s.create_info is NULL",
-                      desc);
+    return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                      "%s.create_info is NULL", desc);
 }
 
-/* Buffers ------------------------------------------------------------------------------------------------- */
+/* Buffers -------------------------------------------------------------------------------------- */
 
 static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_create_desc *d)
 {
     const char *wrong = NULL;
     if (d->host == 0 && (d->host_pointer != NULL || d->host_size != 0))
-        wrong = "host is not set, but host_pointer or host_size is; set it for a buffer in host memory";
+        wrong =
+            "host is not set, but host_pointer or host_size is; set it for a buffer in host memory";
     else if (d->host_pointer == NULL && d->host_size != 0)
         wrong = "host_size says how much is at host_pointer, which is NULL; leave it 0";
     else if (d->host != 0 && d->fallback != 0)
-        wrong = "host and fallback are both set; a buffer in host memory is used in place, and no copy can "
-                "be that";
+        wrong = "host and fallback are both set; "
+                "a buffer in host memory is used in place, and no copy can be that";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_buffer_create_desc: %s", wrong);
 }
 
-culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc *desc, culv_vk_buffer **out)
+culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc *desc,
+                                  culv_vk_buffer **out)
 {
     culv_vk_buffer_create_desc d;
-    if (vk == NULL || desc == NULL || out == NULL) return null_argument(vk, "culv_vk_buffer_create", desc);
+    if (vk == NULL || desc == NULL || out == NULL)
+        return null_argument(vk, "culv_vk_buffer_create", desc);
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_buffer_create_desc");
     if (result != CULV_OK) return result;
@@ -47,8 +50,10 @@ culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc 
     if (result != CULV_OK) return result;
     culv_vk_buffer *buffer = culvi_alloc(sizeof *buffer);
     if (buffer == NULL) return culvi_fail_host_memory(voice, d.label);
-    culvi_plan plan = {
-        .label = d.label, .desc = &d, .desc_name = "culv_vk_buffer_create_desc", .fallback = d.fallback};
+    culvi_plan plan = {.label = d.label,
+                       .desc = &d,
+                       .desc_name = "culv_vk_buffer_create_desc",
+                       .fallback = d.fallback};
     result = d.host != 0 ? culvi_vk_buffer_share_host(vk, &d, &buffer->pair)
                          : culvi_pair_make(&vk->base, &plan, &buffer->pair);
     if (result != CULV_OK) {
@@ -94,12 +99,14 @@ culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer)
     return buffer != NULL ? buffer->pair.buffer : NULL;
 }
 
-/* Images -------------------------------------------------------------------------------------------------- */
+/* Images --------------------------------------------------------------------------------------- */
 
-culv_result culv_vk_image_create(culv_vk *vk, const culv_vk_image_create_desc *desc, culv_vk_image **out)
+culv_result culv_vk_image_create(culv_vk *vk, const culv_vk_image_create_desc *desc,
+                                 culv_vk_image **out)
 {
     culv_vk_image_create_desc d;
-    if (vk == NULL || desc == NULL || out == NULL) return null_argument(vk, "culv_vk_image_create", desc);
+    if (vk == NULL || desc == NULL || out == NULL)
+        return null_argument(vk, "culv_vk_image_create", desc);
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_image_create_desc");
     if (result != CULV_OK) return result;

@@ -1,4 +1,5 @@
-/* Physical devices and their CUDA match. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Physical devices and their CUDA match. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "graphics/match.h"
@@ -8,20 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_instance *vk, uint32_t *count,
-                                      VkPhysicalDevice **out)
+culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                      uint32_t *count, VkPhysicalDevice **out)
 {
     uint32_t n = 0;
     VkResult r = vk->vkEnumeratePhysicalDevices(vk->handle, &n, NULL);
     if (r < VK_SUCCESS)
-        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices",
+                             CULV_REASON_DRIVER_REFUSED,
                              "the instance's devices could not be listed");
     VkPhysicalDevice *devices = culvi_alloc((n + 1) * sizeof *devices);
     if (devices == NULL) return culvi_fail_host_memory(voice, NULL);
     r = vk->vkEnumeratePhysicalDevices(vk->handle, &n, devices);
     if (r < VK_SUCCESS) {
         culvi_free(devices);
-        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDevices",
+                             CULV_REASON_DRIVER_REFUSED,
                              "the instance's devices could not be listed");
     }
     *count = n;
@@ -44,7 +47,8 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
     }
     if (r < VK_SUCCESS) {
         culvi_free(groups);
-        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDeviceGroups", CULV_REASON_DRIVER_REFUSED,
+        return culvi_fail_vk(voice, NULL, r, "vkEnumeratePhysicalDeviceGroups",
+                             CULV_REASON_DRIVER_REFUSED,
                              "the instance's device groups could not be listed");
     }
     *out = 1;
@@ -56,16 +60,19 @@ culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instanc
     return CULV_OK;
 }
 
-static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice device, culv_vk_candidate *out)
+static void examine_identity(const culvi_vk_instance *vk, VkPhysicalDevice device,
+                             culv_vk_candidate *out)
 {
-    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceDriverProperties driver = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
     VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &id};
+    VkPhysicalDeviceProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
     VkPhysicalDeviceProperties basic;
     vk->vkGetPhysicalDeviceProperties(device, &basic);
     if (basic.apiVersion >= VK_API_VERSION_1_2) id.pNext = &driver;
-    if (basic.apiVersion >= VK_API_VERSION_1_1) vk->vkGetPhysicalDeviceProperties2(device, &properties);
+    if (basic.apiVersion >= VK_API_VERSION_1_1)
+        vk->vkGetPhysicalDeviceProperties2(device, &properties);
     out->physical_device = device;
     out->api_version = basic.apiVersion;
     out->type = basic.deviceType;
@@ -96,15 +103,16 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
     if (r < VK_SUCCESS) {
         culvi_free(list);
         return culvi_fail_vk(voice, NULL, r, "vkEnumerateDeviceExtensionProperties",
-                             CULV_REASON_DRIVER_REFUSED, "the extensions of '%s' could not be listed",
-                             out->name);
+                             CULV_REASON_DRIVER_REFUSED,
+                             "the extensions of '%s' could not be listed", out->name);
     }
     bool timeline = out->api_version >= VK_API_VERSION_1_2;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = list[i].extensionName;
         if (strcmp(name, culvi_vk_memory_extension) == 0) out->has_external_memory_fd = 1;
         if (strcmp(name, culvi_vk_semaphore_extension) == 0) out->has_external_semaphore_fd = 1;
-        if (strcmp(name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) == 0) out->buffer_host_import = 1;
+        if (strcmp(name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) == 0)
+            out->buffer_host_import = 1;
         if (strcmp(name, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME) == 0) timeline = true;
     }
     culvi_free(list);
@@ -119,7 +127,8 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
     return CULV_OK;
 }
 
-static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk, VkPhysicalDevice device,
+static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk,
+                                                    VkPhysicalDevice device,
                                                     VkExternalMemoryHandleTypeFlagBits type)
 {
     VkPhysicalDeviceExternalBufferInfo info = {
@@ -133,7 +142,8 @@ static VkExternalMemoryFeatureFlags buffer_features(const culvi_vk_instance *vk,
     return out.externalMemoryProperties.externalMemoryFeatures;
 }
 
-bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device, VkSemaphoreType type)
+bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,
+                                   VkSemaphoreType type)
 {
     VkSemaphoreTypeCreateInfo kind = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                       .semaphoreType = type};
@@ -146,8 +156,8 @@ bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice
     return (out.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
 }
 
-culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk, VkPhysicalDevice device,
-                             culv_vk_candidate *out)
+culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk,
+                             VkPhysicalDevice device, culv_vk_candidate *out)
 {
     *out = culv_vk_candidate_init();
     out->cuda_ordinal = -1;
@@ -157,12 +167,13 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     culv_result result = examine_extensions(voice, vk, device, out);
     if (result == CULV_OK) result = culvi_vk_group_size(voice, vk, device, &out->group_size);
     if (result != CULV_OK) return result;
-    VkExternalMemoryFeatureFlags opaque =
-        buffer_features(vk, device, culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE));
+    VkExternalMemoryFeatureFlags opaque = buffer_features(
+        vk, device, culvi_vk_memory_handle_bit((culv_handle_type)CULVI_HANDLE_OPAQUE));
     VkExternalMemoryFeatureFlags dma =
         buffer_features(vk, device, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);
     out->buffer_opaque_fd_export = (opaque & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
-    out->buffer_opaque_fd_dedicated_only = (opaque & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
+    out->buffer_opaque_fd_dedicated_only =
+        (opaque & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT) != 0;
     out->buffer_dma_buf_export = (dma & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT) != 0;
     VkExternalMemoryFeatureFlags pages =
         buffer_features(vk, device, VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT);
@@ -170,7 +181,8 @@ culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *
     if (out->has_timeline_semaphore)
         out->timeline_opaque_fd_export =
             culvi_vk_semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_TIMELINE);
-    out->binary_opaque_fd_export = culvi_vk_semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_BINARY);
+    out->binary_opaque_fd_export =
+        culvi_vk_semaphore_exportable(vk, device, VK_SEMAPHORE_TYPE_BINARY);
     return CULV_OK;
 }
 
@@ -186,8 +198,8 @@ static culvi_adapter adapter_of(const culv_vk_candidate *c)
                              .nvidia = c->vendor_id == VENDOR_NVIDIA};
     if (adapter.nvidia && c->driver_id != 0 && c->driver_id != VK_DRIVER_ID_NVIDIA_PROPRIETARY)
         adapter.cause =
-            "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share "
-            "with; install NVIDIA's or select it with VK_DRIVER_FILES";
+            "It is an NVIDIA GPU under a Vulkan driver that is not NVIDIA's, which CUDA cannot share with; "
+            "install NVIDIA's or select it with VK_DRIVER_FILES";
     snprintf(adapter.name, sizeof adapter.name, "%s", c->name);
     return adapter;
 }
@@ -200,8 +212,8 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
                                                             : NULL;
     if (extension != NULL && c->has_external_memory_fd && c->driver == CULV_DRIVER_SOFT) {
         culvi_text_add(why,
-                       "'%s' lacks %s because the instance was created without the layer %s; enable what "
-                       "culv_vk_instance_layers() lists, after validation layers",
+                       "'%s' lacks %s because the instance was created without the layer %s; "
+                       "enable what culv_vk_instance_layers() lists, after validation layers",
                        c->name, extension, culvi_vk_soft_layer);
         return CULV_REASON_LAYER_MISSING;
     }
@@ -210,9 +222,11 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
                          : !c->timeline_opaque_fd_export ? "timeline semaphores"
                                                          : NULL;
     if (extension != NULL)
-        culvi_text_add(why, "'%s' does not offer %s; a newer graphics driver may", c->name, extension);
+        culvi_text_add(why, "'%s' does not offer %s; a newer graphics driver may", c->name,
+                       extension);
     else if (export != NULL)
-        culvi_text_add(why, "'%s' does not export %s by an opaque handle; a newer graphics driver may",
+        culvi_text_add(why,
+                       "'%s' does not export %s by an opaque handle; a newer graphics driver may",
                        c->name, export);
     return extension != NULL ? CULV_REASON_EXTENSION_MISSING
            : export != NULL  ? CULV_REASON_NOT_EXPORTABLE
@@ -225,11 +239,13 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
     culvi_text why = {c->why, sizeof c->why, 0};
     if (c->api_version < VK_API_VERSION_1_1) {
         c->reason = CULV_REASON_VULKAN_VERSION;
-        culvi_text_add(&why, "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", c->name);
+        culvi_text_add(&why, "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID",
+                       c->name);
         return;
     }
     culvi_adapter adapter = adapter_of(c);
-    const culvi_cuda_device *found = culvi_match_find(&culvi_vk_api, probe, &adapter, &c->reason, &why);
+    const culvi_cuda_device *found =
+        culvi_match_find(&culvi_vk_api, probe, &adapter, &c->reason, &why);
     if (found == NULL) return;
     c->driver = found->cuda->kind;
     c->cuda_ordinal = found->ordinal;
@@ -240,16 +256,17 @@ static void match(const culvi_probe *probe, culv_vk_candidate *c)
 
 static int rank(const culv_vk_candidate *c)
 {
-    culvi_adapter_kind kind = c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? CULVI_ADAPTER_DISCRETE
-                              : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? CULVI_ADAPTER_INTEGRATED
-                              : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? CULVI_ADAPTER_VIRTUAL
-                                                                                  : CULVI_ADAPTER_OTHER;
+    culvi_adapter_kind kind =
+        c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU     ? CULVI_ADAPTER_DISCRETE
+        : c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ? CULVI_ADAPTER_INTEGRATED
+        : c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU    ? CULVI_ADAPTER_VIRTUAL
+                                                            : CULVI_ADAPTER_OTHER;
     return culvi_match_rank(c->reachable != 0, c->driver, kind);
 }
 
 /* Examines and ranks all devices of an instance; the list is the caller's to free. */
-static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance *vk, const culvi_probe *probe,
-                              uint32_t *count, culv_vk_candidate **out)
+static culv_result candidates(const culvi_voice *voice, const culvi_vk_instance *vk,
+                              const culvi_probe *probe, uint32_t *count, culv_vk_candidate **out)
 {
     VkPhysicalDevice *devices = NULL;
     uint32_t n = 0;
@@ -282,8 +299,8 @@ free_devices:
     return result;
 }
 
-static culv_result check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc, VkInstance instance,
-                                  const void *third, const char *third_name)
+static culv_result check_instance(const char *call, PFN_vkGetInstanceProcAddr get_proc,
+                                  VkInstance instance, const void *third, const char *third_name)
 {
     const char *what = get_proc == NULL   ? "get_instance_proc_addr"
                        : instance == NULL ? "instance"
@@ -294,8 +311,8 @@ static culv_result check_instance(const char *call, PFN_vkGetInstanceProcAddr ge
 }
 
 culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                          VkInstance instance, const culv_device_desc *desc, uint32_t *count,
-                                          culv_vk_candidate *out)
+                                          VkInstance instance, const culv_device_desc *desc,
+                                          uint32_t *count, culv_vk_candidate *out)
 {
     culv_device_desc d;
     culvi_voice voice;
@@ -303,8 +320,8 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
     culvi_vk_instance vk;
     culv_vk_candidate *list = NULL;
     uint32_t n = 0;
-    culv_result result =
-        check_instance("culv_vk_rank_physical_devices", get_instance_proc_addr, instance, count, "count");
+    culv_result result = check_instance("culv_vk_rank_physical_devices", get_instance_proc_addr,
+                                        instance, count, "count");
     if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
     if (result != CULV_OK) return result;
     culvi_voice_init(&voice, &d.log, d.label);
@@ -328,7 +345,8 @@ culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance
     return result;
 }
 
-culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count, culvi_adapter **out)
+culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count,
+                          culvi_adapter **out)
 {
     const culvi_vk_instance *vk = source;
     VkPhysicalDevice *devices = NULL;
@@ -346,9 +364,9 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
     return result;
 }
 
-culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-                                VkPhysicalDevice physical_device, const culv_device_desc *desc,
-                                culv_device **out)
+culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                VkInstance instance, VkPhysicalDevice physical_device,
+                                const culv_device_desc *desc, culv_device **out)
 {
     culv_device_desc d;
     culvi_voice voice;
@@ -365,7 +383,8 @@ culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr
     examine_identity(&vk, physical_device, &chosen);
     if (chosen.api_version < VK_API_VERSION_1_1)
         return culvi_fail(&voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
-                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID", chosen.name);
+                          "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID",
+                          chosen.name);
     culvi_adapter adapter = adapter_of(&chosen);
     return culvi_match_open(&culvi_vk_api, &vk, &adapter, &d, out);
 }

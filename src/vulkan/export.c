@@ -1,5 +1,6 @@
-/* VkDeviceMemory and VkSemaphore as operating-system handles, and VkDeviceMemory made of one. What differs by system
- * is in posix_export.c and win32_export.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* VkDeviceMemory and VkSemaphore as operating-system handles, and VkDeviceMemory made of one. What
+ * differs by system is in posix_export.c and win32_export.c. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vmm/share.h"
@@ -13,7 +14,8 @@ static culv_result has_extension(const culv_vk *vk, const char *label, const cha
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
     const culvi_voice *voice = &vk->base.device->voice;
-    VkResult r = vk->instance.vkEnumerateDeviceExtensionProperties(vk->physical_device, NULL, &n, NULL);
+    VkResult r =
+        vk->instance.vkEnumerateDeviceExtensionProperties(vk->physical_device, NULL, &n, NULL);
     if (r >= VK_SUCCESS) {
         list = culvi_alloc((n + 1) * sizeof *list);
         if (list == NULL) return culvi_fail_host_memory(voice, label);
@@ -24,37 +26,41 @@ static culv_result has_extension(const culv_vk *vk, const char *label, const cha
         *out = *out || strcmp(list[i].extensionName, name) == 0;
     culvi_free(list);
     if (r >= VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(voice, label, r, "vkEnumerateDeviceExtensionProperties", CULV_REASON_DRIVER_REFUSED,
-                         "the extensions of '%s' could not be listed", vk->base.name);
+    return culvi_fail_vk(voice, label, r, "vkEnumerateDeviceExtensionProperties",
+                         CULV_REASON_DRIVER_REFUSED, "the extensions of '%s' could not be listed",
+                         vk->base.name);
 }
 
 /* A VkDevice that was attached for fallbacks may lack the extension, and with it the function. */
-static culv_result check_enabled(const culv_vk *vk, const char *label, bool enabled, const char *extension,
-                                 const char *what)
+static culv_result check_enabled(const culv_vk *vk, const char *label, bool enabled,
+                                 const char *extension, const char *what)
 {
     if (enabled) return CULV_OK;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-        "the VkDevice of '%s' was created without the extension %s, which handles of %s need; enable what "
-        "culv_vk_device_extensions() lists",
+        "the VkDevice of '%s' was created without the extension %s, which handles of %s need; "
+        "enable what culv_vk_device_extensions() lists",
         vk->base.name, extension, what);
 }
 
 static culv_result check_memory_handles(const culv_vk *vk, const char *label)
 {
-    return check_enabled(vk, label, culvi_vk_exports_memory(vk), culvi_vk_memory_extension, "memory");
+    return check_enabled(vk, label, culvi_vk_exports_memory(vk), culvi_vk_memory_extension,
+                         "memory");
 }
 
-/* Whether the device knows dma-bufs. That its extension was enabled cannot be asked: it brings no function. */
+/* Whether the device knows dma-bufs. That its extension was enabled cannot be asked: it brings no
+ * function. */
 static culv_result check_dma_buf(const culv_vk *vk, const char *label)
 {
     bool has = false;
-    culv_result result = has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
+    culv_result result =
+        has_extension(vk, label, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, &has);
     if (result != CULV_OK || has) return result;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING,
-        "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where "
-        "there is a DRM node); share the memory as OPAQUE_FD",
+        "'%s' has no %s, so it neither exports nor imports a dma-buf (NVIDIA's driver has it where there is a DRM node); "
+        "share the memory as OPAQUE_FD",
         vk->base.name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
 }
 
@@ -73,11 +79,10 @@ culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDevic
     if (r == VK_SUCCESS && out->type != CULV_HANDLE_NONE) return CULV_OK;
     culv_result left = check_left(vk, label, r, call, "memory");
     if (left != CULV_OK) return left;
-    return culvi_fail_vk(
-        &vk->base.device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
-        "the memory could not be exported; allocate it with VkExportMemoryAllocateInfo, handleTypes "
-        "%s",
-        culvi_handle_type_name(type));
+    return culvi_fail_vk(&vk->base.device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
+                         "the memory could not be exported; "
+                         "allocate it with VkExportMemoryAllocateInfo, handleTypes %s",
+                         culvi_handle_type_name(type));
 }
 
 culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSemaphore semaphore,
@@ -89,18 +94,19 @@ culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSe
     culv_result left = check_left(vk, label, r, call, "semaphore");
     if (left != CULV_OK) return left;
     return culvi_fail_vk(&vk->base.device->voice, label, r, call, CULV_REASON_NOT_EXPORTABLE,
-                         "the semaphore could not be exported; create it with VkExportSemaphoreCreateInfo, "
-                         "handleTypes %s",
+                         "the semaphore could not be exported; "
+                         "create it with VkExportSemaphoreCreateInfo, handleTypes %s",
                          culvi_handle_type_name(type));
 }
 
-static culv_result check_export(const culv_vk *vk, bool has_object, const char *object, culv_handle_type type,
-                                culvi_handle_use use, const culv_handle *out, const char *function)
+static culv_result check_export(const culv_vk *vk, bool has_object, const char *object,
+                                culv_handle_type type, culvi_handle_use use, const culv_handle *out,
+                                const char *function)
 {
     const culvi_voice *voice = vk != NULL ? &vk->base.device->voice : NULL;
     if (vk == NULL || !has_object || out == NULL)
-        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT, "%s: %s is %s",
-                          function,
+        return culvi_fail(voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: %s is %s", function,
                           vk == NULL    ? "vk"
                           : !has_object ? object
                                         : "out",
@@ -112,11 +118,13 @@ culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory, culv_h
                                       culv_handle *out)
 {
     culv_handle handle;
-    culv_result result = check_export(vk, memory != VK_NULL_HANDLE, "memory", type, CULVI_USE_VK_MEMORY, out,
-                                      "culv_vk_memory_export_dup");
+    culv_result result = check_export(vk, memory != VK_NULL_HANDLE, "memory", type,
+                                      CULVI_USE_VK_MEMORY, out, "culv_vk_memory_export_dup");
     if (result == CULV_OK) result = check_memory_handles(vk, vk->base.label);
-    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, vk->base.label);
-    if (result == CULV_OK) result = culvi_vk_memory_export(vk, vk->base.label, memory, type, &handle);
+    if (result == CULV_OK && type == CULV_HANDLE_DMA_BUF_FD)
+        result = check_dma_buf(vk, vk->base.label);
+    if (result == CULV_OK)
+        result = culvi_vk_memory_export(vk, vk->base.label, memory, type, &handle);
     if (result == CULV_OK) *out = handle;
     return result;
 }
@@ -130,12 +138,14 @@ culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, cul
     if (result == CULV_OK)
         result = check_enabled(vk, vk->base.label, culvi_vk_exports_semaphores(vk),
                                culvi_vk_semaphore_extension, "semaphores");
-    if (result == CULV_OK) result = culvi_vk_semaphore_export(vk, vk->base.label, semaphore, type, &handle);
+    if (result == CULV_OK)
+        result = culvi_vk_semaphore_export(vk, vk->base.label, semaphore, type, &handle);
     if (result == CULV_OK) *out = handle;
     return result;
 }
 
-/* The memory that a handle of the descriptor can become: `bits` of memory types that what will be bound allows. */
+/* The memory that a handle of the descriptor can become: `bits` of memory types that what will be
+ * bound allows. */
 static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
                                   const char *size_is, uint32_t *bits)
 {
@@ -146,8 +156,8 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
     if (d->buffer != VK_NULL_HANDLE && d->image != VK_NULL_HANDLE)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_handle_desc.buffer and .image are both given; an allocation chosen "
-            "for both takes the memory_type_bits that both allow");
+            "culv_vk_memory_from_handle_desc.buffer and .image are both given; "
+            "an allocation chosen for both takes the memory_type_bits that both allow");
     if (d->buffer != VK_NULL_HANDLE) culvi_vk_buffer_needs(vk, d->buffer, &needs);
     if (d->image != VK_NULL_HANDLE) culvi_vk_image_needs(vk, d->image, 0, &needs);
     if (given && d->memory_type_bits != 0)
@@ -158,8 +168,7 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
     if (!given && d->dedicated)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the "
-            "memory is for");
+            "culv_vk_memory_from_handle_desc.dedicated is set without the buffer or image that the memory is for");
     if (d->allocate_flags & ~(VkMemoryAllocateFlags)VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vk_memory_from_handle_desc.allocate_flags is %#" PRIx32
@@ -167,13 +176,14 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
                           d->allocate_flags);
     if (d->size < needs.memory.size)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "%s is %" PRIu64 " bytes, and what is to be bound needs %" PRIu64, size_is, d->size,
-                          needs.memory.size);
+                          "%s is %" PRIu64 " bytes, and what is to be bound needs %" PRIu64,
+                          size_is, d->size, needs.memory.size);
     if (needs.requires_dedicated && !d->dedicated)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-                          "Vulkan requires a dedicated allocation for what is to be bound; set "
-                          "culv_vk_memory_from_handle_desc.dedicated");
-    /* VUID-VkMemoryDedicatedAllocateInfo-image-02964, -buffer-02965. CUDA allocates multiples of its granularity. */
+                          "Vulkan requires a dedicated allocation for what is to be bound; "
+                          "set culv_vk_memory_from_handle_desc.dedicated");
+    /* VUID-VkMemoryDedicatedAllocateInfo-image-02964, -buffer-02965. CUDA allocates multiples of
+     * its granularity. */
     if (d->dedicated && d->size != needs.memory.size)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
@@ -181,15 +191,18 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
             " bytes, but a dedicated allocation is of the very size that the %s needs, %" PRIu64
             "; %smake one that needs %" PRIu64,
             size_is, d->size, d->buffer != VK_NULL_HANDLE ? "buffer" : "image", needs.memory.size,
-            needs.requires_dedicated ? "which Vulkan requires here: " : "leave dedicated 0, or ", d->size);
+            needs.requires_dedicated ? "which Vulkan requires here: " : "leave dedicated 0, or ",
+            d->size);
     *bits = needs.memory.memoryTypeBits;
     return CULV_OK;
 }
 
 /* An attachment may be to another one than the culv_device's. */
-culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d)
+culv_result culvi_vk_memory_check_exporter(const culv_vk *vk,
+                                           const culv_vk_memory_from_handle_desc *d)
 {
-    if (culvi_uuid_given(&d->exporter) && culvi_uuid_equal(&d->exporter, &vk->base.device->caps.uuid))
+    if (culvi_uuid_given(&d->exporter) &&
+        culvi_uuid_equal(&d->exporter, &vk->base.device->caps.uuid))
         return culvi_graphics_check_shares(&vk->base, d->label, false);
     culv_result result = check_memory_handles(vk, d->label);
     if (result != CULV_OK || !culvi_uuid_given(&d->exporter) ||
@@ -202,8 +215,8 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk *vk, const culv_vk_memo
     culvi_text_add_uuid(&text, &vk->base.uuid);
     return culvi_fail(
         &vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-        "the memory was exported by the device with UUID %s. Import it on the device that exported it: "
-        "no driver carries it to another GPU",
+        "the memory was exported by the device with UUID %s. "
+        "Import it on the device that exported it: no driver carries it to another GPU",
         buffer);
 }
 
@@ -216,21 +229,23 @@ static culv_result check_desc(const culv_vk *vk, culv_vk_memory_from_handle_desc
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
             "culv_vk_memory_from_handle_desc.size is 0; it is the exported allocation's in bytes");
-    culv_result result = culvi_handle_use_check(
-        voice, d->label, "culv_vk_memory_from_handle_desc.handle.type", d->handle.type, CULVI_USE_VK_MEMORY);
+    culv_result result =
+        culvi_handle_use_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle.type",
+                               d->handle.type, CULVI_USE_VK_MEMORY);
     if (result == CULV_OK)
         result = culvi_handle_check(voice, d->label, "culv_vk_memory_from_handle_desc.handle",
-                                    "cuMemExportToShareableHandle or culv_vk_memory_export_dup()", &d->handle,
-                                    facts);
+                                    "cuMemExportToShareableHandle or culv_vk_memory_export_dup()",
+                                    &d->handle, facts);
     if (result == CULV_OK && !culvi_uuid_given(&d->exporter))
         result = culvi_vmm_find_exporter(vk->base.device, d->label, &d->handle, &d->exporter);
     if (result == CULV_OK) result = culvi_vk_memory_check_exporter(vk, d);
-    if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD) result = check_dma_buf(vk, d->label);
+    if (result == CULV_OK && d->handle.type == CULV_HANDLE_DMA_BUF_FD)
+        result = check_dma_buf(vk, d->label);
     if (result != CULV_OK) return result;
     if (d->size > facts->size_limit)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "culv_vk_memory_from_handle_desc.size is %" PRIu64 " bytes, but at most %" PRIu64
-                          " are behind the handle",
+                          "culv_vk_memory_from_handle_desc.size is %" PRIu64
+                          " bytes, but at most %" PRIu64 " are behind the handle",
                           d->size, facts->size_limit);
     return CULV_OK;
 }
@@ -259,17 +274,20 @@ culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_ha
     uint32_t bits = 0, allowed = UINT32_MAX;
     culv_result result = check_resource(vk, d, size_is, &bits);
     if (result != CULV_OK) return result;
-    /* An opaque handle's types cannot be asked for (VUID-vkGetMemoryFdPropertiesKHR-handleType-00674). */
+    /* An opaque handle's types cannot be asked for
+     * (VUID-vkGetMemoryFdPropertiesKHR-handleType-00674). */
     if (d->handle.type == CULV_HANDLE_DMA_BUF_FD) {
         const char *call = NULL;
         VkResult r = culvi_vk_get_handle_types(vk, &d->handle, &allowed, &call);
         if (r != VK_SUCCESS)
             return culvi_fail_vk(voice, d->label, r, call, CULV_REASON_HANDLE_REFUSED,
-                                 "Vulkan does not know file descriptor %d as a dma-buf", d->handle.value.fd);
+                                 "Vulkan does not know file descriptor %d as a dma-buf",
+                                 d->handle.value.fd);
     }
     int found = choose_type(vk, bits & allowed);
     if (found < 0)
-        return culvi_fail(voice, d->label, allowed == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
+        return culvi_fail(voice, d->label,
+                          allowed == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
                           CULV_REASON_MEMORY_TYPE,
                           "no memory type of '%s' is left: what will be bound allows %#" PRIx32
                           ", the handle %#" PRIx32,
@@ -279,11 +297,14 @@ culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_ha
 }
 
 culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
-                                   const culvi_handle_facts *facts, uint32_t type, VkDeviceMemory *out)
+                                   const culvi_handle_facts *facts, uint32_t type,
+                                   VkDeviceMemory *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
-    VkMemoryDedicatedAllocateInfo dedicated = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = d->buffer, .image = d->image};
+    VkMemoryDedicatedAllocateInfo dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+                                               .buffer = d->buffer,
+                                               .image = d->image};
     VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                        .pNext = d->dedicated ? &dedicated : NULL,
                                        .flags = d->allocate_flags};
@@ -300,8 +321,8 @@ culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_
     if (r != VK_SUCCESS)
         return culvi_fail_vk(voice, d->label, r, "vkAllocateMemory", CULV_REASON_HANDLE_REFUSED,
                              "no VkDeviceMemory could be made of the handle (%s, %" PRIu64
-                             " bytes, memory type %" PRIu32 "%s); it must be memory of this very GPU, of "
-                             "an allocation of that size",
+                             " bytes, memory type %" PRIu32 "%s); "
+                             "it must be memory of this very GPU, of an allocation of that size",
                              culvi_handle_type_name(d->handle.type), d->size, info.memoryTypeIndex,
                              d->dedicated ? ", dedicated" : "");
     *out = memory;
@@ -316,8 +337,8 @@ culv_result culv_vk_memory_from_handle(culv_vk *vk, const culv_vk_memory_from_ha
     uint32_t type = 0;
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE2(&vk->base.device->voice, desc, out);
-    culv_result result =
-        culvi_desc_read(&vk->base.device->voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc");
+    culv_result result = culvi_desc_read(&vk->base.device->voice, &d, sizeof d, desc,
+                                         "culv_vk_memory_from_handle_desc");
     if (result == CULV_OK) result = check_desc(vk, &d, &facts);
     if (result == CULV_OK)
         result = culvi_vk_memory_plan(vk, &d, "culv_vk_memory_from_handle_desc.size", &type);

@@ -1,5 +1,5 @@
-/* Buffers in host memory that Vulkan and CUDA both use in place (VK_EXT_external_memory_host).
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers in host memory that Vulkan and CUDA both use in place (VK_EXT_external_memory_host). */
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "vulkan/vk_resource.h"
@@ -22,13 +22,14 @@ culv_result culvi_vk_host_memory_type(const culv_vk *vk, const char *label, uint
     if (wanted != 0) return culvi_vk_memory_type(vk, label, type_bits, wanted, out);
     /* Cached where it can be: the GPUs do not mind, the processor does. */
     culvi_attempt_begin();
-    culv_result result =
-        culvi_vk_memory_type(vk, label, type_bits, coherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, out);
+    culv_result result = culvi_vk_memory_type(vk, label, type_bits,
+                                              coherent | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, out);
     (void)culvi_attempt_end(NULL, result);
     return result == CULV_OK ? CULV_OK : culvi_vk_memory_type(vk, label, type_bits, coherent, out);
 }
 
-static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_bits, VkDeviceMemory *out)
+static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_bits,
+                          VkDeviceMemory *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     const char *label = plan->label;
@@ -36,18 +37,19 @@ static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_
     VkMemoryAllocateFlagsInfo address = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                          .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
     bool has_address = (plan->buffer->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT) != 0;
-    VkMemoryHostPointerPropertiesEXT properties = {.sType =
-                                                       VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
-    VkResult r = vk->table.vkGetMemoryHostPointerPropertiesEXT(vk->vk_device, host_pages, start, &properties);
+    VkMemoryHostPointerPropertiesEXT properties = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_HOST_POINTER_PROPERTIES_EXT};
+    VkResult r = vk->table.vkGetMemoryHostPointerPropertiesEXT(vk->vk_device, host_pages, start,
+                                                               &properties);
     if (r != VK_SUCCESS)
         return culvi_fail_vk(voice, label, r, "vkGetMemoryHostPointerPropertiesEXT",
                              CULV_REASON_DRIVER_REFUSED, "'%s' does not take the host memory at %p",
                              vk->base.name, start);
-    VkImportMemoryHostPointerInfoEXT pointer = {.sType =
-                                                    VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
-                                                .pNext = has_address ? &address : NULL,
-                                                .handleType = host_pages,
-                                                .pHostPointer = start};
+    VkImportMemoryHostPointerInfoEXT pointer = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_HOST_POINTER_INFO_EXT,
+        .pNext = has_address ? &address : NULL,
+        .handleType = host_pages,
+        .pHostPointer = start};
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                  .pNext = &pointer,
                                  .allocationSize = plan->pages->size};
@@ -57,22 +59,22 @@ static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_
     r = vk->table.vkAllocateMemory(vk->vk_device, &info, NULL, out);
     if (r == VK_SUCCESS) return CULV_OK;
     *out = VK_NULL_HANDLE;
-    return culvi_fail_vk(voice, label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
-                         "%" PRIu64 " bytes of host memory at %p could not be imported (memory type %" PRIu32
-                         ")",
-                         info.allocationSize, start, info.memoryTypeIndex);
+    return culvi_fail_vk(
+        voice, label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
+        "%" PRIu64 " bytes of host memory at %p could not be imported (memory type %" PRIu32 ")",
+        info.allocationSize, start, info.memoryTypeIndex);
 }
 
-culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_vk_needs *needs,
-                                   culvi_vk_resource *made)
+culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan,
+                                   const culvi_vk_needs *needs, culvi_vk_resource *made)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     culvi_vk_pages *pages = plan->pages;
     if (plan->dedicated || needs->requires_dedicated)
-        return culvi_fail(voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEDICATED,
-                          "'%s' requires a dedicated allocation for this buffer, which host memory cannot be "
-                          "(VUID-VkMemoryAllocateInfo-pNext-02806)",
-                          vk->base.name);
+        return culvi_fail(
+            voice, plan->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_DEDICATED,
+            "'%s' requires a dedicated allocation for this buffer, which host memory cannot be (VUID-VkMemoryAllocateInfo-pNext-02806)",
+            vk->base.name);
     if (pages->start != NULL && needs->memory.size > pages->size)
         return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
                           "the buffer needs %" PRIu64
@@ -80,8 +82,8 @@ culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan, const
                           " at host_pointer (host_size)",
                           needs->memory.size, pages->size);
     if (pages->start == NULL) {
-        VkDeviceSize count =
-            needs->memory.size / vk->host_alignment + (needs->memory.size % vk->host_alignment != 0);
+        VkDeviceSize count = needs->memory.size / vk->host_alignment +
+                             (needs->memory.size % vk->host_alignment != 0);
         pages->size = count * vk->host_alignment;
         pages->start = culvi_alloc_pages(pages->size, vk->host_alignment, &pages->block);
         if (pages->start == NULL) return culvi_fail_host_memory(voice, plan->label);
@@ -91,32 +93,35 @@ culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan, const
 }
 
 /* The caller's own memory, as far as its numbers can tell. */
-static culv_result check_pointer(const culv_vk *vk, const culv_vk_buffer_create_desc *d, VkDeviceSize size)
+static culv_result check_pointer(const culv_vk *vk, const culv_vk_buffer_create_desc *d,
+                                 VkDeviceSize size)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     uintptr_t start = (uintptr_t)d->host_pointer;
     VkDeviceSize alignment = vk->host_alignment;
     if (start % alignment != 0)
-        return culvi_fail(
-            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-            "host_pointer %p is not a multiple of %" PRIu64
-            ", as culv_vk_host_import_alignment() tells for '%s'; allocate it by aligned_alloc(), or leave "
-            "it NULL",
-            d->host_pointer, alignment, vk->base.name);
+        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
+                          "host_pointer %p is not a multiple of %" PRIu64
+                          ", as culv_vk_host_import_alignment() tells for '%s'; "
+                          "allocate it by aligned_alloc(), or leave it NULL",
+                          d->host_pointer, alignment, vk->base.name);
     if (size % alignment != 0)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
-                          "host_size (0: VkBufferCreateInfo::size) is %" PRIu64 ", not a multiple of %" PRIu64
-                          ", as culv_vk_host_import_alignment() tells for '%s'; whole pages are pinned",
-                          size, alignment, vk->base.name);
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
+            "host_size (0: VkBufferCreateInfo::size) is %" PRIu64 ", not a multiple of %" PRIu64
+            ", as culv_vk_host_import_alignment() tells for '%s'; whole pages are pinned",
+            size, alignment, vk->base.name);
     if (size > UINTPTR_MAX - start)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
-                          "host_size %" PRIu64 " leaves the address space from host_pointer %p on", size,
-                          d->host_pointer);
+                          "host_size %" PRIu64 " leaves the address space from host_pointer %p on",
+                          size, d->host_pointer);
     return CULV_OK;
 }
 
-/* The import refers to pages that the buffer's memory owns: Vulkan's half is destroyed before it. */
-culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *d, culvi_pair *pair)
+/* The import refers to pages that the buffer's memory owns: Vulkan's half is destroyed before
+ * it. */
+culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *d,
+                                       culvi_pair *pair)
 {
     culvi_vk_verdict verdict;
     culvi_vk_ask ask = {.label = d->label, .origin = CULVI_VK_MADE_HERE, .host = true};
@@ -137,7 +142,8 @@ culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_
                           .pages = &pages};
     result = culvi_vk_resource_create(vk, &plan, &made);
     if (result != CULV_OK) goto free_pages;
-    pair->import = culvi_memory_host(vk->base.device, pages.start, pages.size, pages.block, d->label);
+    pair->import =
+        culvi_memory_host(vk->base.device, pages.start, pages.size, pages.block, d->label);
     if (pair->import == NULL) {
         result = CULV_ERROR_OUT_OF_MEMORY;
         goto destroy_resource;

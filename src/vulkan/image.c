@@ -1,4 +1,5 @@
-/* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Mapping images of the caller's: as arrays, or LINEAR ones by their rows. */
 #include "base/desc.h"
 #include "core/buffer.h"
 #include "core/image_check.h"
@@ -22,28 +23,30 @@ culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkIm
         " bytes aligned to %" PRIu64 " in memory types %#" PRIx32 ", and this one %" PRIu64
         " aligned to %" PRIu64 " in %#" PRIx32
         "; pass the VkImageCreateInfo, with its pNext chain, that vkCreateImage was called with",
-        told.memory.size, told.memory.alignment, told.memory.memoryTypeBits, has->size, has->alignment,
-        has->memoryTypeBits);
+        told.memory.size, told.memory.alignment, told.memory.memoryTypeBits, has->size,
+        has->alignment, has->memoryTypeBits);
 }
 
 /* Each plane of a DISJOINT image by itself: CUDA's driver does not check it. */
-static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_format *row,
-                                const culvi_vk_needs *needs, const culv_memory *memory)
+static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d,
+                                const culvi_format *row, const culvi_vk_needs *needs,
+                                const culv_memory *memory)
 {
     static const char *const names[CULVI_PLANES] = {"first plane", "second plane", "third plane"};
     uint64_t size[CULVI_PLANES] = {0};
     for (uint32_t i = 0; i < needs->planes; i++) {
         culvi_vk_needs one = {.memory = needs->plane[i]};
-        culv_result result =
-            culvi_vk_check_binding(vk, d->label, names[i], &one, d->plane_offsets[i], memory->size, false);
+        culv_result result = culvi_vk_check_binding(vk, d->label, names[i], &one,
+                                                    d->plane_offsets[i], memory->size, false);
         if (result != CULV_OK) return result;
         size[i] = needs->plane[i].size;
     }
     return culvi_image_check_planes(memory, d->label, row, d->offset, d->plane_offsets, size);
 }
 
-static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, const culvi_format *row,
-                               const culvi_vk_needs *needs, const culv_memory *memory)
+static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d,
+                               const culvi_format *row, const culvi_vk_needs *needs,
+                               const culv_memory *memory)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_image_check_unused(voice, d->label, needs->planes, d->plane_offsets);
@@ -55,8 +58,9 @@ static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d, c
 }
 
 /* What both ways ask. */
-static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc, bool has_outputs,
-                         const char *call, bool pitched, culv_vk_image_desc *d, culvi_vk_verdict *verdict)
+static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
+                         bool has_outputs, const char *call, bool pitched, culv_vk_image_desc *d,
+                         culvi_vk_verdict *verdict)
 {
     culvi_vk_needs needs;
     if (vk == NULL || memory == NULL || desc == NULL || !has_outputs)
@@ -74,10 +78,10 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
                           "culv_vk_image_desc.%s is NULL",
                           d->image == VK_NULL_HANDLE ? "image" : "create_info");
     if (memory->device != vk->base.device)
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                          "the memory was imported into another culv_device ('%s') than the one attached "
-                          "('%s')",
-                          memory->device->caps.name, vk->base.device->caps.name);
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
+            "the memory was imported into another culv_device ('%s') than the one attached ('%s')",
+            memory->device->caps.name, vk->base.device->caps.name);
     result = culvi_graphics_check_shares(&vk->base, d->label, false);
     if (result != CULV_OK) return result;
     culvi_vk_ask ask = {.label = d->label,
@@ -93,8 +97,9 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
     bool cudas_rule = !pitched && verdict->format->dedicated;
     needs.requires_dedicated = needs.requires_dedicated || (verdict->dedicated_only && !cudas_rule);
     result = check_bound(vk, d, verdict->format, &needs, memory);
-    return result == CULV_OK ? culvi_vk_check_same_image(vk, d->label, d->create_info, verdict, &needs)
-                             : result;
+    return result == CULV_OK
+               ? culvi_vk_check_same_image(vk, d->label, d->create_info, verdict, &needs)
+               : result;
 }
 
 culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
@@ -102,7 +107,8 @@ culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_im
 {
     culv_vk_image_desc d;
     culvi_vk_verdict verdict;
-    culv_result result = check(vk, memory, desc, out != NULL, "culv_vk_image_map", false, &d, &verdict);
+    culv_result result =
+        check(vk, memory, desc, out != NULL, "culv_vk_image_map", false, &d, &verdict);
     if (result != CULV_OK) return result;
     culv_image_desc map = verdict.image;
     map.offset = d.offset;
@@ -112,8 +118,8 @@ culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_im
 }
 
 /* Where a level of a plane lies: pitches from Vulkan, the rest from what was created. */
-static culv_result describe(const culv_vk *vk, const culv_vk_image_desc *d, uint32_t level, uint32_t plane,
-                            culv_vk_pitched *out, VkDeviceSize *offset)
+static culv_result describe(const culv_vk *vk, const culv_vk_image_desc *d, uint32_t level,
+                            uint32_t plane, culv_vk_pitched *out, VkDeviceSize *offset)
 {
     const VkImageCreateInfo *info = d->create_info;
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
@@ -124,12 +130,13 @@ static culv_result describe(const culv_vk *vk, const culv_vk_image_desc *d, uint
                           "culv_vk_image_map_pitched: level %" PRIu32 " and plane %" PRIu32
                           " of an image that has %" PRIu32 " and %u",
                           level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
-    culv_result result = culv_format_plane((culv_format)info->format, plane, &format, &across, &down);
+    culv_result result =
+        culv_format_plane((culv_format)info->format, plane, &format, &across, &down);
     if (result != CULV_OK) return result;
     const culvi_format *of_plane = culvi_format_find((uint32_t)format);
     VkImageSubresource subresource = {
-        .aspectMask =
-            row->planes > 1 ? (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane : row->aspects,
+        .aspectMask = row->planes > 1 ? (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane
+                                      : row->aspects,
         .mipLevel = level};
     VkSubresourceLayout found = {0};
     vk->table.vkGetImageSubresourceLayout(vk->vk_device, d->image, &subresource, &found);
@@ -157,17 +164,18 @@ static uint64_t span(const culv_vk_pitched *p)
            (down - 1) * p->row_pitch + across * p->bytes_per_block;
 }
 
-culv_result culv_vk_image_map_pitched(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
-                                      uint32_t level, uint32_t plane, culv_buffer **out,
-                                      culv_vk_pitched *layout)
+culv_result culv_vk_image_map_pitched(culv_vk *vk, culv_memory *memory,
+                                      const culv_vk_image_desc *desc, uint32_t level,
+                                      uint32_t plane, culv_buffer **out, culv_vk_pitched *layout)
 {
     culv_vk_image_desc d;
     culvi_vk_verdict verdict;
     culv_vk_pitched p;
     VkDeviceSize offset = 0;
-    culv_result result = check(vk, memory, desc, out != NULL && layout != NULL, "culv_vk_image_map_pitched",
-                               true, &d, &verdict);
-    if (result == CULV_OK) result = culvi_struct_check(&vk->base.device->voice, layout, "culv_vk_pitched");
+    culv_result result = check(vk, memory, desc, out != NULL && layout != NULL,
+                               "culv_vk_image_map_pitched", true, &d, &verdict);
+    if (result == CULV_OK)
+        result = culvi_struct_check(&vk->base.device->voice, layout, "culv_vk_pitched");
     if (result == CULV_OK) result = describe(vk, &d, level, plane, &p, &offset);
     if (result != CULV_OK) return result;
     culv_buffer_desc map = culv_buffer_desc_init();

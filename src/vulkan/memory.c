@@ -1,9 +1,10 @@
-/* Importing a caller's VkDeviceMemory. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Importing a caller's VkDeviceMemory. */
 #include "base/desc.h"
 #include "vulkan/vk.h"
 
-static culv_result read_desc(culv_vk *vk, const culv_vk_memory_desc *desc, const void *out, const char *call,
-                             culv_vk_memory_desc *d)
+static culv_result read_desc(culv_vk *vk, const culv_vk_memory_desc *desc, const void *out,
+                             const char *call, culv_vk_memory_desc *d)
 {
     if (vk == NULL || desc == NULL || out == NULL)
         return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
@@ -25,14 +26,14 @@ static culv_result read_desc(culv_vk *vk, const culv_vk_memory_desc *desc, const
     culvi_vk_needs needs;
     if (d->buffer != VK_NULL_HANDLE) {
         culvi_vk_buffer_needs(vk, d->buffer, &needs);
-        result = culvi_vk_check_binding(vk, d->label, "buffer", &needs, d->buffer_offset, d->allocation_size,
-                                        d->dedicated);
+        result = culvi_vk_check_binding(vk, d->label, "buffer", &needs, d->buffer_offset,
+                                        d->allocation_size, d->dedicated);
         if (result != CULV_OK) return result;
     }
     if (d->image != VK_NULL_HANDLE) {
         culvi_vk_image_needs(vk, d->image, 0, &needs);
-        result = culvi_vk_check_binding(vk, d->label, "image", &needs, d->image_offset, d->allocation_size,
-                                        d->dedicated);
+        result = culvi_vk_check_binding(vk, d->label, "image", &needs, d->image_offset,
+                                        d->allocation_size, d->dedicated);
         if (result != CULV_OK) return result;
     }
     return CULV_OK;
@@ -40,7 +41,8 @@ static culv_result read_desc(culv_vk *vk, const culv_vk_memory_desc *desc, const
 
 static culvi_memory_ask ask_of(const culv_vk_memory_desc *d)
 {
-    return (culvi_memory_ask){d->label, (uint64_t)d->memory, d->allocation_size, d->dedicated != VK_FALSE};
+    return (culvi_memory_ask){d->label, (uint64_t)d->memory, d->allocation_size,
+                              d->dedicated != VK_FALSE};
 }
 
 culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)

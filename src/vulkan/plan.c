@@ -1,4 +1,5 @@
-/* The gate of what Culvert makes: whether a path has it, and how CUDA maps it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate of what Culvert makes: whether a path has it, and how CUDA maps it. */
 #include "base/attempt.h"
 #include "vulkan/vk_resource.h"
 
@@ -25,14 +26,16 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
 {
     culvi_vk_verdict verdict = {.format = row};
     culvi_vk_answer a;
-    if (culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) != NULL)
+    if (culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) !=
+        NULL)
         return culvi_fail(
             &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; leave it out: "
-            "the image is not shared");
+            "the pNext chain of VkImageCreateInfo has a VkExternalMemoryImageCreateInfo; "
+            "leave it out: the image is not shared");
     const VkImageStencilUsageCreateInfo *stencil =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
-    const VkImageUsageFlags copied = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+    const VkImageUsageFlags copied =
+        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     if (stencil != NULL && (stencil->stencilUsage & copied) != copied)
         return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "VkImageStencilUsageCreateInfo::stencilUsage is %#" PRIx32
@@ -44,28 +47,28 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
     if (result != CULV_OK) return result;
     if (a.result != VK_SUCCESS)
         return culvi_fail_native(
-            &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_API_VULKAN,
-            a.result, "vkGetPhysicalDeviceImageFormatProperties2",
-            "'%s' makes no %s images with flags %#" PRIx32 " (DISJOINT takes a format that has "
-            "VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32
+            &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            CULV_API_VULKAN, a.result, "vkGetPhysicalDeviceImageFormatProperties2",
+            "'%s' makes no %s images with flags %#" PRIx32
+            " (DISJOINT takes a format that has VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32
             ", TRANSFER_SRC and TRANSFER_DST among it, which copies through the host need",
             vk->base.name, row->name, info->flags, info->usage);
-    uint32_t levels = culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
+    uint32_t levels =
+        culvi_image_most_levels(info->extent.width, info->extent.height, info->extent.depth);
     verdict.most = a.most;
     if (verdict.most.maxMipLevels > levels) verdict.most.maxMipLevels = levels;
     return culvi_vk_check_image_size(vk, label, info, &verdict);
 }
 
 /* Whether CUDA can have arrays of it; else its texels lie in linear memory, as they are stored. */
-static culv_result has_arrays(culv_vk *vk, const culv_vk_image_create_desc *d, const culvi_format *row,
-                              bool *out)
+static culv_result has_arrays(culv_vk *vk, const culv_vk_image_create_desc *d,
+                              const culvi_format *row, bool *out)
 {
     bool stored = d->texels == CULV_TEXELS_STORED;
     if (!stored && !row->mapped)
         return culvi_fail(
             &vk->base.device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-            "no CUDA array has the format %s, and the linear memory that the HOST path has instead holds "
-            "texels as they are stored: leave culv_vk_image_create_desc.texels at CULV_TEXELS_STORED",
+            "no CUDA array has the format %s, and the linear memory that the HOST path has instead holds texels as they are stored: leave culv_vk_image_create_desc.texels at CULV_TEXELS_STORED",
             row->name);
     if (stored) culvi_attempt_begin(); /* else a refusal is the answer */
     culv_result result = culvi_format_supported(vk->base.device, row, d->texels, d->label);
@@ -78,8 +81,10 @@ static culv_result plan_image(culv_vk *vk, culvi_plan *plan)
 {
     const culv_vk_image_create_desc *d = plan->desc;
     culvi_vk_verdict verdict;
-    culvi_vk_ask ask = {
-        .label = d->label, .origin = CULVI_VK_MADE_HERE, .texels = d->texels, .no_surfaces = d->no_surfaces};
+    culvi_vk_ask ask = {.label = d->label,
+                        .origin = CULVI_VK_MADE_HERE,
+                        .texels = d->texels,
+                        .no_surfaces = d->no_surfaces};
     bool shared = plan->path == CULV_PATH_SHARED;
     culv_result result = culvi_vk_check_image(vk, &ask, d->create_info, &verdict);
     if (result != CULV_OK && (shared || result != CULV_ERROR_UNSUPPORTED)) return result;

@@ -1,4 +1,5 @@
-/* Handles of Vulkan's objects: file descriptors. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Handles of Vulkan's objects: file descriptors. */
 #include "vulkan/vk_export.h"
 
 #include <string.h>
@@ -38,8 +39,8 @@ VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, cu
     return r;
 }
 
-VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
-                                       culv_handle *out, const char **call)
+VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore,
+                                       culv_handle_type type, culv_handle *out, const char **call)
 {
     VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
                                     .semaphore = semaphore,
@@ -57,8 +58,8 @@ VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle,
     VkMemoryFdPropertiesKHR properties = {.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR};
     *call = "vkGetMemoryFdPropertiesKHR";
     if (vk->table.vkGetMemoryFdPropertiesKHR == NULL) return VK_ERROR_EXTENSION_NOT_PRESENT;
-    VkResult r = vk->table.vkGetMemoryFdPropertiesKHR(vk->vk_device, culvi_vk_memory_handle_bit(handle->type),
-                                                      handle->value.fd, &properties);
+    VkResult r = vk->table.vkGetMemoryFdPropertiesKHR(
+        vk->vk_device, culvi_vk_memory_handle_bit(handle->type), handle->value.fd, &properties);
     *out = properties.memoryTypeBits;
     return r;
 }

@@ -1,4 +1,5 @@
-/* Making a buffer or an image with memory of its own. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Making a buffer or an image with memory of its own. */
 #include "vulkan/vk_resource.h"
 
 #include <inttypes.h>
@@ -7,17 +8,17 @@
 static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *made,
                                  culvi_vk_needs *needs)
 {
-    VkExternalMemoryBufferCreateInfo external = {.sType =
-                                                     VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-                                                 .pNext = plan->buffer->pNext,
-                                                 .handleTypes = plan->handle_types};
+    VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .pNext = plan->buffer->pNext,
+        .handleTypes = plan->handle_types};
     VkBufferCreateInfo info = *plan->buffer;
     if (plan->handle_types != 0) info.pNext = &external;
     VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &made->buffer);
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateBuffer",
-                             CULV_REASON_DRIVER_REFUSED, "a buffer of %" PRIu64 " bytes could not be made",
-                             info.size);
+                             CULV_REASON_DRIVER_REFUSED,
+                             "a buffer of %" PRIu64 " bytes could not be made", info.size);
     culvi_vk_buffer_needs(vk, made->buffer, needs);
     return CULV_OK;
 }
@@ -25,20 +26,23 @@ static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_v
 static culv_result create_image(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *made,
                                 culvi_vk_needs *needs)
 {
-    VkExternalMemoryImageCreateInfo external = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                                .pNext = plan->image->pNext,
-                                                .handleTypes = plan->handle_types};
+    VkExternalMemoryImageCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .pNext = plan->image->pNext,
+        .handleTypes = plan->handle_types};
     const culvi_format *format = culvi_format_find((uint32_t)plan->image->format);
     VkImageCreateInfo info = *plan->image;
     if (plan->handle_types != 0) info.pNext = &external;
     VkResult r = vk->table.vkCreateImage(vk->vk_device, &info, NULL, &made->image);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(
-            &vk->base.device->voice, plan->label, r, "vkCreateImage", CULV_REASON_DRIVER_REFUSED,
-            "the %s image of imageType %d, %" PRIu32 " x %" PRIu32 " x %" PRIu32 " texels, %" PRIu32
-            " layers, %" PRIu32 " levels, flags %#" PRIx32 " and usage %#" PRIx32 " could not be made",
-            format != NULL ? format->name : "unlisted", (int)info.imageType, info.extent.width,
-            info.extent.height, info.extent.depth, info.arrayLayers, info.mipLevels, info.flags, info.usage);
+        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkCreateImage",
+                             CULV_REASON_DRIVER_REFUSED,
+                             "the %s image of imageType %d, %" PRIu32 " x %" PRIu32 " x %" PRIu32
+                             " texels, %" PRIu32 " layers, %" PRIu32 " levels, flags %#" PRIx32
+                             " and usage %#" PRIx32 " could not be made",
+                             format != NULL ? format->name : "unlisted", (int)info.imageType,
+                             info.extent.width, info.extent.height, info.extent.depth,
+                             info.arrayLayers, info.mipLevels, info.flags, info.usage);
     culvi_vk_image_needs(vk, made->image, culvi_vk_disjoint_planes(&info), needs);
     return CULV_OK;
 }
@@ -48,24 +52,25 @@ static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_
 {
     uint32_t type = 0;
     if (plan->pages != NULL) return culvi_vk_host_allocate(vk, plan, needs, made);
-    culv_result result =
-        culvi_vk_memory_type(vk, plan->label, needs->memory.memoryTypeBits, plan->memory_properties, &type);
+    culv_result result = culvi_vk_memory_type(vk, plan->label, needs->memory.memoryTypeBits,
+                                              plan->memory_properties, &type);
     if (result == CULV_OK) result = culvi_vk_check_heap(vk, plan->label, type, needs->memory.size);
     if (result != CULV_OK) return result;
-    VkMemoryDedicatedAllocateInfo dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+    VkMemoryDedicatedAllocateInfo dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
                                                .buffer = made->buffer,
                                                .image = made->image};
     VkMemoryAllocateFlagsInfo flags = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_FLAGS_INFO,
                                        .flags = VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT};
-    VkExportMemoryAllocateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-                                              .handleTypes = plan->handle_types};
+    VkExportMemoryAllocateInfo export_info = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, .handleTypes = plan->handle_types};
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                  .allocationSize = needs->memory.size,
                                  .memoryTypeIndex = type};
     if (plan->handle_types != 0) info.pNext = &export_info;
     /* VUID-VkMemoryDedicatedAllocateInfo-image-01797: no DISJOINT image is. */
-    made->dedicated =
-        needs->planes == 0 && (plan->dedicated || needs->requires_dedicated || needs->prefers_dedicated);
+    made->dedicated = needs->planes == 0 &&
+                      (plan->dedicated || needs->requires_dedicated || needs->prefers_dedicated);
     if (made->dedicated) {
         dedicated.pNext = info.pNext;
         info.pNext = &dedicated;
@@ -76,11 +81,11 @@ static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_
     }
     VkResult r = vk->table.vkAllocateMemory(vk->vk_device, &info, NULL, &made->memory);
     if (r != VK_SUCCESS)
-        return culvi_fail_vk(&vk->base.device->voice, plan->label, r, "vkAllocateMemory",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "%" PRIu64 " bytes of %smemory (type %" PRIu32 ", %s) could not be had",
-                             info.allocationSize, plan->handle_types != 0 ? "exportable " : "", type,
-                             made->dedicated ? "dedicated" : "not dedicated");
+        return culvi_fail_vk(
+            &vk->base.device->voice, plan->label, r, "vkAllocateMemory", CULV_REASON_DRIVER_REFUSED,
+            "%" PRIu64 " bytes of %smemory (type %" PRIu32 ", %s) could not be had",
+            info.allocationSize, plan->handle_types != 0 ? "exportable " : "", type,
+            made->dedicated ? "dedicated" : "not dedicated");
     made->size = info.allocationSize;
     return CULV_OK;
 }
@@ -90,8 +95,9 @@ static VkResult bind_planes(culv_vk *vk, const culvi_vk_needs *needs, culvi_vk_r
     VkBindImagePlaneMemoryInfo planes[CULVI_PLANES];
     VkBindImageMemoryInfo binds[CULVI_PLANES];
     for (uint32_t i = 0; i < needs->planes; i++) {
-        planes[i] = (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
-                                                 .planeAspect = culvi_vk_plane_aspect(i)};
+        planes[i] =
+            (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
+                                         .planeAspect = culvi_vk_plane_aspect(i)};
         binds[i] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
                                            .pNext = &planes[i],
                                            .image = made->image,
@@ -102,30 +108,33 @@ static VkResult bind_planes(culv_vk *vk, const culvi_vk_needs *needs, culvi_vk_r
     return vk->table.vkBindImageMemory2(vk->vk_device, needs->planes, binds);
 }
 
-static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_needs *needs, culvi_vk_resource *made)
+static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_needs *needs,
+                        culvi_vk_resource *made)
 {
     if (needs->planes > 0) {
         VkResult all = bind_planes(vk, needs, made);
-        return all == VK_SUCCESS
-                   ? CULV_OK
-                   : culvi_fail_vk(&vk->base.device->voice, label, all, "vkBindImageMemory2",
-                                   CULV_REASON_DRIVER_REFUSED, "the memory could not be bound to the planes");
+        return all == VK_SUCCESS ? CULV_OK
+                                 : culvi_fail_vk(&vk->base.device->voice, label, all,
+                                                 "vkBindImageMemory2", CULV_REASON_DRIVER_REFUSED,
+                                                 "the memory could not be bound to the planes");
     }
     bool is_image = made->image != VK_NULL_HANDLE;
-    VkResult r = is_image ? vk->table.vkBindImageMemory(vk->vk_device, made->image, made->memory, 0)
-                          : vk->table.vkBindBufferMemory(vk->vk_device, made->buffer, made->memory, 0);
+    VkResult r = is_image
+                     ? vk->table.vkBindImageMemory(vk->vk_device, made->image, made->memory, 0)
+                     : vk->table.vkBindBufferMemory(vk->vk_device, made->buffer, made->memory, 0);
     if (r == VK_SUCCESS) return CULV_OK;
     return culvi_fail_vk(&vk->base.device->voice, label, r,
-                         is_image ? "vkBindImageMemory" : "vkBindBufferMemory", CULV_REASON_DRIVER_REFUSED,
-                         "the memory could not be bound");
+                         is_image ? "vkBindImageMemory" : "vkBindBufferMemory",
+                         CULV_REASON_DRIVER_REFUSED, "the memory could not be bound");
 }
 
 culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *out)
 {
-    culvi_vk_resource made = {.usage = plan->image != NULL ? plan->image->usage : plan->buffer->usage};
+    culvi_vk_resource made = {.usage =
+                                  plan->image != NULL ? plan->image->usage : plan->buffer->usage};
     culvi_vk_needs needs;
-    culv_result result =
-        plan->image != NULL ? create_image(vk, plan, &made, &needs) : create_buffer(vk, plan, &made, &needs);
+    culv_result result = plan->image != NULL ? create_image(vk, plan, &made, &needs)
+                                             : create_buffer(vk, plan, &made, &needs);
     if (result != CULV_OK) return result;
     result = allocate(vk, plan, &needs, &made);
     if (result != CULV_OK) {
@@ -173,13 +182,15 @@ culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culv
     if (plan->is_image) {
         const culv_vk_image_create_desc *d = plan->desc;
         image = *d->create_info;
-        if (copied) image.usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
+        if (copied)
+            image.usage |= VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
         native.image = &image;
         native.memory_properties = d->memory_properties;
     } else {
         const culv_vk_buffer_create_desc *d = plan->desc;
         buffer = *d->create_info;
-        if (copied) buffer.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+        if (copied)
+            buffer.usage |= VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
         native.buffer = &buffer;
         native.memory_properties = d->memory_properties;
     }

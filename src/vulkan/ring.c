@@ -1,5 +1,6 @@
-/* Rings between CUDA and Vulkan: Vulkan's slots and timelines, barriers, and the first hand-over of images.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and Vulkan: Vulkan's slots and timelines, barriers, and the first hand-over of
+ * images. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_ring.h"
@@ -16,7 +17,7 @@ static const culv_vk_buffer *buffer_of(const culv_vk_ring *ring, uint32_t slot, 
     return (const culv_vk_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
 }
 
-/* Barriers --------------------------------------------------------------------------------------------------------- */
+/* Barriers ------------------------------------------------------------------------------------- */
 
 static culv_result image_barriers(const culv_vk_ring *ring, const culv_vk_ring_resource *r,
                                   const culv_vk_image *image, VkImageMemoryBarrier2 *acquire,
@@ -63,13 +64,17 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
     const culvi_graphics_ring *base = &ring->base;
     uint32_t num_images = base->num_images, num_buffers = base->num_resources - num_images;
     size_t images = (size_t)base->depth * num_images, buffers = (size_t)base->depth * num_buffers;
-    ring->image_barriers = images > 0 ? culvi_alloc(2 * images * sizeof *ring->image_barriers) : NULL;
-    ring->buffer_barriers = buffers > 0 ? culvi_alloc(2 * buffers * sizeof *ring->buffer_barriers) : NULL;
-    if ((images > 0 && ring->image_barriers == NULL) || (buffers > 0 && ring->buffer_barriers == NULL))
+    ring->image_barriers =
+        images > 0 ? culvi_alloc(2 * images * sizeof *ring->image_barriers) : NULL;
+    ring->buffer_barriers =
+        buffers > 0 ? culvi_alloc(2 * buffers * sizeof *ring->buffer_barriers) : NULL;
+    if ((images > 0 && ring->image_barriers == NULL) ||
+        (buffers > 0 && ring->buffer_barriers == NULL))
         return culvi_fail_host_memory(&ring->vk->base.device->voice, base->label);
     for (uint32_t slot = 0; slot < base->depth; slot++) {
         VkImageMemoryBarrier2 *image = images > 0 ? ring->image_barriers + slot * num_images : NULL;
-        VkBufferMemoryBarrier2 *buffer = buffers > 0 ? ring->buffer_barriers + slot * num_buffers : NULL;
+        VkBufferMemoryBarrier2 *buffer =
+            buffers > 0 ? ring->buffer_barriers + slot * num_buffers : NULL;
         culvi_vk_ring_slot *s = &ring->slots[slot];
         s->acquire = dependency(image, num_images, buffer, num_buffers);
         s->release = dependency(image != NULL ? image + images : NULL, num_images,
@@ -91,18 +96,20 @@ static culv_result make_barriers(culv_vk_ring *ring, const culv_vk_ring_desc *d)
     return CULV_OK;
 }
 
-/* Making ----------------------------------------------------------------------------------------------------------- */
+/* Making --------------------------------------------------------------------------------------- */
 
 static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource *from, uint32_t i)
 {
-    int kinds =
-        (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) + (from->buffers != NULL);
+    int kinds = (from->image != NULL) + (from->buffer != NULL) + (from->images != NULL) +
+                (from->buffers != NULL);
     if (kinds != 1)
-        return culvi_fail(
-            &ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "culv_vk_ring_desc.resources[%" PRIu32 "] has not exactly one of image, buffer, images, buffers",
-            i);
-    return culvi_graphics_ring_make_resource(&ring->base, from, from->image != NULL || from->images != NULL,
+        return culvi_fail(&ring->vk->base.device->voice, ring->base.label, CULV_ERROR_INVALID,
+                          CULV_REASON_VALUE,
+                          "culv_vk_ring_desc.resources[%" PRIu32
+                          "] has not exactly one of image, buffer, images, buffers",
+                          i);
+    return culvi_graphics_ring_make_resource(&ring->base, from,
+                                             from->image != NULL || from->images != NULL,
                                              from->image != NULL || from->buffer != NULL);
 }
 
@@ -110,7 +117,8 @@ static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands
 {
     const culvi_vk_device *table = &ring->vk->table;
     for (uint32_t i = 0; i < ring->base.num_resources; i++)
-        for (uint32_t slot = 0; ring->base.resources[i].is_image && slot < ring->base.depth; slot++) {
+        for (uint32_t slot = 0; ring->base.resources[i].is_image && slot < ring->base.depth;
+             slot++) {
             const culv_vk_image *image = image_of(ring, slot, i);
             culv_vk_image_transfer t = culv_vk_image_transfer_init();
             culv_vk_image_barrier b;
@@ -128,11 +136,13 @@ static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands
 
 static culv_result fail_hand_over(const culv_vk_ring *ring, VkResult r, const char *call)
 {
-    return culvi_fail_vk(&ring->vk->base.device->voice, ring->base.label, r, call, CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&ring->vk->base.device->voice, ring->base.label, r, call,
+                         CULV_REASON_DRIVER_REFUSED,
                          "the ring's images could not be handed to CUDA");
 }
 
-/* All images from UNDEFINED to GENERAL and VK_QUEUE_FAMILY_EXTERNAL, which every later acquire begins with. */
+/* All images from UNDEFINED to GENERAL and VK_QUEUE_FAMILY_EXTERNAL, which every later acquire
+ * begins with. */
 static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
 {
     const culvi_vk_device *table = &ring->vk->table;
@@ -151,11 +161,11 @@ static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
         result = fail_hand_over(ring, r, "vkCreateFence");
         goto destroy_pool;
     }
-    const VkCommandBufferAllocateInfo commands_info = {.sType =
-                                                           VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                       .commandPool = pool,
-                                                       .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                                       .commandBufferCount = 1};
+    const VkCommandBufferAllocateInfo commands_info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = pool,
+        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+        .commandBufferCount = 1};
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
                                             .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     const char *call = "vkAllocateCommandBuffers";
@@ -171,8 +181,9 @@ static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
         r = table->vkEndCommandBuffer(commands);
     }
     if (r == VK_SUCCESS) {
-        const VkSubmitInfo submit = {
-            .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+        const VkSubmitInfo submit = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                     .commandBufferCount = 1,
+                                     .pCommandBuffers = &commands};
         call = "vkQueueSubmit";
         r = table->vkQueueSubmit(queue, 1, &submit, fence);
     }
@@ -191,7 +202,7 @@ destroy_pool:
     return result;
 }
 
-/* For src/graphics ------------------------------------------------------------------------------------------------- */
+/* For src/graphics ----------------------------------------------------------------------------- */
 
 static culv_result make_object(culvi_graphics_ring *ring, const void *description, uint32_t slot,
                                culvi_pair **out)
@@ -203,7 +214,8 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
     culv_result result = CULV_OK;
     if (from->image != NULL) result = culv_vk_image_create(vk, from->image, &image);
     if (from->buffer != NULL) result = culv_vk_buffer_create(vk, from->buffer, &buffer);
-    if (result == CULV_OK) *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
+    if (result == CULV_OK)
+        *out = image != NULL ? &image->pair : buffer != NULL ? &buffer->pair : NULL;
     return result;
 }
 
@@ -217,13 +229,13 @@ static const culvi_graphics_ring_api ring_api = {
 };
 _Static_assert(CULV_VK_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a slot has");
 
-/* Creation --------------------------------------------------------------------------------------------------------- */
+/* Creation ------------------------------------------------------------------------------------- */
 
 static culv_result check_desc(const culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *d)
 {
     const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result =
-        culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth, d->side, d->num_resources);
+    culv_result result = culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth,
+                                                   d->side, d->num_resources);
     if (result != CULV_OK) return result;
     if ((d->num_resources > 0 && d->resources == NULL) || queue == VK_NULL_HANDLE)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
@@ -246,8 +258,8 @@ static void unmake(culv_vk_ring *ring)
     culvi_free(ring);
 }
 
-/* Where a slot's memory may be copied, its timelines may be relayed. A descriptor that cannot be read is refused when its
- * objects are made. */
+/* Where a slot's memory may be copied, its timelines may be relayed. A descriptor that cannot be
+ * read is refused when its objects are made. */
 static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
 {
     uint32_t all = 0;
@@ -255,8 +267,8 @@ static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
         const culv_vk_ring_resource *r = &d->resources[i];
         culv_vk_image_create_desc image;
         culv_vk_buffer_create_desc buffer;
-        if (r->image != NULL &&
-            culvi_desc_read(voice, &image, sizeof image, r->image, "culv_vk_image_create_desc") == CULV_OK)
+        if (r->image != NULL && culvi_desc_read(voice, &image, sizeof image, r->image,
+                                                "culv_vk_image_create_desc") == CULV_OK)
             all |= image.fallback;
         if (r->buffer != NULL && culvi_desc_read(voice, &buffer, sizeof buffer, r->buffer,
                                                  "culv_vk_buffer_create_desc") == CULV_OK)
@@ -265,7 +277,8 @@ static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
     return all;
 }
 
-culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc, culv_vk_ring **out)
+culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc,
+                                culv_vk_ring **out)
 {
     culv_vk_ring_desc d;
     CULVI_REQUIRE(NULL, vk);
@@ -304,7 +317,7 @@ void culv_vk_ring_destroy(culv_vk_ring **ring)
     culvi_graphics_unref(&vk->base);
 }
 
-/* What it is made of ------------------------------------------------------------------------------------------------ */
+/* What it is made of --------------------------------------------------------------------------- */
 
 culv_ring *culv_vk_ring_core(const culv_vk_ring *ring)
 {

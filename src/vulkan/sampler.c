@@ -1,4 +1,5 @@
-/* A VkSampler's settings as those of a texture object. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A VkSampler's settings as those of a texture object. */
 #include "base/desc.h"
 #include "culvert/vulkan_texture.h"
 
@@ -18,7 +19,8 @@ static culv_result refuse(const char *field)
                       "VkSamplerCreateInfo::%s has a value that Vulkan does not know", field);
 }
 
-static bool take_address(VkSamplerAddressMode mode, culv_texture_address *out, uint32_t *differences)
+static bool take_address(VkSamplerAddressMode mode, culv_texture_address *out,
+                         uint32_t *differences)
 {
     switch ((int)mode) {
     case VK_SAMPLER_ADDRESS_MODE_REPEAT: *out = CULV_ADDRESS_WRAP; return true;
@@ -37,7 +39,8 @@ static bool take_filter(VkFilter filter, culv_texture_filter *out, uint32_t *dif
 {
     *out = filter == VK_FILTER_NEAREST ? CULV_FILTER_NEAREST : CULV_FILTER_LINEAR;
     if (filter == VK_FILTER_CUBIC_EXT) *differences |= CULV_VK_SAMPLER_CUBIC_FILTER;
-    return filter == VK_FILTER_NEAREST || filter == VK_FILTER_LINEAR || filter == VK_FILTER_CUBIC_EXT;
+    return filter == VK_FILTER_NEAREST || filter == VK_FILTER_LINEAR ||
+           filter == VK_FILTER_CUBIC_EXT;
 }
 
 static const void *find(const void *chain, int type)
@@ -72,8 +75,8 @@ static bool take_border(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint
         }
         integers = s->borderColor == VK_BORDER_COLOR_INT_CUSTOM_EXT;
         for (int i = 0; i < 4; i++)
-            c[i] =
-                integers ? (float)custom->customBorderColor.int32[i] : custom->customBorderColor.float32[i];
+            c[i] = integers ? (float)custom->customBorderColor.int32[i]
+                            : custom->customBorderColor.float32[i];
         if (integers) *differences |= CULV_VK_SAMPLER_BORDER_INTEGER;
         return true;
     default: return false;
@@ -84,7 +87,8 @@ static bool take_border(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint
     return true;
 }
 
-static void take_anisotropy(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint32_t *differences)
+static void take_anisotropy(const VkSamplerCreateInfo *s, culv_texture_desc *d,
+                            uint32_t *differences)
 {
     d->max_anisotropy = 0;
     if (!s->anisotropyEnable) return;
@@ -108,13 +112,13 @@ static void take_extras(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint
     if (d->no_seamless_cube) *differences |= CULV_VK_SAMPLER_CUBE_SEAMS;
     if (s->flags & (FLAG_SUBSAMPLED | FLAG_SUBSAMPLED_RECONSTRUCTION))
         *differences |= CULV_VK_SAMPLER_SUBSAMPLED;
-    if (s->flags &
-        ~(VkSamplerCreateFlags)(FLAG_SUBSAMPLED | FLAG_SUBSAMPLED_RECONSTRUCTION | FLAG_NON_SEAMLESS_CUBE))
+    if (s->flags & ~(VkSamplerCreateFlags)(FLAG_SUBSAMPLED | FLAG_SUBSAMPLED_RECONSTRUCTION |
+                                           FLAG_NON_SEAMLESS_CUBE))
         *differences |= CULV_VK_SAMPLER_FLAGS;
 }
 
-culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler, culv_texture_desc *out,
-                                              uint32_t *differences)
+culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
+                                              culv_texture_desc *out, uint32_t *differences)
 {
     culv_texture_desc d;
     uint32_t found = 0;
@@ -133,18 +137,21 @@ culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler
     if (sampler->mipmapMode != VK_SAMPLER_MIPMAP_MODE_NEAREST &&
         sampler->mipmapMode != VK_SAMPLER_MIPMAP_MODE_LINEAR)
         return refuse("mipmapMode");
-    d.mip_filter =
-        sampler->mipmapMode == VK_SAMPLER_MIPMAP_MODE_LINEAR ? CULV_FILTER_LINEAR : CULV_FILTER_NEAREST;
+    d.mip_filter = sampler->mipmapMode == VK_SAMPLER_MIPMAP_MODE_LINEAR ? CULV_FILTER_LINEAR
+                                                                        : CULV_FILTER_NEAREST;
     if (!take_border(sampler, &d, &found)) return refuse("borderColor");
-    if (!(sampler->minLod <= sampler->maxLod)) return refuse("minLod"); /* or one of the two is no number */
+    if (!(sampler->minLod <= sampler->maxLod))
+        return refuse("minLod"); /* or one of the two is no number */
     d.mip_bias = sampler->mipLodBias;
     d.clamp_lod = 1;
     d.min_lod = sampler->minLod > 0 ? sampler->minLod : 0; /* there are no levels below 0 */
     d.max_lod = sampler->maxLod > 0 ? sampler->maxLod : 0;
     d.unnormalized_coordinates = sampler->unnormalizedCoordinates != VK_FALSE;
     for (int i = 0; d.unnormalized_coordinates && i < 3; i++) {
-        /* Vulkan allows clamping of U and V alone, to the edge or the border, and does not look at W. */
-        if (i < 2 && d.address[i] == CULV_ADDRESS_BORDER) found |= CULV_VK_SAMPLER_UNNORMALIZED_BORDER;
+        /* Vulkan allows clamping of U and V alone, to the edge or the border, and does not look at
+         * W. */
+        if (i < 2 && d.address[i] == CULV_ADDRESS_BORDER)
+            found |= CULV_VK_SAMPLER_UNNORMALIZED_BORDER;
         d.address[i] = CULV_ADDRESS_CLAMP;
     }
     take_anisotropy(sampler, &d, &found);
@@ -157,7 +164,7 @@ culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler
 const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference)
 {
     switch ((int)difference) {
-#define TEXT(name, bit, text)                                                                                \
+#define TEXT(name, bit, text)                                                                      \
     case CULV_VK_SAMPLER_##name: return text;
         CULV_VK_SAMPLER_DIFFERENCES(TEXT)
 #undef TEXT

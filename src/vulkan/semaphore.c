@@ -1,9 +1,11 @@
-/* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Vulkan semaphores in CUDA: the caller's own, and those that Culvert makes. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
 
-culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *desc, culv_semaphore **out)
+culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *desc,
+                                     culv_semaphore **out)
 {
     culv_vk_semaphore_desc d;
     CULVI_REQUIRE(NULL, vk);
@@ -26,11 +28,11 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
 static culv_result check_exportable(const culv_vk *vk, const char *label, VkSemaphoreType type)
 {
     if (culvi_vk_semaphore_exportable(&vk->instance, vk->physical_device, type)) return CULV_OK;
-    return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                      "'%s' exports no %s semaphores by an opaque handle "
-                      "(vkGetPhysicalDeviceExternalSemaphoreProperties)%s",
-                      vk->base.name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
-                      type == VK_SEMAPHORE_TYPE_TIMELINE ? "" : "; use a timeline");
+    return culvi_fail(
+        &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
+        "'%s' exports no %s semaphores by an opaque handle (vkGetPhysicalDeviceExternalSemaphoreProperties)%s",
+        vk->base.name, type == VK_SEMAPHORE_TYPE_TIMELINE ? "timeline" : "binary",
+        type == VK_SEMAPHORE_TYPE_TIMELINE ? "" : "; use a timeline");
 }
 
 culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
@@ -77,7 +79,8 @@ culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create
     CULVI_REQUIRE(NULL, vk);
     CULVI_REQUIRE(&vk->base.device->voice, out);
     const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
+    culv_result result =
+        culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_semaphore_create_desc");
     if (result != CULV_OK) return result;
     culv_vk_semaphore *semaphore = culvi_alloc(sizeof *semaphore);
     if (semaphore == NULL) return culvi_fail_host_memory(voice, d.label);

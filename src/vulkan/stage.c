@@ -1,4 +1,5 @@
-/* Fallbacks through the host: pages that CUDA and Vulkan both reach. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks through the host: pages that CUDA and Vulkan both reach. */
 #include "base/alloc.h"
 #include "base/attempt.h"
 #include "vulkan/vk_resource.h"
@@ -19,10 +20,10 @@ static VkBufferCreateInfo buffer_info(const culvi_staging *staging)
 
 static bool takes_pages(const culv_vk *vk)
 {
-    VkPhysicalDeviceExternalBufferInfo query = {.sType =
-                                                    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
-                                                .usage = both_ways,
-                                                .handleType = host_pages};
+    VkPhysicalDeviceExternalBufferInfo query = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
+        .usage = both_ways,
+        .handleType = host_pages};
     VkExternalBufferProperties answer = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_BUFFER_PROPERTIES};
     if (vk->host_alignment == 0) return false; /* the extension was not enabled */
     vk->instance.vkGetPhysicalDeviceExternalBufferProperties(vk->physical_device, &query, &answer);
@@ -30,8 +31,8 @@ static bool takes_pages(const culv_vk *vk)
             VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT) != 0;
 }
 
-/* Pages of Culvert's, which Vulkan takes as they are. CUDA's own pinned memory is not offered: it lies in the driver's
- * mapping, which other drivers need not accept. */
+/* Pages of Culvert's, which Vulkan takes as they are. CUDA's own pinned memory is not offered: it
+ * lies in the driver's mapping, which other drivers need not accept. */
 static culv_result import_pages(culv_vk *vk, const char *label, culvi_staging *staging,
                                 culvi_vk_resource *made)
 {
@@ -58,13 +59,15 @@ static void free_vulkans(const culvi_mapping *self)
 }
 
 /* Vulkan's own host-visible memory, where it takes no others. It goes with the staging. */
-static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *staging, culvi_vk_resource *made)
+static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *staging,
+                              culvi_vk_resource *made)
 {
     const VkMemoryPropertyFlags wanted =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     VkBufferCreateInfo info = buffer_info(staging);
-    culvi_vk_plan plan = {
-        .label = label, .buffer = &info, .memory_properties = wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
+    culvi_vk_plan plan = {.label = label,
+                          .buffer = &info,
+                          .memory_properties = wanted | VK_MEMORY_PROPERTY_HOST_CACHED_BIT};
     culvi_attempt_begin();
     culv_result result = culvi_vk_resource_create(vk, &plan, made);
     (void)culvi_attempt_end(NULL, result);
@@ -73,12 +76,13 @@ static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *sta
         result = culvi_vk_resource_create(vk, &plan, made);
     }
     if (result != CULV_OK) return result;
-    VkResult r = vk->table.vkMapMemory(vk->vk_device, made->memory, 0, VK_WHOLE_SIZE, 0, &staging->host);
+    VkResult r =
+        vk->table.vkMapMemory(vk->vk_device, made->memory, 0, VK_WHOLE_SIZE, 0, &staging->host);
     if (r != VK_SUCCESS) {
         staging->host = NULL;
         culvi_vk_resource_destroy(vk, made);
-        return culvi_fail_vk(&vk->base.device->voice, label, r, "vkMapMemory", CULV_REASON_DRIVER_REFUSED,
-                             "the staging memory could not be mapped");
+        return culvi_fail_vk(&vk->base.device->voice, label, r, "vkMapMemory",
+                             CULV_REASON_DRIVER_REFUSED, "the staging memory could not be mapped");
     }
     staging->native = (culvi_mapping){.release = free_vulkans,
                                       .free_memory = (void (*)(void))vk->table.vkFreeMemory,

@@ -1,20 +1,25 @@
-/* Fallbacks through the host: the copies in the caller's command buffers. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks through the host: the copies in the caller's command buffers. */
 #include "vulkan/vk_resource.h"
 
-/* Earlier uses in the queue, whatever they were, and what CUDA wrote: a submission makes visible what the host wrote
- * before it, and this may have been written after it. */
-static const VkPipelineStageFlags before = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
+/* Earlier uses in the queue, whatever they were, and what CUDA wrote: a submission makes visible
+ * what the host wrote before it, and this may have been written after it. */
+static const VkPipelineStageFlags before =
+    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
 static const VkAccessFlags before_access = VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_WRITE_BIT;
 /* Later uses, and CUDA. */
-static const VkPipelineStageFlags after = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
+static const VkPipelineStageFlags after =
+    VK_PIPELINE_STAGE_ALL_COMMANDS_BIT | VK_PIPELINE_STAGE_HOST_BIT;
 static const VkAccessFlags after_access =
     VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT;
 static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 
-static culv_result check_call(const culv_vk *vk, const char *call, const char *what, VkCommandBuffer commands)
+static culv_result check_call(const culv_vk *vk, const char *call, const char *what,
+                              VkCommandBuffer commands)
 {
     if (vk != NULL && commands != NULL) return CULV_OK;
-    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, vk == NULL ? what : "commands");
+    return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
+                           vk == NULL ? what : "commands");
 }
 
 /* `image` has the layouts of the one before the copy and of the one after it; NULL: a buffer. */
@@ -22,11 +27,12 @@ static void barrier(const culv_vk *vk, VkCommandBuffer commands, bool entering,
                     const VkImageMemoryBarrier *image)
 {
     VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
-                              .srcAccessMask = entering ? before_access : VK_ACCESS_TRANSFER_WRITE_BIT,
+                              .srcAccessMask =
+                                  entering ? before_access : VK_ACCESS_TRANSFER_WRITE_BIT,
                               .dstAccessMask = entering ? copying : after_access};
     vk->table.vkCmdPipelineBarrier(commands, entering ? before : VK_PIPELINE_STAGE_TRANSFER_BIT,
-                                   entering ? VK_PIPELINE_STAGE_TRANSFER_BIT : after, 0, 1, &memory, 0, NULL,
-                                   image != NULL, image);
+                                   entering ? VK_PIPELINE_STAGE_TRANSFER_BIT : after, 0, 1, &memory,
+                                   0, NULL, image != NULL, image);
 }
 
 static culv_result record_buffer(const culv_vk_buffer *b, VkCommandBuffer commands, bool push,
@@ -38,7 +44,8 @@ static culv_result record_buffer(const culv_vk_buffer *b, VkCommandBuffer comman
     const culv_vk *vk = culvi_vk_of(b->pair.graphics);
     VkBufferCopy region = {.size = culv_buffer_size(b->pair.buffer)};
     barrier(vk, commands, true, NULL);
-    VkBuffer own = culvi_vk_native_buffer(&b->pair.native), stage = culvi_vk_native_buffer(&b->pair.stage);
+    VkBuffer own = culvi_vk_native_buffer(&b->pair.native),
+             stage = culvi_vk_native_buffer(&b->pair.stage);
     vk->table.vkCmdCopyBuffer(commands, push ? stage : own, push ? own : stage, 1, &region);
     barrier(vk, commands, false, NULL);
     return CULV_OK;
@@ -56,13 +63,15 @@ culv_result culv_vk_buffer_record_pull(const culv_vk_buffer *buffer, VkCommandBu
 
 static VkBufferImageCopy region_of(const culvi_part *part)
 {
-    return (VkBufferImageCopy){
-        .bufferOffset = part->offset,
-        .imageSubresource = {.aspectMask = part->aspect, .mipLevel = part->level, .layerCount = part->layers},
-        .imageExtent = {part->width, part->height, part->depth}};
+    return (VkBufferImageCopy){.bufferOffset = part->offset,
+                               .imageSubresource = {.aspectMask = part->aspect,
+                                                    .mipLevel = part->level,
+                                                    .layerCount = part->layers},
+                               .imageExtent = {part->width, part->height, part->depth}};
 }
 
-static void copy_parts(const culv_vk_image *i, VkCommandBuffer commands, bool push, VkImageLayout layout)
+static void copy_parts(const culv_vk_image *i, VkCommandBuffer commands, bool push,
+                       VkImageLayout layout)
 {
     const culv_vk *vk = culvi_vk_of(i->pair.graphics);
     const culvi_staging *staging = i->pair.image->staging;
@@ -70,27 +79,30 @@ static void copy_parts(const culv_vk_image *i, VkCommandBuffer commands, bool pu
         VkBufferImageCopy region = region_of(&staging->parts[k]);
         if (push)
             vk->table.vkCmdCopyBufferToImage(commands, culvi_vk_native_buffer(&i->pair.stage),
-                                             culvi_vk_native_image(&i->pair.native), layout, 1, &region);
+                                             culvi_vk_native_image(&i->pair.native), layout, 1,
+                                             &region);
         else
-            vk->table.vkCmdCopyImageToBuffer(commands, culvi_vk_native_image(&i->pair.native), layout,
-                                             culvi_vk_native_buffer(&i->pair.stage), 1, &region);
+            vk->table.vkCmdCopyImageToBuffer(commands, culvi_vk_native_image(&i->pair.native),
+                                             layout, culvi_vk_native_buffer(&i->pair.stage), 1,
+                                             &region);
     }
 }
 
-static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands, VkImageLayout layout,
-                                bool push, const char *call)
+static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands,
+                                VkImageLayout layout, bool push, const char *call)
 {
     culv_result result =
         check_call(i != NULL ? culvi_vk_of(i->pair.graphics) : NULL, call, "image", commands);
     if (result != CULV_OK) return result;
     const culv_vk *vk = culvi_vk_of(i->pair.graphics);
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
-        return culvi_fail(&vk->base.device->voice, i->pair.image->label, CULV_ERROR_INVALID,
-                          CULV_REASON_VALUE,
-                          "%s: layout is %d, which no image can be left in; pass the one that it is used in",
-                          call, (int)layout);
+        return culvi_fail(
+            &vk->base.device->voice, i->pair.image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "%s: layout is %d, which no image can be left in; pass the one that it is used in",
+            call, (int)layout);
     if (culv_image_path(i->pair.image) != CULV_PATH_HOST) return CULV_OK;
-    VkImageLayout copied = push ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
+    VkImageLayout copied =
+        push ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     VkImageMemoryBarrier change = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
         .srcAccessMask = before_access,

@@ -1,6 +1,7 @@
-/* The Vulkan attachment's symbols in a build without it (CULVERT_VULKAN=OFF): each says so. The compiler holds them
- * against the public headers, whose <vulkan/vulkan_core.h> is empty in such a build: what they need of it is here.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The Vulkan attachment's symbols in a build without it (CULVERT_VULKAN=OFF): each says so. The
+ * compiler holds them against the public headers, whose <vulkan/vulkan_core.h> is empty in such a
+ * build: what they need of it is here. */
 #include "base/message.h"
 
 #if UINTPTR_MAX == UINT64_MAX
@@ -9,9 +10,9 @@
 #    define OBJECT(name) typedef uint64_t name;
 #endif
 #define DISPATCHABLE(name) typedef struct name##_T *name;
-#define STRUCT(name)                                                                                         \
-    typedef struct name {                                                                                    \
-        int unknown;                                                                                         \
+#define STRUCT(name)                                                                               \
+    typedef struct name {                                                                          \
+        int unknown;                                                                               \
     } name;
 #define NUMBER(name) typedef uint32_t name;
 #define FLAGS2(name) typedef uint64_t name;
@@ -60,47 +61,57 @@ typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, con
 #endif
 
 /* Culvert's result, which is this refusal. */
-#define REFUSE(name, ...)                                                                                    \
-    culv_result name(__VA_ARGS__)                                                                            \
-    {                                                                                                        \
-        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,                         \
-                          "%s: this build of Culvert leaves Vulkan out (CULVERT_VULKAN=OFF)", #name);        \
+#define REFUSE(name, ...)                                                                          \
+    culv_result name(__VA_ARGS__)                                                                  \
+    {                                                                                              \
+        return culvi_fail(NULL, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_BUILT,               \
+                          "%s: this build of Culvert leaves Vulkan out (CULVERT_VULKAN=OFF)",      \
+                          #name);                                                                  \
     }
 /* Nothing can have been made, so there is nothing to destroy or to ask. */
-#define DESTROY(name, ...)                                                                                   \
+#define DESTROY(name, ...)                                                                         \
     void name(__VA_ARGS__) {}
-#define NOTHING(type, name, ...)                                                                             \
-    type name(__VA_ARGS__)                                                                                   \
-    {                                                                                                        \
-        return 0;                                                                                            \
+#define NOTHING(type, name, ...)                                                                   \
+    type name(__VA_ARGS__)                                                                         \
+    {                                                                                              \
+        return 0;                                                                                  \
     }
 
 /* vulkan_barrier.h */
-REFUSE(culv_vk_buffer_release_barrier2, const culv_vk_buffer_transfer *transfer, VkBufferMemoryBarrier2 *out)
-REFUSE(culv_vk_buffer_acquire_barrier2, const culv_vk_buffer_transfer *transfer, VkBufferMemoryBarrier2 *out)
-REFUSE(culv_vk_buffer_release_barrier, const culv_vk_buffer_transfer *transfer, culv_vk_buffer_barrier *out)
-REFUSE(culv_vk_buffer_acquire_barrier, const culv_vk_buffer_transfer *transfer, culv_vk_buffer_barrier *out)
-REFUSE(culv_vk_image_release_barrier2, const culv_vk_image_transfer *transfer, VkImageMemoryBarrier2 *out)
-REFUSE(culv_vk_image_acquire_barrier2, const culv_vk_image_transfer *transfer, VkImageMemoryBarrier2 *out)
-REFUSE(culv_vk_image_release_barrier, const culv_vk_image_transfer *transfer, culv_vk_image_barrier *out)
-REFUSE(culv_vk_image_acquire_barrier, const culv_vk_image_transfer *transfer, culv_vk_image_barrier *out)
+REFUSE(culv_vk_buffer_release_barrier2, const culv_vk_buffer_transfer *transfer,
+       VkBufferMemoryBarrier2 *out)
+REFUSE(culv_vk_buffer_acquire_barrier2, const culv_vk_buffer_transfer *transfer,
+       VkBufferMemoryBarrier2 *out)
+REFUSE(culv_vk_buffer_release_barrier, const culv_vk_buffer_transfer *transfer,
+       culv_vk_buffer_barrier *out)
+REFUSE(culv_vk_buffer_acquire_barrier, const culv_vk_buffer_transfer *transfer,
+       culv_vk_buffer_barrier *out)
+REFUSE(culv_vk_image_release_barrier2, const culv_vk_image_transfer *transfer,
+       VkImageMemoryBarrier2 *out)
+REFUSE(culv_vk_image_acquire_barrier2, const culv_vk_image_transfer *transfer,
+       VkImageMemoryBarrier2 *out)
+REFUSE(culv_vk_image_release_barrier, const culv_vk_image_transfer *transfer,
+       culv_vk_image_barrier *out)
+REFUSE(culv_vk_image_acquire_barrier, const culv_vk_image_transfer *transfer,
+       culv_vk_image_barrier *out)
 
 /* vulkan_check.h */
 REFUSE(culv_vk_check_buffer, culv_vk *vk, const VkBufferCreateInfo *create_info,
        const culv_vk_check_desc *desc, culv_vk_sharing *out)
-REFUSE(culv_vk_check_image, culv_vk *vk, const VkImageCreateInfo *create_info, const culv_vk_check_desc *desc,
-       culv_vk_sharing *out)
+REFUSE(culv_vk_check_image, culv_vk *vk, const VkImageCreateInfo *create_info,
+       const culv_vk_check_desc *desc, culv_vk_sharing *out)
 
 /* vulkan_device.h */
 NOTHING(uint32_t, culv_vk_instance_extensions, uint32_t api_version, uint32_t capacity,
         const char **out_names)
 NOTHING(uint32_t, culv_vk_instance_layers, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
         uint32_t capacity, const char **out_names)
-NOTHING(uint32_t, culv_vk_device_extensions, uint32_t api_version, uint32_t capacity, const char **out_names)
+NOTHING(uint32_t, culv_vk_device_extensions, uint32_t api_version, uint32_t capacity,
+        const char **out_names)
 NOTHING(uint32_t, culv_vk_optional_device_extensions, uint32_t api_version, uint32_t capacity,
         const char **out_names)
-REFUSE(culv_vk_rank_physical_devices, PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-       const culv_device_desc *desc, uint32_t *count, culv_vk_candidate *out)
+REFUSE(culv_vk_rank_physical_devices, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+       VkInstance instance, const culv_device_desc *desc, uint32_t *count, culv_vk_candidate *out)
 REFUSE(culv_vk_device_open, PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
        VkPhysicalDevice physical_device, const culv_device_desc *desc, culv_device **out)
 REFUSE(culv_vk_attach, culv_device *device, const culv_vk_desc *desc, culv_vk **out)
@@ -108,7 +119,8 @@ NOTHING(VkDeviceSize, culv_vk_host_import_alignment, const culv_vk *vk)
 DESTROY(culv_vk_detach, culv_vk **vk)
 
 /* vulkan_export.h */
-REFUSE(culv_vk_memory_export_dup, culv_vk *vk, VkDeviceMemory memory, culv_handle_type type, culv_handle *out)
+REFUSE(culv_vk_memory_export_dup, culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
+       culv_handle *out)
 REFUSE(culv_vk_semaphore_export_dup, culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
        culv_handle *out)
 REFUSE(culv_vk_memory_from_handle, culv_vk *vk, const culv_vk_memory_from_handle_desc *desc,
@@ -117,16 +129,20 @@ REFUSE(culv_vk_memory_from_handle, culv_vk *vk, const culv_vk_memory_from_handle
 /* vulkan_fallback.h */
 REFUSE(culv_vk_buffer_record_push, const culv_vk_buffer *buffer, VkCommandBuffer commands)
 REFUSE(culv_vk_buffer_record_pull, const culv_vk_buffer *buffer, VkCommandBuffer commands)
-REFUSE(culv_vk_image_record_push, const culv_vk_image *image, VkCommandBuffer commands, VkImageLayout layout)
-REFUSE(culv_vk_image_record_pull, const culv_vk_image *image, VkCommandBuffer commands, VkImageLayout layout)
+REFUSE(culv_vk_image_record_push, const culv_vk_image *image, VkCommandBuffer commands,
+       VkImageLayout layout)
+REFUSE(culv_vk_image_record_pull, const culv_vk_image *image, VkCommandBuffer commands,
+       VkImageLayout layout)
 
 /* vulkan_memory.h */
 REFUSE(culv_vk_memory_import, culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)
 REFUSE(culv_vk_memory_acquire, culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)
-REFUSE(culv_vk_image_map, culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc, culv_image **out)
+REFUSE(culv_vk_image_map, culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
+       culv_image **out)
 REFUSE(culv_vk_image_map_pitched, culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
        uint32_t level, uint32_t plane, culv_buffer **out, culv_vk_pitched *layout)
-REFUSE(culv_vk_buffer_create, culv_vk *vk, const culv_vk_buffer_create_desc *desc, culv_vk_buffer **out)
+REFUSE(culv_vk_buffer_create, culv_vk *vk, const culv_vk_buffer_create_desc *desc,
+       culv_vk_buffer **out)
 DESTROY(culv_vk_buffer_destroy, culv_vk_buffer **buffer)
 DESTROY(culv_vk_buffer_destroy_after, culv_vk_buffer **buffer, CUstream last_use)
 NOTHING(VkBuffer, culv_vk_buffer_handle, const culv_vk_buffer *buffer)
@@ -137,7 +153,8 @@ VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize 
 }
 NOTHING(void *, culv_vk_buffer_host_pointer, const culv_vk_buffer *buffer)
 NOTHING(culv_buffer *, culv_vk_buffer_cuda, const culv_vk_buffer *buffer)
-REFUSE(culv_vk_image_create, culv_vk *vk, const culv_vk_image_create_desc *desc, culv_vk_image **out)
+REFUSE(culv_vk_image_create, culv_vk *vk, const culv_vk_image_create_desc *desc,
+       culv_vk_image **out)
 DESTROY(culv_vk_image_destroy, culv_vk_image **image)
 DESTROY(culv_vk_image_destroy_after, culv_vk_image **image, CUstream last_use)
 NOTHING(VkImage, culv_vk_image_handle, const culv_vk_image *image)
@@ -149,24 +166,28 @@ VkDeviceMemory culv_vk_image_memory(const culv_vk_image *image, VkDeviceSize *si
 NOTHING(culv_image *, culv_vk_image_cuda, const culv_vk_image *image)
 
 /* vulkan_ring.h */
-REFUSE(culv_vk_ring_create, culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc, culv_vk_ring **out)
+REFUSE(culv_vk_ring_create, culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc,
+       culv_vk_ring **out)
 DESTROY(culv_vk_ring_destroy, culv_vk_ring **ring)
 NOTHING(culv_ring *, culv_vk_ring_core, const culv_vk_ring *ring)
-NOTHING(culv_vk_image *, culv_vk_ring_image, const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
-NOTHING(culv_vk_buffer *, culv_vk_ring_buffer, const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+NOTHING(culv_vk_image *, culv_vk_ring_image, const culv_vk_ring *ring, uint32_t slot,
+        uint32_t resource)
+NOTHING(culv_vk_buffer *, culv_vk_ring_buffer, const culv_vk_ring *ring, uint32_t slot,
+        uint32_t resource)
 NOTHING(VkSemaphore, culv_vk_ring_semaphore, const culv_vk_ring *ring, culv_ring_side side)
 REFUSE(culv_vk_ring_acquire, culv_vk_ring *ring, uint64_t timeout, culv_vk_ring_frame *out)
 REFUSE(culv_vk_ring_release, culv_vk_ring *ring, culv_vk_ring_frame *frame)
-REFUSE(culv_vk_ring_submit, culv_vk_ring *ring, VkQueue queue, VkCommandBuffer commands, VkFence fence,
-       culv_vk_ring_frame *frame)
+REFUSE(culv_vk_ring_submit, culv_vk_ring *ring, VkQueue queue, VkCommandBuffer commands,
+       VkFence fence, culv_vk_ring_frame *frame)
 REFUSE(culv_vk_ring_flush, culv_vk_ring *ring, VkQueue queue, VkFence fence)
-REFUSE(culv_vk_pick_queue_family, PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-       VkPhysicalDevice physical_device, culv_vk_queue_use use, uint32_t *out)
+REFUSE(culv_vk_pick_queue_family, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+       VkInstance instance, VkPhysicalDevice physical_device, culv_vk_queue_use use, uint32_t *out)
 REFUSE(culv_vk_ring_record_copy, const culv_vk_ring *ring, VkCommandBuffer commands, uint32_t slot,
        uint32_t resource, VkBuffer to, VkDeviceSize offset, VkDeviceSize size)
 
 /* vulkan_semaphore.h */
-REFUSE(culv_vk_semaphore_import, culv_vk *vk, const culv_vk_semaphore_desc *desc, culv_semaphore **out)
+REFUSE(culv_vk_semaphore_import, culv_vk *vk, const culv_vk_semaphore_desc *desc,
+       culv_semaphore **out)
 REFUSE(culv_vk_semaphore_create, culv_vk *vk, const culv_vk_semaphore_create_desc *desc,
        culv_vk_semaphore **out)
 DESTROY(culv_vk_semaphore_destroy, culv_vk_semaphore **semaphore)
@@ -175,8 +196,8 @@ NOTHING(VkSemaphore, culv_vk_semaphore_handle, const culv_vk_semaphore *semaphor
 NOTHING(culv_semaphore *, culv_vk_semaphore_cuda, const culv_vk_semaphore *semaphore)
 
 /* vulkan_texture.h */
-REFUSE(culv_vk_texture_desc_from_sampler, const VkSamplerCreateInfo *sampler, culv_texture_desc *out,
-       uint32_t *differences)
+REFUSE(culv_vk_texture_desc_from_sampler, const VkSamplerCreateInfo *sampler,
+       culv_texture_desc *out, uint32_t *differences)
 const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference)
 {
     return "unknown";
@@ -193,6 +214,6 @@ REFUSE(culv_vk_vector_create, culv_vk *vk, culv_vector *vector, const culv_vk_ve
        culv_vk_vector **out)
 DESTROY(culv_vk_vector_destroy, culv_vk_vector **view)
 REFUSE(culv_vk_vector_update, culv_vk_vector *view)
-REFUSE(culv_vk_vector_get_parts, const culv_vk_vector *view, culv_vk_vector_part *parts, size_t capacity,
-       size_t *count)
+REFUSE(culv_vk_vector_get_parts, const culv_vk_vector *view, culv_vk_vector_part *parts,
+       size_t capacity, size_t *count)
 NOTHING(uint64_t, culv_vk_vector_generation, const culv_vk_vector *view)

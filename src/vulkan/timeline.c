@@ -1,5 +1,5 @@
-/* Timelines on the host: counters, waits and signals, in core or by VK_KHR_timeline_semaphore.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Timelines on the host: counters, waits and signals, in core or by VK_KHR_timeline_semaphore. */
 #include "vulkan/vk_resource.h"
 
 /* Core's, or the extension's function. */
@@ -12,9 +12,10 @@ bool culvi_vk_reads_timelines(const culv_vk *vk)
 
 culv_result culvi_vk_refuse_timelines(const culv_vk *vk, const char *label, culv_result result)
 {
-    return culvi_fail(&vk->base.device->voice, label, result, CULV_REASON_EXTENSION_MISSING,
-                      "the VkDevice has no timeline semaphores; create it with Vulkan 1.2 or "
-                      "VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
+    return culvi_fail(
+        &vk->base.device->voice, label, result, CULV_REASON_EXTENSION_MISSING,
+        "the VkDevice has no timeline semaphores; "
+        "create it with Vulkan 1.2 or VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
 }
 
 culv_result culvi_vk_check_host_timelines(const culv_vk *vk, const char *label)
@@ -30,7 +31,8 @@ VkResult culvi_vk_timeline_read(const culv_vk *vk, VkSemaphore semaphore, uint64
     return PICK(vk, vkGetSemaphoreCounterValue)(vk->vk_device, semaphore, out);
 }
 
-VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64_t value, uint64_t timeout)
+VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64_t value,
+                                uint64_t timeout)
 {
     const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
                                       .semaphoreCount = 1,

@@ -1,4 +1,5 @@
-/* A culv_vector in Vulkan: a buffer on each chunk, or one sparse buffer on all of them. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A culv_vector in Vulkan: a buffer on each chunk, or one sparse buffer on all of them. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "graphics/vector_view.h"
@@ -25,11 +26,12 @@ static culv_result null_argument(const culv_vk *vk, const char *call, const char
 static VkMemoryAllocateFlags allocate_flags(const culv_vk_vector *view)
 {
     /* VUID-vkBindBufferMemory-bufferDeviceAddress-03339 */
-    return view->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
-                                                                   : 0;
+    return view->usage & VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT
+               ? VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT
+               : 0;
 }
 
-/* Parts ---------------------------------------------------------------------------------------------------- */
+/* Parts ---------------------------------------------------------------------------------------- */
 
 static void drop(culvi_vector_view *base, const culvi_view_part *part)
 {
@@ -43,9 +45,10 @@ static VkBufferCreateInfo buffer_info(const culv_vk_vector *view, VkDeviceSize s
 {
     return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                 .pNext = external,
-                                .flags = view->queue != NULL ? VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
-                                                                   VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT
-                                                             : 0,
+                                .flags = view->queue != NULL
+                                             ? VK_BUFFER_CREATE_SPARSE_BINDING_BIT |
+                                                   VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT
+                                             : 0,
                                 .size = size,
                                 .usage = view->usage,
                                 .sharingMode = VK_SHARING_MODE_EXCLUSIVE};
@@ -66,14 +69,15 @@ static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, 
     VkResult r = vk->table.vkCreateBuffer(vk->vk_device, &info, NULL, &buffer);
     if (r != VK_SUCCESS)
         return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, "vkCreateBuffer",
-                             CULV_REASON_DRIVER_REFUSED, "a %sbuffer of %" PRIu64 " bytes could not be made",
+                             CULV_REASON_DRIVER_REFUSED,
+                             "a %sbuffer of %" PRIu64 " bytes could not be made",
                              view->queue != NULL ? "sparse " : "", size);
     *out = buffer;
     return CULV_OK;
 }
 
-static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chunk *chunk, VkBuffer *out,
-                               VkDeviceMemory *memory)
+static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chunk *chunk,
+                               VkBuffer *out, VkDeviceMemory *memory)
 {
     culv_vk *vk = view->vk;
     VkBuffer buffer = VK_NULL_HANDLE;
@@ -94,11 +98,11 @@ static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chu
 {
     const culvi_voice *voice = &view->vk->base.device->voice;
     if (chunk->offset > view->sparse_size || chunk->size > view->sparse_size - chunk->offset)
-        return culvi_fail(voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_vector_desc.sparse_size is %" PRIu64
-                          ", but the vector has committed %" PRIu64
-                          " bytes, those ahead included; make the view anew with more, which costs no memory",
-                          view->sparse_size, chunk->offset + chunk->size);
+        return culvi_fail(
+            voice, view->base.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_vector_desc.sparse_size is %" PRIu64 ", but the vector has committed %" PRIu64
+            " bytes, those ahead included; make the view anew with more, which costs no memory",
+            view->sparse_size, chunk->offset + chunk->size);
     if (chunk->offset % view->alignment != 0 || chunk->size % view->alignment != 0)
         return culvi_fail(voice, view->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "the sparse buffer is bound in multiples of %" PRIu64
@@ -112,7 +116,8 @@ static culv_result make_memory(const culv_vk_vector *view, const culv_vector_chu
     return culvi_vk_vmm_import(view->vk, chunk->allocation, &d, out);
 }
 
-static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk, culvi_view_part *part)
+static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk,
+                        culvi_view_part *part)
 {
     const culv_vk_vector *view = (const culv_vk_vector *)base;
     VkBuffer buffer = VK_NULL_HANDLE;
@@ -127,13 +132,15 @@ static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk,
     return CULV_OK;
 }
 
-/* Binding ---------------------------------------------------------------------------------------------------- */
+/* Binding -------------------------------------------------------------------------------------- */
 
-static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *binds, uint32_t count)
+static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *binds,
+                          uint32_t count)
 {
     const culv_vk *vk = view->vk;
     const culvi_vk_device *table = &vk->table;
-    const VkSparseBufferMemoryBindInfo bind = {.buffer = view->sparse, .bindCount = count, .pBinds = binds};
+    const VkSparseBufferMemoryBindInfo bind = {
+        .buffer = view->sparse, .bindCount = count, .pBinds = binds};
     const VkBindSparseInfo info = {
         .sType = VK_STRUCTURE_TYPE_BIND_SPARSE_INFO, .bufferBindCount = 1, .pBufferBinds = &bind};
     const VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
@@ -146,18 +153,21 @@ static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *
         if (r == VK_SUCCESS) {
             call = "vkWaitForFences";
             r = table->vkWaitForFences(vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX);
-            /* What an error takes back may still be on its way, unless the device is lost, which it stays. */
-            if (r != VK_SUCCESS) r = table->vkWaitForFences(vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX);
+            /* What an error takes back may still be on its way, unless the device is lost, which it
+             * stays. */
+            if (r != VK_SUCCESS)
+                r = table->vkWaitForFences(vk->vk_device, 1, &fence, VK_TRUE, UINT64_MAX);
         }
         table->vkDestroyFence(vk->vk_device, fence, NULL);
     }
     if (r == VK_SUCCESS) return CULV_OK;
-    return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, call, CULV_REASON_DRIVER_REFUSED,
+    return culvi_fail_vk(&vk->base.device->voice, view->base.label, r, call,
+                         CULV_REASON_DRIVER_REFUSED,
                          "%" PRIu32 " ranges of the sparse buffer could not be bound", count);
 }
 
-/* Binds what is new in `parts`, and nothing behind the last of them, where others were: in one batch, so that a range must
- * not be in it twice. Chunks lie side by side from offset 0 on. */
+/* Binds what is new in `parts`, and nothing behind the last of them, where others were: in one
+ * batch, so that a range must not be in it twice. Chunks lie side by side from offset 0 on. */
 static culv_result bind(culvi_vector_view *base, const culvi_view_part *parts, size_t count)
 {
     const culv_vk_vector *view = (const culv_vk_vector *)base;
@@ -172,7 +182,8 @@ static culv_result bind(culvi_vector_view *base, const culvi_view_part *parts, s
             binds[n++] = (VkSparseMemoryBind){.resourceOffset = parts[i].offset,
                                               .size = parts[i].size,
                                               .memory = (VkDeviceMemory)parts[i].memory};
-    if (before > now) binds[n++] = (VkSparseMemoryBind){.resourceOffset = now, .size = before - now};
+    if (before > now)
+        binds[n++] = (VkSparseMemoryBind){.resourceOffset = now, .size = before - now};
     if (n > 0) result = submit(view, binds, n);
     culvi_free(binds);
     return result;
@@ -180,7 +191,8 @@ static culv_result bind(culvi_vector_view *base, const culvi_view_part *parts, s
 
 #define CALLS .update_call = "culv_vk_vector_update", .destroy_call = "culv_vk_vector_destroy"
 static const culvi_vector_view_api with_buffers = {CALLS, .make = make, .drop = drop};
-static const culvi_vector_view_api with_sparse_buffer = {CALLS, .make = make, .drop = drop, .show = bind};
+static const culvi_vector_view_api with_sparse_buffer = {CALLS, .make = make, .drop = drop,
+                                                         .show = bind};
 
 culv_result culv_vk_vector_update(culv_vk_vector *view)
 {
@@ -188,7 +200,7 @@ culv_result culv_vk_vector_update(culv_vk_vector *view)
     return culvi_vector_view_update(&view->base);
 }
 
-/* Creation --------------------------------------------------------------------------------------------------- */
+/* Creation ------------------------------------------------------------------------------------- */
 
 static culv_result check_desc(const culv_vk *vk, const culv_vk_vector_desc *d)
 {
@@ -196,9 +208,11 @@ static culv_result check_desc(const culv_vk *vk, const culv_vk_vector_desc *d)
     if (d->usage == 0)
         wrong = "usage is 0; say what Vulkan does with the buffers, VERTEX_BUFFER for one";
     else if (d->sparse_queue == NULL && d->sparse_size != 0)
-        wrong = "sparse_size is given without sparse_queue; give both for one sparse buffer, or none";
+        wrong =
+            "sparse_size is given without sparse_queue; give both for one sparse buffer, or none";
     else if (d->sparse_queue != NULL && d->sparse_size == 0)
-        wrong = "sparse_queue is given without sparse_size: the bytes that the vector will have at the most";
+        wrong =
+            "sparse_queue is given without sparse_size: the bytes that the vector will have at the most";
     if (wrong == NULL) return CULV_OK;
     return culvi_fail(&vk->base.device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                       "culv_vk_vector_desc.%s", wrong);
@@ -231,17 +245,20 @@ static culv_result check_sparse(culv_vk *vk, const char *label, const culv_vk_ve
     vk->instance.vkGetPhysicalDeviceFeatures2(vk->physical_device, &features);
     if (vk->table.vkQueueBindSparse == NULL || !features.features.sparseBinding ||
         !features.features.sparseResidencyBuffer)
-        return fail_sparse(vk, label, "has no sparse buffers (sparseBinding, sparseResidencyBuffer)");
-    /* Mesa 25 reports no error and maps file descriptor 0 in the place of the import, whose own it does not keep
-     * (lp_texture.c, llvmpipe_resource_bind_backing() and llvmpipe_import_memory_fd()); every word was wrong. */
-    if (properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
         return fail_sparse(vk, label,
-                           "is software Vulkan, whose sparse buffers do not show memory that was imported");
+                           "has no sparse buffers (sparseBinding, sparseResidencyBuffer)");
+    /* Mesa 25 reports no error and maps file descriptor 0 in the place of the import, whose own it
+     * does not keep (lp_texture.c, llvmpipe_resource_bind_backing() and
+     * llvmpipe_import_memory_fd()); every word was wrong. */
+    if (properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+        return fail_sparse(
+            vk, label,
+            "is software Vulkan, whose sparse buffers do not show memory that was imported");
     culvi_vk_ask_buffer_sharing(vk, &info, handle_bit(), &external);
     if (!(external.externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT))
-        return fail_sparse(vk, label,
-                           "takes no memory from elsewhere for sparse buffers with this usage "
-                           "(vkGetPhysicalDeviceExternalBufferProperties)");
+        return fail_sparse(
+            vk, label,
+            "takes no memory from elsewhere for sparse buffers with this usage (vkGetPhysicalDeviceExternalBufferProperties)");
     const VkDeviceSize most = properties.limits.sparseAddressSpaceSize;
     if (view->sparse_size <= most && view->sparse_size <= vk->max_buffer_size) return CULV_OK;
     return culvi_fail(
@@ -298,8 +315,9 @@ culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector, const culv_v
     if (result != CULV_OK) return result;
     culv_vk_vector *view = culvi_alloc(sizeof *view);
     if (view == NULL) return culvi_fail_host_memory(voice, d.label);
-    culvi_vector_view_init(&view->base, d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers,
-                           &vk->base, vector, d.label);
+    culvi_vector_view_init(&view->base,
+                           d.sparse_queue != NULL ? &with_sparse_buffer : &with_buffers, &vk->base,
+                           vector, d.label);
     view->vk = vk;
     view->usage = d.usage;
     view->queue = d.sparse_queue;
@@ -328,8 +346,8 @@ void culv_vk_vector_destroy(culv_vk_vector **view)
     culvi_graphics_unref(&vk->base);
 }
 
-culv_result culv_vk_vector_get_parts(const culv_vk_vector *view, culv_vk_vector_part *parts, size_t capacity,
-                                     size_t *count)
+culv_result culv_vk_vector_get_parts(const culv_vk_vector *view, culv_vk_vector_part *parts,
+                                     size_t capacity, size_t *count)
 {
     const char *missing = view == NULL                     ? "view"
                           : count == NULL                  ? "count"
@@ -339,8 +357,8 @@ culv_result culv_vk_vector_get_parts(const culv_vk_vector *view, culv_vk_vector_
         return null_argument(view != NULL ? view->vk : NULL, "culv_vk_vector_get_parts", missing);
     const culvi_vector_view *base = &view->base;
     if (view->queue != NULL && capacity > 0)
-        parts[0] = (culv_vk_vector_part){.buffer = view->sparse,
-                                         .size = culvi_vector_view_end(base->parts, base->num_parts)};
+        parts[0] = (culv_vk_vector_part){
+            .buffer = view->sparse, .size = culvi_vector_view_end(base->parts, base->num_parts)};
     for (size_t i = 0; view->queue == NULL && i < base->num_parts && i < capacity; i++)
         parts[i] = (culv_vk_vector_part){.buffer = (VkBuffer)base->parts[i].object,
                                          .offset = base->parts[i].offset,

@@ -1,5 +1,5 @@
-/* The Vulkan attachment, inside. A table of its own: no global function pointers. SPDX-License-Identifier:
- * MIT */
+/* SPDX-License-Identifier: MIT */
+/* The Vulkan attachment, inside. A table of its own: no global function pointers. */
 #ifndef CULVI_VK_H_
 #define CULVI_VK_H_
 
@@ -8,15 +8,14 @@
 #include "vulkan/vk_check.h"
 
 #ifdef _WIN32
-/* As in vulkan_win32.h, which wants windows.h, whose macros are too many for here. A HANDLE is a void *. */
+/* As in vulkan_win32.h, which wants windows.h, whose macros are too many for here. A HANDLE is a
+ * void *. */
 typedef struct VkMemoryGetWin32HandleInfoKHR VkMemoryGetWin32HandleInfoKHR;
 typedef struct VkSemaphoreGetWin32HandleInfoKHR VkSemaphoreGetWin32HandleInfoKHR;
-typedef VkResult(VKAPI_PTR *PFN_vkGetMemoryWin32HandleKHR)(VkDevice device,
-                                                           const VkMemoryGetWin32HandleInfoKHR *info,
-                                                           void **handle);
-typedef VkResult(VKAPI_PTR *PFN_vkGetSemaphoreWin32HandleKHR)(VkDevice device,
-                                                              const VkSemaphoreGetWin32HandleInfoKHR *info,
-                                                              void **handle);
+typedef VkResult(VKAPI_PTR *PFN_vkGetMemoryWin32HandleKHR)(
+    VkDevice device, const VkMemoryGetWin32HandleInfoKHR *info, void **handle);
+typedef VkResult(VKAPI_PTR *PFN_vkGetSemaphoreWin32HandleKHR)(
+    VkDevice device, const VkSemaphoreGetWin32HandleInfoKHR *info, void **handle);
 #endif
 
 typedef struct culvi_vk_instance {
@@ -47,9 +46,10 @@ struct culv_vk {
     uint32_t queue_families;
     VkDeviceSize max_buffer_size; /* UINT64_MAX: not told */
     bool tells_needs;             /* vkGetDevice...MemoryRequirements() may be called */
-    VkDeviceSize host_alignment;  /* of pages of the host's; 0: VK_EXT_external_memory_host was not enabled */
-    culvi_vk_known known;         /* the gate's */
-    culv_vk_desc how;             /* it was attached, without the label */
+    /* Of pages of the host's; 0: VK_EXT_external_memory_host was not enabled */
+    VkDeviceSize host_alignment;
+    culvi_vk_known known; /* the gate's */
+    culv_vk_desc how;     /* it was attached, without the label */
 };
 
 extern const char culvi_vk_soft_layer[];
@@ -60,29 +60,33 @@ extern const culvi_graphics_api culvi_vk_api;
 culv_result culvi_vk_instance_load(const culvi_voice *voice, PFN_vkGetInstanceProcAddr get_proc,
                                    VkInstance instance, culvi_vk_instance *out);
 const char *culvi_vk_result_name(VkResult code);
-culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult code, const char *call,
-                          culv_reason reason, const char *format, ...) CULVI_PRINTF(6, 7);
+culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult code,
+                          const char *call, culv_reason reason, const char *format, ...)
+    CULVI_PRINTF(6, 7);
 
 /* Lists of Vulkan objects, allocated by culvi_alloc. */
-culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_instance *vk, uint32_t *count,
-                                      VkPhysicalDevice **out);
+culv_result culvi_vk_physical_devices(const culvi_voice *voice, const culvi_vk_instance *vk,
+                                      uint32_t *count, VkPhysicalDevice **out);
 culv_result culvi_vk_group_size(const culvi_voice *voice, const culvi_vk_instance *vk,
                                 VkPhysicalDevice device, uint32_t *out);
 /* All of a candidate but its match. */
-culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk, VkPhysicalDevice device,
-                             culv_vk_candidate *out);
+culv_result culvi_vk_examine(const culvi_voice *voice, const culvi_vk_instance *vk,
+                             VkPhysicalDevice device, culv_vk_candidate *out);
 
 /* All devices of a culvi_vk_instance, for matching. */
-culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count, culvi_adapter **out);
+culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t *count,
+                          culvi_adapter **out);
 
-/* Exporting by this system's handles: the extensions' names, whether the VkDevice has them, Vulkan's name of a type. */
+/* Exporting by this system's handles: the extensions' names, whether the VkDevice has them,
+ * Vulkan's name of a type. */
 extern const char *const culvi_vk_memory_extension;
 extern const char *const culvi_vk_semaphore_extension;
 bool culvi_vk_exports_memory(const culv_vk *vk);
 bool culvi_vk_exports_semaphores(const culv_vk *vk);
 VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type);
 VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type);
-/* A new handle, to be closed by who asked for it. `type` is one of this system's; *out means nothing after an error. */
+/* A new handle, to be closed by who asked for it. `type` is one of this system's; *out means
+ * nothing after an error. */
 culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDeviceMemory memory,
                                    culv_handle_type type, culv_handle *out);
 culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSemaphore semaphore,

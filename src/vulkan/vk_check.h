@@ -1,11 +1,11 @@
-/* The gate: whether a buffer or an image can be shared with CUDA, and how. One gate: the calls that check, create
- * and map all ask here. Its parts:
+/* SPDX-License-Identifier: MIT */
+/* The gate: whether a buffer or an image can be shared with CUDA, and how. One gate: the calls that
+ * check, create and map all ask here. Its parts:
  *   check.c         culv_vk_check_buffer(), culv_vk_check_image(): what is asked, and the answer
  *   check_buffer.c  the fields of VkBufferCreateInfo
  *   check_image.c   the fields of VkImageCreateInfo; check_flags.c: its flags and usages
  *   check_ask.c     the questions that Vulkan is asked; check_cache.c: its answers, kept
- *   check_needs.c   memory requirements, memory types, what was bound where
- * SPDX-License-Identifier: MIT */
+ *   check_needs.c   memory requirements, memory types, what was bound where */
 #ifndef CULVI_VK_CHECK_H_
 #define CULVI_VK_CHECK_H_
 
@@ -26,28 +26,31 @@ typedef struct culvi_vk_ask {
     culv_handle_type handle_type; /* 0: this system's opaque one */
     culv_texels texels;
     bool no_surfaces;
-    bool host;    /* buffers: in memory that is the host's, imported; no handle */
-    bool pitched; /* images: as rows of bytes, of a LINEAR one; what is PLANNED goes by its tiling */
+    bool host; /* buffers: in memory that is the host's, imported; no handle */
+    /* Images: as rows of bytes, of a LINEAR one; what is PLANNED goes by its tiling */
+    bool pitched;
 } culvi_vk_ask;
 
 typedef struct culvi_vk_verdict {
     culv_vk_access access;
-    bool
-        dedicated_only; /* VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT, or CUDA finds the format so alone */
+    /* VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT, or CUDA finds the format so alone */
+    bool dedicated_only;
     culv_handle_type handle_type;
     VkExternalMemoryHandleTypeFlagBits vk_handle_type; /* the same in Vulkan's terms */
     const culvi_format *format;                        /* images */
-    culv_image_desc image; /* ACCESS_ARRAY: in CUDA's terms (R16: as it was created), offset 0, label NULL */
-    VkImageFormatProperties most; /* images: what both sides can have, the levels those of this extent */
+    /* ACCESS_ARRAY: in CUDA's terms (R16: as it was created), offset 0, label NULL */
+    culv_image_desc image;
+    /* Images: what both sides can have, the levels those of this extent */
+    VkImageFormatProperties most;
 } culvi_vk_verdict;
 
-culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask, const VkBufferCreateInfo *info,
-                                  culvi_vk_verdict *out);
-culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
-                                 culvi_vk_verdict *out);
+culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask,
+                                  const VkBufferCreateInfo *info, culvi_vk_verdict *out);
+culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask,
+                                 const VkImageCreateInfo *info, culvi_vk_verdict *out);
 
-/* What Vulkan says of a resource's memory. Of a DISJOINT image each plane has its own; `memory` is then a block of all,
- * one after another. */
+/* What Vulkan says of a resource's memory. Of a DISJOINT image each plane has its own; `memory` is
+ * then a block of all, one after another. */
 typedef struct culvi_vk_needs {
     VkMemoryRequirements memory;
     bool requires_dedicated;
@@ -64,7 +67,8 @@ static inline VkImageAspectFlagBits culvi_vk_plane_aspect(uint32_t plane)
 }
 /* How many planes of such an image are bound each by itself; 0: none, it is not DISJOINT. */
 uint32_t culvi_vk_disjoint_planes(const VkImageCreateInfo *info);
-void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes, culvi_vk_needs *out);
+void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes,
+                          culvi_vk_needs *out);
 /* Puts the planes of a DISJOINT image one after another: `memory` and `offsets`. */
 void culvi_vk_needs_add_up(culvi_vk_needs *needs);
 /* Holds a bound resource ("buffer" or "image") against what the caller says of its memory (R17). */
@@ -75,18 +79,19 @@ culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const c
 culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t type_bits,
                                  VkMemoryPropertyFlags wanted, uint32_t *out);
 /* Whether the heap of a memory type is that big at all. */
-culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type, VkDeviceSize size);
+culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type,
+                                VkDeviceSize size);
 
-/* Holds an image against the create_info that it is said to have. Vulkan does not tell what an image was created with, but
- * what memory create_info would need: images created alike need the same (Vulkan specification, VkMemoryRequirements, with
- * maintenance4). In image.c. */
+/* Holds an image against the create_info that it is said to have. Vulkan does not tell what an
+ * image was created with, but what memory create_info would need: images created alike need the
+ * same (Vulkan specification, VkMemoryRequirements, with maintenance4). In image.c. */
 culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict, const culvi_vk_needs *needs);
 
-/* Between the parts ------------------------------------------------------------------------------------------ */
+/* Between the parts ---------------------------------------------------------------------------- */
 
-/* All that an answer of the driver depends on; compared as bytes, so there is no padding. What an answer does not
- * depend on stays 0. */
+/* All that an answer of the driver depends on; compared as bytes, so there is no padding. What an
+ * answer does not depend on stays 0. */
 typedef struct culvi_vk_question {
     uint32_t kind; /* culvi_vk_question_kind */
     uint32_t handle_type;
@@ -103,8 +108,9 @@ typedef struct culvi_vk_question {
 
 typedef enum culvi_vk_question_kind {
     CULVI_VK_BUFFER_SHARING = 1, /* external */
-    CULVI_VK_IMAGE_SHARING,      /* result, external, most; where it is not exported, exists and culprits */
-    CULVI_VK_BUFFER_NEEDS,       /* needs */
+    /* Result, external, most; where it is not exported, exists and culprits */
+    CULVI_VK_IMAGE_SHARING,
+    CULVI_VK_BUFFER_NEEDS, /* needs */
     CULVI_VK_IMAGE_NEEDS
 } culvi_vk_question_kind;
 
@@ -135,14 +141,18 @@ typedef struct culvi_vk_known {
 
 /* check_cache.c */
 bool culvi_vk_recall(culv_vk *vk, const culvi_vk_question *question, culvi_vk_answer *out);
-void culvi_vk_remember(culv_vk *vk, const culvi_vk_question *question, const culvi_vk_answer *answer);
+void culvi_vk_remember(culv_vk *vk, const culvi_vk_question *question,
+                       const culvi_vk_answer *answer);
 
-/* check_ask.c: from what is kept, or from the driver. Only failures of a call are errors. Type 0 of an image: not to
- * be shared; then out->result says whether Vulkan has such. */
+/* check_ask.c: from what is kept, or from the driver. Only failures of a call are errors. Type 0 of
+ * an image: not to be shared; then out->result says whether Vulkan has such. */
 void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
-                                 VkExternalMemoryHandleTypeFlagBits type, VkExternalMemoryProperties *out);
-culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                       VkExternalMemoryHandleTypeFlagBits type, culvi_vk_answer *out);
+                                 VkExternalMemoryHandleTypeFlagBits type,
+                                 VkExternalMemoryProperties *out);
+culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label,
+                                       const VkImageCreateInfo *info,
+                                       VkExternalMemoryHandleTypeFlagBits type,
+                                       culvi_vk_answer *out);
 /* False: this device does not tell before the resource exists. */
 bool culvi_vk_ask_buffer_needs(culv_vk *vk, const VkBufferCreateInfo *info,
                                VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out);
@@ -151,13 +161,17 @@ bool culvi_vk_ask_image_needs(culv_vk *vk, const VkImageCreateInfo *info,
 
 /* check.c */
 const void *culvi_vk_chain_find(const void *chain, VkStructureType type);
-/* The handle type that is asked for: one that CUDA imports, and maps such a resource of (out->access). */
-culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask, culvi_vk_verdict *out);
+/* The handle type that is asked for: one that CUDA imports, and maps such a resource of
+ * (out->access). */
+culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask,
+                                       culvi_vk_verdict *out);
 /* Of `what` ("Buffer" or "Image"): no struct twice. */
-culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const char *what, const void *chain);
-/* Whether an external-memory struct is where it must be, and says the type; `external` is what it says, 0: none. */
-culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what, bool found,
-                                    VkExternalMemoryHandleTypeFlags external,
+culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const char *what,
+                                  const void *chain);
+/* Whether an external-memory struct is where it must be, and says the type; `external` is what it
+ * says, 0: none. */
+culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what,
+                                    bool found, VkExternalMemoryHandleTypeFlags external,
                                     const culvi_vk_verdict *verdict);
 /* All types of the chain's struct go together with the one that is asked for. */
 culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, const char *what,
@@ -171,15 +185,19 @@ culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const 
 culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const culvi_vk_ask *ask,
                                         const culvi_format *row);
 /* Whole texels of chroma, of formats that have it at half the size. */
-culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                  const culvi_format *row);
-culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label,
+                                  const VkImageCreateInfo *info, const culvi_format *row);
+culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label,
+                                      const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict);
 
 /* check_flags.c */
-culv_result culvi_vk_check_buffer_flags(const culv_vk *vk, const char *label, const VkBufferCreateInfo *info);
-culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label, const VkImageCreateInfo *info);
-culv_result culvi_vk_check_image_usage(const culv_vk *vk, const char *label, const VkImageCreateInfo *info);
+culv_result culvi_vk_check_buffer_flags(const culv_vk *vk, const char *label,
+                                        const VkBufferCreateInfo *info);
+culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label,
+                                       const VkImageCreateInfo *info);
+culv_result culvi_vk_check_image_usage(const culv_vk *vk, const char *label,
+                                       const VkImageCreateInfo *info);
 /* "COLOR_ATTACHMENT and STORAGE"; for messages. */
 void culvi_vk_usage_text(VkImageUsageFlags usage, culvi_text *text);
 

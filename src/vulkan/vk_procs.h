@@ -1,6 +1,7 @@
-/* Every Vulkan function that Culvert calls, once. CULV_VK_INSTANCE and CULV_VK_DEVICE (name, need); a KHR
- * name is the fall-back for devices below the version that has it in core. No guard: included several times.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Every Vulkan function that Culvert calls, once. CULV_VK_INSTANCE and CULV_VK_DEVICE (name, need);
+ * a KHR name is the fall-back for devices below the version that has it in core. No guard: included
+ * several times. */
 CULV_VK_INSTANCE(vkEnumeratePhysicalDevices, REQUIRED)
 CULV_VK_INSTANCE(vkEnumeratePhysicalDeviceGroups, REQUIRED)
 CULV_VK_INSTANCE(vkGetPhysicalDeviceProperties, REQUIRED)

@@ -1,4 +1,5 @@
-/* A buffer or an image with memory of its own, on Vulkan's side. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A buffer or an image with memory of its own, on Vulkan's side. */
 #ifndef CULVI_VK_RESOURCE_H_
 #define CULVI_VK_RESOURCE_H_
 
@@ -58,12 +59,14 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
                                     bool exportable, uint64_t *out);
 void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
 
-/* Timelines on the host (timeline.c). Of a VkDevice that lacks them only the first three may be called. */
+/* Timelines on the host (timeline.c). Of a VkDevice that lacks them only the first three may be
+ * called. */
 bool culvi_vk_reads_timelines(const culv_vk *vk);
 culv_result culvi_vk_refuse_timelines(const culv_vk *vk, const char *label, culv_result result);
 culv_result culvi_vk_check_host_timelines(const culv_vk *vk, const char *label);
 VkResult culvi_vk_timeline_read(const culv_vk *vk, VkSemaphore semaphore, uint64_t *out);
-VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64_t value, uint64_t timeout);
+VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64_t value,
+                                uint64_t timeout);
 VkResult culvi_vk_timeline_signal(const culv_vk *vk, VkSemaphore semaphore, uint64_t value);
 
 /* Pages of the host's. */
@@ -78,26 +81,30 @@ typedef struct culvi_vk_plan {
     const char *label;
     const VkBufferCreateInfo *buffer; /* one of the two */
     const VkImageCreateInfo *image;
-    VkExternalMemoryHandleTypeFlags handle_types; /* for which it is exportable; 0: not exportable */
-    bool dedicated;                               /* whatever Vulkan says of the resource */
+    /* For which it is exportable; 0: not exportable */
+    VkExternalMemoryHandleTypeFlags handle_types;
+    bool dedicated; /* whatever Vulkan says of the resource */
     VkMemoryPropertyFlags memory_properties;
-    culvi_vk_pages
-        *pages; /* NULL, or its memory: a buffer's. Those made here are the caller's, after an error too. */
+    /* NULL, or its memory: a buffer's. Those made here are the caller's, after an error too. */
+    culvi_vk_pages *pages;
 } culvi_vk_plan;
 
 /* Creates, allocates and binds: all or nothing. */
-culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *out);
+culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan,
+                                     culvi_vk_resource *out);
 void culvi_vk_resource_destroy(culv_vk *vk, const culvi_vk_resource *resource);
 culvi_native culvi_vk_resource_native(const culvi_vk_resource *resource);
 
 /* host.c: pages of the host's. */
-/* As culvi_vk_memory_type(), but 0 is what the processor reaches without flushing, cached where it can be. */
+/* As culvi_vk_memory_type(), but 0 is what the processor reaches without flushing, cached where it
+ * can be. */
 culv_result culvi_vk_host_memory_type(const culv_vk *vk, const char *label, uint32_t type_bits,
                                       VkMemoryPropertyFlags wanted, uint32_t *out);
 /* Vulkan's memory of a plan with pages. */
-culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_vk_needs *needs,
-                                   culvi_vk_resource *made);
+culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan,
+                                   const culvi_vk_needs *needs, culvi_vk_resource *made);
 /* culv_vk_buffer_create_desc::host: both halves. `pair` is all zero. */
-culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *desc, culvi_pair *pair);
+culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *desc,
+                                       culvi_pair *pair);
 
 #endif

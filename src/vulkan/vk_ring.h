@@ -1,4 +1,5 @@
-/* A ring with Vulkan's slots and timelines, inside. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A ring with Vulkan's slots and timelines, inside. */
 #ifndef CULVI_VK_RING_H_
 #define CULVI_VK_RING_H_
 
@@ -23,7 +24,7 @@ struct culv_vk_ring {
 };
 
 /* ring_queue.c: culvi_graphics_ring_api::submit. */
-culv_result culvi_vk_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work, uint32_t count,
-                                 uint64_t wait, uint64_t signal);
+culv_result culvi_vk_ring_submit(culvi_graphics_ring *ring, const culvi_graphics_work *work,
+                                 uint32_t count, uint64_t wait, uint64_t signal);
 
 #endif

@@ -1,33 +1,37 @@
-/* VMM allocations under Vulkan's buffers and images. The drivers refuse little of what is wrong here: memory of another GPU
- * is imported and shows wrong data, and so do images that share an allocation (docs/nvidia-measured.md). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* VMM allocations under Vulkan's buffers and images. The drivers refuse little of what is wrong
+ * here: memory of another GPU is imported and shows wrong data, and so do images that share an
+ * allocation (docs/nvidia-measured.md). */
 #include "base/desc.h"
 #include "core/import.h"
 #include "vulkan/vk_vmm.h"
 
 #include <inttypes.h>
 
-static culv_result check_exportable(const culv_vk *vk, const char *label, const culv_vmm_allocation *a)
+static culv_result check_exportable(const culv_vk *vk, const char *label,
+                                    const culv_vmm_allocation *a)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     const culv_handle_type type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
     if (a->usage & CULV_VMM_TILE_POOL)
-        return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; "
-                          "allocate without CULV_VMM_TILE_POOL");
+        return culvi_fail(
+            voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; "
+            "allocate without CULV_VMM_TILE_POOL");
     if (a->multicast)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "the VMM allocation is a multicast object's, which no graphics API knows; share one of the "
-            "allocations that are bound to it");
+            "the VMM allocation is a multicast object's, which no graphics API knows; "
+            "share one of the allocations that are bound to it");
     if (a->imported)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-            "the VMM allocation was imported, and CUDA exports no import; hand a handle of the exporter's "
-            "(culv_vmm_export_dup(), culv_handle_dup()) to culv_vk_memory_from_handle()");
+            "the VMM allocation was imported, and CUDA exports no import; "
+            "hand a handle of the exporter's (culv_vmm_export_dup(), culv_handle_dup()) to culv_vk_memory_from_handle()");
     if (a->handle_types & UINT32_C(1) << type) return CULV_OK;
     return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
-                      "the VMM allocation was not made to be exported as %s; set its bit in "
-                      "handle_types (%#" PRIx32 ") of what it is allocated by",
+                      "the VMM allocation was not made to be exported as %s; "
+                      "set its bit in handle_types (%#" PRIx32 ") of what it is allocated by",
                       culvi_handle_type_name(type), a->handle_types);
 }
 
@@ -40,9 +44,11 @@ culv_result culvi_vk_vmm_check(const culv_vk *vk, const char *label, const culv_
     return result == CULV_OK ? check_exportable(vk, label, a) : result;
 }
 
-/* A dedicated allocation is of the very size that its image needs (VUID-VkMemoryDedicatedAllocateInfo-image-02964), and VMM
- * sizes are rounded up: Vulkan is given the beginning. NVIDIA's driver takes that for images, which must be dedicated, and
- * refuses it for buffers (VK_ERROR_OUT_OF_DEVICE_MEMORY; measured): those have all of the allocation or are not dedicated. */
+/* A dedicated allocation is of the very size that its image needs
+ * (VUID-VkMemoryDedicatedAllocateInfo-image-02964), and VMM sizes are rounded up: Vulkan is given
+ * the beginning. NVIDIA's driver takes that for images, which must be dedicated, and refuses it for
+ * buffers (VK_ERROR_OUT_OF_DEVICE_MEMORY; measured): those have all of the allocation or are not
+ * dedicated. */
 static void take_beginning(const culv_vk *vk, culv_vk_memory_from_handle_desc *d)
 {
     culvi_vk_needs needs;
@@ -60,24 +66,25 @@ culv_result culvi_vk_vmm_import(culv_vk *vk, culv_vmm_allocation *a,
     d.exporter = a->uuid;
     take_beginning(vk, &d);
     culv_result result = culvi_vk_memory_plan(vk, &d, "the VMM allocation", &type);
-    if (result == CULV_OK) result = culv_vmm_export_dup(a, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle);
+    if (result == CULV_OK)
+        result = culv_vmm_export_dup(a, (culv_handle_type)CULVI_HANDLE_OPAQUE, &d.handle);
     if (result != CULV_OK) return result;
     result = culvi_vk_memory_import(vk, &d, culvi_import_known_facts(vk->base.device), type, out);
     culv_handle_close(&d.handle);
     return result;
 }
 
-/* NVIDIA's Vulkan writes into images compressed, which CUDA sees in memory that is compressible on its side too, and in
- * such as is dedicated the driver does without: else what Vulkan's copies write reads wrong (measured,
- * docs/nvidia-measured.md). */
-static culv_result check_shared_image(const culv_vk *vk, const char *label, const culv_vmm_allocation *a)
+/* NVIDIA's Vulkan writes into images compressed, which CUDA sees in memory that is compressible on
+ * its side too, and in such as is dedicated the driver does without: else what Vulkan's copies
+ * write reads wrong (measured, docs/nvidia-measured.md). */
+static culv_result check_shared_image(const culv_vk *vk, const char *label,
+                                      const culv_vmm_allocation *a)
 {
     if (a->usage & CULV_VMM_COMPRESSIBLE) return CULV_OK;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
-        "the image is to share the VMM allocation with others: what Vulkan writes into it CUDA would read "
-        "wrong; give it an allocation of its own, dedicated and from offset 0 on, or a compressible one "
-        "(CULV_VMM_COMPRESSIBLE, where the device grants it)");
+        "the image is to share the VMM allocation with others: what Vulkan writes into it CUDA would read wrong; "
+        "give it an allocation of its own, dedicated and from offset 0 on, or a compressible one (CULV_VMM_COMPRESSIBLE, where the device grants it)");
 }
 
 static culv_result null_argument(const culv_vk *vk, const char *call, const char *what)
@@ -86,7 +93,8 @@ static culv_result null_argument(const culv_vk *vk, const char *call, const char
 }
 
 culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *allocation,
-                                    const culv_vk_memory_from_handle_desc *desc, VkDeviceMemory *out)
+                                    const culv_vk_memory_from_handle_desc *desc,
+                                    VkDeviceMemory *out)
 {
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     if (vk == NULL || allocation == NULL || out == NULL)
@@ -95,30 +103,33 @@ culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *allocation
                              : allocation == NULL ? "allocation"
                                                   : "out");
     const culvi_voice *voice = &vk->base.device->voice;
-    culv_result result = desc != NULL
-                             ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc")
-                             : CULV_OK;
+    culv_result result =
+        desc != NULL ? culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_memory_from_handle_desc")
+                     : CULV_OK;
     if (result != CULV_OK) return result;
     const char *told = d.handle.type != CULV_HANDLE_NONE ? "handle"
                        : d.size != 0                     ? "size"
                        : culvi_uuid_given(&d.exporter)   ? "exporter"
                                                          : NULL;
     if (told != NULL)
-        return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, and the "
-                          "allocation tells it; leave it out",
-                          told);
+        return culvi_fail(
+            voice, d.label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vk_memory_from_vmm: culv_vk_memory_from_handle_desc.%s is given, and the allocation tells it; "
+            "leave it out",
+            told);
     if (d.label == NULL) d.label = allocation->label;
     result = culvi_vk_vmm_check(vk, d.label, allocation);
-    if (result == CULV_OK && d.image != VK_NULL_HANDLE && d.buffer == VK_NULL_HANDLE && !d.dedicated)
+    if (result == CULV_OK && d.image != VK_NULL_HANDLE && d.buffer == VK_NULL_HANDLE &&
+        !d.dedicated)
         result = check_shared_image(vk, d.label, allocation);
     return result == CULV_OK ? culvi_vk_vmm_import(vk, allocation, &d, out) : result;
 }
 
-/* Whether a resource fits in at `offset`. `whole`: where it must be dedicated, it is as large as the allocation. */
+/* Whether a resource fits in at `offset`. `whole`: where it must be dedicated, it is as large as
+ * the allocation. */
 static culv_result check_place(const culv_vk *vk, const char *label, const culv_vmm_allocation *a,
-                               const char *what, const culvi_vk_needs *needs, bool dedicated, bool whole,
-                               VkDeviceSize offset)
+                               const char *what, const culvi_vk_needs *needs, bool dedicated,
+                               bool whole, VkDeviceSize offset)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     const VkMemoryRequirements *r = &needs->memory;
@@ -145,13 +156,15 @@ static culv_result check_place(const culv_vk *vk, const char *label, const culv_
                       what, offset);
 }
 
-culv_result culvi_vk_vmm_bind_buffer(culv_vk *vk, const char *label, VkBuffer buffer, culv_vmm_allocation *a,
-                                     VkDeviceSize offset, VkMemoryAllocateFlags flags, VkDeviceMemory *out)
+culv_result culvi_vk_vmm_bind_buffer(culv_vk *vk, const char *label, VkBuffer buffer,
+                                     culv_vmm_allocation *a, VkDeviceSize offset,
+                                     VkMemoryAllocateFlags flags, VkDeviceMemory *out)
 {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     culvi_vk_needs needs;
     culvi_vk_buffer_needs(vk, buffer, &needs);
-    culv_result result = check_place(vk, label, a, "buffer", &needs, needs.requires_dedicated, true, offset);
+    culv_result result =
+        check_place(vk, label, a, "buffer", &needs, needs.requires_dedicated, true, offset);
     if (result != CULV_OK) return result;
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
     d.buffer = buffer;
@@ -186,8 +199,9 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk *vk, VkBuffer buffer, culv_vmm_alloc
     return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out);
 }
 
-static culv_result check_image(culv_vk *vk, const char *label, VkImage image, const VkImageCreateInfo *info,
-                               const culv_vmm_allocation *a, VkDeviceSize offset, bool *dedicated)
+static culv_result check_image(culv_vk *vk, const char *label, VkImage image,
+                               const VkImageCreateInfo *info, const culv_vmm_allocation *a,
+                               VkDeviceSize offset, bool *dedicated)
 {
     culvi_vk_verdict verdict;
     culvi_vk_needs needs;
@@ -198,20 +212,19 @@ static culv_result check_image(culv_vk *vk, const char *label, VkImage image, co
     if (culvi_vk_disjoint_planes(info) > 0)
         return culvi_fail(
             &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "VkImageCreateInfo::flags has DISJOINT, so each plane is bound by itself: make memory of "
-            "a compressible allocation by culv_vk_memory_from_vmm() and call "
-            "vkBindImageMemory2");
+            "VkImageCreateInfo::flags has DISJOINT, so each plane is bound by itself: make memory of a compressible allocation by culv_vk_memory_from_vmm() and call vkBindImageMemory2");
     culvi_vk_image_needs(vk, image, 0, &needs);
     result = culvi_vk_check_same_image(vk, label, info, &verdict, &needs);
     if (result != CULV_OK) return result;
     *dedicated = offset == 0;
-    result = check_place(vk, label, a, "image", &needs, needs.requires_dedicated || verdict.dedicated_only,
-                         false, offset);
+    result = check_place(vk, label, a, "image", &needs,
+                         needs.requires_dedicated || verdict.dedicated_only, false, offset);
     return result == CULV_OK && !*dedicated ? check_shared_image(vk, label, a) : result;
 }
 
 culv_result culv_vk_image_bind_vmm(culv_vk *vk, VkImage image, const VkImageCreateInfo *create_info,
-                                   culv_vmm_allocation *allocation, VkDeviceSize offset, VkDeviceMemory *out)
+                                   culv_vmm_allocation *allocation, VkDeviceSize offset,
+                                   VkDeviceMemory *out)
 {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     bool dedicated = false;
@@ -236,9 +249,9 @@ culv_result culv_vk_image_bind_vmm(culv_vk *vk, VkImage image, const VkImageCrea
     VkResult r = vk->table.vkBindImageMemory(vk->vk_device, image, memory, offset);
     if (r != VK_SUCCESS) {
         vk->table.vkFreeMemory(vk->vk_device, memory, NULL);
-        return culvi_fail_vk(&vk->base.device->voice, label, r, "vkBindImageMemory",
-                             CULV_REASON_DRIVER_REFUSED,
-                             "the image could not be bound to the VMM allocation at offset %" PRIu64, offset);
+        return culvi_fail_vk(
+            &vk->base.device->voice, label, r, "vkBindImageMemory", CULV_REASON_DRIVER_REFUSED,
+            "the image could not be bound to the VMM allocation at offset %" PRIu64, offset);
     }
     *out = memory;
     return CULV_OK;

@@ -1,4 +1,5 @@
-/* Handles of Vulkan's objects: NT and KMT handles. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Handles of Vulkan's objects: NT and KMT handles. */
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 /* After windows.h, before the attachment: the one part that knows Vulkan's Windows types. */
@@ -34,7 +35,8 @@ static void own(HANDLE handle, culv_handle_type type, culv_handle *out)
 VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
                                     culv_handle *out, const char **call)
 {
-    VkMemoryGetWin32HandleInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_KHR,
+    VkMemoryGetWin32HandleInfoKHR info = {.sType =
+                                              VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_KHR,
                                           .memory = memory,
                                           .handleType = culvi_vk_memory_handle_bit(type)};
     HANDLE handle = NULL;
@@ -44,12 +46,13 @@ VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, cu
     return r;
 }
 
-VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
-                                       culv_handle *out, const char **call)
+VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore,
+                                       culv_handle_type type, culv_handle *out, const char **call)
 {
-    VkSemaphoreGetWin32HandleInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR,
-                                             .semaphore = semaphore,
-                                             .handleType = culvi_vk_semaphore_handle_bit(type)};
+    VkSemaphoreGetWin32HandleInfoKHR info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_WIN32_HANDLE_INFO_KHR,
+        .semaphore = semaphore,
+        .handleType = culvi_vk_semaphore_handle_bit(type)};
     HANDLE handle = NULL;
     *call = "vkGetSemaphoreWin32HandleKHR";
     VkResult r = vk->table.vkGetSemaphoreWin32HandleKHR(vk->vk_device, &info, &handle);
@@ -62,7 +65,8 @@ VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle,
 {
     (void)vk;
     (void)handle;
-    *call = "vkGetMemoryWin32HandlePropertiesKHR"; /* both types here are opaque: there is nothing to ask */
+    *call =
+        "vkGetMemoryWin32HandlePropertiesKHR"; /* both types here are opaque: there is nothing to ask */
     *out = UINT32_MAX;
     return VK_SUCCESS;
 }
@@ -70,11 +74,12 @@ VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle,
 VkResult culvi_vk_allocate_from(const culv_vk *vk, const culv_handle *duplicate,
                                 const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
 {
-    VkImportMemoryWin32HandleInfoKHR import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR,
-                                               .pNext = info->pNext,
-                                               .handleType = culvi_vk_memory_handle_bit(duplicate->type),
-                                               .handle = duplicate->value.win32,
-                                               .name = duplicate->name};
+    VkImportMemoryWin32HandleInfoKHR import = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_WIN32_HANDLE_INFO_KHR,
+        .pNext = info->pNext,
+        .handleType = culvi_vk_memory_handle_bit(duplicate->type),
+        .handle = duplicate->value.win32,
+        .name = duplicate->name};
     VkMemoryAllocateInfo all = *info;
     all.pNext = &import;
     return vk->table.vkAllocateMemory(vk->vk_device, &all, NULL, out);

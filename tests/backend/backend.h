@@ -1,5 +1,6 @@
-/* What every back-end promises, tested once for all: suite*.c run over the table of functions that a back-end's driver
- * gives. A back-end is added by one file with such a table. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What every back-end promises, tested once for all: suite*.c run over the table of functions that
+ * a back-end's driver gives. A back-end is added by one file with such a table. */
 #ifndef CULVERT_TESTS_BACKEND_H_
 #define CULVERT_TESTS_BACKEND_H_
 
@@ -15,8 +16,9 @@ typedef enum backend_lie {
     BACKEND_CLOSED,   /* exports nothing */
 } backend_lie;
 
-/* Objects are the back-end's own structs. What makes one by Culvert answers Culvert's result and writes *out on success
- * alone; what is the test's own native work fails the case. Calls that a back-end lacks are NULL. */
+/* Objects are the back-end's own structs. What makes one by Culvert answers Culvert's result and
+ * writes *out on success alone; what is the test's own native work fails the case. Calls that a
+ * back-end lacks are NULL. */
 typedef struct backend {
     const char *name;
     const char *memory_word; /* what messages call its memory */
@@ -43,25 +45,26 @@ typedef struct backend {
     void (*timeline_signal)(void *timeline, uint64_t value);
     bool (*timeline_wait)(void *timeline, uint64_t value, unsigned timeout_ms);
     uint64_t (*timeline_value)(void *timeline);
-    /* Both halves. Writes and reads are the native side's; on the HOST path they end with its copy to the host, or begin
-     * with the one from there. */
+    /* Both halves. Writes and reads are the native side's; on the HOST path they end with its copy
+     * to the host, or begin with the one from there. */
     culv_result (*buffer_create)(void *attachment, uint64_t size, uint32_t fallback, void **out);
     void (*buffer_destroy)(void **buffer, bool has_last_use, CUstream last_use);
     culv_buffer *(*buffer_cuda)(const void *buffer);
     void (*buffer_write)(void *buffer, const void *data, size_t size);
     void (*buffer_read)(void *buffer, void *data, size_t size);
     /* R32_UINT, 2D, one layer and level. */
-    culv_result (*image_create)(void *attachment, uint32_t width, uint32_t height, uint32_t fallback,
-                                void **out);
+    culv_result (*image_create)(void *attachment, uint32_t width, uint32_t height,
+                                uint32_t fallback, void **out);
     void (*image_destroy)(void **image, bool has_last_use, CUstream last_use);
     culv_image *(*image_cuda)(const void *image);
-    culv_result (*semaphore_create)(void *attachment, uint64_t value, uint32_t fallback, void **out);
+    culv_result (*semaphore_create)(void *attachment, uint64_t value, uint32_t fallback,
+                                    void **out);
     void (*semaphore_destroy)(void **semaphore, bool has_last_use, CUstream last_use);
     culv_semaphore *(*semaphore_cuda)(const void *semaphore);
     void *(*semaphore_timeline)(
         const void *semaphore); /* for timeline_signal(), _wait() and _value() alone */
-    /* Makes the native API's n-th call from now fail; 0: none. Returns how many it has made. NULL: its calls are the CUDA
-     * driver's. */
+    /* Makes the native API's n-th call from now fail; 0: none. Returns how many it has made. NULL:
+     * its calls are the CUDA driver's. */
     uint64_t (*fail_at)(uint64_t n);
 } backend;
 

@@ -1,5 +1,6 @@
-/* The null back-end: everything that an API has to add, with as few native calls as there can be.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The null back-end: everything that an API has to add, with as few native calls as there can
+ * be. */
 #include "null.h"
 
 #include "base/alloc.h"
@@ -59,7 +60,8 @@ static null_native *native_of(const culvi_graphics *graphics)
     return ((const null_device *)graphics)->native;
 }
 
-static culv_result list(const void *source, const culvi_voice *voice, uint32_t *count, culvi_adapter **out)
+static culv_result list(const void *source, const culvi_voice *voice, uint32_t *count,
+                        culvi_adapter **out)
 {
     const null_native *native = source;
     culvi_adapter *one = culvi_alloc(sizeof *one);
@@ -94,8 +96,9 @@ static culv_result check_exports(const culvi_graphics *graphics, const char *lab
 {
     const null_native *native = native_of(graphics);
     if (!native->exports_nothing && (!semaphores || native->cu->software)) return CULV_OK;
-    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                      "'%s' exports no %s", graphics->name, semaphores ? "timelines" : "memory");
+    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_NOT_EXPORTABLE, "'%s' exports no %s", graphics->name,
+                      semaphores ? "timelines" : "memory");
 }
 
 static culv_result export_memory(const culvi_graphics *graphics, const char *label, uint64_t memory,
@@ -104,7 +107,8 @@ static culv_result export_memory(const culvi_graphics *graphics, const char *lab
     const raw_cuda *cu = native_of(graphics)->cu;
     const null_memory *m = (const null_memory *)(uintptr_t)memory;
     int fd = -1;
-    CUresult r = cu->MemExportToShareableHandle(&fd, m->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    CUresult r =
+        cu->MemExportToShareableHandle(&fd, m->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(graphics->device, label, r, "cuMemExportToShareableHandle",
                                CULV_REASON_NOT_EXPORTABLE, "the null memory could not be exported");
@@ -112,19 +116,22 @@ static culv_result export_memory(const culvi_graphics *graphics, const char *lab
     return CULV_OK;
 }
 
-static culv_result fail(const culvi_graphics *graphics, const char *label, int code, const char *call,
-                        const char *what)
+static culv_result fail(const culvi_graphics *graphics, const char *label, int code,
+                        const char *call, const char *what)
 {
-    return culvi_fail_native(
-        &graphics->device->voice, label, code == ENOMEM ? CULV_ERROR_OUT_OF_MEMORY : CULV_ERROR_DRIVER,
-        CULV_REASON_DRIVER_REFUSED, CULV_API_OS, code, call, "%s: %s answered %d", what, call, code);
+    return culvi_fail_native(&graphics->device->voice, label,
+                             code == ENOMEM ? CULV_ERROR_OUT_OF_MEMORY : CULV_ERROR_DRIVER,
+                             CULV_REASON_DRIVER_REFUSED, CULV_API_OS, code, call,
+                             "%s: %s answered %d", what, call, code);
 }
 
-static culv_result export_semaphore(const culvi_graphics *graphics, const char *label, uint64_t semaphore,
-                                    culv_handle *out)
+static culv_result export_semaphore(const culvi_graphics *graphics, const char *label,
+                                    uint64_t semaphore, culv_handle *out)
 {
     int fd = null_timeline_fd((const null_timeline *)(uintptr_t)semaphore);
-    if (fd < 0) return fail(graphics, label, errno, "null_timeline_fd", "the timeline could not be exported");
+    if (fd < 0)
+        return fail(graphics, label, errno, "null_timeline_fd",
+                    "the timeline could not be exported");
     *out = culv_handle_opaque_fd(fd);
     return CULV_OK;
 }
@@ -154,9 +161,10 @@ static culv_result make(culvi_graphics *graphics, const culvi_plan *plan, culvi_
 {
     const char *call = NULL;
     const culv_image_desc *d = &plan->image;
-    uint64_t size = plan->is_image ? culvi_image_least_size(plan->row, d->width, d->height, d->depth,
-                                                            d->array_layers, d->mip_levels)
-                                   : plan->size;
+    uint64_t size = plan->is_image
+                        ? culvi_image_least_size(plan->row, d->width, d->height, d->depth,
+                                                 d->array_layers, d->mip_levels)
+                        : plan->size;
     null_memory *memory = culvi_alloc(sizeof *memory);
     if (memory == NULL) return culvi_fail_host_memory(&graphics->device->voice, plan->label);
     CUresult r = null_memory_create(native_of(graphics), size, memory, &call);
@@ -192,8 +200,8 @@ static culv_result stage(culvi_graphics *graphics, const char *label, culvi_stag
     return CULV_OK;
 }
 
-static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan, bool exportable,
-                                  uint64_t *out)
+static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
+                                  bool exportable, uint64_t *out)
 {
     null_timeline *timeline = NULL;
     (void)exportable; /* all are */
@@ -202,7 +210,8 @@ static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphor
                           CULV_REASON_NOT_EXPORTABLE, "the null API has only timelines");
     int code = null_timeline_create(native_of(graphics), plan->initial_value, &timeline);
     if (code != 0)
-        return fail(graphics, plan->label, code, "null_timeline_create", "a timeline could not be made");
+        return fail(graphics, plan->label, code, "null_timeline_create",
+                    "a timeline could not be made");
     *out = (uint64_t)(uintptr_t)timeline;
     return CULV_OK;
 }
@@ -240,17 +249,18 @@ static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, u
 }
 
 /* What every table of the null API has. */
-#define ALWAYS                                                                                               \
-    .words = &words, .list = list, .free = free_device, .check_exports = check_exports,                      \
-    .export_memory = export_memory, .export_semaphore = export_semaphore, .plan = plan_native, .make = make, \
-    .unmake = unmake, .make_semaphore = make_semaphore, .unmake_semaphore = unmake_semaphore,                \
-    .check_timelines = check_timelines, .timeline_value = timeline_value, .timeline_wait = timeline_wait,    \
+#define ALWAYS                                                                                     \
+    .words = &words, .list = list, .free = free_device, .check_exports = check_exports,            \
+    .export_memory = export_memory, .export_semaphore = export_semaphore, .plan = plan_native,     \
+    .make = make, .unmake = unmake, .make_semaphore = make_semaphore,                              \
+    .unmake_semaphore = unmake_semaphore, .check_timelines = check_timelines,                      \
+    .timeline_value = timeline_value, .timeline_wait = timeline_wait,                              \
     .timeline_signal = timeline_signal, .fail = fail
 
 static const culvi_graphics_api api = {ALWAYS, .attach_again = attach_again, .stage = stage};
 static const culvi_graphics_api api_without_copies = {ALWAYS};
 
-/* The calls -------------------------------------------------------------------------------------------------- */
+/* The calls ------------------------------------------------------------------------------------ */
 
 culv_result null_device_open(null_native *native, culv_device **out)
 {
@@ -265,11 +275,13 @@ culv_result null_device_open(null_native *native, culv_device **out)
     return result;
 }
 
-culv_result null_attach(culv_device *device, null_native *native, uint32_t fallback, null_device **out)
+culv_result null_attach(culv_device *device, null_native *native, uint32_t fallback,
+                        null_device **out)
 {
     null_device *made = culvi_alloc(sizeof *made);
     if (made == NULL) return culvi_fail_host_memory(&device->voice, NULL);
-    culvi_graphics_init(&made->base, native->copies_nothing ? &api_without_copies : &api, device, "null");
+    culvi_graphics_init(&made->base, native->copies_nothing ? &api_without_copies : &api, device,
+                        "null");
     made->native = native;
     made->fallback = fallback;
     snprintf(made->base.name, sizeof made->base.name, "null");
@@ -293,8 +305,8 @@ void null_detach(null_device **device)
     if (mine != NULL) culvi_graphics_unref(&mine->base);
 }
 
-culv_result null_memory_import(null_device *device, const null_memory *memory, uint64_t size, bool shared,
-                               culv_memory **out)
+culv_result null_memory_import(null_device *device, const null_memory *memory, uint64_t size,
+                               bool shared, culv_memory **out)
 {
     culvi_memory_ask ask = {"null", (uint64_t)(uintptr_t)memory, size, true};
     culv_result result = culvi_graphics_check_shares(&device->base, ask.label, false);
@@ -303,7 +315,8 @@ culv_result null_memory_import(null_device *device, const null_memory *memory, u
                   : culvi_graphics_import(&device->base, &ask, out);
 }
 
-culv_result null_semaphore_import(null_device *device, null_timeline *timeline, culv_semaphore **out)
+culv_result null_semaphore_import(null_device *device, null_timeline *timeline,
+                                  culv_semaphore **out)
 {
     culv_semaphore_desc import = culv_semaphore_desc_init();
     import.type = CULV_SEMAPHORE_TIMELINE;
@@ -312,7 +325,8 @@ culv_result null_semaphore_import(null_device *device, null_timeline *timeline, 
                                            "null_semaphore_import", out);
 }
 
-culv_result null_buffer_create(null_device *device, uint64_t size, uint32_t fallback, null_buffer **out)
+culv_result null_buffer_create(null_device *device, uint64_t size, uint32_t fallback,
+                               null_buffer **out)
 {
     const null_desc desc = {.size = size};
     culvi_plan plan = {
@@ -344,8 +358,8 @@ culv_buffer *null_buffer_cuda(const null_buffer *buffer)
 void null_buffer_write(const null_buffer *buffer, const void *data, size_t size)
 {
     const culvi_pair *pair = &buffer->pair;
-    null_memory_write(native_of(pair->graphics), (const null_memory *)(uintptr_t)pair->native.memory, data,
-                      size);
+    null_memory_write(native_of(pair->graphics),
+                      (const null_memory *)(uintptr_t)pair->native.memory, data, size);
     if (pair->stage.object != 0) memcpy((void *)(uintptr_t)pair->stage.object, data, size);
 }
 
@@ -354,8 +368,8 @@ void null_buffer_read(const null_buffer *buffer, void *data, size_t size)
     const culvi_pair *pair = &buffer->pair;
     const null_memory *memory = (const null_memory *)(uintptr_t)pair->native.memory;
     if (pair->stage.object != 0)
-        null_memory_write(native_of(pair->graphics), memory, (const void *)(uintptr_t)pair->stage.object,
-                          size);
+        null_memory_write(native_of(pair->graphics), memory,
+                          (const void *)(uintptr_t)pair->stage.object, size);
     null_memory_read(native_of(pair->graphics), memory, data, size);
 }
 

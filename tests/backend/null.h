@@ -1,5 +1,6 @@
-/* A graphics API that is none, to show what a back-end adds: its memory is a VMM allocation of the CUDA driver's, its
- * timeline a page that only the software twin imports. No Vulkan in it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A graphics API that is none, to show what a back-end adds: its memory is a VMM allocation of the
+ * CUDA driver's, its timeline a page that only the software twin imports. No Vulkan in it. */
 #ifndef CULVERT_TESTS_NULL_H_
 #define CULVERT_TESTS_NULL_H_
 
@@ -28,10 +29,13 @@ typedef struct null_memory {
     size_t size;
 } null_memory;
 
-CUresult null_memory_create(const null_native *native, uint64_t size, null_memory *out, const char **call);
+CUresult null_memory_create(const null_native *native, uint64_t size, null_memory *out,
+                            const char **call);
 void null_memory_destroy(const null_native *native, null_memory *memory);
-void null_memory_write(const null_native *native, const null_memory *memory, const void *data, size_t size);
-void null_memory_read(const null_native *native, const null_memory *memory, void *data, size_t size);
+void null_memory_write(const null_native *native, const null_memory *memory, const void *data,
+                       size_t size);
+void null_memory_read(const null_native *native, const null_memory *memory, void *data,
+                      size_t size);
 
 /* "Native" timelines: 0, or an errno. */
 typedef struct null_timeline null_timeline;
@@ -50,12 +54,15 @@ typedef struct null_image null_image;
 typedef struct null_semaphore null_semaphore;
 
 culv_result null_device_open(null_native *native, culv_device **out);
-culv_result null_attach(culv_device *device, null_native *native, uint32_t fallback, null_device **out);
+culv_result null_attach(culv_device *device, null_native *native, uint32_t fallback,
+                        null_device **out);
 void null_detach(null_device **device);
-culv_result null_memory_import(null_device *device, const null_memory *memory, uint64_t size, bool shared,
-                               culv_memory **out);
-culv_result null_semaphore_import(null_device *device, null_timeline *timeline, culv_semaphore **out);
-culv_result null_buffer_create(null_device *device, uint64_t size, uint32_t fallback, null_buffer **out);
+culv_result null_memory_import(null_device *device, const null_memory *memory, uint64_t size,
+                               bool shared, culv_memory **out);
+culv_result null_semaphore_import(null_device *device, null_timeline *timeline,
+                                  culv_semaphore **out);
+culv_result null_buffer_create(null_device *device, uint64_t size, uint32_t fallback,
+                               null_buffer **out);
 void null_buffer_destroy(null_buffer **buffer, bool has_last_use, CUstream last_use);
 culv_buffer *null_buffer_cuda(const null_buffer *buffer);
 /* On the HOST path with the copy to or from the pages. */

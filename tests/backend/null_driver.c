@@ -1,4 +1,5 @@
-/* The null back-end under the back-end suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The null back-end under the back-end suite. */
 #include "null.h"
 #include "suite.h"
 
@@ -147,8 +148,8 @@ static void buffer_read(void *buffer, void *data, size_t size)
     null_buffer_read(buffer, data, size);
 }
 
-static culv_result image_create(void *attachment, uint32_t width, uint32_t height, uint32_t fallback,
-                                void **out)
+static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
+                                uint32_t fallback, void **out)
 {
     culv_image_desc d = culv_image_desc_init();
     d.format = CULV_FORMAT_R32_UINT;
@@ -204,14 +205,14 @@ static void without_copies(void)
     void *buffer = NULL, *semaphore = NULL;
     native.copies_nothing = true;
     suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_ANY);
-    REFUSED(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_ANY, &buffer), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_NOT_EXPORTABLE);
+    REFUSED(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_ANY, &buffer),
+            CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
     suite_require_says("null has no copies through the host");
-    REFUSED(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_PEER);
+    REFUSED(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer),
+            CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     suite_require_says("null has no copies to another GPU");
-    REFUSED(s.b->semaphore_create(s.attachment, 0, CULV_FALLBACK_PEER, &semaphore), CULV_ERROR_UNSUPPORTED,
-            CULV_REASON_PEER);
+    REFUSED(s.b->semaphore_create(s.attachment, 0, CULV_FALLBACK_PEER, &semaphore),
+            CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     REQUIRE(buffer == NULL && semaphore == NULL);
     suite_close(&s);
 }

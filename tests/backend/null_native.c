@@ -1,4 +1,5 @@
-/* The null API's own side: memory and timelines, as a driver would have them. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The null API's own side: memory and timelines, as a driver would have them. */
 #include "null.h"
 
 #include "timeline_page.h"
@@ -28,7 +29,8 @@ void null_native_open(null_native *native)
     CUmemAllocationProp p = properties(native);
     CU_OK(cu->DeviceGetUuid(&native->uuid, native->ordinal));
     CU_OK(cu->DevicePrimaryCtxRetain(&native->context, native->ordinal));
-    CU_OK(cu->MemGetAllocationGranularity(&native->granularity, &p, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    CU_OK(cu->MemGetAllocationGranularity(&native->granularity, &p,
+                                          CU_MEM_ALLOC_GRANULARITY_MINIMUM));
 }
 
 void null_native_close(null_native *native)
@@ -51,7 +53,8 @@ static void leave(const null_native *native)
     CU_OK(cu->CtxPopCurrent(&mine));
 }
 
-CUresult null_memory_create(const null_native *native, uint64_t size, null_memory *out, const char **call)
+CUresult null_memory_create(const null_native *native, uint64_t size, null_memory *out,
+                            const char **call)
 {
     const raw_cuda *cu = native->cu;
     CUmemAllocationProp p = properties(native);
@@ -82,9 +85,9 @@ release:
 }
 
 /* A release that a test makes fail is tried again. */
-#define RELEASE(call)                                                                                        \
-    do {                                                                                                     \
-        if ((call) != CUDA_SUCCESS) CU_OK(call);                                                             \
+#define RELEASE(call)                                                                              \
+    do {                                                                                           \
+        if ((call) != CUDA_SUCCESS) CU_OK(call);                                                   \
     } while (0)
 
 void null_memory_destroy(const null_native *native, null_memory *memory)
@@ -97,7 +100,8 @@ void null_memory_destroy(const null_native *native, null_memory *memory)
     *memory = (null_memory){.size = 0};
 }
 
-void null_memory_write(const null_native *native, const null_memory *memory, const void *data, size_t size)
+void null_memory_write(const null_native *native, const null_memory *memory, const void *data,
+                       size_t size)
 {
     enter(native);
     CU_OK(raw_cuda_upload(native->cu, memory->address, data, size));
@@ -112,7 +116,7 @@ void null_memory_read(const null_native *native, const null_memory *memory, void
     leave(native);
 }
 
-/* Timelines -------------------------------------------------------------------------------------------------- */
+/* Timelines ------------------------------------------------------------------------------------ */
 
 struct null_timeline {
     culv_soft_timeline *page;
@@ -128,7 +132,8 @@ int null_timeline_create(const null_native *native, uint64_t value, null_timelin
     if (ftruncate(timeline->fd, CULV_SOFT_TIMELINE_SIZE) != 0 ||
         fcntl(timeline->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
         goto close_fd;
-    void *page = mmap(NULL, CULV_SOFT_TIMELINE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, timeline->fd, 0);
+    void *page =
+        mmap(NULL, CULV_SOFT_TIMELINE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, timeline->fd, 0);
     if (page == MAP_FAILED) goto close_fd;
     timeline->page = page;
     memcpy(timeline->page->magic, CULV_SOFT_TIMELINE_MAGIC, sizeof timeline->page->magic);

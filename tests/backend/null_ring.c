@@ -1,5 +1,6 @@
-/* Rings between CUDA and the null API: frames of data, in bursts, whichever side the null API has.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and the null API: frames of data, in bursts, whichever side the null API
+ * has. */
 #include "graphics/graphics_ring.h"
 #include "null.h"
 #include "suite.h"
@@ -26,8 +27,9 @@ static culv_result make_object(culvi_graphics_ring *base, const void *descriptio
 {
     null_buffer *buffer = NULL;
     (void)slot;
-    culv_result result = null_buffer_create((null_device *)base->graphics, *(const uint64_t *)description,
-                                            ((null_ring *)base)->fallback, &buffer);
+    culv_result result =
+        null_buffer_create((null_device *)base->graphics, *(const uint64_t *)description,
+                           ((null_ring *)base)->fallback, &buffer);
     if (result == CULV_OK) *out = (culvi_pair *)buffer;
     return result;
 }
@@ -38,8 +40,8 @@ static null_timeline *timeline_of(const culvi_graphics_ring *base, culv_ring_sid
 }
 
 /* The null API's queue does all of it at once. */
-static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *work, uint32_t count,
-                          uint64_t wait, uint64_t signal)
+static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
+                          uint32_t count, uint64_t wait, uint64_t signal)
 {
     null_ring *ring = (null_ring *)base;
     REQUIRE(work->queue == ring);
@@ -72,7 +74,8 @@ static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
                                               .make_object = make_object,
                                               .submit = submit};
 
-static culv_result make_ring(const scene *s, null_ring *ring, culv_ring_side side, uint32_t fallback)
+static culv_result make_ring(const scene *s, null_ring *ring, culv_ring_side side,
+                             uint32_t fallback)
 {
     static const uint64_t size = BYTES;
     culv_ring_settings settings = culv_ring_settings_init();
@@ -82,7 +85,8 @@ static culv_result make_ring(const scene *s, null_ring *ring, culv_ring_side sid
     OK(culvi_graphics_ring_check(&rings, s->attachment, NULL, DEPTH, side, 1));
     culvi_graphics_ring_init(&ring->base, &rings, s->attachment, DEPTH, side, "null ring");
     culv_result result = culvi_graphics_ring_make_timelines(&ring->base, fallback);
-    if (result == CULV_OK) result = culvi_graphics_ring_make_resource(&ring->base, &size, false, true);
+    if (result == CULV_OK)
+        result = culvi_graphics_ring_make_resource(&ring->base, &size, false, true);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, &settings);
     if (result != CULV_OK) culvi_graphics_ring_unmake(&ring->base);
     return result;
@@ -93,7 +97,8 @@ static void turn_cuda(const scene *s, null_ring *ring)
     const culv_ring_side side = culvi_graphics_ring_cuda_side(&ring->base);
     culv_ring_frame f;
     OK(culv_ring_acquire_on(ring->base.core, side, s->stream, UINT64_C(10000000000), &f));
-    culv_buffer *cuda = null_buffer_cuda((const null_buffer *)ring->base.resources[0].objects[f.slot]);
+    culv_buffer *cuda =
+        null_buffer_cuda((const null_buffer *)ring->base.resources[0].objects[f.slot]);
     if (side == CULV_RING_CONSUMER) OK(culv_buffer_pull(cuda, s->stream));
     suite_finish(s); /* the copies of this test wait for no stream */
     if (side == CULV_RING_PRODUCER) {

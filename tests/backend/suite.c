@@ -1,4 +1,5 @@
-/* The scene of the back-end suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The scene of the back-end suite. */
 #include "suite.h"
 
 #include <inttypes.h>
@@ -7,12 +8,14 @@
 #include <string.h>
 #include <time.h>
 
-const test_case *const test_suite_tables[] = {suite_cases, suite_torture_cases, backend_own_cases, NULL};
+const test_case *const test_suite_tables[] = {suite_cases, suite_torture_cases, backend_own_cases,
+                                              NULL};
 
 void suite_require_ok(const char *file, int line, const char *text, culv_result result)
 {
     if (result == CULV_OK) return;
-    test_fail(file, line, "%s is %s: %s", text, culv_result_name(result), culv_last_error_message());
+    test_fail(file, line, "%s is %s: %s", text, culv_result_name(result),
+              culv_last_error_message());
 }
 
 void suite_require_refused(const char *file, int line, const char *text, culv_result result,
@@ -23,7 +26,8 @@ void suite_require_refused(const char *file, int line, const char *text, culv_re
     culv_last_error(&e);
     printf("  %s: %s\n", culv_reason_name(e.reason), e.message);
     if (result != class || e.result != class || e.reason != reason)
-        test_fail(file, line, "%s is %s, %s", text, culv_result_name(result), culv_reason_name(e.reason));
+        test_fail(file, line, "%s is %s, %s", text, culv_result_name(result),
+                  culv_reason_name(e.reason));
 }
 
 void suite_require_says(const char *text)
@@ -58,7 +62,8 @@ static void open_device(scene *s, bool other)
 
 void suite_open_on(scene *s, bool other, backend_lie lie, uint32_t fallback)
 {
-    if (other) REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
+    if (other)
+        REQUIRE(setenv("CULVERT_SOFT_DEVICES", "2", 1) == 0); /* NVIDIA's driver does not know it */
     suite_open_native(s);
     if (other && s->cu->device_count < 2) SKIP("one CUDA device only");
     open_device(s, other); /* a lie is told to the attachment */
@@ -137,7 +142,8 @@ void suite_pattern(uint32_t *words, size_t count, uint32_t seed)
         words[i] = (uint32_t)i * 2654435761u + seed;
 }
 
-void suite_require_pattern(const char *file, int line, const uint32_t *words, size_t count, uint32_t seed)
+void suite_require_pattern(const char *file, int line, const uint32_t *words, size_t count,
+                           uint32_t seed)
 {
     for (size_t i = 0; i < count; i++)
         if (words[i] != (uint32_t)i * 2654435761u + seed)

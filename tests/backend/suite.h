@@ -1,4 +1,5 @@
-/* What the files of the back-end suite share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the files of the back-end suite share. */
 #ifndef CULVERT_TESTS_BACKEND_SUITE_H_
 #define CULVERT_TESTS_BACKEND_SUITE_H_
 
@@ -19,8 +20,9 @@ typedef struct scene {
     culv_soft_counts before; /* the driver's, with only the native device open */
 } scene;
 
-#define OK(call)                  suite_require_ok(__FILE__, __LINE__, #call, (call))
-#define REFUSED(call, class, why) suite_require_refused(__FILE__, __LINE__, #call, (call), (class), (why))
+#define OK(call) suite_require_ok(__FILE__, __LINE__, #call, (call))
+#define REFUSED(call, class, why)                                                                  \
+    suite_require_refused(__FILE__, __LINE__, #call, (call), (class), (why))
 void suite_require_ok(const char *file, int line, const char *text, culv_result result);
 void suite_require_refused(const char *file, int line, const char *text, culv_result result,
                            culv_result class, culv_reason reason);
@@ -29,7 +31,8 @@ void suite_require_says(const char *text);
 /* The native device alone; then Culvert's device, attached, and a stream. */
 void suite_open_native(scene *s);
 void suite_open(scene *s, backend_lie lie, uint32_t fallback);
-/* `other`: Culvert's device is another GPU than the native one. Skips the case where there is one alone. */
+/* `other`: Culvert's device is another GPU than the native one. Skips the case where there is one
+ * alone. */
 void suite_open_on(scene *s, bool other, backend_lie lie, uint32_t fallback);
 void suite_close_culvert(scene *s);
 void suite_close(scene *s);
@@ -37,8 +40,9 @@ void suite_close(scene *s);
 void suite_require_empty(scene *s);
 
 void suite_pattern(uint32_t *words, size_t count, uint32_t seed);
-void suite_require_pattern(const char *file, int line, const uint32_t *words, size_t count, uint32_t seed);
-#define REQUIRE_PATTERN(words, count, seed)                                                                  \
+void suite_require_pattern(const char *file, int line, const uint32_t *words, size_t count,
+                           uint32_t seed);
+#define REQUIRE_PATTERN(words, count, seed)                                                        \
     suite_require_pattern(__FILE__, __LINE__, (words), (count), (seed))
 /* By CUDA. */
 void suite_upload(const scene *s, CUdeviceptr to, const void *from, size_t size);

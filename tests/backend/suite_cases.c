@@ -1,4 +1,5 @@
-/* What every back-end promises. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What every back-end promises. */
 #include "suite.h"
 
 #include <stdio.h>
@@ -8,7 +9,7 @@
 enum { WORDS = BYTES / 4 };
 static uint32_t words[WORDS];
 
-/* Imports ---------------------------------------------------------------------------------------------------- */
+/* Imports -------------------------------------------------------------------------------------- */
 
 static void import_data(void)
 {
@@ -95,7 +96,7 @@ static void import_refused(void)
     suite_close(&s);
 }
 
-/* Identity --------------------------------------------------------------------------------------------------- */
+/* Identity ------------------------------------------------------------------------------------- */
 
 static void identity_stranger(void)
 {
@@ -131,7 +132,7 @@ static void identity_foreign(void)
     suite_close(&s);
 }
 
-/* Both halves ------------------------------------------------------------------------------------------------ */
+/* Both halves ---------------------------------------------------------------------------------- */
 
 static void both_ways(const scene *s, void *buffer)
 {
@@ -301,7 +302,7 @@ static void made_in_every_order(void)
     raw_cuda_require_empty(cu);
 }
 
-/* Copies ----------------------------------------------------------------------------------------------------- */
+/* Copies --------------------------------------------------------------------------------------- */
 
 static void fallback_host(void)
 {
@@ -322,8 +323,10 @@ static void fallback_host(void)
     s.b->buffer_destroy(&buffer, true, s.stream);
     /* Without copies there is none. */
     REQUIRE(s.b->buffer_create(s.attachment, BYTES, 0, &buffer) == CULV_ERROR_UNSUPPORTED);
-    REQUIRE(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer) == CULV_ERROR_UNSUPPORTED);
-    REFUSED(s.b->buffer_create(s.attachment, BYTES, 4, &buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    REQUIRE(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer) ==
+            CULV_ERROR_UNSUPPORTED);
+    REFUSED(s.b->buffer_create(s.attachment, BYTES, 4, &buffer), CULV_ERROR_INVALID,
+            CULV_REASON_VALUE);
     REQUIRE(buffer == NULL && memory == NULL);
     s.b->memory_destroy(native);
     suite_close(&s);
@@ -362,7 +365,8 @@ static void fallback_peer(void)
     void *buffer = NULL, *image = NULL, *semaphore = NULL;
     suite_open_on(&s, true, BACKEND_HONEST, CULV_FALLBACK_ANY);
     culv_result result = s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_PEER, &buffer);
-    if (result == CULV_ERROR_UNSUPPORTED) SKIP("no peer copies here: %s", culv_last_error_message());
+    if (result == CULV_ERROR_UNSUPPORTED)
+        SKIP("no peer copies here: %s", culv_last_error_message());
     OK(result);
     OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, CULV_FALLBACK_PEER, &image));
     REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_PEER);
@@ -381,7 +385,7 @@ static void fallback_peer(void)
     suite_close(&s);
 }
 
-/* Timelines -------------------------------------------------------------------------------------------------- */
+/* Timelines ------------------------------------------------------------------------------------ */
 
 static void timelines_turn(const scene *s, culv_semaphore *cuda, void *timeline, uint64_t value)
 {
@@ -405,14 +409,16 @@ static void timelines_made(void)
     void *semaphore = NULL;
     suite_open(&s, BACKEND_HONEST, 0);
     culv_result result = s.b->semaphore_create(s.attachment, 5, 0, &semaphore);
-    if (result == CULV_ERROR_UNSUPPORTED) SKIP("no semaphore is shared here: %s", culv_last_error_message());
+    if (result == CULV_ERROR_UNSUPPORTED)
+        SKIP("no semaphore is shared here: %s", culv_last_error_message());
     OK(result);
     culv_semaphore *cuda = s.b->semaphore_cuda(semaphore);
     REQUIRE_EQ(culv_semaphore_path(cuda), CULV_PATH_SHARED);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 5);
     for (uint64_t value = 6; value < 26; value += 2)
         timelines_turn(&s, cuda, s.b->semaphore_timeline(semaphore), value);
-    REFUSED(culv_semaphore_signal(cuda, s.stream, 7), CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    REFUSED(culv_semaphore_signal(cuda, s.stream, 7), CULV_ERROR_INVALID,
+            CULV_REASON_TIMELINE_BACKWARDS);
     s.b->semaphore_destroy(&semaphore, true, s.stream);
     suite_close(&s);
 }
@@ -424,7 +430,8 @@ static void timelines_imported(void)
     suite_open(&s, BACKEND_HONEST, 0);
     void *timeline = s.b->timeline_create(40);
     culv_result result = s.b->timeline_import(s.attachment, timeline, &cuda);
-    if (result == CULV_ERROR_UNSUPPORTED) SKIP("no semaphore is shared here: %s", culv_last_error_message());
+    if (result == CULV_ERROR_UNSUPPORTED)
+        SKIP("no semaphore is shared here: %s", culv_last_error_message());
     OK(result);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 40);
     for (uint64_t value = 41; value < 61; value += 2)

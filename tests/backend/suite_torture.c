@@ -1,5 +1,6 @@
-/* Every call of a driver, and every allocation, fails once: nothing is left, and the next try succeeds.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Every call of a driver, and every allocation, fails once: nothing is left, and the next try
+ * succeeds. */
 #include "suite.h"
 
 #include <stdatomic.h>
@@ -31,7 +32,8 @@ static uint64_t arm(uint64_t n)
     return c.calls;
 }
 
-/* With the n-th event of the call failing: its result. What was left of n goes on to the next call. */
+/* With the n-th event of the call failing: its result. What was left of n goes on to the next
+ * call. */
 static uint64_t left;
 
 static bool failed(culv_result result, const char *call)
@@ -40,17 +42,18 @@ static bool failed(culv_result result, const char *call)
     failures++;
     if (culv_last_error_message()[0] == '\0') FAIL("%s says nothing", call);
     if (what == ALLOCATIONS && result != CULV_ERROR_OUT_OF_MEMORY)
-        FAIL("%s without memory is %s: %s", call, culv_result_name(result), culv_last_error_message());
+        FAIL("%s without memory is %s: %s", call, culv_result_name(result),
+             culv_last_error_message());
     return true;
 }
 
-#define TRY(call)                                                                                            \
-    do {                                                                                                     \
-        uint64_t before_ = arm(left);                                                                        \
-        culv_result result_ = (call);                                                                        \
-        uint64_t made_ = arm(0) - before_;                                                                   \
-        left -= made_ < left ? made_ : left;                                                                 \
-        if (failed(result_, #call)) goto out;                                                                \
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        uint64_t before_ = arm(left);                                                              \
+        culv_result result_ = (call);                                                              \
+        uint64_t made_ = arm(0) - before_;                                                         \
+        left -= made_ < left ? made_ : left;                                                       \
+        if (failed(result_, #call)) goto out;                                                      \
     } while (0)
 
 static void path(uint32_t fallback, void *native, void *timeline)

@@ -1,4 +1,5 @@
-/* The Vulkan back-end under the back-end suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The Vulkan back-end under the back-end suite. */
 #include "backend.h"
 #include "library.h"
 
@@ -102,7 +103,8 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = ((const raw_vk_buffer *)memory)->memory;
     d.allocation_size = size;
-    return shared ? culv_vk_memory_acquire(attachment, &d, out) : culv_vk_memory_import(attachment, &d, out);
+    return shared ? culv_vk_memory_acquire(attachment, &d, out)
+                  : culv_vk_memory_import(attachment, &d, out);
 }
 
 typedef struct timeline {
@@ -152,8 +154,8 @@ static culv_result buffer_create(void *attachment, uint64_t size, uint32_t fallb
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = size,
-                                     .usage =
-                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_vk_buffer *made = NULL;
     d.create_info = &info;
@@ -207,8 +209,8 @@ static void buffer_read(void *buffer, void *data, size_t size)
     raw_vk_read(&world.vk, &raw, 0, data, size);
 }
 
-static culv_result image_create(void *attachment, uint32_t width, uint32_t height, uint32_t fallback,
-                                void **out)
+static culv_result image_create(void *attachment, uint32_t width, uint32_t height,
+                                uint32_t fallback, void **out)
 {
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .imageType = VK_IMAGE_TYPE_2D,
@@ -218,7 +220,8 @@ static culv_result image_create(void *attachment, uint32_t width, uint32_t heigh
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                    .usage = VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                    .usage = VK_IMAGE_USAGE_STORAGE_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
                                              VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     culv_vk_image *made = NULL;

@@ -1,4 +1,5 @@
-/* The benchmarks' statistics, on numbers whose answers are known. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The benchmarks' statistics, on numbers whose answers are known. */
 #include "statistics.h"
 
 #include "harness.h"
@@ -69,8 +70,8 @@ static void ratio_of_the_same(void)
     REQUIRE(fabs(added.value) + fabs(added.low) + fabs(added.high) < 1e-12);
 }
 
-/* Two moods of the machine that take turns move the median of either side; the median difference of neighbours
- * stays. */
+/* Two moods of the machine that take turns move the median of either side; the median difference of
+ * neighbours stays. */
 static void added_between_moods(void)
 {
     random_source random = {.state = 9};
@@ -84,8 +85,8 @@ static void added_between_moods(void)
     REQUIRE(fabs(added.value - 1.0) < 0.05 && added.low > 0.9 && added.high < 1.1);
 }
 
-/* Of 400 comparisons of like with like (100 in slow, sanitized builds), about 95 % have 1 in their interval, with
- * independent samples and with ones whose neighbours are alike. */
+/* Of 400 comparisons of like with like (100 in slow, sanitized builds), about 95 % have 1 in their
+ * interval, with independent samples and with ones whose neighbours are alike. */
 static void intervals_hold(void)
 {
     enum { SAMPLES = 120 };
@@ -104,8 +105,8 @@ static void intervals_hold(void)
             held += compared.ratio.low <= 1.0 && compared.ratio.high >= 1.0;
             added_held += compared.added.low <= 0.0 && compared.added.high >= 0.0;
         }
-        printf("%s: ratio %u, added %u of %u\n", alike ? "neighbours alike" : "independent", held, added_held,
-               trials);
+        printf("%s: ratio %u, added %u of %u\n", alike ? "neighbours alike" : "independent", held,
+               added_held, trials);
         REQUIRE(held >= trials * 90 / 100 && added_held >= trials * 90 / 100);
     }
 }
@@ -124,8 +125,8 @@ static void selection_agrees(void)
                                    : (double)random_below(&random, 5) + 1.0;
                 ones[i] = 1.0;
             }
-            REQUIRE(
-                near(statistics_compare(a, ones, n, &random).ratio.value, statistics_spread(a, n).median));
+            REQUIRE(near(statistics_compare(a, ones, n, &random).ratio.value,
+                         statistics_spread(a, n).median));
         }
     }
 }

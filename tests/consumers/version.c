@@ -1,4 +1,5 @@
-/* The least that a program can do with Culvert. Also compiled as C++. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The least that a program can do with Culvert. Also compiled as C++. */
 #include <culvert/culvert.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-/* culvert/vulkan.h is opt-in, and a program that includes it has the Vulkan headers itself.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert/vulkan.h is opt-in, and a program that includes it has the Vulkan headers itself. */
 #include <culvert/culvert.h>
 #include <culvert/vulkan.h>
 #include <stdio.h>

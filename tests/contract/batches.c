@@ -1,4 +1,5 @@
-/* Contract rows: several semaphores in one call, of either type. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: several semaphores in one call, of either type. */
 #include "binaries.h"
 
 #include <stdio.h>
@@ -33,11 +34,12 @@ static CUresult wait(const pair *p, const batch *b)
     return p->cu->WaitExternalSemaphoresAsync(b->handles, b->waits, b->count, p->stream);
 }
 
-/* One shared buffer with what tells whose turn it is, as one element of a batch. Vulkan fills the first half,
- * CUDA keeps a word of it and writes the second half, Vulkan keeps a word of that. */
+/* One shared buffer with what tells whose turn it is, as one element of a batch. Vulkan fills the
+ * first half, CUDA keeps a word of it and writes the second half, Vulkan keeps a word of that. */
 typedef struct lane {
     bool binary;
-    uint32_t queue; /* one for all turns: its order is all that comes between two of a binary lane */
+    /* One for all turns: its order is all that comes between two of a binary lane */
+    uint32_t queue;
     shared_timeline timeline;
     shared_binary there, back; /* to Vulkan, to CUDA */
     shared_buffer buffer;
@@ -114,14 +116,18 @@ static void four_lanes(unsigned binary)
         for (unsigned i = 0; i < COUNT; i++) {
             lane *l = &lanes[i];
             vulkan_fills(&p, l, i, turn);
-            add(&waits, l->binary ? l->back.cu : l->timeline.cu, l->binary ? 0 : 3 * (uint64_t)turn + 1);
-            add(&signals, l->binary ? l->there.cu : l->timeline.cu, l->binary ? 0 : 3 * (uint64_t)turn + 2);
+            add(&waits, l->binary ? l->back.cu : l->timeline.cu,
+                l->binary ? 0 : 3 * (uint64_t)turn + 1);
+            add(&signals, l->binary ? l->there.cu : l->timeline.cu,
+                l->binary ? 0 : 3 * (uint64_t)turn + 2);
         }
         CU_OK(wait(&p, &waits));
         for (unsigned i = 0; i < COUNT; i++) {
             CUdeviceptr pointer = lanes[i].buffer.pointer;
-            CU_OK(p.cu->MemcpyDtoDAsync(lanes[i].history + 4 * turn, pointer + SIZE / 2 - 4, 4, p.stream));
-            CU_OK(p.cu->MemsetD32Async(pointer + SIZE / 2, ~vulkan_word(i, turn), SIZE / 8, p.stream));
+            CU_OK(p.cu->MemcpyDtoDAsync(lanes[i].history + 4 * turn, pointer + SIZE / 2 - 4, 4,
+                                        p.stream));
+            CU_OK(p.cu->MemsetD32Async(pointer + SIZE / 2, ~vulkan_word(i, turn), SIZE / 8,
+                                       p.stream));
         }
         CU_OK(signal(&p, &signals));
         for (unsigned i = 0; i < COUNT; i++)
@@ -136,7 +142,8 @@ static void four_lanes(unsigned binary)
             REQUIRE_EQ(seen[turn], vulkan_word(i, turn));
             REQUIRE_EQ(((const uint32_t *)lanes[i].host.mapped)[turn], ~vulkan_word(i, turn));
         }
-        if (!lanes[i].binary) REQUIRE_EQ(raw_vk_timeline_value(&p.vk, lanes[i].timeline.vk), 3 * TURNS);
+        if (!lanes[i].binary)
+            REQUIRE_EQ(raw_vk_timeline_value(&p.vk, lanes[i].timeline.vk), 3 * TURNS);
         lane_close(&p, &lanes[i]);
     }
     pair_close(&p);
@@ -222,8 +229,8 @@ static void same_timeline_twice(void)
     add(&waits, t.cu, 19);
     result = wait(&p, &waits);
     after = stream_result(&p, 3000);
-    MEASURED(row, "waits for 20 and 19, both reached: %s, the stream %s", raw_cuda_result_name(result),
-             raw_cuda_result_name(after));
+    MEASURED(row, "waits for 20 and 19, both reached: %s, the stream %s",
+             raw_cuda_result_name(result), raw_cuda_result_name(after));
     if (p.cu->software) {
         CU_OK(result);
         CU_OK(after);
@@ -282,7 +289,8 @@ static void one_bad_element(void)
             add(&waits, t[i].cu, value + 1); /* nobody has signalled that */
         }
         if (kind == 0) signals.signals[2].flags = waits.waits[2].flags = 0x80000000u;
-        if (kind == 1) signals.signals[2].flags = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC;
+        if (kind == 1)
+            signals.signals[2].flags = CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC;
         if (kind == 1) waits.waits[2].flags = CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC;
         if (kind == 2) signals.signals[2].reserved[15] = waits.waits[2].reserved[15] = 1;
         if (kind == 3) signals.signals[2].params.reserved[7] = 1;
@@ -292,8 +300,8 @@ static void one_bad_element(void)
         unsigned came = 0;
         for (unsigned i = 0; i < COUNT; i++)
             came += value_of(&p, &t[i]) == value;
-        MEASURED(row, "signals with %s: %s, %u of %d came", kinds[kind], raw_cuda_result_name(result), came,
-                 COUNT);
+        MEASURED(row, "signals with %s: %s, %u of %d came", kinds[kind],
+                 raw_cuda_result_name(result), came, COUNT);
         REQUIRE_EQ(came, result == CUDA_SUCCESS ? COUNT : 0);
         if (p.cu->software && kind < 2) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
 
@@ -381,7 +389,8 @@ const test_case batch_cases[] = {
     {.name = "batch.same_timeline_twice",
      .run = same_timeline_twice,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin refuses values that do not rise within a call; NVIDIA's answers are reported",
+     .reason =
+         "the twin refuses values that do not rise within a call; NVIDIA's answers are reported",
      .own = true},
     {.name = "batch.same_binary_twice",
      .run = same_binary_twice,
@@ -391,6 +400,7 @@ const test_case batch_cases[] = {
     {.name = "batch.one_bad_element",
      .run = one_bad_element,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "cuda.h wants flags to be zero, which the twin checks; both do all of a call or nothing"},
+     .reason =
+         "cuda.h wants flags to be zero, which the twin checks; both do all of a call or nothing"},
     {.name = "batch.costs", .run = costs, .mark = TEST_BOTH, .reason = "reported, never asserted"},
     {.name = NULL}};

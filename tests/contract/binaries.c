@@ -1,5 +1,6 @@
-/* Contract rows: binary semaphores in CUDA streams. The other side is Vulkan, or is played by the twin where
- * Vulkan's driver exports none (raw_binary.h). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: binary semaphores in CUDA streams. The other side is Vulkan, or is played by the
+ * twin where Vulkan's driver exports none (raw_binary.h). */
 #include "binaries.h"
 
 #include <fcntl.h>
@@ -34,10 +35,12 @@ static void vulkan_can_export(void)
     pair_open(&p);
     VkExternalSemaphoreProperties properties = raw_binary_properties(&p.vk);
     MEASURED("binary_opaque_fd", "features 0x%x, compatible 0x%x, export from imported 0x%x",
-             (unsigned)properties.externalSemaphoreFeatures, (unsigned)properties.compatibleHandleTypes,
+             (unsigned)properties.externalSemaphoreFeatures,
+             (unsigned)properties.compatibleHandleTypes,
              (unsigned)properties.exportFromImportedHandleTypes);
     if (!p.cu->software)
-        REQUIRE(properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
+        REQUIRE(properties.externalSemaphoreFeatures &
+                VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
     pair_close(&p);
 }
 
@@ -97,10 +100,10 @@ static void cuda_waits_for_vulkan(void)
     pair_close(&p);
 }
 
-/* One semaphore for each direction, and all of Vulkan's waits for one semaphore on one queue: a wait that was
- * submitted to another queue would take a signal that is meant for an earlier one (measured: a hang on an
- * H200; VUID-vkQueueSubmit-pWaitSemaphores-00068). CUDA keeps a word of what Vulkan wrote in the turn before and
- * writes one; Vulkan keeps that and writes the next. */
+/* One semaphore for each direction, and all of Vulkan's waits for one semaphore on one queue: a
+ * wait that was submitted to another queue would take a signal that is meant for an earlier one
+ * (measured: a hang on an H200; VUID-vkQueueSubmit-pWaitSemaphores-00068). CUDA keeps a word of
+ * what Vulkan wrote in the turn before and writes one; Vulkan keeps that and writes the next. */
 static void alternate(uint32_t queue)
 {
     enum { TURNS = 1000, HALF = SIZE / 2 };
@@ -266,8 +269,8 @@ static void fds_return(void)
     pair_close(&p);
 }
 
-/* Both imports get a duplicate, so what becomes of the number can be told. Unless refused, the import is used by
- * nobody: only its answer matters. */
+/* Both imports get a duplicate, so what becomes of the number can be told. Unless refused, the
+ * import is used by nobody: only its answer matters. */
 static void report_import(pair *p, const char *row, const char *what, int fd, bool as_timeline)
 {
     CUexternalSemaphore semaphore = NULL;
@@ -275,7 +278,8 @@ static void report_import(pair *p, const char *row, const char *what, int fd, bo
     CUresult result = as_timeline ? raw_cuda_import_timeline(p->cu, given, &semaphore)
                                   : raw_cuda_import_binary(p->cu, given, &semaphore);
     bool still_open = fd_open(given) && same_file(given, fd);
-    MEASURED(row, "%s: %s, fd %s", what, raw_cuda_result_name(result), still_open ? "open" : "closed");
+    MEASURED(row, "%s: %s, fd %s", what, raw_cuda_result_name(result),
+             still_open ? "open" : "closed");
     if (result == CUDA_SUCCESS) CU_OK(p->cu->DestroyExternalSemaphore(semaphore));
     if (p->cu->software) {
         CU_IS(result, CUDA_ERROR_UNKNOWN);
@@ -344,7 +348,8 @@ static void round_trips(void)
         }
         CU_OK(p.cu->StreamSynchronize(p.stream));
         MEASURED("binary_round_trip", "queue family %u%s: %.1f us", queue,
-                 there.peer.peer >= 0 ? ", the other side played" : "", (test_now_us() - start) / TURNS);
+                 there.peer.peer >= 0 ? ", the other side played" : "",
+                 (test_now_us() - start) / TURNS);
         raw_vk_idle(&p.vk);
     }
     shared_binary_close(&p, &there);
@@ -356,13 +361,21 @@ const test_case binary_cases[] = {
     {.name = "binary.vulkan_can_export",
      .run = vulkan_can_export,
      .mark = TEST_NVIDIA_ONLY,
-     .reason = "lavapipe exports none; the twin's CUDA half serves them with a partner that tests play"},
-    {.name = "binary.vulkan_waits_for_cuda", .run = vulkan_waits_for_cuda, .mark = TEST_BOTH, .smoke = true},
+     .reason =
+         "lavapipe exports none; the twin's CUDA half serves them with a partner that tests play"},
+    {.name = "binary.vulkan_waits_for_cuda",
+     .run = vulkan_waits_for_cuda,
+     .mark = TEST_BOTH,
+     .smoke = true},
     {.name = "binary.cuda_waits_for_vulkan", .run = cuda_waits_for_vulkan, .mark = TEST_BOTH},
     {.name = "binary.alternations", .run = alternations, .mark = TEST_BOTH},
-    {.name = "binary.alternations_on_another_queue", .run = alternations_on_another_queue, .mark = TEST_BOTH},
+    {.name = "binary.alternations_on_another_queue",
+     .run = alternations_on_another_queue,
+     .mark = TEST_BOTH},
     {.name = "binary.one_wait_a_signal", .run = one_wait_a_signal, .mark = TEST_BOTH},
-    {.name = "binary.signalled_before_the_import", .run = signalled_before_the_import, .mark = TEST_BOTH},
+    {.name = "binary.signalled_before_the_import",
+     .run = signalled_before_the_import,
+     .mark = TEST_BOTH},
     {.name = "binary.imported_twice", .run = imported_twice, .mark = TEST_BOTH},
     {.name = "binary.values_are_ignored", .run = values_are_ignored, .mark = TEST_BOTH},
     {.name = "binary.fds_return", .run = fds_return, .mark = TEST_BOTH},

@@ -1,4 +1,5 @@
-/* A binary semaphore imported by CUDA, with its other side. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A binary semaphore imported by CUDA, with its other side. */
 #ifndef CULVERT_TESTS_BINARIES_H_
 #define CULVERT_TESTS_BINARIES_H_
 

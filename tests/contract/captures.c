@@ -1,5 +1,6 @@
-/* Contract rows: stream capture, what joins it, and what breaks it. Calls beside a capture: measured_capture.c.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: stream capture, what joins it, and what breaks it. Calls beside a capture:
+ * measured_capture.c. */
 #include "graphs.h"
 
 #include <pthread.h>
@@ -150,9 +151,11 @@ static void captured_events(void)
     CU_IS(cu->EventQuery(event), CUDA_ERROR_CAPTURED_EVENT);
     CUgraph graph = NULL;
     CUresult end = cu->StreamEndCapture(b.p.stream, &graph);
-    MEASURED("captured_event", "queried in its capture, which then ends with %s", raw_cuda_result_name(end));
+    MEASURED("captured_event", "queried in its capture, which then ends with %s",
+             raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
-    MEASURED("captured_event", "after it: query %s, wait %s", raw_cuda_result_name(cu->EventQuery(event)),
+    MEASURED("captured_event", "after it: query %s, wait %s",
+             raw_cuda_result_name(cu->EventQuery(event)),
              raw_cuda_result_name(cu->StreamWaitEvent(b.other, event, 0)));
     CU_OK(cu->EventRecord(event, b.p.stream)); /* and is everybody's again */
     CU_OK(cu->EventSynchronize(event));
@@ -160,7 +163,8 @@ static void captured_events(void)
     graph_bench_close(&b);
 }
 
-/* Work outside the capture cannot come before work inside it, unless its event was never recorded. */
+/* Work outside the capture cannot come before work inside it, unless its event was never
+ * recorded. */
 static void waits_for_uncaptured_work(void)
 {
     graph_bench b;
@@ -278,7 +282,8 @@ static void legacy_beside_a_blocking_stream(void)
     CU_IS(graph_kernel(&b, b.write, 1, NULL), CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
     CUgraph graph = NULL;
     CUresult end = cu->StreamEndCapture(blocking, &graph);
-    MEASURED("capture_legacy", "after a launch in the legacy stream: %s", raw_cuda_result_name(end));
+    MEASURED("capture_legacy", "after a launch in the legacy stream: %s",
+             raw_cuda_result_name(end));
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     CU_OK(graph_kernel(&b, b.write, 1, NULL));
     CU_OK(cu->StreamSynchronize(NULL));
@@ -292,7 +297,9 @@ const test_case capture_cases[] = {
     {.name = "capture.unjoined", .run = unjoined, .mark = TEST_BOTH},
     {.name = "capture.asked_for_its_work", .run = asked_for_its_work, .mark = TEST_BOTH},
     {.name = "capture.captured_events", .run = captured_events, .mark = TEST_BOTH},
-    {.name = "capture.waits_for_uncaptured_work", .run = waits_for_uncaptured_work, .mark = TEST_BOTH},
+    {.name = "capture.waits_for_uncaptured_work",
+     .run = waits_for_uncaptured_work,
+     .mark = TEST_BOTH},
     {.name = "capture.two_do_not_merge", .run = two_captures_do_not_merge, .mark = TEST_BOTH},
     {.name = "capture.ends_where_it_began", .run = ends_where_it_began, .mark = TEST_BOTH},
     {.name = "capture.legacy_beside_a_blocking_stream",

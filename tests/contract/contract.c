@@ -1,5 +1,6 @@
-/* The contract suite: rows of driver behaviour, with plain cu* and vk* calls, on NVIDIA's driver and on the
- * twin. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The contract suite: rows of driver behaviour, with plain cu* and vk* calls, on NVIDIA's driver
+ * and on the twin. */
 #include "contract.h"
 #include "graphs.h"
 #include "images.h"
@@ -60,8 +61,8 @@ void pair_open(pair *p)
     p->cu = raw_cuda_open();
     CU_OK(p->cu->DeviceGet(&p->device, 0));
     CU_OK(p->cu->DeviceGetUuid(&p->uuid, p->device));
-    raw_vk_open(&p->vk,
-                &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes, .software = p->cu->software});
+    raw_vk_open(&p->vk, &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes,
+                                          .software = p->cu->software});
     p->context = raw_cuda_context(p->cu, p->device);
     CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
 }
@@ -128,8 +129,8 @@ CUresult stream_result(const pair *p, unsigned milliseconds)
     return result;
 }
 
-void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offset, CUdeviceptr pointer,
-                         size_t size, uint32_t seed)
+void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offset,
+                         CUdeviceptr pointer, size_t size, uint32_t seed)
 {
     uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
     REQUIRE(found != NULL);

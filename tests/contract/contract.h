@@ -1,6 +1,7 @@
-/* What the contract suite's files share: one CUDA device with its Vulkan device, and a buffer in both.
- * A row is a sentence about the drivers that the library rests on; MEASURED lines are what a row only
- * reports. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the contract suite's files share: one CUDA device with its Vulkan device, and a buffer in
+ * both. A row is a sentence about the drivers that the library rests on; MEASURED lines are what a
+ * row only reports. */
 #ifndef CULVERT_TESTS_CONTRACT_H_
 #define CULVERT_TESTS_CONTRACT_H_
 
@@ -41,11 +42,11 @@ typedef struct shared_timeline {
 void shared_timeline_open(pair *p, uint64_t initial, shared_timeline *out);
 void shared_timeline_close(pair *p, shared_timeline *timeline);
 
-/* Requires that `size` bytes at a CUDA address of `buffer`, `offset` into it, are the same memory on both
- * sides: filled by Vulkan and read by CUDA, copied by Vulkan and read by CUDA, written by CUDA and read by
- * Vulkan. */
-void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offset, CUdeviceptr pointer,
-                         size_t size, uint32_t seed);
+/* Requires that `size` bytes at a CUDA address of `buffer`, `offset` into it, are the same memory
+ * on both sides: filled by Vulkan and read by CUDA, copied by Vulkan and read by CUDA, written by
+ * CUDA and read by Vulkan. */
+void require_same_memory(pair *p, const raw_vk_buffer *buffer, VkDeviceSize offset,
+                         CUdeviceptr pointer, size_t size, uint32_t seed);
 /* size / 4 words that differ from word to word and from seed to seed; freed by the caller. */
 uint32_t *pattern_words(size_t size, uint32_t seed);
 
@@ -55,13 +56,13 @@ bool fd_open(int fd);
 /* Device memory reads and writes that end the case on failure. */
 void cuda_read(const pair *p, CUdeviceptr from, void *to, size_t size);
 
-/* Of the pair's stream; polls, so that work which never ends is seen (CUDA_ERROR_NOT_READY) and not waited
- * for. */
+/* Of the pair's stream; polls, so that work which never ends is seen (CUDA_ERROR_NOT_READY) and not
+ * waited for. */
 CUresult stream_result(const pair *p, unsigned milliseconds);
 
-extern const test_case devices_cases[], memory_cases[], memory_error_cases[], timeline_cases[], gpu_cases[],
-    measured_cases[], measured_array_cases[], measured_capture_cases[], measured_lifetime_cases[],
-    measured_binary_cases[], measured_endurance_cases[], measured_stream_cases[], binary_cases[],
-    batch_cases[];
+extern const test_case devices_cases[], memory_cases[], memory_error_cases[], timeline_cases[],
+    gpu_cases[], measured_cases[], measured_array_cases[], measured_capture_cases[],
+    measured_lifetime_cases[], measured_binary_cases[], measured_endurance_cases[],
+    measured_stream_cases[], binary_cases[], batch_cases[];
 
 #endif

@@ -1,5 +1,5 @@
-/* Contract rows: copies between the contexts of two GPUs, on which a fallback may rest.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: copies between the contexts of two GPUs, on which a fallback may rest. */
 #include "images.h"
 
 #include <stdlib.h>
@@ -49,7 +49,8 @@ static size_t wrong_bytes(const two *w, const uint32_t *expected)
     uint32_t *found = calloc(1, SIZE);
     REQUIRE(found != NULL);
     CU_OK(w->cu->MemcpyDtoH(found, w->memory[1], SIZE));
-    const size_t wrong = image_wrong_bytes((unsigned char *)found, (const unsigned char *)expected, SIZE);
+    const size_t wrong =
+        image_wrong_bytes((unsigned char *)found, (const unsigned char *)expected, SIZE);
     free(found);
     return wrong;
 }
@@ -60,7 +61,8 @@ static void between_devices(void)
     two_open(&w);
     const raw_cuda *cu = w.cu;
     MEASURED("peers", "device 0 %s device 1's memory", w.peers ? "can access" : "cannot access");
-    for (int value, attribute = 1; cu->DeviceGetP2PAttribute != NULL && attribute <= 4; attribute++) {
+    for (int value, attribute = 1; cu->DeviceGetP2PAttribute != NULL && attribute <= 4;
+         attribute++) {
         CU_OK(cu->DeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)attribute, 0, 1));
         MEASURED("peers", "P2P attribute %d: %d", attribute, value);
     }
@@ -89,7 +91,8 @@ static void between_devices(void)
         CU_IS(cu->CtxEnablePeerAccess(w.context[1], 0), CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
         uint32_t *words = pattern_words(SIZE, 5);
         CU_OK(raw_cuda_upload(cu, w.memory[0], words, SIZE));
-        CU_OK(cu->MemcpyPeerAsync(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE, w.stream[0]));
+        CU_OK(cu->MemcpyPeerAsync(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE,
+                                  w.stream[0]));
         CU_OK(cu->StreamSynchronize(w.stream[0]));
         REQUIRE_EQ(wrong_bytes(&w, words), 0);
         CU_OK(cu->CtxDisablePeerAccess(w.context[1]));
@@ -202,8 +205,8 @@ static void wrong_contexts(void)
     test_pass(); /* NVIDIA's driver may have copied past an end */
 }
 
-/* What a fallback by host memory does: an array to pinned memory and from there to another, in streams of two
- * devices that an event holds together. */
+/* What a fallback by host memory does: an array to pinned memory and from there to another, in
+ * streams of two devices that an event holds together. */
 static void through_host_memory(void)
 {
     enum { W = 61, H = 29, BYTES = W * 4 * H };

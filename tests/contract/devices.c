@@ -1,4 +1,5 @@
-/* Contract rows: devices and their identity. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: devices and their identity. */
 #include "contract.h"
 
 #include <string.h>
@@ -24,8 +25,8 @@ static void uuid_matches_one_vulkan_device(void)
         CU_OK(cu->DeviceGetUuid(&uuid, device));
         REQUIRE(name[0] != '\0');
         unsigned found = raw_vk_find(&vk, (const uint8_t *)uuid.bytes, NULL);
-        MEASURED("device", "%d %s, driver %d, %u Vulkan devices with its UUID", i, name, cu->driver_version,
-                 found);
+        MEASURED("device", "%d %s, driver %d, %u Vulkan devices with its UUID", i, name,
+                 cu->driver_version, found);
         REQUIRE_EQ(found, 1);
         for (int k = 0; k < i; k++) {
             CUuuid other;
@@ -78,8 +79,8 @@ static void device_groups_of_one(void)
     VkPhysicalDeviceGroupProperties groups[16];
     uint32_t count = 16;
     for (uint32_t i = 0; i < count; i++)
-        groups[i] =
-            (VkPhysicalDeviceGroupProperties){.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES};
+        groups[i] = (VkPhysicalDeviceGroupProperties){
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_GROUP_PROPERTIES};
     VK_OK(vkEnumeratePhysicalDeviceGroups(vk.instance, &count, groups));
     REQUIRE(count > 0);
     for (uint32_t i = 0; i < count; i++)
@@ -159,11 +160,13 @@ static CUmemAllocationProp allocation_of(CUdevice device, CUmemAllocationHandleT
 static void vmm_granularity(void)
 {
     const raw_cuda *cu = raw_cuda_open();
-    if (cu->MemGetAllocationGranularity == NULL) SKIP("no virtual memory management in this driver");
+    if (cu->MemGetAllocationGranularity == NULL)
+        SKIP("no virtual memory management in this driver");
     const CUmemAllocationProp prop = allocation_of(0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     size_t minimum = 0, recommended = 0;
     CU_OK(cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    CU_OK(cu->MemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    CU_OK(
+        cu->MemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
     MEASURED("vmm_granularity", "minimum %zu, recommended %zu", minimum, recommended);
     REQUIRE(minimum > 0 && recommended % minimum == 0 && (minimum & (minimum - 1)) == 0);
     REQUIRE_EQ(minimum, 2u << 20);
@@ -189,11 +192,13 @@ static void fabric_needs_imex(void)
     CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
 
-/* A reset and the next retain leave the handle as it was, and the id tells the two contexts apart. */
+/* A reset and the next retain leave the handle as it was, and the id tells the two contexts
+ * apart. */
 static void context_id(void)
 {
     const raw_cuda *cu = raw_cuda_open();
-    if (cu->DevicePrimaryCtxReset == NULL || cu->CtxGetId == NULL) SKIP("no context ids, or no reset");
+    if (cu->DevicePrimaryCtxReset == NULL || cu->CtxGetId == NULL)
+        SKIP("no context ids, or no reset");
     CUcontext context = raw_cuda_context(cu, 0), again = NULL;
     unsigned long long id = 0, other = 0;
     CU_OK(cu->CtxGetId(context, &id));

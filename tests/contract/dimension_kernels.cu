@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: MIT
 // Kernels for surfaces of every kind: all elements of four bytes, from and to memory
-// without padding. SPDX-License-Identifier: MIT
+// without padding.
 #include "culvert_kernel.h"
 
 struct box {
@@ -23,21 +24,22 @@ static __device__ __forceinline__ int z_of(const box &b, int i)
 }
 
 #define ARGS(...) __VA_ARGS__
-#define SURFACE_KERNELS(name, function, args)                                                                \
-    CULV_KERNEL void write_##name(CULV_GRID cudaSurfaceObject_t surface, const unsigned *data, box b)        \
-    {                                                                                                        \
-        int i = blockIdx.x * blockDim.x + threadIdx.x;                                                       \
-        if (i >= b.width * b.height * b.depth) return;                                                       \
-        function##write(data[i], surface, ARGS args, b.mode);                                                \
-    }                                                                                                        \
-    CULV_KERNEL void read_##name(CULV_GRID cudaSurfaceObject_t surface, unsigned *data, box b)               \
-    {                                                                                                        \
-        int i = blockIdx.x * blockDim.x + threadIdx.x;                                                       \
-        if (i >= b.width * b.height * b.depth) return;                                                       \
-        if (i % 2 == 0)                                                                                      \
-            data[i] = function##read<unsigned>(surface, ARGS args, b.mode);                                  \
-        else                                                                                                 \
-            function##read(&data[i], surface, ARGS args, b.mode);                                            \
+#define SURFACE_KERNELS(name, function, args)                                                      \
+    CULV_KERNEL void write_##name(CULV_GRID cudaSurfaceObject_t surface, const unsigned *data,     \
+                                  box b)                                                           \
+    {                                                                                              \
+        int i = blockIdx.x * blockDim.x + threadIdx.x;                                             \
+        if (i >= b.width * b.height * b.depth) return;                                             \
+        function##write(data[i], surface, ARGS args, b.mode);                                      \
+    }                                                                                              \
+    CULV_KERNEL void read_##name(CULV_GRID cudaSurfaceObject_t surface, unsigned *data, box b)     \
+    {                                                                                              \
+        int i = blockIdx.x * blockDim.x + threadIdx.x;                                             \
+        if (i >= b.width * b.height * b.depth) return;                                             \
+        if (i % 2 == 0)                                                                            \
+            data[i] = function##read<unsigned>(surface, ARGS args, b.mode);                        \
+        else                                                                                       \
+            function##read(&data[i], surface, ARGS args, b.mode);                                  \
     }
 
 SURFACE_KERNELS(1d, surf1D, (x_of(b, i)))
@@ -48,5 +50,6 @@ SURFACE_KERNELS(2d_layered, surf2DLayered, (x_of(b, i), y_of(b, i), z_of(b, i)))
 SURFACE_KERNELS(cube, surfCubemap, (x_of(b, i), y_of(b, i), z_of(b, i)))
 SURFACE_KERNELS(cube_layered, surfCubemapLayered, (x_of(b, i), y_of(b, i), z_of(b, i)))
 
-CULV_KERNELS(write_1d, read_1d, write_2d, read_2d, write_3d, read_3d, write_1d_layered, read_1d_layered,
-             write_2d_layered, read_2d_layered, write_cube, read_cube, write_cube_layered, read_cube_layered)
+CULV_KERNELS(write_1d, read_1d, write_2d, read_2d, write_3d, read_3d, write_1d_layered,
+             read_1d_layered, write_2d_layered, read_2d_layered, write_cube, read_cube,
+             write_cube_layered, read_cube_layered)

@@ -1,6 +1,6 @@
-/* Contract rows: several GPUs, where the drivers do silent damage. On the twin the second device is an
- * invented copy of the first one: all Vulkan memory is another device's to it. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: several GPUs, where the drivers do silent damage. On the twin the second device is
+ * an invented copy of the first one: all Vulkan memory is another device's to it. */
 #include "binaries.h"
 
 #include <fcntl.h>
@@ -21,8 +21,8 @@ static void open_crossed(pair *p)
     CUdevice first;
     CU_OK(p->cu->DeviceGet(&first, 0));
     CU_OK(p->cu->DeviceGetUuid(&p->uuid, first));
-    raw_vk_open(&p->vk,
-                &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes, .software = p->cu->software});
+    raw_vk_open(&p->vk, &(raw_vk_options){.uuid = (const uint8_t *)p->uuid.bytes,
+                                          .software = p->cu->software});
     p->context = raw_cuda_context(p->cu, p->device);
     CU_OK(p->cu->StreamCreate(&p->stream, CU_STREAM_NON_BLOCKING));
 }
@@ -36,7 +36,8 @@ static void memory_of_another_gpu(void)
     raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
     int fd = raw_vk_buffer_fd(&p.vk, &vk);
     int given = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    CU_IS(raw_cuda_import_memory(p.cu, given, vk.allocation_size, false, &memory), CUDA_ERROR_UNKNOWN);
+    CU_IS(raw_cuda_import_memory(p.cu, given, vk.allocation_size, false, &memory),
+          CUDA_ERROR_UNKNOWN);
     REQUIRE(memory == NULL);
     REQUIRE(!fd_open(given) || !same_file(given, fd)); /* the failed import closed it */
     REQUIRE(fd_open(fd));
@@ -92,7 +93,8 @@ static void binary_of_another_gpu(void)
     pair_close(&p);
 }
 
-/* A VMM allocation of the current device, mapped for it, and exported; `peer` (or -1) gets access too. */
+/* A VMM allocation of the current device, mapped for it, and exported; `peer` (or -1) gets access
+ * too. */
 typedef struct vmm {
     CUmemGenericAllocationHandle handle;
     CUdeviceptr pointer;
@@ -117,8 +119,8 @@ static void vmm_open(const pair *p, CUdevice peer, vmm *out)
     CU_OK(p->cu->MemAddressReserve(&out->pointer, SIZE, 0, 0, 0));
     CU_OK(p->cu->MemMap(out->pointer, SIZE, 0, out->handle, 0));
     CU_OK(p->cu->MemSetAccess(out->pointer, SIZE, access, peer >= 0 ? 2 : 1));
-    CU_OK(p->cu->MemExportToShareableHandle(&out->fd, out->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-                                            0));
+    CU_OK(p->cu->MemExportToShareableHandle(&out->fd, out->handle,
+                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
 }
 
 static void vmm_close(const pair *p, vmm *memory)
@@ -135,8 +137,8 @@ static void require_vmm(const raw_cuda *cu)
         SKIP("this driver has no virtual memory management");
 }
 
-/* Reported: whether Vulkan on GPU 0 takes it, and how many words it then sees right. It is nothing to rely
- * on. */
+/* Reported: whether Vulkan on GPU 0 takes it, and how many words it then sees right. It is nothing
+ * to rely on. */
 static void vmm_memory_of_another_gpu(void)
 {
     pair p;
@@ -151,9 +153,10 @@ static void vmm_memory_of_another_gpu(void)
     const uint32_t memory_type = usual.memory_type;
     raw_vk_buffer_destroy(&p.vk, &usual);
 
-    const VkImportMemoryFdInfoKHR import_info = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-                                                 .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-                                                 .fd = fcntl(memory.fd, F_DUPFD_CLOEXEC, 0)};
+    const VkImportMemoryFdInfoKHR import_info = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+        .fd = fcntl(memory.fd, F_DUPFD_CLOEXEC, 0)};
     const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                        .pNext = &import_info,
                                        .allocationSize = SIZE,
@@ -162,7 +165,8 @@ static void vmm_memory_of_another_gpu(void)
     VkResult result = vkAllocateMemory(p.vk.device, &info, NULL, &imported);
     MEASURED("vulkan_import_of_another_gpus_vmm", "VkResult %d", (int)result);
     if (result == VK_SUCCESS) {
-        raw_vk_buffer like = {.size = SIZE, .allocation_size = SIZE, .memory_type = memory_type}, vk;
+        raw_vk_buffer like = {.size = SIZE, .allocation_size = SIZE, .memory_type = memory_type},
+                      vk;
         uint32_t *found = calloc(1, SIZE);
         size_t right = 0;
         REQUIRE(found != NULL);

@@ -1,4 +1,5 @@
-/* Contract rows: launches of graphs, whose semaphores have other values in each. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: launches of graphs, whose semaphores have other values in each. */
 #include "binaries.h"
 #include "graphs.h"
 
@@ -149,8 +150,8 @@ static void destroyed_early(void)
     graph_bench_close(&b);
 }
 
-/* Whether a branch that waits for a semaphore keeps another one from running: one that the host lets go on, and
- * one that the other branch does. */
+/* Whether a branch that waits for a semaphore keeps another one from running: one that the host
+ * lets go on, and one that the other branch does. */
 static void branches(void)
 {
     graph_bench b;
@@ -161,7 +162,8 @@ static void branches(void)
     memset(&wait, 0, sizeof wait);
     memset(&signal, 0, sizeof signal);
     wait.params.fence.value = signal.params.fence.value = 1;
-    const CUDA_EXT_SEM_WAIT_NODE_PARAMS for_host = {&b.in.cu, &wait, 1}, for_branch = {&b.out.cu, &wait, 1};
+    const CUDA_EXT_SEM_WAIT_NODE_PARAMS for_host = {&b.in.cu, &wait, 1},
+                                        for_branch = {&b.out.cu, &wait, 1};
     const CUDA_EXT_SEM_SIGNAL_NODE_PARAMS to_branch = {&b.out.cu, &signal, 1};
     CUgraph graph = NULL;
     CUgraphNode waits, signals;
@@ -186,7 +188,8 @@ static void branches(void)
     exec = graph_instantiate(&b, graph);
     CU_OK(cu->GraphLaunch(exec, b.p.stream));
     passed = stream_result(&b.p, 1000) == CUDA_SUCCESS;
-    MEASURED("graph_branches", "a branch that waits for another one: %s", passed ? "goes on" : "hangs");
+    MEASURED("graph_branches", "a branch that waits for another one: %s",
+             passed ? "goes on" : "hangs");
     REQUIRE(passed || !cu->software);
     if (!passed) raw_vk_timeline_signal(&b.p.vk, b.out.vk, 2);
     CU_OK(cu->StreamSynchronize(b.p.stream));
@@ -195,7 +198,8 @@ static void branches(void)
     graph_bench_close(&b);
 }
 
-/* Frames through a graph alone, submitted ahead: Vulkan fills, the graph adds, Vulkan copies out. */
+/* Frames through a graph alone, submitted ahead: Vulkan fills, the graph adds, Vulkan copies
+ * out. */
 static void frames_ahead(void)
 {
     enum { FRAMES = 48 };
@@ -229,7 +233,8 @@ static void frames_ahead(void)
                     &(raw_vk_job){0, b.in.vk, 3 * k + 2, b.in.vk, 3 * k + 3, true});
     }
     REQUIRE(raw_vk_timeline_wait(&b.p.vk, b.in.vk, 3 * FRAMES, FAR_MS));
-    MEASURED("graph_frames_ahead", "%.1f us a frame, of which the graph's calls %.1f us of the host",
+    MEASURED("graph_frames_ahead",
+             "%.1f us a frame, of which the graph's calls %.1f us of the host",
              (test_now_us() - start) / FRAMES, cpu / FRAMES);
     CU_OK(cu->StreamSynchronize(b.p.stream));
     for (uint32_t k = 0; k < FRAMES; k++)
@@ -243,8 +248,8 @@ static void frames_ahead(void)
     graph_bench_close(&b);
 }
 
-/* A launch signals again what was signalled before: a counter would step back, which NVIDIA's driver lets it
- * do (timeline.backwards). */
+/* A launch signals again what was signalled before: a counter would step back, which NVIDIA's
+ * driver lets it do (timeline.backwards). */
 static void same_value_again(void)
 {
     graph_bench b;
@@ -304,16 +309,25 @@ const test_case graph_launch_cases[] = {
      .run = values_of_each_launch,
      .mark = TEST_BOTH,
      .time_limit = 60},
-    {.name = "graph.set_after_launch", .run = set_after_launch, .mark = TEST_BOTH, .time_limit = 60},
+    {.name = "graph.set_after_launch",
+     .run = set_after_launch,
+     .mark = TEST_BOTH,
+     .time_limit = 60},
     {.name = "graph.launches_in_two_streams",
      .run = launches_in_two_streams,
      .mark = TEST_BOTH,
      .time_limit = 60},
-    {.name = "graph.order_in_the_stream", .run = order_in_the_stream, .mark = TEST_BOTH, .time_limit = 60},
+    {.name = "graph.order_in_the_stream",
+     .run = order_in_the_stream,
+     .mark = TEST_BOTH,
+     .time_limit = 60},
     {.name = "graph.destroyed_early", .run = destroyed_early, .mark = TEST_BOTH, .time_limit = 60},
     {.name = "graph.branches", .run = branches, .time_limit = 60},
     {.name = "graph.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH, .time_limit = 60},
-    {.name = "graph.binary_semaphores", .run = binary_semaphores, .mark = TEST_BOTH, .time_limit = 60},
+    {.name = "graph.binary_semaphores",
+     .run = binary_semaphores,
+     .mark = TEST_BOTH,
+     .time_limit = 60},
     {.name = "graph.same_value_again",
      .run = same_value_again,
      .mark = TEST_TWIN_STRICTER,

@@ -1,4 +1,5 @@
-/* Contract rows: graphs as they are captured, built, asked and changed. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: graphs as they are captured, built, asked and changed. */
 #include "graphs.h"
 
 #include <stdlib.h>
@@ -45,7 +46,8 @@ CUresult graph_kernel(const graph_bench *b, CUfunction kernel, unsigned number, 
     unsigned count = GRAPH_WORDS;
     CUdeviceptr words = b->words;
     void *arguments[] = {&words, &count, &number};
-    return b->p.cu->LaunchKernel(kernel, GRAPH_WORDS / 256, 1, 1, 256, 1, 1, 0, stream, arguments, NULL);
+    return b->p.cu->LaunchKernel(kernel, GRAPH_WORDS / 256, 1, 1, 256, 1, 1, 0, stream, arguments,
+                                 NULL);
 }
 
 void graph_require_words(const graph_bench *b, unsigned seed, unsigned added)
@@ -196,8 +198,8 @@ static void nodes_say_what_was_captured(void)
     graph_refused(&b, "two semaphores for one",
                   cu->GraphExecExternalSemaphoresSignalNodeSetParams(exec, signal, &signals),
                   CUDA_ERROR_INVALID_VALUE);
-    graph_refused(&b, "a wait's node as a signal's", graph_set_signal(&b, exec, wait, b.out.cu, 100),
-                  CUDA_ERROR_INVALID_VALUE);
+    graph_refused(&b, "a wait's node as a signal's",
+                  graph_set_signal(&b, exec, wait, b.out.cu, 100), CUDA_ERROR_INVALID_VALUE);
     /* Nor can such a node be disabled. */
     graph_refused(&b, "a disabled signal", cu->GraphNodeSetEnabled(exec, signal, 0),
                   CUDA_ERROR_INVALID_VALUE);
@@ -219,7 +221,8 @@ static void CUDA_CB count_up(void *number)
     ++*(int *)number;
 }
 
-/* A set of one half, a copy of it to the other one, a kernel over both, a host function, a signal. */
+/* A set of one half, a copy of it to the other one, a kernel over both, a host function, a
+ * signal. */
 static void built_by_hand(void)
 {
     graph_bench b;
@@ -289,7 +292,8 @@ static void built_by_hand(void)
     CUDA_GRAPH_INSTANTIATE_PARAMS how;
     memset(&how, 0, sizeof how);
     graph_refused(&b, cycle == CUDA_SUCCESS ? "a cycle, when instantiated" : "a cycle",
-                  cycle == CUDA_SUCCESS ? cu->GraphInstantiateWithParams(&exec, graph, &how) : cycle,
+                  cycle == CUDA_SUCCESS ? cu->GraphInstantiateWithParams(&exec, graph, &how)
+                                        : cycle,
                   CUDA_ERROR_INVALID_VALUE);
     CU_OK(cu->GraphDestroy(graph));
     graph_bench_close(&b);
@@ -389,8 +393,8 @@ static void CUDA_CB raise(void *flag)
     __atomic_store_n((int *)flag, 1, __ATOMIC_RELEASE);
 }
 
-/* A graph can keep what belongs to the program: it is freed after the graph, what was instantiated from it, and
- * what of that is still running. */
+/* A graph can keep what belongs to the program: it is freed after the graph, what was instantiated
+ * from it, and what of that is still running. */
 static void user_objects(void)
 {
     graph_bench b;
@@ -419,7 +423,9 @@ static void user_objects(void)
 }
 
 const test_case graph_cases[] = {
-    {.name = "graph.nodes_say_what_was_captured", .run = nodes_say_what_was_captured, .mark = TEST_BOTH},
+    {.name = "graph.nodes_say_what_was_captured",
+     .run = nodes_say_what_was_captured,
+     .mark = TEST_BOTH},
     {.name = "graph.built_by_hand", .run = built_by_hand, .mark = TEST_BOTH},
     {.name = "graph.captured_copies", .run = captured_copies, .mark = TEST_BOTH},
     {.name = "graph.updated", .run = updated, .mark = TEST_BOTH},

@@ -1,4 +1,5 @@
-/* What the contract suite's files about graphs and captures share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the contract suite's files about graphs and captures share. */
 #ifndef CULVERT_TESTS_GRAPHS_H_
 #define CULVERT_TESTS_GRAPHS_H_
 

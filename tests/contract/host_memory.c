@@ -1,4 +1,5 @@
-/* Contract rows: host memory that CUDA knows, and dma-bufs that it does not import. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: host memory that CUDA knows, and dma-bufs that it does not import. */
 #include "images.h"
 
 #include <stdlib.h>
@@ -15,12 +16,14 @@ static size_t page_size(void)
 
 static unsigned char *map_pages(size_t count)
 {
-    void *pages = mmap(NULL, count * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *pages =
+        mmap(NULL, count * page_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(pages != MAP_FAILED);
     return pages;
 }
 
-/* Registered pages are device memory: written by a kernel, copied from, the same pointer on both sides. */
+/* Registered pages are device memory: written by a kernel, copied from, the same pointer on both
+ * sides. */
 static void registered(void)
 {
     enum { WORDS = 4096 };
@@ -38,8 +41,8 @@ static void registered(void)
     MEASURED("host_register", "the device's pointer is %s",
              pointer == (uintptr_t)memory ? "the host's" : "another");
     void *args[] = {&pointer, &count, &seed};
-    CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), WORDS / 64, 1, 1, 64, 1, 1, 0,
-                             p.stream, args, NULL));
+    CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), WORDS / 64, 1, 1, 64,
+                             1, 1, 0, p.stream, args, NULL));
     CU_OK(p.cu->StreamSynchronize(p.stream));
     bool differ = false;
     for (size_t i = 1; i < WORDS; i++)
@@ -80,7 +83,8 @@ static void wrong_registrations(void)
     image_answer(&p, row, "overlapping", result, CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     unregister_if(&p, result, memory + page);
     result = p.cu->MemHostUnregister(memory + page);
-    image_answer(&p, row, "unregistered from its middle", result, CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
+    image_answer(&p, row, "unregistered from its middle", result,
+                 CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     if (result != CUDA_SUCCESS) CU_OK(p.cu->MemHostUnregister(memory));
     REQUIRE(mprotect(memory, page, PROT_READ) == 0);
     result = p.cu->MemHostRegister(memory, page, CU_MEMHOSTREGISTER_READ_ONLY);
@@ -99,7 +103,8 @@ static void wrong_registrations(void)
     pair_close(&p);
 }
 
-/* cuda.h, cuImportExternalMemory: dma-bufs on Tegra only. With CUDA's own where it makes one, else with a memfd. */
+/* cuda.h, cuImportExternalMemory: dma-bufs on Tegra only. With CUDA's own where it makes one, else
+ * with a memfd. */
 static void import_dma_buf_child(void)
 {
     (void)image_row(DMABUF_CHILD);
@@ -113,8 +118,8 @@ static void import_dma_buf_child(void)
     CU_OK(p.cu->MemAlloc(&pointer, size));
     CUresult result = CUDA_ERROR_NOT_FOUND;
     if (p.cu->MemGetHandleForAddressRange != NULL)
-        result =
-            p.cu->MemGetHandleForAddressRange(&fd, pointer, size, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
+        result = p.cu->MemGetHandleForAddressRange(&fd, pointer, size,
+                                                   CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0);
     MEASURED(row, "attribute %d; of a range: %s", supported, raw_cuda_result_name(result));
     if (!supported) REQUIRE(result != CUDA_SUCCESS);
     if (p.cu->software) REQUIRE_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
@@ -133,10 +138,11 @@ static void import_dma_buf_child(void)
         desc.flags = flags;
         CUresult imported = p.cu->ImportExternalMemory(&memory, &desc);
         MEASURED(row, "import of %s, flags %u: %s, the fd is %s",
-                 result == CUDA_SUCCESS ? "CUDA's dma-buf" : "a memfd", flags, raw_cuda_result_name(imported),
-                 fd_open(fd) ? "open" : "closed");
+                 result == CUDA_SUCCESS ? "CUDA's dma-buf" : "a memfd", flags,
+                 raw_cuda_result_name(imported), fd_open(fd) ? "open" : "closed");
         if (p.cu->software)
-            REQUIRE(imported == (flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED) && fd_open(fd));
+            REQUIRE(imported == (flags ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_SUPPORTED) &&
+                    fd_open(fd));
         if (imported == CUDA_SUCCESS) CU_OK(p.cu->DestroyExternalMemory(memory));
         if (!fd_open(fd)) break;
     }

@@ -1,4 +1,5 @@
-/* Kernels of the contract suite's image rows. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Kernels of the contract suite's image rows. */
 #include "culvert_kernel.h"
 
 /* Channel c of texel (x, y), as image_pattern() says it. */
@@ -23,20 +24,20 @@ static __device__ __forceinline__ float image_float(int x, int y, int c, unsigne
     return (float)(int)(image_value(x, y, c, seed) & 0xffffu);
 }
 
-#define IMAGE_KERNELS(type, texel)                                                                           \
-    CULV_KERNEL void image_write_##type(CULV_GRID cudaSurfaceObject_t surface, int width, int height,        \
-                                        unsigned seed)                                                       \
-    {                                                                                                        \
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;            \
-        if (x >= width || y >= height) return;                                                               \
-        surf2Dwrite(texel, surface, x *(int)sizeof(type), y);                                                \
-    }                                                                                                        \
-    CULV_KERNEL void image_read_##type(CULV_GRID cudaSurfaceObject_t surface, int width, int height,         \
-                                       type *texels)                                                         \
-    {                                                                                                        \
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;            \
-        if (x >= width || y >= height) return;                                                               \
-        texels[y * width + x] = surf2Dread<type>(surface, x * (int)sizeof(type), y);                         \
+#define IMAGE_KERNELS(type, texel)                                                                 \
+    CULV_KERNEL void image_write_##type(CULV_GRID cudaSurfaceObject_t surface, int width,          \
+                                        int height, unsigned seed)                                 \
+    {                                                                                              \
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;  \
+        if (x >= width || y >= height) return;                                                     \
+        surf2Dwrite(texel, surface, x *(int)sizeof(type), y);                                      \
+    }                                                                                              \
+    CULV_KERNEL void image_read_##type(CULV_GRID cudaSurfaceObject_t surface, int width,           \
+                                       int height, type *texels)                                   \
+    {                                                                                              \
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;  \
+        if (x >= width || y >= height) return;                                                     \
+        texels[y * width + x] = surf2Dread<type>(surface, x * (int)sizeof(type), y);               \
     }
 
 IMAGE_KERNELS(uchar4, make_uchar4(image_byte(x, y, 0, seed), image_byte(x, y, 1, seed),

@@ -1,4 +1,5 @@
-/* Contract rows: Vulkan images as mipmapped arrays, where they work. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: Vulkan images as mipmapped arrays, where they work. */
 #include "images.h"
 
 #include <stdlib.h>
@@ -16,8 +17,8 @@ static void check_format(int which)
         for (int dedicated = 0; dedicated < 2; dedicated++) {
             shared_image image;
             const uint32_t levels = image_full_chain(sizes[s][0], sizes[s][1]);
-            shared_image_open(&p, format, sizes[s][0], sizes[s][1], levels, dedicated ? RAW_VK_DEDICATED : 0,
-                              &image);
+            shared_image_open(&p, format, sizes[s][0], sizes[s][1], levels,
+                              dedicated ? RAW_VK_DEDICATED : 0, &image);
             for (uint32_t level = 0; level < levels; level++)
                 require_same_image(&p, module, format, &image.vk, image.mipmap, level, 100 * level);
             shared_image_close(&p, &image);
@@ -65,8 +66,8 @@ static void levels_are_apart(void)
     for (uint32_t i = 0; i < LEVELS; i++) {
         const VkExtent3D extent = raw_vk_image_extent(&image.vk, i);
         expected[i] = image_pattern(format, extent, 40 + i);
-        CU_OK(raw_cuda_write_array(p.cu, image_level(&p, image.mipmap, i), expected[i], extent.width * 4,
-                                   extent.height));
+        CU_OK(raw_cuda_write_array(p.cu, image_level(&p, image.mipmap, i), expected[i],
+                                   extent.width * 4, extent.height));
     }
     CU_OK(p.cu->CtxSynchronize());
     for (uint32_t i = 0; i < LEVELS; i++) {
@@ -94,7 +95,8 @@ static void at_an_offset(void)
         raw_vk_image_create(&p.vk, &desc, &vk);
         REQUIRE(vk.offset >= 70000);
         const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                     &memory));
         CU_OK(raw_cuda_map_image(p.cu, memory, vk.offset, &array, 8, &mipmap));
         require_same_image(&p, module, format, &vk, mipmap, 0, 1);
         require_same_image(&p, module, format, &vk, mipmap, 7, 2);
@@ -121,7 +123,8 @@ static void with_others_in_one_import(void)
     CUmodule module = raw_cuda_load(p.cu, "image_kernels");
     raw_vk_image_desc desc = image_desc(format, 200, 100, 8, 0);
     const VkMemoryRequirements needs = raw_vk_image_needs(&p.vk, &desc);
-    const VkDeviceSize second = (needs.size + needs.alignment - 1) / needs.alignment * needs.alignment;
+    const VkDeviceSize second =
+        (needs.size + needs.alignment - 1) / needs.alignment * needs.alignment;
     VkDeviceSize granularity = p.vk.properties.limits.bufferImageGranularity;
     if (granularity < 65536) granularity = 65536;
     raw_vk_buffer_create_at(&p.vk, BUFFER,
@@ -131,8 +134,8 @@ static void with_others_in_one_import(void)
     desc.min_offset = second;
     raw_vk_image_create_in(&p.vk, &desc, &buffer, &vk[1]);
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk[0]);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &buffer), buffer.allocation_size, false,
-                                 &memory));
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &buffer), buffer.allocation_size,
+                                 false, &memory));
     CU_OK(raw_cuda_map_buffer(p.cu, memory, buffer.offset, BUFFER, &pointer));
     for (int i = 0; i < 2; i++)
         CU_OK(raw_cuda_map_image(p.cu, memory, vk[i].offset, &array, 8, &mipmap[i]));
@@ -144,7 +147,8 @@ static void with_others_in_one_import(void)
     require_same_memory(&p, &buffer, 0, pointer, BUFFER, 9);
     for (int i = 0; i < 2; i++)
         CU_OK(p.cu->MipmappedArrayDestroy(mipmap[i]));
-    require_same_memory(&p, &buffer, 0, pointer, BUFFER, 10); /* the buffer's mapping goes on alone */
+    require_same_memory(&p, &buffer, 0, pointer, BUFFER,
+                        10); /* the buffer's mapping goes on alone */
     CU_OK(p.cu->MemFree(pointer));
     CU_OK(p.cu->DestroyExternalMemory(memory));
     for (int i = 0; i < 2; i++)
@@ -174,8 +178,9 @@ static void level_descriptors(void)
         REQUIRE_EQ(desc.NumChannels, format->channels);
     }
     MEASURED("cuMipmappedArrayGetLevel", "asked twice: %s",
-             image_level(&p, image.mipmap, 3) == image_level(&p, image.mipmap, 3) ? "the same handle"
-                                                                                  : "another handle");
+             image_level(&p, image.mipmap, 3) == image_level(&p, image.mipmap, 3)
+                 ? "the same handle"
+                 : "another handle");
     CUarray level = image_level(&p, image.mipmap, 2);
     CU_OK(raw_cuda_surface(p.cu, level, &surface));
     CU_OK(p.cu->SurfObjectGetResourceDesc(&resource, surface));
@@ -204,13 +209,13 @@ static void color_attachment(void)
             raw_vk_image_create(&p.vk, &desc, &vk);
             CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
             if (flag) array.Flags |= CUDA_ARRAY3D_COLOR_ATTACHMENT;
-            CU_OK(
-                raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, true, &memory));
+            CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size,
+                                         true, &memory));
             CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap));
             size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 3) +
                            count_wrong_bytes(&p, format, &vk, mipmap, 7, 4);
-            MEASURED("color_attachment", "usage %s, flag %s: %zu wrong bytes", attachment ? "yes" : "no",
-                     flag ? "yes" : "no", wrong);
+            MEASURED("color_attachment", "usage %s, flag %s: %zu wrong bytes",
+                     attachment ? "yes" : "no", flag ? "yes" : "no", wrong);
             if (attachment == flag || p.cu->software) {
                 require_same_image(&p, module, format, &vk, mipmap, 0, 5);
                 require_same_image(&p, module, format, &vk, mipmap, 7, 6);
@@ -260,7 +265,8 @@ static void every_queue_family(void)
     pair_close(&p);
 }
 
-/* All frames are submitted ahead: a kernel paints, Vulkan copies the image away, a timeline orders them. */
+/* All frames are submitted ahead: a kernel paints, Vulkan copies the image away, a timeline orders
+ * them. */
 static void frames_ahead(void)
 {
     enum { FRAMES = 24, W = 61, H = 37, SIZE = W * H * 4, STRIDE = (SIZE + 15) / 16 * 16 };
@@ -284,13 +290,14 @@ static void frames_ahead(void)
         CU_OK(raw_cuda_wait(p.cu, t.cu, 2 * (uint64_t)k, p.stream));
         CU_OK(p.cu->LaunchKernel(kernel, 2, 5, 1, 32, 8, 1, 0, p.stream, args, NULL));
         CU_OK(raw_cuda_signal(p.cu, t.cu, 2 * (uint64_t)k + 1, p.stream));
-        raw_vk_image_to_buffer(&p.vk, &image.vk, 0, &frames, (VkDeviceSize)k * STRIDE,
-                               &(raw_vk_job){.queue = k % (p.vk.queue_count < 3 ? p.vk.queue_count : 3),
-                                             .wait = t.vk,
-                                             .wait_value = 2 * (uint64_t)k + 1,
-                                             .signal = t.vk,
-                                             .signal_value = 2 * (uint64_t)k + 2,
-                                             .pending = true});
+        raw_vk_image_to_buffer(
+            &p.vk, &image.vk, 0, &frames, (VkDeviceSize)k * STRIDE,
+            &(raw_vk_job){.queue = k % (p.vk.queue_count < 3 ? p.vk.queue_count : 3),
+                          .wait = t.vk,
+                          .wait_value = 2 * (uint64_t)k + 1,
+                          .signal = t.vk,
+                          .signal_value = 2 * (uint64_t)k + 2,
+                          .pending = true});
     }
     REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 2 * FRAMES, 20000));
     CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -355,7 +362,9 @@ const test_case image_cases[] = {
     {.name = "images.rgba32f", .run = rgba32f, .mark = TEST_BOTH},
     {.name = "images.levels_are_apart", .run = levels_are_apart, .mark = TEST_BOTH},
     {.name = "images.at_an_offset", .run = at_an_offset, .mark = TEST_BOTH},
-    {.name = "images.with_others_in_one_import", .run = with_others_in_one_import, .mark = TEST_BOTH},
+    {.name = "images.with_others_in_one_import",
+     .run = with_others_in_one_import,
+     .mark = TEST_BOTH},
     {.name = "images.level_descriptors", .run = level_descriptors, .mark = TEST_BOTH},
     {.name = "images.color_attachment",
      .run = color_attachment,

@@ -1,5 +1,6 @@
-/* What the image rows share: the formats, an image in both APIs, and its texels compared on either side.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the image rows share: the formats, an image in both APIs, and its texels compared on either
+ * side. */
 #ifndef CULVERT_TESTS_IMAGES_H_
 #define CULVERT_TESTS_IMAGES_H_
 
@@ -29,11 +30,11 @@ typedef struct shared_image {
     CUmipmappedArray mipmap;
 } shared_image;
 
-raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height, uint32_t levels,
-                             unsigned vk_flags);
+raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height,
+                             uint32_t levels, unsigned vk_flags);
 /* Exportable, and dedicated on both sides where vk_flags say RAW_VK_DEDICATED. */
-void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height, uint32_t levels,
-                       unsigned vk_flags, shared_image *out);
+void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height,
+                       uint32_t levels, unsigned vk_flags, shared_image *out);
 void shared_image_close(pair *p, shared_image *image);
 CUDA_ARRAY3D_DESCRIPTOR image_cuda_desc(const image_format *format, const raw_vk_image *image);
 uint32_t image_full_chain(uint32_t width, uint32_t height);
@@ -42,29 +43,35 @@ CUarray image_level(const pair *p, CUmipmappedArray mipmap, uint32_t level);
 /* The texels that the kernels write, freed by the caller. */
 unsigned char *image_pattern(const image_format *format, VkExtent3D extent, unsigned seed);
 size_t image_wrong_bytes(const unsigned char *found, const unsigned char *expected, size_t size);
-/* A kernel over a whole level on the pair's stream, waited for. `argument` is the seed or the texels. */
+/* A kernel over a whole level on the pair's stream, waited for. `argument` is the seed or the
+ * texels. */
 void image_launch(const pair *p, CUmodule module, const char *verb, const image_format *format,
                   CUsurfObject surface, VkExtent3D extent, void *argument);
-/* All ways of reading and writing a level: by array copy and by kernel, from and to Vulkan. Ends the case on
- * a wrong byte. */
-void require_same_image(pair *p, CUmodule module, const image_format *format, const raw_vk_image *image,
-                        CUmipmappedArray mipmap, uint32_t level, unsigned seed);
+/* All ways of reading and writing a level: by array copy and by kernel, from and to Vulkan. Ends
+ * the case on a wrong byte. */
+void require_same_image(pair *p, CUmodule module, const image_format *format,
+                        const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
+                        unsigned seed);
 /* The same by array copies only, both ways, counted: for rows that report. */
 size_t count_wrong_bytes(pair *p, const image_format *format, const raw_vk_image *image,
                          CUmipmappedArray mipmap, uint32_t level, unsigned seed);
 
-/* By Vulkan, and waited for: all of a level, or of a plane, of formats whose texels raw_vulkan_image.h cannot count. */
+/* By Vulkan, and waited for: all of a level, or of a plane, of formats whose texels
+ * raw_vulkan_image.h cannot count. */
 void image_copy_part(pair *p, const raw_vk_image *image, VkImageAspectFlags aspect, uint32_t level,
                      VkExtent3D extent, const raw_vk_buffer *staging, bool to_image);
 /* The twin's answer is required, NVIDIA's reported. */
-void image_answer(const pair *p, const char *name, const char *what, CUresult result, CUresult twin);
-/* Runs the case `child` once for each of `count` rows, told by the environment variable: on NVIDIA's driver in a process
- * of its own each, because a descriptor that is wrong was seen to spoil the heap there. */
-void image_rows(const char *variable, const char *child, size_t count, void (*run)(size_t first, size_t end));
+void image_answer(const pair *p, const char *name, const char *what, CUresult result,
+                  CUresult twin);
+/* Runs the case `child` once for each of `count` rows, told by the environment variable: on
+ * NVIDIA's driver in a process of its own each, because a descriptor that is wrong was seen to
+ * spoil the heap there. */
+void image_rows(const char *variable, const char *child, size_t count,
+                void (*run)(size_t first, size_t end));
 /* In the child: its row, or skips. */
 size_t image_row(const char *variable);
-/* The same with so many rows a process, for those that were not seen to hurt one; where one ends early its rows are run
- * again, one by one. */
+/* The same with so many rows a process, for those that were not seen to hurt one; where one ends
+ * early its rows are run again, one by one. */
 void image_row_groups(const char *variable, const char *child, size_t count, size_t group,
                       void (*run)(size_t first, size_t end));
 /* In the child: runs its rows, or skips. */
@@ -72,6 +79,7 @@ void image_row_group(const char *variable, void (*run)(size_t first, size_t end)
 
 extern const test_case placed_cases[], layer_measured_cases[], image_cases[], image_error_cases[],
     image_measured_cases[], image_dimension_cases[], image_plane_cases[], image_block_cases[],
-    texture_cases[], texture_setting_cases[], texture_view_cases[], copy_cases[], host_memory_cases[];
+    texture_cases[], texture_setting_cases[], texture_view_cases[], copy_cases[],
+    host_memory_cases[];
 
 #endif

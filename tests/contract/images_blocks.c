@@ -1,4 +1,5 @@
-/* Contract rows: block-compressed images, their blocks copied by both APIs. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: block-compressed images, their blocks copied by both APIs. */
 #include "images.h"
 
 #include <stdlib.h>
@@ -38,10 +39,10 @@ static size_t blocks(uint32_t texels)
     return (texels + 3) / 4;
 }
 
-/* Blocks of a level, by CUDA's copies; in both directions with Vulkan's. Rows are counted in blocks by `by_blocks`, or
- * in texels: cuda.h does not say. */
-static CUresult copy_level(pair *p, const block_row *row, const raw_vk_image *vk, CUmipmappedArray mipmap,
-                           uint32_t level, bool by_blocks, size_t *wrong)
+/* Blocks of a level, by CUDA's copies; in both directions with Vulkan's. Rows are counted in blocks
+ * by `by_blocks`, or in texels: cuda.h does not say. */
+static CUresult copy_level(pair *p, const block_row *row, const raw_vk_image *vk,
+                           CUmipmappedArray mipmap, uint32_t level, bool by_blocks, size_t *wrong)
 {
     const VkExtent3D extent = raw_vk_image_extent(vk, level);
     const size_t across = blocks(extent.width) * row->bytes, down = blocks(extent.height),
@@ -83,7 +84,8 @@ static void try_blocks(size_t first, size_t end)
         const block_row *row = &rows[i];
         const raw_vk_image_desc desc = {
             .format = row->vk, .width = W, .height = H, .levels = LEVELS, .flags = RAW_VK_EXPORT};
-        CUDA_ARRAY3D_DESCRIPTOR array = raw_cuda_array_desc((CUarray_format)row->cu, row->channels, W, H);
+        CUDA_ARRAY3D_DESCRIPTOR array =
+            raw_cuda_array_desc((CUarray_format)row->cu, row->channels, W, H);
         raw_vk_image vk;
         CUexternalMemory memory;
         CUmipmappedArray mipmap = NULL;
@@ -93,7 +95,8 @@ static void try_blocks(size_t first, size_t end)
             continue;
         }
         raw_vk_image_create(&p.vk, &desc, &vk);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                     &memory));
         CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, LEVELS, &mipmap);
         image_answer(&p, "blocks", row->name, result, CUDA_SUCCESS);
         for (uint32_t level = 0; level < LEVELS && mipmap != NULL; level++)
@@ -101,8 +104,9 @@ static void try_blocks(size_t first, size_t end)
                 size_t wrong = 0;
                 result = copy_level(&p, row, &vk, mipmap, level, by_blocks, &wrong);
                 if (level == 0 || level == LEVELS - 1)
-                    MEASURED("blocks", "%s, level %u, rows counted in %s: %s, %zu bytes wrong", row->name,
-                             level, by_blocks ? "blocks" : "texels", raw_cuda_result_name(result), wrong);
+                    MEASURED("blocks", "%s, level %u, rows counted in %s: %s, %zu bytes wrong",
+                             row->name, level, by_blocks ? "blocks" : "texels",
+                             raw_cuda_result_name(result), wrong);
                 if (p.cu->software && by_blocks) REQUIRE(result == CUDA_SUCCESS && wrong == 0);
                 if (result == CUDA_SUCCESS && wrong == 0) break;
             }
@@ -121,7 +125,8 @@ static void try_blocks(size_t first, size_t end)
 
 static void compressed(void)
 {
-    image_row_groups(BLOCK_CHILD, "images.blocks_child", sizeof rows / sizeof rows[0], 7, try_blocks);
+    image_row_groups(BLOCK_CHILD, "images.blocks_child", sizeof rows / sizeof rows[0], 7,
+                     try_blocks);
 }
 
 static void compressed_child(void)
@@ -133,7 +138,8 @@ const test_case image_block_cases[] = {
     {.name = "images.blocks",
      .run = compressed,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin counts rows in blocks and has no surfaces of them; NVIDIA's answers are reported"},
+     .reason =
+         "the twin counts rows in blocks and has no surfaces of them; NVIDIA's answers are reported"},
     {.name = "images.blocks_child", .run = compressed_child},
     {.name = NULL},
 };

@@ -1,5 +1,6 @@
-/* Contract rows: images of every dimension with their levels and layers, by surfaces and by copies.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: images of every dimension with their levels and layers, by surfaces and by
+ * copies. */
 #include "images.h"
 
 #include <stdio.h>
@@ -42,7 +43,8 @@ static raw_vk_image_desc vulkan_desc(const shape *s)
 
 static CUDA_ARRAY3D_DESCRIPTOR cuda_desc(const shape *s)
 {
-    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, s->width, s->height);
+    CUDA_ARRAY3D_DESCRIPTOR desc =
+        raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, s->width, s->height);
     if (s->dimensions == 1) desc.Height = 0;
     if (s->dimensions == 3) desc.Depth = s->depth;
     if (s->layers > 1) desc.Depth = s->layers;
@@ -51,15 +53,15 @@ static CUDA_ARRAY3D_DESCRIPTOR cuda_desc(const shape *s)
     return desc;
 }
 
-static void run(const pair *p, CUmodule module, const char *verb, const char *name, CUsurfObject surface,
-                CUdeviceptr data, box b)
+static void run(const pair *p, CUmodule module, const char *verb, const char *name,
+                CUsurfObject surface, CUdeviceptr data, box b)
 {
     char kernel[64];
     const unsigned blocks = ((unsigned)(b.width * b.height * b.depth) + 63) / 64;
     snprintf(kernel, sizeof kernel, "%s_%s", verb, name);
     void *params[] = {&surface, &data, &b};
-    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, kernel), blocks, 1, 1, 64, 1, 1, 0, p->stream,
-                              params, NULL));
+    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, kernel), blocks, 1, 1, 64, 1, 1, 0,
+                              p->stream, params, NULL));
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
@@ -119,7 +121,8 @@ static void check_shape(const shape *s)
     if (!raw_vk_image_supported(&p.vk, &desc)) SKIP("Vulkan makes no such image");
     CUmodule module = raw_cuda_load(p.cu, "dimension_kernels");
     raw_vk_image_create(&p.vk, &desc, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                 &memory));
     CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, s->levels, &mipmap));
     for (uint32_t level = 0; level < s->levels; level++)
         check_level(&p, module, s, &vk, mipmap, level);
@@ -130,10 +133,10 @@ static void check_shape(const shape *s)
     pair_close(&p);
 }
 
-#define SHAPE(name, index)                                                                                   \
-    static void name(void)                                                                                   \
-    {                                                                                                        \
-        check_shape(&shapes[index]);                                                                         \
+#define SHAPE(name, index)                                                                         \
+    static void name(void)                                                                         \
+    {                                                                                              \
+        check_shape(&shapes[index]);                                                               \
     }
 SHAPE(of_1d, 0)
 SHAPE(of_2d, 1)
@@ -143,8 +146,8 @@ SHAPE(of_2d_layered, 4)
 SHAPE(of_cube, 5)
 SHAPE(of_cube_layered, 6)
 
-/* Descriptors that call an image of six or more layers something else than it is: whether they are taken, and
- * how many bytes of the last level are then wrong. */
+/* Descriptors that call an image of six or more layers something else than it is: whether they are
+ * taken, and how many bytes of the last level are then wrong. */
 typedef struct other_row {
     const char *what;
     size_t shape;
@@ -156,7 +159,8 @@ typedef struct other_row {
 
 static const other_row other_rows[] = {
     {"a cube as six layers", 5, 32, 6, CUDA_ARRAY3D_LAYERED, CUDA_SUCCESS, 6},
-    {"a cube as a cube array of one", 5, 32, 6, CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP, CUDA_SUCCESS, 6},
+    {"a cube as a cube array of one", 5, 32, 6, CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP,
+     CUDA_SUCCESS, 6},
     {"a cube as 2D", 5, 32, 0, 0, CUDA_SUCCESS, 1},
     {"a cube as 3D of depth 6", 5, 32, 6, 0, CUDA_SUCCESS, 6},
     {"a cube with depth 12", 5, 32, 12, CUDA_ARRAY3D_CUBEMAP, CUDA_ERROR_INVALID_VALUE, 6},
@@ -183,7 +187,8 @@ static void try_others(size_t first, size_t end)
         array.Flags = row->flags;
         if (!raw_vk_image_supported(&p.vk, &desc)) continue;
         raw_vk_image_create(&p.vk, &desc, &vk);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                     &memory));
         CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap);
         image_answer(&p, "image_as_another_kind", row->what, result, row->twin);
         if (result == CUDA_SUCCESS && row->slices > 0) {
@@ -191,11 +196,12 @@ static void try_others(size_t first, size_t end)
             uint32_t *expected = pattern_words(bytes, 5), *found = calloc(1, bytes);
             REQUIRE(found != NULL);
             raw_vk_image_write(&p.vk, &vk, 0, expected);
-            result = raw_cuda_read_box(p.cu, image_level(&p, mipmap, 0), found, s->width * 4, s->height,
-                                       row->slices);
+            result = raw_cuda_read_box(p.cu, image_level(&p, mipmap, 0), found, s->width * 4,
+                                       s->height, row->slices);
             MEASURED("image_as_another_kind", "%s: read %s, %zu of %zu bytes wrong", row->what,
                      raw_cuda_result_name(result),
-                     image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size), size);
+                     image_wrong_bytes((unsigned char *)found, (unsigned char *)expected, size),
+                     size);
             free(expected);
             free(found);
         }
@@ -208,8 +214,8 @@ static void try_others(size_t first, size_t end)
 
 static void as_another_kind(void)
 {
-    image_rows(AS_OTHER_CHILD, "images.as_another_kind_child", sizeof other_rows / sizeof other_rows[0],
-               try_others);
+    image_rows(AS_OTHER_CHILD, "images.as_another_kind_child",
+               sizeof other_rows / sizeof other_rows[0], try_others);
 }
 
 static void as_another_kind_child(void)

@@ -1,5 +1,6 @@
-/* Contract rows: image mappings, surfaces and array copies that are refused, and descriptors that say something
- * else than Vulkan does. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: image mappings, surfaces and array copies that are refused, and descriptors that
+ * say something else than Vulkan does. */
 #include "images.h"
 
 #include <stdlib.h>
@@ -19,7 +20,8 @@ static void three_channels(void)
     const raw_vk_image_desc desc = image_desc(&image_formats[IMAGE_RGBA32F], W, H, 1, 0);
     pair_open(&p);
     raw_vk_image_create(&p.vk, &desc, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                 &memory));
     for (size_t i = 0; i < 3; i++) {
         CUmipmappedArray mipmap = NULL;
         const CUDA_ARRAY3D_DESCRIPTOR array = raw_cuda_array_desc(formats[i], 3, W, H);
@@ -49,16 +51,24 @@ static const wrong_row wrong_rows[] = {
       .numLevels = 8}},
     {"width 126",
      CUDA_SUCCESS,
-     {.arrayDesc = {.Width = 126, .Height = H, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4, LDST},
+     {.arrayDesc =
+          {.Width = 126, .Height = H, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4, LDST},
       .numLevels = 7}},
     {"width 100000",
      CUDA_ERROR_INVALID_VALUE,
-     {.arrayDesc =
-          {.Width = 100000, .Height = H, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4, LDST},
+     {.arrayDesc = {.Width = 100000,
+                    .Height = H,
+                    .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+                    .NumChannels = 4,
+                    LDST},
       .numLevels = 8}},
     {"height 1000, past the end",
      CUDA_ERROR_INVALID_VALUE,
-     {.arrayDesc = {.Width = W, .Height = 1000, .Format = CU_AD_FORMAT_UNSIGNED_INT8, .NumChannels = 4, LDST},
+     {.arrayDesc = {.Width = W,
+                    .Height = 1000,
+                    .Format = CU_AD_FORMAT_UNSIGNED_INT8,
+                    .NumChannels = 4,
+                    LDST},
       .numLevels = 8}},
     {"height 0 (1D)",
      CUDA_SUCCESS,
@@ -67,14 +77,16 @@ static const wrong_row wrong_rows[] = {
     {"depth 1", CUDA_SUCCESS, {.arrayDesc = {RIGHT, .Depth = 1, LDST}, .numLevels = 8}},
     {"layered, depth 0",
      CUDA_ERROR_INVALID_VALUE,
-     {.arrayDesc = {RIGHT, .Flags = CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED}, .numLevels = 8}},
+     {.arrayDesc = {RIGHT, .Flags = CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED},
+      .numLevels = 8}},
     {"layered, depth 1",
      CUDA_SUCCESS,
      {.arrayDesc = {RIGHT, .Depth = 1, .Flags = CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_LAYERED},
       .numLevels = 8}},
     {"one UINT32 channel",
      CUDA_SUCCESS,
-     {.arrayDesc = {.Width = W, .Height = H, .Format = CU_AD_FORMAT_UNSIGNED_INT32, .NumChannels = 1, LDST},
+     {.arrayDesc =
+          {.Width = W, .Height = H, .Format = CU_AD_FORMAT_UNSIGNED_INT32, .NumChannels = 1, LDST},
       .numLevels = 8}},
     {"four FLOAT channels, past the end",
      CUDA_ERROR_INVALID_VALUE,
@@ -82,16 +94,21 @@ static const wrong_row wrong_rows[] = {
       .numLevels = 8}},
     {"0 channels",
      CUDA_ERROR_INVALID_VALUE,
-     {.arrayDesc = {.Width = W, .Height = H, .Format = CU_AD_FORMAT_UNSIGNED_INT8, LDST}, .numLevels = 8}},
+     {.arrayDesc = {.Width = W, .Height = H, .Format = CU_AD_FORMAT_UNSIGNED_INT8, LDST},
+      .numLevels = 8}},
     {"format 0",
      CUDA_ERROR_INVALID_VALUE,
      {.arrayDesc = {.Width = W, .Height = H, .NumChannels = 4, LDST}, .numLevels = 8}},
     {"0 levels", CUDA_ERROR_INVALID_VALUE, {.arrayDesc = {RIGHT, LDST}, .numLevels = 0}},
     {"1 level of 8", CUDA_SUCCESS, {.arrayDesc = {RIGHT, LDST}, .numLevels = 1}},
-    {"9 levels, beyond one texel", CUDA_ERROR_INVALID_VALUE, {.arrayDesc = {RIGHT, LDST}, .numLevels = 9}},
+    {"9 levels, beyond one texel",
+     CUDA_ERROR_INVALID_VALUE,
+     {.arrayDesc = {RIGHT, LDST}, .numLevels = 9}},
     {"1000 levels", CUDA_ERROR_INVALID_VALUE, {.arrayDesc = {RIGHT, LDST}, .numLevels = 1000}},
     {"no flags", CUDA_SUCCESS, {.arrayDesc = {RIGHT}, .numLevels = 8}},
-    {"flag 0x400", CUDA_ERROR_INVALID_VALUE, {.arrayDesc = {RIGHT, .Flags = 0x400}, .numLevels = 8}},
+    {"flag 0x400",
+     CUDA_ERROR_INVALID_VALUE,
+     {.arrayDesc = {RIGHT, .Flags = 0x400}, .numLevels = 8}},
     {"flag CUDA_ARRAY3D_SPARSE",
      CUDA_ERROR_INVALID_VALUE,
      {.arrayDesc = {RIGHT, .Flags = CUDA_ARRAY3D_SPARSE}, .numLevels = 8}},
@@ -104,8 +121,12 @@ static const wrong_row wrong_rows[] = {
     {"reserved[0] 1",
      CUDA_ERROR_INVALID_VALUE,
      {.arrayDesc = {RIGHT, LDST}, .numLevels = 8, .reserved = {1}}},
-    {"offset 1", CUDA_ERROR_INVALID_VALUE, {.offset = 1, .arrayDesc = {RIGHT, LDST}, .numLevels = 1}},
-    {"offset 256, 1 level", CUDA_SUCCESS, {.offset = 256, .arrayDesc = {RIGHT, LDST}, .numLevels = 1}},
+    {"offset 1",
+     CUDA_ERROR_INVALID_VALUE,
+     {.offset = 1, .arrayDesc = {RIGHT, LDST}, .numLevels = 1}},
+    {"offset 256, 1 level",
+     CUDA_SUCCESS,
+     {.offset = 256, .arrayDesc = {RIGHT, LDST}, .numLevels = 1}},
     {"offset 65536, past the end",
      CUDA_ERROR_INVALID_VALUE,
      {.offset = 65536, .arrayDesc = {RIGHT, LDST}, .numLevels = 8}},
@@ -126,10 +147,12 @@ static void try_descriptors(size_t first, size_t end)
     if (first == 0)
         MEASURED("image_size", "%llu bytes for 253x127 RGBA8 with 8 levels, %llu in memory",
                  (unsigned long long)vk.size, (unsigned long long)vk.allocation_size);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                 &memory));
     for (size_t i = first; i < end; i++) {
         CUmipmappedArray mipmap = NULL;
-        CUresult result = p.cu->ExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &wrong_rows[i].desc);
+        CUresult result =
+            p.cu->ExternalMemoryGetMappedMipmappedArray(&mipmap, memory, &wrong_rows[i].desc);
         image_answer(&p, "map_wrong_image", wrong_rows[i].name, result, wrong_rows[i].twin);
         if (i == 0) REQUIRE(result == CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
@@ -139,12 +162,12 @@ static void try_descriptors(size_t first, size_t end)
     pair_close(&p);
 }
 
-/* NVIDIA's driver was seen to spoil the heap over 0 levels ("free(): invalid next size", 580.159.04): each row
- * in a process of its own there. */
+/* NVIDIA's driver was seen to spoil the heap over 0 levels ("free(): invalid next size",
+ * 580.159.04): each row in a process of its own there. */
 static void wrong_descriptors(void)
 {
-    image_rows(DESCRIPTOR_CHILD, "images.wrong_descriptor_child", sizeof wrong_rows / sizeof wrong_rows[0],
-               try_descriptors);
+    image_rows(DESCRIPTOR_CHILD, "images.wrong_descriptor_child",
+               sizeof wrong_rows / sizeof wrong_rows[0], try_descriptors);
 }
 
 static void wrong_descriptor_child(void)
@@ -163,12 +186,13 @@ static void dedicated_or_not(void)
         raw_vk_image vk;
         CUexternalMemory memory;
         CUmipmappedArray mipmap = NULL, second = NULL;
-        const raw_vk_image_desc desc = image_desc(format, W, H, 8, dedicated ? RAW_VK_DEDICATED : 0);
+        const raw_vk_image_desc desc =
+            image_desc(format, W, H, 8, dedicated ? RAW_VK_DEDICATED : 0);
         raw_vk_image_create(&p.vk, &desc, &vk);
         const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
         const char *what = dedicated ? "dedicated image, flag missing" : "plain image, flag set";
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, !dedicated,
-                                     &memory));
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size,
+                                     !dedicated, &memory));
         CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap);
         image_answer(&p, "image_dedicated_flag", what, result, CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) {
@@ -178,10 +202,12 @@ static void dedicated_or_not(void)
             if (p.cu->software) REQUIRE_EQ(wrong, 0);
             CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
         }
-        const CUDA_ARRAY3D_DESCRIPTOR small = raw_cuda_array_desc(format->cu, format->channels, 64, 64);
+        const CUDA_ARRAY3D_DESCRIPTOR small =
+            raw_cuda_array_desc(format->cu, format->channels, 64, 64);
         result = raw_cuda_map_image(p.cu, memory, 65536, &small, 1, &second);
-        image_answer(&p, "image_at_65536", dedicated ? "imported without the flag" : "imported with the flag",
-                     result, dedicated ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+        image_answer(&p, "image_at_65536",
+                     dedicated ? "imported without the flag" : "imported with the flag", result,
+                     dedicated ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->MipmappedArrayDestroy(second));
         CU_OK(p.cu->DestroyExternalMemory(memory));
         raw_vk_image_destroy(&p.vk, &vk);
@@ -202,14 +228,17 @@ static void surface_needs_the_flag(void)
     raw_vk_image_create(&p.vk, &desc, &vk);
     CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(&image_formats[IMAGE_RGBA8], &vk);
     array.Flags = 0;
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                 &memory));
     CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 8, &mipmap));
     CUresult result = raw_cuda_surface(p.cu, image_level(&p, mipmap, 0), &surface);
-    image_answer(&p, "surface_without_SURFACE_LDST", "of a mapped image", result, CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "surface_without_SURFACE_LDST", "of a mapped image", result,
+                 CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
     CU_OK(p.cu->Array3DCreate(&own, &array));
     result = raw_cuda_surface(p.cu, own, &surface);
-    image_answer(&p, "surface_without_SURFACE_LDST", "of an array", result, CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "surface_without_SURFACE_LDST", "of an array", result,
+                 CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->SurfObjectDestroy(surface));
     CU_OK(p.cu->ArrayDestroy(own));
     CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
@@ -250,14 +279,17 @@ static void wrong_copies(void)
     CU_OK(p.cu->Memcpy2D(&good));
     CUDA_MEMCPY2D c = good;
     c.dstXInBytes = 4;
-    image_answer(&p, "wrong_array_copy", "past the right edge", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "past the right edge", p.cu->Memcpy2D(&c),
+                 CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.dstY = 1;
-    image_answer(&p, "wrong_array_copy", "past the bottom", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "past the bottom", p.cu->Memcpy2D(&c),
+                 CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.dstXInBytes = 2;
     c.WidthInBytes = 4;
-    image_answer(&p, "wrong_array_copy", "from within a texel", p.cu->Memcpy2D(&c), CUDA_ERROR_INVALID_VALUE);
+    image_answer(&p, "wrong_array_copy", "from within a texel", p.cu->Memcpy2D(&c),
+                 CUDA_ERROR_INVALID_VALUE);
     c = good;
     c.WidthInBytes = 6;
     image_answer(&p, "wrong_array_copy", "one texel and a half", p.cu->Memcpy2D(&c),
@@ -296,7 +328,8 @@ static void store_out_of_range(void)
     CU_OK(p.cu->StreamSynchronize(p.stream)); /* the last texel is inside */
     x = (int)W;
     CU_OK(p.cu->LaunchKernel(poke, 1, 1, 1, 32, 1, 1, 0, p.stream, args, NULL));
-    image_answer(&p, "store_out_of_range", "the stream", stream_result(&p, 5000), CUDA_ERROR_ILLEGAL_ADDRESS);
+    image_answer(&p, "store_out_of_range", "the stream", stream_result(&p, 5000),
+                 CUDA_ERROR_ILLEGAL_ADDRESS);
     image_answer(&p, "store_out_of_range", "the context then", p.cu->CtxSynchronize(),
                  CUDA_ERROR_ILLEGAL_ADDRESS);
     test_pass(); /* the context is not to be used any further */
@@ -314,13 +347,17 @@ const test_case image_error_cases[] = {
     {.name = "images.dedicated_or_not",
      .run = dedicated_or_not,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin refuses a dedicated image that is not at 0, where Vulkan cannot have bound it"},
+     .reason =
+         "the twin refuses a dedicated image that is not at 0, where Vulkan cannot have bound it"},
     {.name = "images.surface_needs_the_flag",
      .run = surface_needs_the_flag,
      .mark = TEST_BOTH,
      .reason = REPORTED},
     {.name = "images.level_out_of_range", .run = level_out_of_range, .mark = TEST_BOTH},
-    {.name = "images.wrong_copies", .run = wrong_copies, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
+    {.name = "images.wrong_copies",
+     .run = wrong_copies,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED},
     {.name = "images.store_out_of_range",
      .run = store_out_of_range,
      .mark = TEST_BOTH,

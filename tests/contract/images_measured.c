@@ -1,5 +1,6 @@
-/* Contract rows that report: LINEAR images, several mappings of one import, what destroying waits for, what is
- * left after a sticky error and after a reset, and what mapping costs. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows that report: LINEAR images, several mappings of one import, what destroying waits
+ * for, what is left after a sticky error and after a reset, and what mapping costs. */
 #include "images.h"
 
 #include <pthread.h>
@@ -23,12 +24,14 @@ static void linear(void)
     if (!raw_vk_image_supported(&p.vk, &desc)) SKIP("no LINEAR image that can be exported");
     raw_vk_image_create(&p.vk, &desc, &vk);
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                 &memory));
     CUresult result = raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap);
     MEASURED("linear_image", "mapping: %s", raw_cuda_result_name(result));
     if (result == CUDA_SUCCESS) {
         size_t wrong = count_wrong_bytes(&p, format, &vk, mipmap, 0, 1);
-        MEASURED("linear_image", "%zu wrong bytes of %zu, both ways", wrong, 2 * raw_vk_image_bytes(&vk, 0));
+        MEASURED("linear_image", "%zu wrong bytes of %zu, both ways", wrong,
+                 2 * raw_vk_image_bytes(&vk, 0));
         if (p.cu->software) REQUIRE_EQ(wrong, 0);
         CU_OK(p.cu->MipmappedArrayDestroy(mipmap));
     }
@@ -49,7 +52,8 @@ static void several_mappings(void)
         CUdeviceptr pointer = 0;
         shared_image_open(&p, format, 256, 128, 9, dedicated ? RAW_VK_DEDICATED : 0, &image);
         const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &image.vk);
-        CUresult result = raw_cuda_map_image(p.cu, image.memory, image.vk.offset, &array, 9, &second);
+        CUresult result =
+            raw_cuda_map_image(p.cu, image.memory, image.vk.offset, &array, 9, &second);
         MEASURED("second_mapping_of_an_image", "%s: %s", what, raw_cuda_result_name(result));
         if (p.cu->software) REQUIRE(result == CUDA_SUCCESS);
         if (result == CUDA_SUCCESS) {
@@ -67,11 +71,13 @@ static void several_mappings(void)
         if (result == CUDA_SUCCESS) {
             const VkExtent3D extent = raw_vk_image_extent(&image.vk, 0);
             unsigned char *expected = image_pattern(format, extent, 5), found[256 * 4];
-            CU_OK(raw_cuda_write_array(p.cu, image_level(&p, image.mipmap, 0), expected, 256 * 4, 128));
+            CU_OK(raw_cuda_write_array(p.cu, image_level(&p, image.mipmap, 0), expected, 256 * 4,
+                                       128));
             CU_OK(p.cu->CtxSynchronize());
             cuda_read(&p, pointer, found, sizeof found);
             MEASURED("buffer_over_an_image", "%s: its first row reads as %s", what,
-                     memcmp(found, expected, sizeof found) == 0 ? "the image's first row" : "something else");
+                     memcmp(found, expected, sizeof found) == 0 ? "the image's first row"
+                                                                : "something else");
             free(expected);
             CU_OK(p.cu->MemFree(pointer));
         }
@@ -99,7 +105,8 @@ static void memory_destroyed_first(void)
     result = raw_cuda_surface(p.cu, level, &surface);
     MEASURED(name, "then cuSurfObjectCreate: %s", raw_cuda_result_name(result));
     if (result == CUDA_SUCCESS)
-        MEASURED(name, "cuSurfObjectDestroy: %s", raw_cuda_result_name(p.cu->SurfObjectDestroy(surface)));
+        MEASURED(name, "cuSurfObjectDestroy: %s",
+                 raw_cuda_result_name(p.cu->SurfObjectDestroy(surface)));
     result = raw_cuda_write_array(p.cu, level, expected, 256 * 4, 128);
     MEASURED(name, "then a copy to it: %s", raw_cuda_result_name(result));
     MEASURED(name, "and its end: %s", raw_cuda_result_name(p.cu->CtxSynchronize()));
@@ -247,8 +254,8 @@ static void calls_with_pending_work(void)
     shared_image_open(p, &image_formats[IMAGE_RGBA8], 1024, 1024, 11, RAW_VK_DEDICATED, &w.image);
     const raw_vk_image_desc desc = image_desc(&image_formats[IMAGE_RGBA8], 1024, 1024, 1, 0);
     raw_vk_image_create(&p->vk, &desc, &w.spare);
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &w.spare), w.spare.allocation_size, false,
-                                 &w.spare_memory));
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &w.spare), w.spare.allocation_size,
+                                 false, &w.spare_memory));
     w.pages = aligned_alloc(65536, PAGES_SIZE);
     REQUIRE(w.pages != NULL);
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
@@ -258,8 +265,8 @@ static void calls_with_pending_work(void)
         double start = test_now_us();
         CUresult result = calls[i].run(&w);
         double took = test_now_us() - start;
-        MEASURED("image_call_with_pending_work", "%s beside a wait of %d us: %s after %.0f us", calls[i].name,
-                 DELAY_US, raw_cuda_result_name(result), took);
+        MEASURED("image_call_with_pending_work", "%s beside a wait of %d us: %s after %.0f us",
+                 calls[i].name, DELAY_US, raw_cuda_result_name(result), took);
         REQUIRE(pthread_join(late.thread, NULL) == 0);
         REQUIRE(result == CUDA_SUCCESS);
         CU_OK(p->cu->StreamSynchronize(p->stream));
@@ -293,10 +300,11 @@ static void after_a_sticky_error(void)
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(image.format, &image.vk);
     CUmodule module = raw_cuda_load(p.cu, "pattern");
     void *args[] = {&nowhere, &count, &seed};
-    CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), 1, 1, 1, 64, 1, 1, 0, p.stream,
-                             args, NULL));
+    CU_OK(p.cu->LaunchKernel(raw_cuda_function(p.cu, module, "pattern_write"), 1, 1, 1, 64, 1, 1, 0,
+                             p.stream, args, NULL));
     CU_IS(p.cu->StreamSynchronize(p.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
-    report_sticky("cuMipmappedArrayGetLevel", p.cu->MipmappedArrayGetLevel(&level, image.mipmap, 1));
+    report_sticky("cuMipmappedArrayGetLevel",
+                  p.cu->MipmappedArrayGetLevel(&level, image.mipmap, 1));
     report_sticky("cuExternalMemoryGetMappedMipmappedArray",
                   raw_cuda_map_image(p.cu, image.memory, 0, &array, 9, &second));
     if (level != NULL) report_sticky("cuSurfObjectCreate", raw_cuda_surface(p.cu, level, &none));
@@ -314,8 +322,8 @@ static void after_a_sticky_error(void)
     test_pass(); /* NVIDIA's driver is not to be used any further in this process */
 }
 
-/* The handles of a context that was reset. NVIDIA's driver crashes on those of external memory (measured), so
- * this runs in a process of its own, whose end is the parent's measurement. */
+/* The handles of a context that was reset. NVIDIA's driver crashes on those of external memory
+ * (measured), so this runs in a process of its own, whose end is the parent's measurement. */
 static void reset_child(void)
 {
     const char *what = getenv(RESET_CHILD);
@@ -363,7 +371,8 @@ static int by_time(const void *a, const void *b)
 static void costs(void)
 {
     enum { TURNS = 21, STEPS = 6 };
-    static const char *const steps[STEPS] = {"import", "map", "level", "surface", "surface destroy", "unmap"};
+    static const char *const steps[STEPS] = {"import",          "map",  "level", "surface",
+                                             "surface destroy", "unmap"};
     static const uint32_t sizes[] = {256, 1024, 4096};
     const image_format *format = &image_formats[IMAGE_RGBA8];
     pair p;
@@ -373,7 +382,8 @@ static void costs(void)
             double times[STEPS][TURNS];
             raw_vk_image vk;
             const uint32_t levels = chain ? image_full_chain(sizes[s], sizes[s]) : 1;
-            const raw_vk_image_desc desc = image_desc(format, sizes[s], sizes[s], levels, RAW_VK_DEDICATED);
+            const raw_vk_image_desc desc =
+                image_desc(format, sizes[s], sizes[s], levels, RAW_VK_DEDICATED);
             raw_vk_image_create(&p.vk, &desc, &vk);
             const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &vk);
             for (int turn = 0; turn < TURNS; turn++) {
@@ -402,8 +412,8 @@ static void costs(void)
             }
             for (int i = 0; i < STEPS; i++) {
                 qsort(times[i], TURNS, sizeof times[i][0], by_time);
-                MEASURED("image_cost", "%u x %u RGBA8, %u levels: %s %.1f us", sizes[s], sizes[s], levels,
-                         steps[i], times[i][TURNS / 2]);
+                MEASURED("image_cost", "%u x %u RGBA8, %u levels: %s %.1f us", sizes[s], sizes[s],
+                         levels, steps[i], times[i][TURNS / 2]);
             }
             raw_vk_image_destroy(&p.vk, &vk);
         }
@@ -414,8 +424,8 @@ const test_case image_measured_cases[] = {
     {.name = "images.linear",
      .run = linear,
      .mark = TEST_NVIDIA_ONLY,
-     .reason = "NVIDIA's driver maps LINEAR images and shows something else; llvmpipe lays out both tilings "
-               "alike. The library refuses them"},
+     .reason = "NVIDIA's driver maps LINEAR images and shows something else; "
+               "llvmpipe lays out both tilings alike. The library refuses them"},
     {.name = "images.several_mappings", .run = several_mappings, .mark = TEST_BOTH},
     {.name = "images.memory_destroyed_first", .run = memory_destroyed_first, .own = true},
     {.name = "images.surface_destroyed_last", .run = surface_destroyed_last, .own = true},

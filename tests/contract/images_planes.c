@@ -1,5 +1,5 @@
-/* Contract rows: formats of several planes, as arrays of CUDA's own and of Vulkan's images.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: formats of several planes, as arrays of CUDA's own and of Vulkan's images. */
 #include "images.h"
 
 #include <stdlib.h>
@@ -48,8 +48,9 @@ static void report_planes(const pair *p, const plane_row *row, CUarray array)
             continue;
         }
         CU_OK(p->cu->Array3DGetDescriptor(&desc, plane));
-        MEASURED("planes", "%s, plane %u: %zu x %zu x %zu, format 0x%x, %u channels, flags 0x%x", row->name,
-                 i, desc.Width, desc.Height, desc.Depth, (unsigned)desc.Format, desc.NumChannels, desc.Flags);
+        MEASURED("planes", "%s, plane %u: %zu x %zu x %zu, format 0x%x, %u channels, flags 0x%x",
+                 row->name, i, desc.Width, desc.Height, desc.Depth, (unsigned)desc.Format,
+                 desc.NumChannels, desc.Flags);
         if (p->cu->software) REQUIRE(i < row->planes);
     }
 }
@@ -75,18 +76,20 @@ static void try_formats(size_t first, size_t end)
     for (size_t i = first; i < end; i++)
         for (size_t v = 0; v < sizeof variants / sizeof variants[0]; v++) {
             const plane_row *row = &rows[i];
-            const unsigned channels = variants[v].channels == 0 ? row->channels : variants[v].channels;
-            CUDA_ARRAY3D_DESCRIPTOR desc =
-                raw_cuda_array_desc((CUarray_format)row->cu, channels, variants[v].width, variants[v].height);
+            const unsigned channels =
+                variants[v].channels == 0 ? row->channels : variants[v].channels;
+            CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(
+                (CUarray_format)row->cu, channels, variants[v].width, variants[v].height);
             CUarray array = NULL;
             desc.Flags = variants[v].flags;
             const CUresult result = p.cu->Array3DCreate(&array, &desc);
-            const bool odd =
-                (row->half_width && desc.Width % 2 != 0) || (row->half_height && desc.Height % 2 != 0);
-            MEASURED("planar_array", "%s, %s: %s", row->name, variants[v].what, raw_cuda_result_name(result));
+            const bool odd = (row->half_width && desc.Width % 2 != 0) ||
+                             (row->half_height && desc.Height % 2 != 0);
+            MEASURED("planar_array", "%s, %s: %s", row->name, variants[v].what,
+                     raw_cuda_result_name(result));
             if (p.cu->software)
-                REQUIRE(result ==
-                        (channels == row->channels && !odd ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE));
+                REQUIRE(result == (channels == row->channels && !odd ? CUDA_SUCCESS
+                                                                     : CUDA_ERROR_INVALID_VALUE));
             if (result != CUDA_SUCCESS) continue;
             if (v <= 3) report_planes(&p, row, array);
             CU_OK(p.cu->ArrayDestroy(array));
@@ -144,8 +147,8 @@ static void copies_of_planes(void)
     pair_close(&p);
 }
 
-static const VkImageAspectFlagBits aspects[] = {VK_IMAGE_ASPECT_PLANE_0_BIT, VK_IMAGE_ASPECT_PLANE_1_BIT,
-                                                VK_IMAGE_ASPECT_PLANE_2_BIT};
+static const VkImageAspectFlagBits aspects[] = {
+    VK_IMAGE_ASPECT_PLANE_0_BIT, VK_IMAGE_ASPECT_PLANE_1_BIT, VK_IMAGE_ASPECT_PLANE_2_BIT};
 
 /* Vulkan's image of several planes, mapped with the CUDA format of that layout. */
 static void compare_planes(pair *p, const plane_row *row, const raw_vk_image *vk, CUarray array)
@@ -163,19 +166,22 @@ static void compare_planes(pair *p, const plane_row *row, const raw_vk_image *vk
         const size_t across = extent.width * channels * row->bytes, size = across * extent.height;
         CUresult result = p->cu->ArrayGetPlane(&plane, array, i);
         if (result != CUDA_SUCCESS) {
-            MEASURED("mapped_planes", "%s, plane %u: %s", row->name, i, raw_cuda_result_name(result));
+            MEASURED("mapped_planes", "%s, plane %u: %s", row->name, i,
+                     raw_cuda_result_name(result));
             continue;
         }
         for (size_t k = 0; k < size; k++) /* 10 bits lie in the upper ones of 16 */
-            bytes[k] = (unsigned char)((k * 29 + i) & (row->bytes == 2 && k % 2 == 0 ? 0xc0 : 0xff));
+            bytes[k] =
+                (unsigned char)((k * 29 + i) & (row->bytes == 2 && k % 2 == 0 ? 0xc0 : 0xff));
         unsigned char *expected = malloc(size);
         REQUIRE(expected != NULL);
         memcpy(expected, bytes, size);
         image_copy_part(p, vk, aspects[i], 0, extent, &staging, true);
         memset(found, 0, size);
         result = raw_cuda_read_array(p->cu, plane, found, across, extent.height);
-        MEASURED("mapped_planes", "%s, plane %u read by CUDA: %s, %zu of %zu bytes wrong", row->name, i,
-                 raw_cuda_result_name(result), image_wrong_bytes(found, expected, size), size);
+        MEASURED("mapped_planes", "%s, plane %u read by CUDA: %s, %zu of %zu bytes wrong",
+                 row->name, i, raw_cuda_result_name(result),
+                 image_wrong_bytes(found, expected, size), size);
         for (size_t k = 0; k < size; k++)
             found[k] = expected[k] =
                 (unsigned char)(expected[k] ^ (row->bytes == 2 && k % 2 == 0 ? 0x40 : 0x33));
@@ -183,8 +189,9 @@ static void compare_planes(pair *p, const plane_row *row, const raw_vk_image *vk
         CU_OK(p->cu->CtxSynchronize());
         memset(bytes, 0, size);
         image_copy_part(p, vk, aspects[i], 0, extent, &staging, false);
-        MEASURED("mapped_planes", "%s, plane %u written by CUDA: %s, %zu of %zu bytes wrong", row->name, i,
-                 raw_cuda_result_name(result), image_wrong_bytes(bytes, expected, size), size);
+        MEASURED("mapped_planes", "%s, plane %u written by CUDA: %s, %zu of %zu bytes wrong",
+                 row->name, i, raw_cuda_result_name(result),
+                 image_wrong_bytes(bytes, expected, size), size);
         free(expected);
     }
     raw_vk_buffer_destroy(&p->vk, &staging);
@@ -213,7 +220,8 @@ static void try_mapped(size_t first, size_t end)
         }
         found++;
         raw_vk_image_create(&p.vk, &desc, &vk);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, true, &memory));
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, true,
+                                     &memory));
         for (int flags = 0; flags < 3; flags++) {
             CUDA_ARRAY3D_DESCRIPTOR wanted = array;
             wanted.Flags = flags == 0 ? 0 : flags == 1 ? CUDA_ARRAY3D_SURFACE_LDST : VIDEO;
@@ -250,11 +258,15 @@ static void mapped_child(void)
 const test_case image_plane_cases[] = {
     {.name = "planes.formats", .run = formats, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
     {.name = "planes.formats_child", .run = formats_child},
-    {.name = "planes.copies", .run = copies_of_planes, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
+    {.name = "planes.copies",
+     .run = copies_of_planes,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED},
     {.name = "planes.mapped",
      .run = mapped,
      .mark = TEST_NVIDIA_ONLY,
-     .reason = "reported; where Mesa puts the planes of an image the twin does not know, and refuses"},
+     .reason =
+         "reported; where Mesa puts the planes of an image the twin does not know, and refuses"},
     {.name = "planes.mapped_child", .run = mapped_child},
     {.name = NULL},
 };

@@ -1,4 +1,5 @@
-/* See images.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See images.h. */
 #include "images.h"
 
 #include <stdio.h>
@@ -48,8 +49,8 @@ const image_format image_formats[IMAGE_FORMATS] = {
      {0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0, 0, 0, 0, 0x3f, 0, 0, 0, 0}},
 };
 
-raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height, uint32_t levels,
-                             unsigned vk_flags)
+raw_vk_image_desc image_desc(const image_format *format, uint32_t width, uint32_t height,
+                             uint32_t levels, unsigned vk_flags)
 {
     return (raw_vk_image_desc){.format = format->vk,
                                .width = width,
@@ -71,8 +72,8 @@ uint32_t image_full_chain(uint32_t width, uint32_t height)
     return levels;
 }
 
-void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height, uint32_t levels,
-                       unsigned vk_flags, shared_image *out)
+void shared_image_open(pair *p, const image_format *format, uint32_t width, uint32_t height,
+                       uint32_t levels, unsigned vk_flags, shared_image *out)
 {
     const raw_vk_image_desc desc = image_desc(format, width, height, levels, vk_flags);
     memset(out, 0, sizeof *out);
@@ -81,7 +82,8 @@ void shared_image_open(pair *p, const image_format *format, uint32_t width, uint
     const CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &out->vk);
     CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &out->vk), out->vk.allocation_size,
                                  (vk_flags & RAW_VK_DEDICATED) != 0, &out->memory));
-    CU_OK(raw_cuda_map_image(p->cu, out->memory, out->vk.offset, &array, out->vk.desc.levels, &out->mipmap));
+    CU_OK(raw_cuda_map_image(p->cu, out->memory, out->vk.offset, &array, out->vk.desc.levels,
+                             &out->mipmap));
 }
 
 void shared_image_close(pair *p, shared_image *image)
@@ -135,13 +137,14 @@ void image_launch(const pair *p, CUmodule module, const char *verb, const image_
     snprintf(name, sizeof name, "image_%s_%s", verb, format->kernel);
     CUfunction kernel = raw_cuda_function(p->cu, module, name);
     void *args[] = {&surface, &width, &height, argument};
-    CU_OK(p->cu->LaunchKernel(kernel, (extent.width + 31) / 32, (extent.height + 7) / 8, 1, 32, 8, 1, 0,
-                              p->stream, args, NULL));
+    CU_OK(p->cu->LaunchKernel(kernel, (extent.width + 31) / 32, (extent.height + 7) / 8, 1, 32, 8,
+                              1, 0, p->stream, args, NULL));
     CU_OK(p->cu->StreamSynchronize(p->stream));
 }
 
-void require_same_image(pair *p, CUmodule module, const image_format *format, const raw_vk_image *image,
-                        CUmipmappedArray mipmap, uint32_t level, unsigned seed)
+void require_same_image(pair *p, CUmodule module, const image_format *format,
+                        const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
+                        unsigned seed)
 {
     const VkExtent3D extent = raw_vk_image_extent(image, level);
     const size_t row = extent.width * format->texel, size = row * extent.height;
@@ -244,7 +247,8 @@ void image_row_groups(const char *variable, const char *child, size_t count, siz
     }
 }
 
-void image_rows(const char *variable, const char *child, size_t count, void (*run)(size_t first, size_t end))
+void image_rows(const char *variable, const char *child, size_t count,
+                void (*run)(size_t first, size_t end))
 {
     image_row_groups(variable, child, count, 1, run);
 }

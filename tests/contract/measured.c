@@ -1,5 +1,6 @@
-/* What the library rests on and the texts leave open: reported as MEASURED lines; asserted only what is
- * needed. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the library rests on and the texts leave open: reported as MEASURED lines; asserted only
+ * what is needed. */
 #include "contract.h"
 
 #include <fcntl.h>
@@ -12,7 +13,8 @@ static const char *present(PFN_vkVoidFunction function)
     return function != NULL ? "not NULL" : "NULL";
 }
 
-/* A driver may answer with a function that must not be called: so an attachment cannot find out by asking. */
+/* A driver may answer with a function that must not be called: so an attachment cannot find out by
+ * asking. */
 static void procs_of_extensions_not_enabled(void)
 {
     static const char *const names[] = {"vkGetMemoryFdKHR", "vkGetMemoryFdPropertiesKHR",
@@ -49,7 +51,8 @@ static void report_calls(const pair *p, const shared_timeline *t, CUevent event,
     CUresult synchronize = p->cu->StreamSynchronize(p->stream);
     MEASURED("calls_by_context", "%s current: signal %s", current, raw_cuda_result_name(signal));
     MEASURED("calls_by_context", "%s current: wait %s", current, raw_cuda_result_name(wait));
-    MEASURED("calls_by_context", "%s current: cuEventRecord %s", current, raw_cuda_result_name(record));
+    MEASURED("calls_by_context", "%s current: cuEventRecord %s", current,
+             raw_cuda_result_name(record));
     MEASURED("calls_by_context", "%s current: cuStreamSynchronize %s", current,
              raw_cuda_result_name(synchronize));
     MEASURED("calls_by_context", "%s current: cuEventQuery %s", current,
@@ -99,7 +102,8 @@ static void CUDA_CB on_log(void *data, int level, char *message, size_t length)
 {
     const char *step = data;
     size_t used = strlen(logged);
-    snprintf(logged + used, sizeof logged - used, "[%s, level %d] %.*s ", step, level, (int)length, message);
+    snprintf(logged + used, sizeof logged - used, "[%s, level %d] %.*s ", step, level, (int)length,
+             message);
 }
 
 static void driver_logs(void)
@@ -190,8 +194,10 @@ static void memory_destroyed_before_its_mapping(void)
     size_t before = test_open_fds();
     CU_OK(p.cu->DestroyExternalMemory(b.memory));
     MEASURED("destroy_memory_before_mapping", "fds %zu, before %zu", test_open_fds(), before);
-    CUresult set = p.cu->MemsetD32Async(b.pointer, 5, 16, p.stream), done = p.cu->StreamSynchronize(p.stream);
-    MEASURED("destroy_memory_before_mapping", "then a write to the mapping: %s", raw_cuda_result_name(set));
+    CUresult set = p.cu->MemsetD32Async(b.pointer, 5, 16, p.stream),
+             done = p.cu->StreamSynchronize(p.stream);
+    MEASURED("destroy_memory_before_mapping", "then a write to the mapping: %s",
+             raw_cuda_result_name(set));
     MEASURED("destroy_memory_before_mapping", "and its end: %s", raw_cuda_result_name(done));
     CUresult result = p.cu->MemFree(b.pointer);
     MEASURED("destroy_memory_before_mapping", "then cuMemFree: %s", raw_cuda_result_name(result));

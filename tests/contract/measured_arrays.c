@@ -1,5 +1,6 @@
-/* Contract rows that report: arrays and textures where the texts leave open what is taken, and in which order they may
- * be given up. The twin's answers are required. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows that report: arrays and textures where the texts leave open what is taken, and in
+ * which order they may be given up. The twin's answers are required. */
 #include "images.h"
 
 #include <math.h>
@@ -26,7 +27,8 @@ static CUDA_TEXTURE_DESC sampling(float most)
 static void try_orders(size_t first, size_t end)
 {
     static const char *const what[] = {"a texture of an array", "a surface of an array",
-                                       "a texture of a mapped image", "a texture of a mapped image's level"};
+                                       "a texture of a mapped image",
+                                       "a texture of a mapped image's level"};
     static const char row[] = "destroyed_after_its_array";
     const CUDA_TEXTURE_DESC how = sampling(0);
     for (size_t i = first; i < end; i++) {
@@ -37,7 +39,8 @@ static void try_orders(size_t first, size_t end)
         CUsurfObject surface = 0;
         pair_open(&p);
         if (i < 2) {
-            const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 64, 64);
+            const CUDA_ARRAY3D_DESCRIPTOR desc =
+                raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, 64, 64);
             CU_OK(p.cu->Array3DCreate(&array, &desc));
         } else {
             shared_image_open(&p, &image_formats[IMAGE_RGBA8], 64, 64, 1, 0, &image);
@@ -50,7 +53,8 @@ static void try_orders(size_t first, size_t end)
             CU_OK(p.cu->ArrayDestroy(array));
         else
             shared_image_close(&p, &image);
-        CUresult result = texture != 0 ? p.cu->TexObjectDestroy(texture) : p.cu->SurfObjectDestroy(surface);
+        CUresult result =
+            texture != 0 ? p.cu->TexObjectDestroy(texture) : p.cu->SurfObjectDestroy(surface);
         image_answer(&p, row, what[i], result, CUDA_SUCCESS);
         image_answer(&p, row, "the context then", p.cu->CtxSynchronize(), CUDA_SUCCESS);
         if (!p.cu->software) test_pass(); /* nothing more is to be done with it */
@@ -86,7 +90,8 @@ static void try_planes(size_t first, size_t end)
     pair_open(&p);
     if (p.cu->ArrayGetPlane == NULL) SKIP("this driver has no planes");
     for (size_t i = first; i < end; i++) {
-        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc((CUarray_format)rows[i].format, 3, 64, 32);
+        CUDA_ARRAY3D_DESCRIPTOR desc =
+            raw_cuda_array_desc((CUarray_format)rows[i].format, 3, 64, 32);
         CUarray array = NULL;
         CUsurfObject surface = 0;
         desc.Flags = rows[i].flags;
@@ -146,8 +151,8 @@ static const size_row size_rows[] = {
 enum { SIZE_ROWS = sizeof size_rows / sizeof size_rows[0] };
 
 /* Rows counted in blocks, what was written is read. */
-static void copy_blocks(const pair *p, const size_row *r, CUarray array, size_t width, size_t height,
-                        size_t bytes)
+static void copy_blocks(const pair *p, const size_row *r, CUarray array, size_t width,
+                        size_t height, size_t bytes)
 {
     const size_t across = (width + 3) / 4 * bytes, down = height == 0 ? 1 : (height + 3) / 4;
     unsigned char *in = malloc(across * down), *out = calloc(across, down);
@@ -157,8 +162,8 @@ static void copy_blocks(const pair *p, const size_row *r, CUarray array, size_t 
     CUresult result = raw_cuda_write_array(p->cu, array, in, across, down);
     if (result == CUDA_SUCCESS) result = raw_cuda_read_array(p->cu, array, out, across, down);
     const size_t wrong = image_wrong_bytes(out, in, across * down);
-    MEASURED("block_array", "%s, %zu x %zu of blocks copied: %s, %zu of %zu bytes wrong", r->what, width,
-             height, raw_cuda_result_name(result), wrong, across * down);
+    MEASURED("block_array", "%s, %zu x %zu of blocks copied: %s, %zu of %zu bytes wrong", r->what,
+             width, height, raw_cuda_result_name(result), wrong, across * down);
     if (p->cu->software) REQUIRE(result == CUDA_SUCCESS && wrong == 0);
     free(in);
     free(out);
@@ -166,7 +171,9 @@ static void copy_blocks(const pair *p, const size_row *r, CUarray array, size_t 
 
 static void try_size(const pair *p, const size_row *r, int format, size_t bytes)
 {
-    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc((CUarray_format)format, 4, r->width, r->height), found;
+    CUDA_ARRAY3D_DESCRIPTOR desc =
+                                raw_cuda_array_desc((CUarray_format)format, 4, r->width, r->height),
+                            found;
     CUarray array = NULL;
     CUmipmappedArray mipmap = NULL;
     desc.Flags = 0;
@@ -194,7 +201,8 @@ static void try_sizes(size_t first, size_t end)
     pair p;
     pair_open(&p);
     for (size_t i = first; i < end; i++) {
-        try_size(&p, &size_rows[i % SIZE_ROWS], i < SIZE_ROWS ? 0x91 : 0x9d, i < SIZE_ROWS ? 8 : 16);
+        try_size(&p, &size_rows[i % SIZE_ROWS], i < SIZE_ROWS ? 0x91 : 0x9d,
+                 i < SIZE_ROWS ? 8 : 16);
         CU_OK(p.cu->CtxSynchronize());
     }
     pair_close(&p);
@@ -219,7 +227,8 @@ typedef struct place {
 
 enum { LEVELS = 5, SIDE = 16, READS = 6 };
 
-/* VK_LOD_CLAMP_NONE is 1000, and what a sampler of Vulkan's says is handed on. Each level holds its number. */
+/* VK_LOD_CLAMP_NONE is 1000, and what a sampler of Vulkan's says is handed on. Each level holds its
+ * number. */
 static void try_clamps(size_t first, size_t end)
 {
     static const float most[] = {0, 2, 4, 15, 16, 100, 1000, HUGE_VALF};
@@ -291,11 +300,17 @@ const test_case measured_array_cases[] = {
      .reason = REPORTED,
      .own = true},
     {.name = "measured.destroyed_last_child", .run = orders_child},
-    {.name = "measured.surfaces_of_planes", .run = planes, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
+    {.name = "measured.surfaces_of_planes",
+     .run = planes,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED},
     {.name = "measured.surfaces_of_planes_child", .run = planes_child},
     {.name = "measured.block_sizes", .run = sizes, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
     {.name = "measured.block_sizes_child", .run = sizes_child},
-    {.name = "measured.level_clamps", .run = clamps, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
+    {.name = "measured.level_clamps",
+     .run = clamps,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED},
     {.name = "measured.level_clamps_child", .run = clamps_child},
     {.name = NULL},
 };

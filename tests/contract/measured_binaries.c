@@ -1,6 +1,7 @@
-/* What the guide forbids to do with binary semaphores (R11, R12): reported, so that the library's refusals can
- * say what they spare. Nothing here waits without a limit, and a case that may leave work behind which never ends
- * leaves the process without a word to the drivers. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the guide forbids to do with binary semaphores (R11, R12): reported, so that the library's
+ * refusals can say what they spare. Nothing here waits without a limit, and a case that may leave
+ * work behind which never ends leaves the process without a word to the drivers. */
 #include "binaries.h"
 
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static void double_signal(void)
     bool first = raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS);
     MEASURED(row, "Vulkan's first wait: %s", taken(first));
     if (first)
-        MEASURED(row, "Vulkan's second wait: %s", taken(raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS)));
+        MEASURED(row, "Vulkan's second wait: %s",
+                 taken(raw_binary_wait(&p.vk, p.cu, &s.peer, BOUND_MS)));
     test_pass();
 }
 
@@ -79,8 +81,8 @@ static void wait_before_signal(void)
     CUresult wait = raw_cuda_wait(p.cu, s.cu, 0, p.stream), before = stream_result(&p, 20);
     raw_binary_signal(&p.vk, p.cu, &s.peer);
     CUresult after = stream_result(&p, BOUND_MS);
-    MEASURED(row, "CUDA's wait %s, its stream %s, and after Vulkan's signal %s", raw_cuda_result_name(wait),
-             raw_cuda_result_name(before), raw_cuda_result_name(after));
+    MEASURED(row, "CUDA's wait %s, its stream %s, and after Vulkan's signal %s",
+             raw_cuda_result_name(wait), raw_cuda_result_name(before), raw_cuda_result_name(after));
     if (p.cu->software) {
         CU_OK(wait);
         CU_IS(before, CUDA_ERROR_NOT_READY);
@@ -89,8 +91,9 @@ static void wait_before_signal(void)
     if (after != CUDA_SUCCESS || s.peer.vk == VK_NULL_HANDLE) test_pass();
     raw_vk_idle(&p.vk);
     VkSemaphore over = raw_vk_timeline(&p.vk, 0, false);
-    raw_vk_submit(&p.vk, raw_vk_begin(&p.vk, 0),
-                  &(raw_vk_job){.wait = s.peer.vk, .signal = over, .signal_value = 1, .pending = true});
+    raw_vk_submit(
+        &p.vk, raw_vk_begin(&p.vk, 0),
+        &(raw_vk_job){.wait = s.peer.vk, .signal = over, .signal_value = 1, .pending = true});
     bool early = raw_vk_timeline_wait(&p.vk, over, 1, 20);
     CU_OK(raw_cuda_signal(p.cu, s.cu, 0, p.stream));
     MEASURED(row, "Vulkan's wait: %s before CUDA's signal, %s after it", taken(early),
@@ -123,7 +126,8 @@ static void double_wait(void)
     test_pass();
 }
 
-/* One semaphore for both directions, with the host between them, so that no order is left to chance. */
+/* One semaphore for both directions, with the host between them, so that no order is left to
+ * chance. */
 static void both_directions(void)
 {
     pair p;
@@ -140,13 +144,15 @@ static void both_directions(void)
         CU_OK(raw_cuda_wait(p.cu, s.cu, 0, p.stream));
         right = stream_result(&p, BOUND_MS) == CUDA_SUCCESS;
     }
-    MEASURED("binary_both_directions", "100 turns with the host between: %s", right ? "right" : "stuck");
+    MEASURED("binary_both_directions", "100 turns with the host between: %s",
+             right ? "right" : "stuck");
     if (p.cu->software) REQUIRE(right);
     test_pass();
 }
 
-/* Whether CUDA's pending work goes on when Vulkan's half of its semaphore is destroyed meanwhile: a signal of it,
- * and for a timeline a wait that a second import ends. A timeline of its own holds the stream. */
+/* Whether CUDA's pending work goes on when Vulkan's half of its semaphore is destroyed meanwhile: a
+ * signal of it, and for a timeline a wait that a second import ends. A timeline of its own holds
+ * the stream. */
 static void destroyed_in_vulkan(bool binary)
 {
     static const char row[] = "destroyed_in_vulkan_with_pending_cuda_work";
@@ -197,16 +203,20 @@ const test_case measured_binary_cases[] = {
     {.name = "measured.binary_double_signal",
      .run = double_signal,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin's context fails at the second signal, as Vulkan's rule is; NVIDIA's is reported",
+     .reason =
+         "the twin's context fails at the second signal, as Vulkan's rule is; NVIDIA's is reported",
      .own = true},
     {.name = "measured.binary_cuda_to_cuda",
      .run = cuda_to_cuda,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin's context fails: the guide wants the partner in Vulkan; NVIDIA's is reported",
+     .reason =
+         "the twin's context fails: the guide wants the partner in Vulkan; NVIDIA's is reported",
      .own = true},
     {.name = "measured.binary_wait_before_signal", .run = wait_before_signal, .own = true},
     {.name = "measured.binary_double_wait", .run = double_wait, .own = true},
     {.name = "measured.binary_both_directions", .run = both_directions, .own = true},
     {.name = "measured.binary_destroyed_in_vulkan", .run = binary_destroyed_in_vulkan, .own = true},
-    {.name = "measured.timeline_destroyed_in_vulkan", .run = timeline_destroyed_in_vulkan, .own = true},
+    {.name = "measured.timeline_destroyed_in_vulkan",
+     .run = timeline_destroyed_in_vulkan,
+     .own = true},
     {.name = NULL}};

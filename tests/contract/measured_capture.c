@@ -1,7 +1,8 @@
-/* Which calls break somebody's stream capture: each one during a capture in global, thread-local and relaxed mode,
- * from the capturing thread and from another one, with and without exchanging the calling thread's mode for
- * relaxed. What was measured on NVIDIA's driver 580 is required of both drivers, the rest is reported.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Which calls break somebody's stream capture: each one during a capture in global, thread-local
+ * and relaxed mode, from the capturing thread and from another one, with and without exchanging the
+ * calling thread's mode for relaxed. What was measured on NVIDIA's driver 580 is required of both
+ * drivers, the rest is reported. */
 #include "images.h"
 
 #include <pthread.h>
@@ -257,9 +258,9 @@ static CUresult op_load_module(capture_objects *o)
 {
     char path[TEST_PATH_MAX];
     CUmodule module = NULL;
-    CUresult result =
-        o->p->cu->ModuleLoad(&module, test_path(path, o->p->cu->software ? "share/culvert/pattern.soft.so"
-                                                                         : "share/culvert/pattern.fatbin"));
+    CUresult result = o->p->cu->ModuleLoad(
+        &module, test_path(path, o->p->cu->software ? "share/culvert/pattern.soft.so"
+                                                    : "share/culvert/pattern.fatbin"));
     return result == CUDA_SUCCESS ? o->p->cu->ModuleUnload(module) : result;
 }
 
@@ -308,8 +309,8 @@ static CUresult op_map_physical(capture_objects *o)
     return result == CUDA_SUCCESS ? unmapped : result;
 }
 
-/* What was measured: the call breaks no capture; those that forbid the calling thread what a capture cannot see;
- * all of them. */
+/* What was measured: the call breaks no capture; those that forbid the calling thread what a
+ * capture cannot see; all of them. */
 typedef enum expectation { OPEN, HARMLESS, UNSAFE, ALWAYS } expectation;
 
 static const struct {
@@ -371,7 +372,8 @@ static void make_attempt(attempt *a)
     CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
     if (a->relax) a->exchange = cu->ThreadExchangeStreamCaptureMode(&mode);
     a->result = a->run(a->objects);
-    if (a->relax && a->exchange == CUDA_SUCCESS) a->exchange = cu->ThreadExchangeStreamCaptureMode(&mode);
+    if (a->relax && a->exchange == CUDA_SUCCESS)
+        a->exchange = cu->ThreadExchangeStreamCaptureMode(&mode);
 }
 
 static void *attempt_on_thread(void *argument)
@@ -393,9 +395,11 @@ static void prepare(pair *p, capture_objects *o)
     o->timeline_fd = raw_vk_timeline_fd(&p->vk, o->vk_timeline);
     const uint64_t size = o->vk.allocation_size;
     CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false, &o->memory));
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false, &o->unmapped));
+    CU_OK(
+        raw_cuda_import_memory(p->cu, raw_vk_buffer_fd(&p->vk, &o->vk), size, false, &o->unmapped));
     CU_OK(raw_cuda_map_buffer(p->cu, o->memory, 0, 65536, &o->pointer));
-    CU_OK(raw_cuda_import_timeline(p->cu, raw_vk_timeline_fd(&p->vk, o->vk_timeline), &o->semaphore));
+    CU_OK(
+        raw_cuda_import_timeline(p->cu, raw_vk_timeline_fd(&p->vk, o->vk_timeline), &o->semaphore));
     CU_OK(p->cu->EventCreate(&o->event, CU_EVENT_DISABLE_TIMING));
     shared_image_open(p, &image_formats[IMAGE_RGBA8], 64, 64, 1, 0, &o->image);
     const CUDA_ARRAY3D_DESCRIPTOR desc = image_cuda_desc(o->image.format, &o->image.vk);

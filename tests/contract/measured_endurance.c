@@ -1,6 +1,7 @@
-/* Whether the drivers themselves grow when an object is made and destroyed over and over, by plain calls: what
- * the library's own endurance test has to be compared with. Reported only. --raw-turns=N says how often.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Whether the drivers themselves grow when an object is made and destroyed over and over, by plain
+ * calls: what the library's own endurance test has to be compared with. Reported only.
+ * --raw-turns=N says how often. */
 #include "binaries.h"
 
 #include <malloc.h>
@@ -27,8 +28,8 @@ static void memory_exported(lasting *l)
 static CUexternalMemory import_memory(lasting *l, raw_vk_buffer *vk)
 {
     CUexternalMemory memory = NULL;
-    CU_OK(
-        raw_cuda_import_memory(l->p.cu, raw_vk_buffer_fd(&l->p.vk, vk), vk->allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(l->p.cu, raw_vk_buffer_fd(&l->p.vk, vk), vk->allocation_size,
+                                 false, &memory));
     return memory;
 }
 
@@ -67,7 +68,8 @@ static void timeline_exported(lasting *l)
 static CUexternalSemaphore import_timeline(lasting *l)
 {
     CUexternalSemaphore semaphore = NULL;
-    CU_OK(raw_cuda_import_timeline(l->p.cu, raw_vk_semaphore_fd(&l->p.vk, l->timeline), &semaphore));
+    CU_OK(
+        raw_cuda_import_timeline(l->p.cu, raw_vk_semaphore_fd(&l->p.vk, l->timeline), &semaphore));
     return semaphore;
 }
 
@@ -149,11 +151,11 @@ static void many_turns(const char *name, void (*turn)(lasting *))
     }
     double each = (double)(turns / 2);
     MEASURED("raw_endurance",
-             "%s: %ld turns, resident bytes a turn %.0f in the first half, %.0f in the second; heap in use "
-             "%.0f and %.0f",
+             "%s: %ld turns, resident bytes a turn %.0f in the first half, %.0f in the second; "
+             "heap in use %.0f and %.0f",
              name, turns, (levels[1].resident - levels[0].resident) / each,
-             (levels[2].resident - levels[1].resident) / each, (levels[1].heap - levels[0].heap) / each,
-             (levels[2].heap - levels[1].heap) / each);
+             (levels[2].resident - levels[1].resident) / each,
+             (levels[1].heap - levels[0].heap) / each, (levels[2].heap - levels[1].heap) / each);
     shared_timeline_close(&l.p, &l.shared);
     raw_vk_semaphore_destroy(&l.p.vk, l.timeline);
     raw_vk_buffer_destroy(&l.p.vk, &l.memory);
@@ -161,23 +163,23 @@ static void many_turns(const char *name, void (*turn)(lasting *))
 }
 
 /* One process each, so that none is measured in the memory that another left. */
-#define ENDURANCE_CASES(X)                                                                                   \
-    X(memory_exported)                                                                                       \
-    X(memory_imported)                                                                                       \
-    X(memory_mapped)                                                                                         \
-    X(memory_allocated_and_mapped)                                                                           \
-    X(timeline_exported)                                                                                     \
-    X(timeline_imported)                                                                                     \
-    X(timeline_used)                                                                                         \
-    X(timeline_created_and_imported)                                                                         \
-    X(binary_created_and_imported)                                                                           \
-    X(event_recorded)                                                                                        \
+#define ENDURANCE_CASES(X)                                                                         \
+    X(memory_exported)                                                                             \
+    X(memory_imported)                                                                             \
+    X(memory_mapped)                                                                               \
+    X(memory_allocated_and_mapped)                                                                 \
+    X(timeline_exported)                                                                           \
+    X(timeline_imported)                                                                           \
+    X(timeline_used)                                                                               \
+    X(timeline_created_and_imported)                                                               \
+    X(binary_created_and_imported)                                                                 \
+    X(event_recorded)                                                                              \
     X(signal_and_wait)
 
-#define DEFINE(turn)                                                                                         \
-    static void many_##turn(void)                                                                            \
-    {                                                                                                        \
-        many_turns(#turn, turn);                                                                             \
+#define DEFINE(turn)                                                                               \
+    static void many_##turn(void)                                                                  \
+    {                                                                                              \
+        many_turns(#turn, turn);                                                                   \
     }
 ENDURANCE_CASES(DEFINE)
 #undef DEFINE

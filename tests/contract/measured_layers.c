@@ -1,5 +1,6 @@
-/* Images of several layers that have fewer levels than a whole chain: with which numLevels a mapping finds the layers. On
- * the twin the image's own number is required to. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Images of several layers that have fewer levels than a whole chain: with which numLevels a
+ * mapping finds the layers. On the twin the image's own number is required to. */
 #include "images.h"
 
 #include <stdio.h>
@@ -28,7 +29,8 @@ enum { KINDS = sizeof kinds / sizeof kinds[0], ROWS = KINDS * 2 };
 
 static CUDA_ARRAY3D_DESCRIPTOR describe(const layered *k)
 {
-    CUDA_ARRAY3D_DESCRIPTOR d = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, k->width, k->height);
+    CUDA_ARRAY3D_DESCRIPTOR d =
+        raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, k->width, k->height);
     if (k->dimensions == 1) d.Height = 0;
     if (k->dimensions == 3) d.Depth = k->depth;
     if (k->layers > 1) d.Depth = k->layers;
@@ -37,8 +39,10 @@ static CUDA_ARRAY3D_DESCRIPTOR describe(const layered *k)
     return d;
 }
 
-/* What Vulkan wrote into all levels and CUDA reads through a mapping of `count`: bytes that differ. */
-static size_t wrong_bytes(const pair *p, const raw_vk_image *vk, CUmipmappedArray mipmap, uint32_t count)
+/* What Vulkan wrote into all levels and CUDA reads through a mapping of `count`: bytes that
+ * differ. */
+static size_t wrong_bytes(const pair *p, const raw_vk_image *vk, CUmipmappedArray mipmap,
+                          uint32_t count)
 {
     size_t wrong = 0;
     for (uint32_t level = 0; level < count && level < vk->desc.levels; level++) {
@@ -65,7 +69,8 @@ static void try_levels(pair *p, const layered *k, size_t usage, uint32_t levels,
                                     .levels = levels,
                                     .layers = k->layers,
                                     .dimensions = k->dimensions,
-                                    .create_flags = k->cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0,
+                                    .create_flags =
+                                        k->cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0,
                                     .usage = usages[usage].usage,
                                     .flags = RAW_VK_EXPORT};
     const CUDA_ARRAY3D_DESCRIPTOR array = describe(k);
@@ -80,7 +85,8 @@ static void try_levels(pair *p, const layered *k, size_t usage, uint32_t levels,
         raw_vk_image_write(&p->vk, &vk, level, texels);
         free(texels);
     }
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &vk), vk.allocation_size, false,
+                                 &memory));
     for (uint32_t count = 1; count <= whole; count++) {
         CUmipmappedArray mipmap = NULL;
         if (p->cu->software && count != levels) continue;
@@ -95,10 +101,11 @@ static void try_levels(pair *p, const layered *k, size_t usage, uint32_t levels,
         if (p->cu->software) REQUIRE_EQ(wrong, 0);
         CU_OK(p->cu->MipmappedArrayDestroy(mipmap));
     }
-    MEASURED("levels_of_layers",
-             "%s %ux%ux%u, %u layers, usage %s, %u of %u levels, %llu bytes; numLevels and wrong bytes:%s",
-             k->name, (unsigned)k->width, (unsigned)k->height, (unsigned)k->depth, (unsigned)k->layers,
-             usages[usage].name, (unsigned)levels, (unsigned)whole, (unsigned long long)vk.size, line);
+    MEASURED(
+        "levels_of_layers",
+        "%s %ux%ux%u, %u layers, usage %s, %u of %u levels, %llu bytes; numLevels and wrong bytes:%s",
+        k->name, (unsigned)k->width, (unsigned)k->height, (unsigned)k->depth, (unsigned)k->layers,
+        usages[usage].name, (unsigned)levels, (unsigned)whole, (unsigned long long)vk.size, line);
     CU_OK(p->cu->DestroyExternalMemory(memory));
     raw_vk_image_destroy(&p->vk, &vk);
 }

@@ -1,5 +1,6 @@
-/* What destroying does while work is pending, and after a sticky error: reported, asserted only where the
- * library needs it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What destroying does while work is pending, and after a sticky error: reported, asserted only
+ * where the library needs it. */
 #include "contract.h"
 
 #include <pthread.h>
@@ -66,14 +67,15 @@ static void free_of_a_mapping_with_pending_work(void)
         double start = test_now_us();
         result = p.cu->MemFree(b.pointer);
         double took = test_now_us() - start;
-        MEASURED("cuMemFree_of_mapping_with_pending_work", "%s of %d us on a stream: %s after %.0f us",
+        MEASURED("cuMemFree_of_mapping_with_pending_work",
+                 "%s of %d us on a stream: %s after %.0f us",
                  by_host_function ? "a host function" : "a timeline wait", DELAY_US,
                  raw_cuda_result_name(result), took);
         REQUIRE(result == CUDA_SUCCESS);
         start = test_now_us();
         result = p.cu->DestroyExternalMemory(b.memory);
-        MEASURED("cuDestroyExternalMemory_after_it", "%s after %.0f us", raw_cuda_result_name(result),
-                 test_now_us() - start);
+        MEASURED("cuDestroyExternalMemory_after_it", "%s after %.0f us",
+                 raw_cuda_result_name(result), test_now_us() - start);
         if (!by_host_function) late_signal_join(&late);
         CU_OK(p.cu->StreamSynchronize(p.stream));
         raw_vk_buffer_destroy(&p.vk, &b.vk);
@@ -92,13 +94,14 @@ static void destroy_memory_with_pending_work(void)
     pair_open(&p);
     shared_timeline_open(&p, 0, &t);
     raw_vk_buffer_create(&p.vk, 1u << 20, RAW_VK_EXPORT, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, false,
+                                 &memory));
     CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
     late_signal_start(&late, &p.vk, t.vk, 1);
     double start = test_now_us();
     CUresult result = p.cu->DestroyExternalMemory(memory); /* never mapped */
-    MEASURED("cuDestroyExternalMemory_with_pending_work", "%s after %.0f us", raw_cuda_result_name(result),
-             test_now_us() - start);
+    MEASURED("cuDestroyExternalMemory_with_pending_work", "%s after %.0f us",
+             raw_cuda_result_name(result), test_now_us() - start);
     REQUIRE(result == CUDA_SUCCESS);
     late_signal_join(&late);
     CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -107,7 +110,8 @@ static void destroy_memory_with_pending_work(void)
     pair_close(&p);
 }
 
-/* The guide forbids it (R1). What happens is for the library's documentation; nothing rests on it. */
+/* The guide forbids it (R1). What happens is for the library's documentation; nothing rests on
+ * it. */
 static void destroy_semaphore_with_a_pending_wait(void)
 {
     pair p;
@@ -119,8 +123,8 @@ static void destroy_semaphore_with_a_pending_wait(void)
     late_signal_start(&late, &p.vk, t.vk, 1);
     double start = test_now_us();
     CUresult result = p.cu->DestroyExternalSemaphore(t.cu);
-    MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "%s after %.0f us", raw_cuda_result_name(result),
-             test_now_us() - start);
+    MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "%s after %.0f us",
+             raw_cuda_result_name(result), test_now_us() - start);
     late_signal_join(&late);
     result = stream_result(&p, 3000);
     MEASURED("cuDestroyExternalSemaphore_with_pending_wait", "the stream then: %s",
@@ -142,8 +146,8 @@ static void destroy_idle_semaphore_beside_pending_work(void)
     double start = test_now_us();
     CUresult result = p.cu->DestroyExternalSemaphore(idle.cu);
     MEASURED("cuDestroyExternalSemaphore_beside_pending_work",
-             "another semaphore's wait of %d us: %s after %.0f us", DELAY_US, raw_cuda_result_name(result),
-             test_now_us() - start);
+             "another semaphore's wait of %d us: %s after %.0f us", DELAY_US,
+             raw_cuda_result_name(result), test_now_us() - start);
     REQUIRE(result == CUDA_SUCCESS);
     late_signal_join(&late);
     CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -182,7 +186,8 @@ static void *rescue(void *argument)
     return NULL;
 }
 
-/* Whether a thread that waits inside cuMemFree keeps another thread from submitting what it waits for. */
+/* Whether a thread that waits inside cuMemFree keeps another thread from submitting what it waits
+ * for. */
 static void free_while_another_thread_signals(void)
 {
     pair p;
@@ -200,9 +205,11 @@ static void free_while_another_thread_signals(void)
     REQUIRE(pthread_create(&rescuer, NULL, rescue, &s) == 0);
     double start = test_now_us();
     CU_OK(p.cu->MemFree(b.pointer));
-    MEASURED("cuMemFree_while_another_thread_signals", "returned after %.0f us", test_now_us() - start);
+    MEASURED("cuMemFree_while_another_thread_signals", "returned after %.0f us",
+             test_now_us() - start);
     REQUIRE(pthread_join(thread, NULL) == 0 && pthread_join(rescuer, NULL) == 0);
-    MEASURED("cuMemFree_while_another_thread_signals", "the other thread's signal took %.0f us", s.took);
+    MEASURED("cuMemFree_while_another_thread_signals", "the other thread's signal took %.0f us",
+             s.took);
     CU_OK(p.cu->DestroyExternalMemory(b.memory));
     CU_OK(p.cu->StreamDestroy(s.stream));
     raw_vk_buffer_destroy(&p.vk, &b.vk);
@@ -225,10 +232,12 @@ static void destroy_event_and_stream_with_a_pending_wait(void)
     late_signal_start(&late, &p.vk, t.vk, 1);
     double start = test_now_us();
     CU_OK(p.cu->EventDestroy(event));
-    MEASURED("cuEventDestroy_with_pending_work", "CUDA_SUCCESS after %.0f us", test_now_us() - start);
+    MEASURED("cuEventDestroy_with_pending_work", "CUDA_SUCCESS after %.0f us",
+             test_now_us() - start);
     start = test_now_us();
     CU_OK(p.cu->StreamDestroy(p.stream));
-    MEASURED("cuStreamDestroy_with_pending_work", "CUDA_SUCCESS after %.0f us", test_now_us() - start);
+    MEASURED("cuStreamDestroy_with_pending_work", "CUDA_SUCCESS after %.0f us",
+             test_now_us() - start);
     late_signal_join(&late);
     CU_OK(p.cu->CtxSynchronize());
     CU_OK(p.cu->StreamCreate(&p.stream, CU_STREAM_NON_BLOCKING));
@@ -248,7 +257,8 @@ static void ctx_record_event(void)
     CU_OK(raw_cuda_wait(p.cu, t.cu, 1, p.stream));
     CUresult result = p.cu->CtxRecordEvent(p.context, event);
     MEASURED("cuCtxRecordEvent", "on the primary context: %s", raw_cuda_result_name(result));
-    MEASURED("cuCtxRecordEvent", "while a stream waits: %s", raw_cuda_result_name(p.cu->EventQuery(event)));
+    MEASURED("cuCtxRecordEvent", "while a stream waits: %s",
+             raw_cuda_result_name(p.cu->EventQuery(event)));
     raw_vk_timeline_signal(&p.vk, t.vk, 1);
     CU_OK(p.cu->StreamSynchronize(p.stream));
     CUresult synchronize = p.cu->EventSynchronize(event);
@@ -260,7 +270,8 @@ static void ctx_record_event(void)
 
 static void report_sticky(const char *call, CUresult result)
 {
-    MEASURED("after_sticky_error", "%s: %s, %zu fds", call, raw_cuda_result_name(result), test_open_fds());
+    MEASURED("after_sticky_error", "%s: %s, %zu fds", call, raw_cuda_result_name(result),
+             test_open_fds());
 }
 
 static void after_a_sticky_error(void)
@@ -282,18 +293,21 @@ static void after_a_sticky_error(void)
     CU_OK(p.cu->EventCreate(&event, CU_EVENT_DISABLE_TIMING));
     CUmodule module = raw_cuda_load(p.cu, "pattern");
     CUfunction write = raw_cuda_function(p.cu, module, "pattern_write");
-    MEASURED("after_sticky_error", "before the objects %zu fds, with them %zu", before, test_open_fds());
+    MEASURED("after_sticky_error", "before the objects %zu fds, with them %zu", before,
+             test_open_fds());
 
     CUdeviceptr nowhere = 0x1000; /* no program has a mapping there */
     unsigned count = 64, seed = 0;
     void *args[] = {&nowhere, &count, &seed};
     CU_OK(p.cu->LaunchKernel(write, 1, 1, 1, 64, 1, 1, 0, p.stream, args, NULL));
-    CUresult recorded = p.cu->EventRecord(event, p.stream); /* fails when the fault is known already */
+    CUresult recorded =
+        p.cu->EventRecord(event, p.stream); /* fails when the fault is known already */
     REQUIRE(recorded == CUDA_SUCCESS || recorded == CUDA_ERROR_ILLEGAL_ADDRESS);
     CU_IS(p.cu->StreamSynchronize(p.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
 
     uint32_t word = 0;
-    CU_IS(p.cu->MemcpyDtoH(&word, b.pointer, sizeof word), CUDA_ERROR_ILLEGAL_ADDRESS); /* it stays */
+    /* It stays */
+    CU_IS(p.cu->MemcpyDtoH(&word, b.pointer, sizeof word), CUDA_ERROR_ILLEGAL_ADDRESS);
     report_sticky("cuEventQuery", p.cu->EventQuery(event));
     report_sticky("cuSignalExternalSemaphoresAsync", raw_cuda_signal(p.cu, t.cu, 1, p.stream));
     CUresult event_result = p.cu->EventDestroy(event), free_result = p.cu->MemFree(b.pointer);

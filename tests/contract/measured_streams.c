@@ -1,8 +1,9 @@
-/* Whether a stream that waits for a timeline sees what another stream of the same context wrote before it signalled. On an
- * H200 that other processes used at the same time, the first copy behind such a wait now and then read what was there
- * before, and the next one what is there now; CUDA to Vulkan, a million frames in the same company, none was wrong. Told
- * of NVIDIA's driver, required of the twin; it says most where several processes run it at once.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Whether a stream that waits for a timeline sees what another stream of the same context wrote
+ * before it signalled. On an H200 that other processes used at the same time, the first copy behind
+ * such a wait now and then read what was there before, and the next one what is there now; CUDA to
+ * Vulkan, a million frames in the same company, none was wrong. Told of NVIDIA's driver, required
+ * of the twin; it says most where several processes run it at once. */
 #include "contract.h"
 
 #include <stdio.h>
@@ -63,8 +64,8 @@ static void carry(lane *l, sync_by by, read_by how, const char *what)
         wrong += !first || !last;
         first_only += !first && last;
     }
-    MEASURED("between_streams", "%s: %u of %d frames wrong, of %u the first word alone", what, wrong, FRAMES,
-             first_only);
+    MEASURED("between_streams", "%s: %u of %d frames wrong, of %u the first word alone", what,
+             wrong, FRAMES, first_only);
     if (cu->software || by == BY_EVENT) REQUIRE_EQ(wrong, 0);
 }
 

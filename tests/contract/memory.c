@@ -1,4 +1,5 @@
-/* Contract rows: importing Vulkan memory as an opaque fd, where it works. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: importing Vulkan memory as an opaque fd, where it works. */
 #include "contract.h"
 
 #include <stdlib.h>
@@ -48,7 +49,8 @@ static void buffer_at_an_offset(void)
     pair_open(&p);
     raw_vk_buffer_create_at(&p.vk, size, 70000, RAW_VK_EXPORT, &vk);
     REQUIRE(vk.offset >= 70000);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), vk.allocation_size, false,
+                                 &memory));
     CU_OK(raw_cuda_map_buffer(p.cu, memory, vk.offset, size, &pointer));
     require_same_memory(&p, &vk, 0, pointer, size, 77);
     CU_OK(p.cu->MemFree(pointer));
@@ -124,7 +126,8 @@ static void fd_is_consumed(void)
     raw_vk_buffer_create(&p.vk, 65536, RAW_VK_EXPORT, &vk);
     int fd = raw_vk_buffer_fd(&p.vk, &vk), other = raw_vk_buffer_fd(&p.vk, &vk);
     CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory));
-    MEASURED("imported_fd", "%s", fd_open(fd) ? "still open, the driver's" : "closed by the import");
+    MEASURED("imported_fd", "%s",
+             fd_open(fd) ? "still open, the driver's" : "closed by the import");
     CU_OK(p.cu->DestroyExternalMemory(memory));
     REQUIRE(!fd_open(fd) ||
             !same_file(fd, other)); /* gone, though a driver may have taken the number again */
@@ -142,7 +145,8 @@ static unsigned long long buffer_id(const pair *p, CUdeviceptr pointer)
     return id;
 }
 
-/* Every allocation and every mapping has a number of its own, also one at an address that was used before. */
+/* Every allocation and every mapping has a number of its own, also one at an address that was used
+ * before. */
 static void pointer_attributes(void)
 {
     enum { PLAIN, MAPPED, AGAIN, ANEW, IDS };
@@ -152,7 +156,8 @@ static void pointer_attributes(void)
     unsigned long long ids[IDS];
     int on = 1;
     pair_open(&p);
-    if (p.cu->PointerGetAttribute == NULL || p.cu->PointerSetAttribute == NULL) SKIP("no pointer attributes");
+    if (p.cu->PointerGetAttribute == NULL || p.cu->PointerSetAttribute == NULL)
+        SKIP("no pointer attributes");
     CU_OK(p.cu->MemAlloc(&plain, 65536));
     ids[PLAIN] = buffer_id(&p, plain);
     CU_OK(p.cu->MemFree(plain));
@@ -191,7 +196,8 @@ static void no_dma_buf_of_a_mapping(void)
         return;
     }
     shared_buffer_open(&p, 2u << 20, 0, false, &b);
-    CU_IS(p.cu->MemGetHandleForAddressRange(&fd, b.pointer, 65536, CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+    CU_IS(p.cu->MemGetHandleForAddressRange(&fd, b.pointer, 65536,
+                                            CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
           CUDA_ERROR_INVALID_VALUE);
     shared_buffer_close(&p, &b);
 
@@ -203,10 +209,12 @@ static void no_dma_buf_of_a_mapping(void)
     pair_close(&p);
 }
 
-static void launch(const pair *p, CUfunction kernel, CUdeviceptr data, unsigned count, unsigned last)
+static void launch(const pair *p, CUfunction kernel, CUdeviceptr data, unsigned count,
+                   unsigned last)
 {
     void *args[] = {&data, &count, &last};
-    CU_OK(p->cu->LaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0, p->stream, args, NULL));
+    CU_OK(p->cu->LaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0, p->stream, args,
+                              NULL));
 }
 
 static void kernel_writes(void)
@@ -228,7 +236,8 @@ static void kernel_writes(void)
     raw_vk_read(&p.vk, &b.vk, 0, found, size);
     REQUIRE_EQ_BYTES(found, expected, size);
 
-    raw_vk_fill(&p.vk, &b.vk, 0, size, 1000, NULL); /* Vulkan's words, read and changed by the kernel */
+    raw_vk_fill(&p.vk, &b.vk, 0, size, 1000,
+                NULL); /* Vulkan's words, read and changed by the kernel */
     launch(&p, add, b.pointer, count, 234);
     CU_OK(p.cu->StreamSynchronize(p.stream));
     raw_vk_read(&p.vk, &b.vk, 0, found, size);
@@ -252,7 +261,8 @@ static void every_queue_family(void)
     shared_buffer_open(&p, size, 0, false, &b);
     for (uint32_t q = 0; q < p.vk.queue_count; q++) {
         /* Families of video engines and such have no transfer operations. */
-        const VkQueueFlags can = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
+        const VkQueueFlags can =
+            VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT;
         uint32_t words[2] = {0, 0};
         if ((p.vk.queues[q].flags & can) == 0) continue;
         raw_vk_fill(&p.vk, &b.vk, 0, size, 0x7700u + q, &(raw_vk_job){.queue = q});
@@ -303,8 +313,8 @@ static void costs(void)
         CU_OK(p.cu->MemFree(pointer));
         double unmapped = test_now_us();
         CU_OK(p.cu->DestroyExternalMemory(memory));
-        MEASURED("import_cost", "%zu KiB: import %.1f us, map %.1f us, unmap %.1f us", sizes[i] / 1024,
-                 imported - start, mapped - imported, unmapped - mapped);
+        MEASURED("import_cost", "%zu KiB: import %.1f us, map %.1f us, unmap %.1f us",
+                 sizes[i] / 1024, imported - start, mapped - imported, unmapped - mapped);
         raw_vk_buffer_destroy(&p.vk, &vk);
     }
     pair_close(&p);

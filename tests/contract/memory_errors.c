@@ -1,5 +1,5 @@
-/* Contract rows: imports and mappings of Vulkan memory that fail, and the fd after that.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: imports and mappings of Vulkan memory that fail, and the fd after that. */
 #include "contract.h"
 
 #include <errno.h>
@@ -22,7 +22,8 @@ static void size_zero(void)
     CU_IS(raw_cuda_import_memory(p.cu, fd, 0, false, &memory), CUDA_ERROR_INVALID_VALUE);
     REQUIRE(memory == NULL);
     REQUIRE(fd_open(fd));
-    CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory)); /* it is as good as before */
+    /* It is as good as before */
+    CU_OK(raw_cuda_import_memory(p.cu, fd, vk.allocation_size, false, &memory));
     CU_OK(p.cu->DestroyExternalMemory(memory));
     raw_vk_buffer_destroy(&p.vk, &vk);
     pair_close(&p);
@@ -36,8 +37,10 @@ static void double_the_size(void)
     CUdeviceptr pointer = 0;
     pair_open(&p);
     raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &vk);
-    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), 2 * vk.allocation_size, false, &memory));
-    CU_IS(raw_cuda_map_buffer(p.cu, memory, 0, 2 * vk.allocation_size, &pointer), CUDA_ERROR_INVALID_VALUE);
+    CU_OK(raw_cuda_import_memory(p.cu, raw_vk_buffer_fd(&p.vk, &vk), 2 * vk.allocation_size, false,
+                                 &memory));
+    CU_IS(raw_cuda_map_buffer(p.cu, memory, 0, 2 * vk.allocation_size, &pointer),
+          CUDA_ERROR_INVALID_VALUE);
     REQUIRE_EQ(pointer, 0);
     CU_OK(p.cu->DestroyExternalMemory(memory));
     raw_vk_buffer_destroy(&p.vk, &vk);
@@ -68,7 +71,8 @@ static void second_mapping_of_dedicated(void)
     CUdeviceptr pointer = 0;
     pair_open(&p);
     shared_buffer_open(&p, SIZE, RAW_VK_DEDICATED, true, &b);
-    CU_IS(raw_cuda_map_buffer(p.cu, b.memory, SIZE / 2, SIZE / 2, &pointer), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_buffer(p.cu, b.memory, SIZE / 2, SIZE / 2, &pointer),
+          CUDA_ERROR_INVALID_VALUE);
     CUresult whole = raw_cuda_map_buffer(p.cu, b.memory, 0, SIZE, &pointer);
     MEASURED("second_whole_mapping_of_dedicated", "%s", raw_cuda_result_name(whole));
     if (whole == CUDA_SUCCESS) CU_OK(p.cu->MemFree(pointer));
@@ -106,9 +110,9 @@ static size_t open_wrong_fds(pair *p, wrong_fd out[8], VkSemaphore *timeline)
     return n;
 }
 
-/* Whether a refused fd is closed differs from driver to driver, so it is reported. What
- * the library needs is that none is taken for memory without an error, and that it can tell afterwards
- * whether the number is still its own. */
+/* Whether a refused fd is closed differs from driver to driver, so it is reported. What the library
+ * needs is that none is taken for memory without an error, and that it can tell afterwards whether
+ * the number is still its own. */
 static void wrong_fds(void)
 {
     pair p;
@@ -121,7 +125,8 @@ static void wrong_fds(void)
         int given = fcntl(wrong[i].fd, F_DUPFD_CLOEXEC, 0);
         CUresult result = raw_cuda_import_memory(p.cu, given, SIZE, false, &memory);
         const char *after = fate(given, wrong[i].fd);
-        MEASURED("import_wrong_fd", "%s: %s, fd %s", wrong[i].name, raw_cuda_result_name(result), after);
+        MEASURED("import_wrong_fd", "%s: %s, fd %s", wrong[i].name, raw_cuda_result_name(result),
+                 after);
         if (result == CUDA_SUCCESS) {
             CUdeviceptr pointer = 0;
             result = raw_cuda_map_buffer(p.cu, memory, 0, SIZE, &pointer);
@@ -162,8 +167,8 @@ static void wrong_fds_as_timelines(void)
         int given = fcntl(wrong[i].fd, F_DUPFD_CLOEXEC, 0);
         CUresult result = raw_cuda_import_timeline(p.cu, given, &semaphore);
         const char *after = fate(given, wrong[i].fd);
-        MEASURED("import_wrong_timeline_fd", "%s: %s, fd %s", wrong[i].name, raw_cuda_result_name(result),
-                 after);
+        MEASURED("import_wrong_timeline_fd", "%s: %s, fd %s", wrong[i].name,
+                 raw_cuda_result_name(result), after);
         if (result == CUDA_SUCCESS) CU_OK(p.cu->DestroyExternalSemaphore(semaphore));
         if (p.cu->software) {
             REQUIRE(result != CUDA_SUCCESS);
@@ -202,11 +207,14 @@ const test_case memory_error_cases[] = {
     {.name = "memory.size_zero", .run = size_zero, .mark = TEST_BOTH},
     {.name = "memory.double_the_size", .run = double_the_size, .mark = TEST_BOTH},
     {.name = "memory.mapping_past_the_end", .run = mapping_past_the_end, .mark = TEST_BOTH},
-    {.name = "memory.second_mapping_of_dedicated", .run = second_mapping_of_dedicated, .mark = TEST_BOTH},
+    {.name = "memory.second_mapping_of_dedicated",
+     .run = second_mapping_of_dedicated,
+     .mark = TEST_BOTH},
     {.name = "memory.wrong_fds",
      .run = wrong_fds,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "the twin refuses each and closes it; NVIDIA's driver takes a timeline, and closes each"},
+     .reason =
+         "the twin refuses each and closes it; NVIDIA's driver takes a timeline, and closes each"},
     {.name = "memory.wrong_fds_as_timelines",
      .run = wrong_fds_as_timelines,
      .mark = TEST_TWIN_STRICTER,

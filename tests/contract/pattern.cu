@@ -1,4 +1,5 @@
-/* Kernels of the contract suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Kernels of the contract suite. */
 #include "culvert_kernel.h"
 
 /* Word i becomes i * 2654435761 + seed, as pattern_words() says it. */

@@ -1,12 +1,13 @@
-/* Contract rows: where NVIDIA's driver puts what arrays of another format than the image's find: depth and stencil, and
- * planes, each as an array of its own. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: where NVIDIA's driver puts what arrays of another format than the image's find:
+ * depth and stencil, and planes, each as an array of its own. */
 #include "images.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Depth and stencil --------------------------------------------------------------------------------------- */
+/* Depth and stencil ---------------------------------------------------------------------------- */
 
 typedef struct depth_format {
     const char *name;
@@ -21,12 +22,12 @@ typedef struct depth_format {
 } depth_format;
 
 static const depth_format depth_formats[] = {
-    {"D16_UNORM", VK_FORMAT_D16_UNORM, VK_IMAGE_ASPECT_DEPTH_BIT, 2, 0xffff, CU_AD_FORMAT_UNSIGNED_INT16, 1,
-     1, false, true},
-    {"S8_UINT", VK_FORMAT_S8_UINT, VK_IMAGE_ASPECT_STENCIL_BIT, 1, 0xff, CU_AD_FORMAT_UNSIGNED_INT8, 1, 1,
-     false, true},
-    {"D32_SFLOAT", VK_FORMAT_D32_SFLOAT, VK_IMAGE_ASPECT_DEPTH_BIT, 4, 0xffffffff, CU_AD_FORMAT_FLOAT, 1, 1,
-     true, true},
+    {"D16_UNORM", VK_FORMAT_D16_UNORM, VK_IMAGE_ASPECT_DEPTH_BIT, 2, 0xffff,
+     CU_AD_FORMAT_UNSIGNED_INT16, 1, 1, false, true},
+    {"S8_UINT", VK_FORMAT_S8_UINT, VK_IMAGE_ASPECT_STENCIL_BIT, 1, 0xff, CU_AD_FORMAT_UNSIGNED_INT8,
+     1, 1, false, true},
+    {"D32_SFLOAT", VK_FORMAT_D32_SFLOAT, VK_IMAGE_ASPECT_DEPTH_BIT, 4, 0xffffffff,
+     CU_AD_FORMAT_FLOAT, 1, 1, true, true},
     /* The rest is only reported. */
     {"X8_D24_UNORM_PACK32", VK_FORMAT_X8_D24_UNORM_PACK32, VK_IMAGE_ASPECT_DEPTH_BIT, 4, 0xffffff,
      CU_AD_FORMAT_UNSIGNED_INT32, 1, 2, false, false},
@@ -130,13 +131,15 @@ static void compare_depth(depth_image *i, const char *what, bool required)
             (void)by_cuda(i, level, level + 77, shift, true);
         for (uint32_t level = 0; level < DEPTH_LEVELS; level++)
             to_vulkan += by_vulkan(i, level, level + 77, false);
-        MEASURED("placed_depth", "%s, from bit %u on: of %zu texels wrong: read by CUDA %zu, by Vulkan %zu",
-                 what, shift, all, to_cuda, to_vulkan);
+        MEASURED("placed_depth",
+                 "%s, from bit %u on: of %zu texels wrong: read by CUDA %zu, by Vulkan %zu", what,
+                 shift, all, to_cuda, to_vulkan);
         if (required) REQUIRE(to_cuda == 0 && to_vulkan == 0);
     }
 }
 
-static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t height, bool dedicated)
+static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t height,
+                      bool dedicated)
 {
     const raw_vk_image_desc desc = {.format = f->vk,
                                     .width = width,
@@ -155,11 +158,12 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
         return;
     }
     raw_vk_image_create(&p->vk, &desc, &i.vk);
-    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &i.vk), i.vk.allocation_size, dedicated,
-                                 &i.memory));
+    CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &i.vk), i.vk.allocation_size,
+                                 dedicated, &i.memory));
     raw_vk_buffer_create(&p->vk, (VkDeviceSize)width * height * 4, RAW_VK_HOST, &i.staging);
     array.Flags = 0;
-    CUresult result = raw_cuda_map_image(p->cu, i.memory, i.vk.offset, &array, DEPTH_LEVELS, &i.mipmap);
+    CUresult result =
+        raw_cuda_map_image(p->cu, i.memory, i.vk.offset, &array, DEPTH_LEVELS, &i.mipmap);
     const bool settled = f->plain || f->dedicated;
     if (settled) CU_OK(result);
     if (result == CUDA_SUCCESS) {
@@ -178,8 +182,8 @@ static void try_depth(pair *p, const depth_format *f, uint32_t width, uint32_t h
     raw_vk_image_destroy(&p->vk, &i.vk);
 }
 
-/* D16_UNORM and S8_UINT are what CUDA's arrays find in dedicated allocations alone, D32_SFLOAT in all. No mapped image
- * takes DEPTH_TEXTURE. */
+/* D16_UNORM and S8_UINT are what CUDA's arrays find in dedicated allocations alone, D32_SFLOAT in
+ * all. No mapped image takes DEPTH_TEXTURE. */
 static void depth(void)
 {
     pair p;
@@ -192,7 +196,7 @@ static void depth(void)
     pair_close(&p);
 }
 
-/* Planes -------------------------------------------------------------------------------------------------- */
+/* Planes --------------------------------------------------------------------------------------- */
 
 enum { PLANE_ALIGNMENT = 65536 }; /* of a plane of a disjoint image (measured) */
 
@@ -203,15 +207,30 @@ typedef struct plane_format {
 } plane_format;
 
 static const plane_format plane_formats[] = {
-    {"NV12", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM}, 1, 1, 1},
+    {"NV12",
+     VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+     {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM},
+     1,
+     1,
+     1},
     {"P010",
      VK_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
      {VK_FORMAT_R16_UNORM, VK_FORMAT_R16G16_UNORM},
      2,
      1,
      1},
-    {"NV16", VK_FORMAT_G8_B8R8_2PLANE_422_UNORM, {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM}, 1, 1, 0},
-    {"444", VK_FORMAT_G8_B8R8_2PLANE_444_UNORM, {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM}, 1, 0, 0},
+    {"NV16",
+     VK_FORMAT_G8_B8R8_2PLANE_422_UNORM,
+     {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM},
+     1,
+     1,
+     0},
+    {"444",
+     VK_FORMAT_G8_B8R8_2PLANE_444_UNORM,
+     {VK_FORMAT_R8_UNORM, VK_FORMAT_R8G8_UNORM},
+     1,
+     0,
+     0},
 };
 static const struct {
     uint32_t width, height;
@@ -239,7 +258,9 @@ static VkMemoryRequirements plane_needs(const plane_image *i, VkImageAspectFlagB
     const VkImagePlaneMemoryRequirementsInfo plane = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO, .planeAspect = aspect};
     const VkImageMemoryRequirementsInfo2 info = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .pNext = &plane, .image = i->vk.image};
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+        .pNext = &plane,
+        .image = i->vk.image};
     VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
     vkGetImageMemoryRequirements2(i->p->vk.device, &info, &needs);
     return needs.memoryRequirements;
@@ -262,21 +283,23 @@ static void make_disjoint(plane_image *i)
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                    .usage =
-                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     VkBindImagePlaneMemoryInfo planes[2];
     VkBindImageMemoryInfo binds[2];
     VK_OK(vkCreateImage(i->p->vk.device, &info, NULL, &i->vk.image));
     i->vk.desc.depth = i->vk.desc.levels = i->vk.desc.layers = 1;
     i->vk.desc.dimensions = 2;
-    const VkMemoryRequirements a = plane_needs(i, plane_aspects[0]), b = plane_needs(i, plane_aspects[1]);
-    MEASURED("placed_planes", "%s: needs %zu and %zu, aligned to %zu and %zu", i->what, (size_t)a.size,
-             (size_t)b.size, (size_t)a.alignment, (size_t)b.alignment);
+    const VkMemoryRequirements a = plane_needs(i, plane_aspects[0]),
+                               b = plane_needs(i, plane_aspects[1]);
+    MEASURED("placed_planes", "%s: needs %zu and %zu, aligned to %zu and %zu", i->what,
+             (size_t)a.size, (size_t)b.size, (size_t)a.alignment, (size_t)b.alignment);
     i->at[1] = round_up(a.size, b.alignment);
     raw_vk_buffer_create(&i->p->vk, i->at[1] + b.size, RAW_VK_EXPORT, &i->block);
     for (int n = 0; n < 2; n++) {
-        planes[n] = (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
-                                                 .planeAspect = plane_aspects[n]};
+        planes[n] =
+            (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
+                                         .planeAspect = plane_aspects[n]};
         binds[n] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
                                            .pNext = &planes[n],
                                            .image = i->vk.image,
@@ -287,11 +310,12 @@ static void make_disjoint(plane_image *i)
     i->vk.memory = i->block.memory;
     i->vk.allocation_size = i->block.allocation_size;
     raw_vk_image_first_layout(&i->p->vk, &i->vk, NULL);
-    CU_OK(raw_cuda_import_memory(i->p->cu, raw_vk_buffer_fd(&i->p->vk, &i->block), i->block.allocation_size,
-                                 false, &i->memory));
+    CU_OK(raw_cuda_import_memory(i->p->cu, raw_vk_buffer_fd(&i->p->vk, &i->block),
+                                 i->block.allocation_size, false, &i->memory));
 }
 
-/* One piece of memory: plane 1 begins where an image of plane 0's format would end, rounded up (measured). */
+/* One piece of memory: plane 1 begins where an image of plane 0's format would end, rounded up
+ * (measured). */
 static void make_whole(plane_image *i)
 {
     const raw_vk_image_desc d = i->vk.desc;
@@ -299,10 +323,10 @@ static void make_whole(plane_image *i)
         .format = i->format->of[0], .width = d.width, .height = d.height, .flags = RAW_VK_EXPORT};
     raw_vk_image_create(&i->p->vk, &d, &i->vk);
     i->at[1] = round_up(raw_vk_image_needs(&i->p->vk, &first).size, PLANE_ALIGNMENT);
-    MEASURED("placed_planes", "%s: needs %zu, plane 1 taken from %zu on", i->what, (size_t)i->vk.size,
-             (size_t)i->at[1]);
-    CU_OK(raw_cuda_import_memory(i->p->cu, raw_vk_image_fd(&i->p->vk, &i->vk), i->vk.allocation_size, false,
-                                 &i->memory));
+    MEASURED("placed_planes", "%s: needs %zu, plane 1 taken from %zu on", i->what,
+             (size_t)i->vk.size, (size_t)i->at[1]);
+    CU_OK(raw_cuda_import_memory(i->p->cu, raw_vk_image_fd(&i->p->vk, &i->vk),
+                                 i->vk.allocation_size, false, &i->memory));
 }
 
 static void compare_plane(plane_image *i, unsigned n, bool required)
@@ -311,11 +335,12 @@ static void compare_plane(plane_image *i, unsigned n, bool required)
     const VkExtent3D extent = {n && f->half_width ? i->vk.desc.width / 2 : i->vk.desc.width,
                                n && f->half_height ? i->vk.desc.height / 2 : i->vk.desc.height, 1};
     const size_t across = (size_t)extent.width * f->bytes * (n + 1), size = across * extent.height;
-    const CUDA_ARRAY3D_DESCRIPTOR desc =
-        raw_cuda_array_desc(f->bytes == 1 ? CU_AD_FORMAT_UNSIGNED_INT8 : CU_AD_FORMAT_UNSIGNED_INT16, n + 1,
-                            extent.width, extent.height);
+    const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(
+        f->bytes == 1 ? CU_AD_FORMAT_UNSIGNED_INT8 : CU_AD_FORMAT_UNSIGNED_INT16, n + 1,
+        extent.width, extent.height);
     CUmipmappedArray mipmap;
-    CUresult result = raw_cuda_map_image(i->p->cu, i->memory, i->vk.offset + i->at[n], &desc, 1, &mipmap);
+    CUresult result =
+        raw_cuda_map_image(i->p->cu, i->memory, i->vk.offset + i->at[n], &desc, 1, &mipmap);
     if (required) CU_OK(result);
     if (result != CUDA_SUCCESS) {
         MEASURED("placed_planes", "%s, plane %u: %s", i->what, n, raw_cuda_result_name(result));
@@ -327,23 +352,27 @@ static void compare_plane(plane_image *i, unsigned n, bool required)
         staged[k] = expected[k] =
             (unsigned char)((k * 29 + k / 253) & (f->bytes == 2 && k % 2 == 0 ? 0xc0 : 0xff));
     image_copy_part(i->p, &i->vk, plane_aspects[n], 0, extent, &i->staging, true);
-    CU_OK(raw_cuda_read_array(i->p->cu, image_level(i->p, mipmap, 0), found, across, extent.height));
+    CU_OK(
+        raw_cuda_read_array(i->p->cu, image_level(i->p, mipmap, 0), found, across, extent.height));
     const size_t to_cuda = image_wrong_bytes(found, expected, size);
     for (size_t k = 0; k < size; k++)
-        found[k] = expected[k] = (unsigned char)(expected[k] ^ (f->bytes == 2 && k % 2 == 0 ? 0x40 : 0x33));
-    CU_OK(raw_cuda_write_array(i->p->cu, image_level(i->p, mipmap, 0), found, across, extent.height));
+        found[k] = expected[k] =
+            (unsigned char)(expected[k] ^ (f->bytes == 2 && k % 2 == 0 ? 0x40 : 0x33));
+    CU_OK(
+        raw_cuda_write_array(i->p->cu, image_level(i->p, mipmap, 0), found, across, extent.height));
     memset(staged, 0, size);
     image_copy_part(i->p, &i->vk, plane_aspects[n], 0, extent, &i->staging, false);
     const size_t to_vulkan = image_wrong_bytes(staged, expected, size);
-    MEASURED("placed_planes", "%s, plane %u: of %zu bytes wrong: read by CUDA %zu, by Vulkan %zu", i->what, n,
-             size, to_cuda, to_vulkan);
+    MEASURED("placed_planes", "%s, plane %u: of %zu bytes wrong: read by CUDA %zu, by Vulkan %zu",
+             i->what, n, size, to_cuda, to_vulkan);
     if (required) REQUIRE(to_cuda == 0 && to_vulkan == 0);
     CU_OK(i->p->cu->MipmappedArrayDestroy(mipmap));
     free(found);
     free(expected);
 }
 
-static void try_planes(pair *p, const plane_format *f, uint32_t width, uint32_t height, bool disjoint)
+static void try_planes(pair *p, const plane_format *f, uint32_t width, uint32_t height,
+                       bool disjoint)
 {
     plane_image i = {.p = p,
                      .format = f,
@@ -378,7 +407,8 @@ static void try_planes(pair *p, const plane_format *f, uint32_t width, uint32_t 
     raw_vk_buffer_destroy(&p->vk, &i.block);
 }
 
-/* A plane of a disjoint image is an image of the plane's format, where it is bound. Of other images it is reported. */
+/* A plane of a disjoint image is an image of the plane's format, where it is bound. Of other images
+ * it is reported. */
 static void planes(void)
 {
     pair p;

@@ -1,4 +1,5 @@
-// Kernels that read textures: each a list of places. SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT
+// Kernels that read textures: each a list of places.
 #include "culvert_kernel.h"
 
 struct place {
@@ -7,18 +8,19 @@ struct place {
     float level; // below -100: by the function without a level
 };
 
-#define TEXTURE_KERNEL(name, function, type, args)                                                           \
-    CULV_KERNEL void name(CULV_GRID cudaTextureObject_t texture, const place *places, type *out, int count)  \
-    {                                                                                                        \
-        int i = blockIdx.x * blockDim.x + threadIdx.x;                                                       \
-        if (i >= count) return;                                                                              \
-        const place p = places[i];                                                                           \
-        if (p.level < -100.0f)                                                                               \
-            out[i] = function<type>(texture, ARGS args);                                                     \
-        else if (i % 2 == 0)                                                                                 \
-            out[i] = function##Lod<type>(texture, ARGS args, p.level);                                       \
-        else                                                                                                 \
-            function##Lod(&out[i], texture, ARGS args, p.level);                                             \
+#define TEXTURE_KERNEL(name, function, type, args)                                                 \
+    CULV_KERNEL void name(CULV_GRID cudaTextureObject_t texture, const place *places, type *out,   \
+                          int count)                                                               \
+    {                                                                                              \
+        int i = blockIdx.x * blockDim.x + threadIdx.x;                                             \
+        if (i >= count) return;                                                                    \
+        const place p = places[i];                                                                 \
+        if (p.level < -100.0f)                                                                     \
+            out[i] = function<type>(texture, ARGS args);                                           \
+        else if (i % 2 == 0)                                                                       \
+            out[i] = function##Lod<type>(texture, ARGS args, p.level);                             \
+        else                                                                                       \
+            function##Lod(&out[i], texture, ARGS args, p.level);                                   \
     }
 #define ARGS(...) __VA_ARGS__
 
@@ -37,7 +39,8 @@ TEXTURE_KERNEL(read_2d_short2, tex2D, short2, (p.x, p.y))
 TEXTURE_KERNEL(read_2d_uint4, tex2D, uint4, (p.x, p.y))
 TEXTURE_KERNEL(read_2d_int4, tex2D, int4, (p.x, p.y))
 
-CULV_KERNEL void fetch(CULV_GRID cudaTextureObject_t texture, const place *places, float4 *out, int count)
+CULV_KERNEL void fetch(CULV_GRID cudaTextureObject_t texture, const place *places, float4 *out,
+                       int count)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
@@ -47,6 +50,6 @@ CULV_KERNEL void fetch(CULV_GRID cudaTextureObject_t texture, const place *place
         tex1Dfetch(&out[i], texture, places[i].layer);
 }
 
-CULV_KERNELS(read_1d, read_2d, read_3d, read_1d_layered, read_2d_layered, read_cube, read_cube_layered,
-             read_2d_float, read_2d_uchar4, read_2d_ushort2, read_2d_short2, read_2d_uint4, read_2d_int4,
-             fetch)
+CULV_KERNELS(read_1d, read_2d, read_3d, read_1d_layered, read_2d_layered, read_cube,
+             read_cube_layered, read_2d_float, read_2d_uchar4, read_2d_ushort2, read_2d_short2,
+             read_2d_uint4, read_2d_int4, fetch)

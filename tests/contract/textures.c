@@ -1,4 +1,5 @@
-/* Contract rows: what texture objects on Vulkan's images read. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: what texture objects on Vulkan's images read. */
 #include "images.h"
 
 #include <math.h>
@@ -25,16 +26,16 @@ static CUDA_TEXTURE_DESC sampling(CUfilter_mode filter, unsigned flags)
     return desc;
 }
 
-static void run(const pair *p, CUmodule module, const char *kernel, CUtexObject texture, const place *places,
-                int count, void *out, size_t bytes)
+static void run(const pair *p, CUmodule module, const char *kernel, CUtexObject texture,
+                const place *places, int count, void *out, size_t bytes)
 {
     CUdeviceptr in, found;
     CU_OK(p->cu->MemAlloc(&in, (size_t)count * sizeof *places));
     CU_OK(p->cu->MemAlloc(&found, (size_t)count * bytes));
     CU_OK(raw_cuda_upload(p->cu, in, places, (size_t)count * sizeof *places));
     void *params[] = {&texture, &in, &found, &count};
-    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, kernel), ((unsigned)count + 63) / 64, 1, 1, 64,
-                              1, 1, 0, p->stream, params, NULL));
+    CU_OK(p->cu->LaunchKernel(raw_cuda_function(p->cu, module, kernel), ((unsigned)count + 63) / 64,
+                              1, 1, 64, 1, 1, 0, p->stream, params, NULL));
     CU_OK(p->cu->StreamSynchronize(p->stream));
     CU_OK(p->cu->MemcpyDtoH(out, found, (size_t)count * bytes));
     CU_OK(p->cu->MemFree(in));
@@ -52,7 +53,8 @@ static place *middles(uint32_t width, uint32_t height, int layer, float level)
     return places;
 }
 
-static void require_close(const char *what, uint32_t at, double found, double expected, double tolerance)
+static void require_close(const char *what, uint32_t at, double found, double expected,
+                          double tolerance)
 {
     if (!(fabs(found - expected) <= tolerance))
         FAIL("%s, texel %u: %.8f, not %.8f", what, at, found, expected);
@@ -65,9 +67,11 @@ static void levels_of_an_image(void)
     pair p;
     shared_image image;
     CUtexObject floats, bytes;
-    const CUDA_TEXTURE_DESC as_floats = sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES),
-                            as_bytes = sampling(CU_TR_FILTER_MODE_POINT,
-                                                CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_READ_AS_INTEGER);
+    const CUDA_TEXTURE_DESC as_floats =
+                                sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES),
+                            as_bytes =
+                                sampling(CU_TR_FILTER_MODE_POINT,
+                                         CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_READ_AS_INTEGER);
     pair_open(&p);
     CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
     shared_image_open(&p, &image_formats[IMAGE_RGBA8], W, H, LEVELS, 0, &image);
@@ -76,7 +80,8 @@ static void levels_of_an_image(void)
     for (uint32_t level = 0; level < LEVELS; level++) {
         const VkExtent3D extent = raw_vk_image_extent(&image.vk, level);
         const uint32_t count = extent.width * extent.height;
-        unsigned char *texels = image_pattern(image.format, extent, 7 * level), *stored = malloc(count * 4);
+        unsigned char *texels = image_pattern(image.format, extent, 7 * level),
+                      *stored = malloc(count * 4);
         float(*found)[4] = malloc(count * sizeof *found);
         place *places = middles(extent.width, extent.height, 0, (float)level);
         REQUIRE(stored != NULL && found != NULL);
@@ -125,8 +130,8 @@ static void filters(void)
     for (int i = 0; i < 2 * N; i++) {
         const double part = i % N / (double)(N - 1), expected = i < N ? part : 3 * part;
         worst = fmax(worst, fabs((double)found[i] - expected));
-        require_close(i < N ? "between texels" : "between levels", (uint32_t)i, (double)found[i], expected,
-                      3.0 / 256 + 1e-6);
+        require_close(i < N ? "between texels" : "between levels", (uint32_t)i, (double)found[i],
+                      expected, 3.0 / 256 + 1e-6);
     }
     MEASURED("texture_filter", "the worst of %d is off by %.6f", 2 * N, worst);
     CU_OK(p.cu->TexObjectDestroy(texture));
@@ -264,7 +269,8 @@ static void texels(void)
     CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
     for (size_t i = 0; i < sizeof texel_rows / sizeof texel_rows[0]; i++) {
         const texel_row *row = &texel_rows[i];
-        const raw_vk_image_desc desc = {.format = row->vk, .width = 8, .height = 8, .flags = RAW_VK_EXPORT};
+        const raw_vk_image_desc desc = {
+            .format = row->vk, .width = 8, .height = 8, .flags = RAW_VK_EXPORT};
         const CUDA_ARRAY3D_DESCRIPTOR array =
             raw_cuda_array_desc((CUarray_format)row->cu, row->channels, 8, 8);
         const CUDA_TEXTURE_DESC how = sampling(CU_TR_FILTER_MODE_POINT, row->flags);
@@ -280,7 +286,8 @@ static void texels(void)
             memcpy(bytes + k * row->bytes, row->texel, row->bytes);
         raw_vk_image_create(&p.vk, &desc, &vk);
         raw_vk_image_write(&p.vk, &vk, 0, bytes);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                     &memory));
         CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap));
         CU_OK(raw_cuda_texture(p.cu, image_level(&p, mipmap, 0), &how, &texture));
         run(&p, module, "read_2d", texture, &where, 1, found, sizeof found);
@@ -305,13 +312,15 @@ static void slices(void)
         uint32_t dimensions, height, depth, layers;
         unsigned flags;
         bool cube;
-    } kinds[] = {{"read_1d", 1, 1, 1, 1, 0, false},
-                 {"read_3d", 3, 4, 4, 1, 0, false},
-                 {"read_1d_layered", 1, 1, 1, 5, CUDA_ARRAY3D_LAYERED, false},
-                 {"read_2d_layered", 2, 4, 1, 5, CUDA_ARRAY3D_LAYERED, false},
-                 {"read_cube", 2, 4, 1, 6, CUDA_ARRAY3D_CUBEMAP, true},
-                 {"read_cube_layered", 2, 4, 1, 12, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, true}};
-    static const float axes[6][3] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
+    } kinds[] = {
+        {"read_1d", 1, 1, 1, 1, 0, false},
+        {"read_3d", 3, 4, 4, 1, 0, false},
+        {"read_1d_layered", 1, 1, 1, 5, CUDA_ARRAY3D_LAYERED, false},
+        {"read_2d_layered", 2, 4, 1, 5, CUDA_ARRAY3D_LAYERED, false},
+        {"read_cube", 2, 4, 1, 6, CUDA_ARRAY3D_CUBEMAP, true},
+        {"read_cube_layered", 2, 4, 1, 12, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, true}};
+    static const float axes[6][3] = {{1, 0, 0},  {-1, 0, 0}, {0, 1, 0},
+                                     {0, -1, 0}, {0, 0, 1},  {0, 0, -1}};
     pair p;
     pair_open(&p);
     CUmodule module = raw_cuda_load(p.cu, "texture_kernels");
@@ -326,8 +335,10 @@ static void slices(void)
                                         .create_flags =
                                             kinds[k].cube ? VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT : 0,
                                         .flags = RAW_VK_EXPORT};
-        CUDA_ARRAY3D_DESCRIPTOR array = raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 4, kinds[k].height);
-        const CUDA_TEXTURE_DESC how = sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES);
+        CUDA_ARRAY3D_DESCRIPTOR array =
+            raw_cuda_array_desc(CU_AD_FORMAT_FLOAT, 4, 4, kinds[k].height);
+        const CUDA_TEXTURE_DESC how =
+            sampling(CU_TR_FILTER_MODE_POINT, CU_TRSF_NORMALIZED_COORDINATES);
         const uint32_t texels_each = 4 * kinds[k].height;
         place places[12];
         float colors[12 * 16][4], found[12][4];
@@ -343,12 +354,14 @@ static void slices(void)
             for (uint32_t c = 0; c < 4; c++)
                 colors[i][c] = (float)(i / texels_each * 4 + c);
         for (uint32_t i = 0; i < count; i++)
-            places[i] = kinds[k].cube
-                            ? (place){axes[i % 6][0], axes[i % 6][1], axes[i % 6][2], (int)i / 6, NO_LEVEL}
-                            : (place){0.6f, 0.6f, ((float)i + 0.5f) / (float)count, (int)i, NO_LEVEL};
+            places[i] =
+                kinds[k].cube
+                    ? (place){axes[i % 6][0], axes[i % 6][1], axes[i % 6][2], (int)i / 6, NO_LEVEL}
+                    : (place){0.6f, 0.6f, ((float)i + 0.5f) / (float)count, (int)i, NO_LEVEL};
         raw_vk_image_create(&p.vk, &desc, &vk);
         raw_vk_image_write(&p.vk, &vk, 0, colors);
-        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false, &memory));
+        CU_OK(raw_cuda_import_memory(p.cu, raw_vk_image_fd(&p.vk, &vk), vk.allocation_size, false,
+                                     &memory));
         CU_OK(raw_cuda_map_image(p.cu, memory, 0, &array, 1, &mipmap));
         CU_OK(raw_cuda_texture(p.cu, image_level(&p, mipmap, 0), &how, &texture));
         run(&p, module, kinds[k].kernel, texture, places, (int)count, found, sizeof found[0]);

@@ -1,4 +1,5 @@
-/* Contract rows: which settings of texture objects are taken. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: which settings of texture objects are taken. */
 #include "images.h"
 
 #include <string.h>
@@ -27,8 +28,10 @@ static const setting settings[] = {
     {"as it should be", 0x01, 4, 0, false, CLAMP, LINEAR, POINT, 0, CUDA_SUCCESS},
     {"linear of 8-bit integers", 0x01, 4, 0, false, CLAMP, LINEAR, POINT, INTEGER, INVALID},
     {"linear of 32-bit integers", 0x03, 1, 0, false, CLAMP, LINEAR, POINT, 0, INVALID},
-    {"linear between levels of integers", 0x0a, 1, 0, true, CLAMP, POINT, LINEAR, NORMALIZED, INVALID},
-    {"linear of floats, as integers", 0x20, 1, 0, false, CLAMP, LINEAR, POINT, INTEGER, CUDA_SUCCESS},
+    {"linear between levels of integers", 0x0a, 1, 0, true, CLAMP, POINT, LINEAR, NORMALIZED,
+     INVALID},
+    {"linear of floats, as integers", 0x20, 1, 0, false, CLAMP, LINEAR, POINT, INTEGER,
+     CUDA_SUCCESS},
     {"UNORM_INT8X4 as integers", 0xc2, 4, 0, false, CLAMP, POINT, POINT, INTEGER, INVALID},
     {"UNORM_INT_101010_2 as integers", 0x50, 4, 0, false, CLAMP, POINT, POINT, INTEGER, INVALID},
     {"wrap in texels", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_WRAP, POINT, POINT, 0, INVALID},
@@ -36,8 +39,8 @@ static const setting settings[] = {
     {"border in texels", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT, 0, INVALID},
     {"border, normalized", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT, NORMALIZED,
      CUDA_SUCCESS},
-    {"border of integers", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT, NORMALIZED | INTEGER,
-     CUDA_SUCCESS},
+    {"border of integers", 0x01, 4, 0, false, CU_TR_ADDRESS_MODE_BORDER, POINT, POINT,
+     NORMALIZED | INTEGER, CUDA_SUCCESS},
     {"address mode 4", 0x01, 4, 0, false, (CUaddress_mode)4, POINT, POINT, NORMALIZED, INVALID},
     {"filter mode 2", 0x01, 4, 0, false, CLAMP, (CUfilter_mode)2, POINT, 0, INVALID},
     {"flag 0x80", 0x01, 4, 0, false, CLAMP, POINT, POINT, 0x80, INVALID},
@@ -45,7 +48,8 @@ static const setting settings[] = {
     {"seamless, 2D", 0x01, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SEAMLESS_CUBEMAP, INVALID},
     {"seamless, a cube", 0x01, 4, CUDA_ARRAY3D_CUBEMAP, false, CLAMP, LINEAR, POINT,
      NORMALIZED | CU_TRSF_SEAMLESS_CUBEMAP, CUDA_SUCCESS},
-    {"sRGB of 8-bit integers", 0x01, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER, INVALID},
+    {"sRGB of 8-bit integers", 0x01, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER,
+     INVALID},
     {"sRGB of one channel", 0x01, 1, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
     {"sRGB of UNORM_INT8X4", 0xc2, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_SUCCESS},
     {"sRGB of floats", 0x20, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
@@ -61,7 +65,8 @@ static void try_settings(size_t first, size_t end)
     pair_open(&p);
     for (size_t i = first; i < end; i++) {
         const setting *s = &settings[i];
-        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc((CUarray_format)s->format, s->channels, 8, 8);
+        CUDA_ARRAY3D_DESCRIPTOR desc =
+            raw_cuda_array_desc((CUarray_format)s->format, s->channels, 8, 8);
         CUDA_TEXTURE_DESC sampling;
         CUarray array = NULL;
         CUmipmappedArray mipmap = NULL;
@@ -74,10 +79,11 @@ static void try_settings(size_t first, size_t end)
         sampling.flags = s->flags;
         desc.Flags = s->array_flags;
         if (s->array_flags & CUDA_ARRAY3D_CUBEMAP) desc.Depth = 6;
-        CUresult result =
-            s->mipmapped ? p.cu->MipmappedArrayCreate(&mipmap, &desc, 3) : p.cu->Array3DCreate(&array, &desc);
+        CUresult result = s->mipmapped ? p.cu->MipmappedArrayCreate(&mipmap, &desc, 3)
+                                       : p.cu->Array3DCreate(&array, &desc);
         if (result != CUDA_SUCCESS) {
-            MEASURED("texture_setting", "%s: no such array: %s", s->what, raw_cuda_result_name(result));
+            MEASURED("texture_setting", "%s: no such array: %s", s->what,
+                     raw_cuda_result_name(result));
             REQUIRE(!p.cu->software);
             continue;
         }
@@ -94,8 +100,8 @@ static void try_settings(size_t first, size_t end)
 
 static void which_settings(void)
 {
-    image_row_groups(SETTING_CHILD, "textures.settings_child", sizeof settings / sizeof settings[0], 9,
-                     try_settings);
+    image_row_groups(SETTING_CHILD, "textures.settings_child", sizeof settings / sizeof settings[0],
+                     9, try_settings);
 }
 
 static void which_settings_child(void)
@@ -131,7 +137,8 @@ static const view_row view_rows[] = {
     {"as one UINT32", LAYERS, CU_RES_VIEW_FORMAT_UINT_1X32, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
     {"as two halves", LAYERS, CU_RES_VIEW_FORMAT_FLOAT_2X16, 8, 6, 0, 2, 0, 5, CUDA_SUCCESS},
     {"as four UINT16", LAYERS, CU_RES_VIEW_FORMAT_UINT_4X16, 8, 6, 0, 2, 0, 5, INVALID},
-    {"as BC1", LAYERS, CU_RES_VIEW_FORMAT_UNSIGNED_BC1, 32, 6, 0, 2, 0, 5, CUDA_ERROR_NOT_SUPPORTED},
+    {"as BC1", LAYERS, CU_RES_VIEW_FORMAT_UNSIGNED_BC1, 32, 6, 0, 2, 0, 5,
+     CUDA_ERROR_NOT_SUPPORTED},
     {"a cube, layers 0 to 0", CUDA_ARRAY3D_CUBEMAP, UINT8X4, 8, 6, 0, 2, 0, 0, CUDA_SUCCESS},
     {"a cube, layers 0 to 5", CUDA_ARRAY3D_CUBEMAP, UINT8X4, 8, 6, 0, 2, 0, 5, INVALID},
     {"two cubes, layers 0 to 1", CUBES, UINT8X4, 8, 12, 0, 2, 0, 1, CUDA_SUCCESS},
@@ -192,7 +199,10 @@ static void which_views_child(void)
 #define REPORTED "the twin's answers are required, NVIDIA's reported"
 
 const test_case texture_setting_cases[] = {
-    {.name = "textures.settings", .run = which_settings, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
+    {.name = "textures.settings",
+     .run = which_settings,
+     .mark = TEST_TWIN_STRICTER,
+     .reason = REPORTED},
     {.name = "textures.settings_child", .run = which_settings_child},
     {.name = "textures.views", .run = which_views, .mark = TEST_TWIN_STRICTER, .reason = REPORTED},
     {.name = "textures.views_child", .run = which_views_child},

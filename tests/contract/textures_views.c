@@ -1,5 +1,5 @@
-/* Contract rows: what textures read through views of some levels and layers, and of sRGB blocks.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: what textures read through views of some levels and layers, and of sRGB blocks. */
 #include "images.h"
 
 #include <math.h>
@@ -35,15 +35,16 @@ static void reader_close(reader *r)
     pair_close(&r->p);
 }
 
-static void read_texel(reader *r, const char *kernel, CUtexObject texture, float level, float found[4])
+static void read_texel(reader *r, const char *kernel, CUtexObject texture, float level,
+                       float found[4])
 {
     const raw_cuda *cu = r->p.cu;
     const place at = {0.5f, 0.5f, 0.5f, 0, level};
     int count = 1;
     void *params[] = {&texture, &r->in, &r->out, &count};
     CU_OK(raw_cuda_upload(cu, r->in, &at, sizeof at));
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, r->module, kernel), 1, 1, 1, 64, 1, 1, 0, r->p.stream,
-                           params, NULL));
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, r->module, kernel), 1, 1, 1, 64, 1, 1, 0,
+                           r->p.stream, params, NULL));
     CU_OK(cu->StreamSynchronize(r->p.stream));
     CU_OK(cu->MemcpyDtoH(found, r->out, 16));
 }
@@ -64,7 +65,8 @@ static CUmipmappedArray make_levels(reader *r, CUarray_format format, size_t tex
         REQUIRE(texels != NULL);
         for (size_t k = 0; k < size * n; k++)
             texels[k] = (unsigned char)(16 * level + k / size + 1);
-        CU_OK(raw_cuda_write_box(r->p.cu, image_level(&r->p, mipmap, level), texels, w * texel, h, n));
+        CU_OK(raw_cuda_write_box(r->p.cu, image_level(&r->p, mipmap, level), texels, w * texel, h,
+                                 n));
         free(texels);
     }
     return mipmap;
@@ -79,7 +81,8 @@ typedef struct view_row {
 } view_row;
 
 /* `of`: this level's array, or below 0 the mipmapped one. */
-static CUresult make_view(reader *r, CUmipmappedArray mipmap, int of, const view_row *row, CUtexObject *out)
+static CUresult make_view(reader *r, CUmipmappedArray mipmap, int of, const view_row *row,
+                          CUtexObject *out)
 {
     CUDA_RESOURCE_DESC resource;
     CUDA_RESOURCE_VIEW_DESC view;
@@ -107,19 +110,22 @@ static CUresult make_view(reader *r, CUmipmappedArray mipmap, int of, const view
     return r->p.cu->TexObjectCreate(out, &resource, &how, &view);
 }
 
-static void require_view(reader *r, CUmipmappedArray mipmap, int of, bool layered, const view_row *row)
+static void require_view(reader *r, CUmipmappedArray mipmap, int of, bool layered,
+                         const view_row *row)
 {
     CUtexObject texture;
     CU_OK(make_view(r, mipmap, of, row, &texture));
     for (unsigned level = 0; level < 2; level++) {
         const unsigned last = row->levels[1] - row->levels[0];
-        const unsigned shown = (of < 0 ? row->levels[0] : (unsigned)of) + (level < last ? level : last);
+        const unsigned shown =
+            (of < 0 ? row->levels[0] : (unsigned)of) + (level < last ? level : last);
         const double wanted = (16 * shown + row->layers[0] + 1) / 255.0;
         float found[4];
         read_texel(r, layered ? "read_2d_layered" : "read_2d", texture, (float)level, found);
         if (fabs((double)found[0] - wanted) > 1e-6)
-            FAIL("levels %u to %u, layers %u to %u of level %d: level %u is %.6f, not %.6f", row->levels[0],
-                 row->levels[1], row->layers[0], row->layers[1], of, level, (double)found[0], wanted);
+            FAIL("levels %u to %u, layers %u to %u of level %d: level %u is %.6f, not %.6f",
+                 row->levels[0], row->levels[1], row->layers[0], row->layers[1], of, level,
+                 (double)found[0], wanted);
     }
     CU_OK(r->p.cu->TexObjectDestroy(texture));
 }
@@ -135,22 +141,23 @@ static void refuse_view(reader *r, CUmipmappedArray mipmap, int of, const view_r
 /* With the array's own format said, of the resource's own extent. */
 static void views(void)
 {
-    static const view_row flat[] = {{UINT8X4, {0, 2}, {0, 0}, 0, 0, 0},
-                                    {UINT8X4, {0, 1}, {0, 0}, 0, 0, 0},
-                                    {UINT8X4, {1, 2}, {0, 0}, 0, 0, 0}},
-                          layers[] = {{UINT8X4, {0, 2}, {0, 4}, 0, LAYERS, 0},
-                                      {UINT8X4, {0, 2}, {1, 3}, 0, LAYERS, 0},
-                                      {UINT8X4, {1, 2}, {1, 3}, 0, LAYERS, 0},
-                                      {UINT8X4, {0, 0}, {1, 3}, 0, LAYERS, 0},
-                                      {UINT8X4, {0, 2}, {0, 0}, 0, LAYERS, 0}},
-                          refused[] = {
-                              {CU_RES_VIEW_FORMAT_NONE, {0, 2}, {1, 3}, 0, LAYERS, 0},
-                              {CU_RES_VIEW_FORMAT_NONE, {0, 2}, {0, 4}, 0, LAYERS, 0},
-                              {UINT8X4, {0, 2}, {1, 3}, 0, 0, 0}, /* depth */
-                              {UINT8X4, {0, 2}, {1, 3}, 0, 1, 0},
-                              {UINT8X4, {1, 2}, {1, 3}, 1, LAYERS, 0}}; /* the first level's extent */
+    static const view_row
+        flat[] = {{UINT8X4, {0, 2}, {0, 0}, 0, 0, 0},
+                  {UINT8X4, {0, 1}, {0, 0}, 0, 0, 0},
+                  {UINT8X4, {1, 2}, {0, 0}, 0, 0, 0}},
+        layers[] = {{UINT8X4, {0, 2}, {0, 4}, 0, LAYERS, 0},
+                    {UINT8X4, {0, 2}, {1, 3}, 0, LAYERS, 0},
+                    {UINT8X4, {1, 2}, {1, 3}, 0, LAYERS, 0},
+                    {UINT8X4, {0, 0}, {1, 3}, 0, LAYERS, 0},
+                    {UINT8X4, {0, 2}, {0, 0}, 0, LAYERS, 0}},
+        refused[] = {{CU_RES_VIEW_FORMAT_NONE, {0, 2}, {1, 3}, 0, LAYERS, 0},
+                     {CU_RES_VIEW_FORMAT_NONE, {0, 2}, {0, 4}, 0, LAYERS, 0},
+                     {UINT8X4, {0, 2}, {1, 3}, 0, 0, 0}, /* depth */
+                     {UINT8X4, {0, 2}, {1, 3}, 0, 1, 0},
+                     {UINT8X4, {1, 2}, {1, 3}, 1, LAYERS, 0}}; /* the first level's extent */
     const view_row none = {CU_RES_VIEW_FORMAT_NONE, {1, 2}, {0, 0}, 0, 0, 0},
-                   shrunk = {UINT8X4, {1, 2}, {0, 0}, 1, 0, 0}, one = {UINT8X4, {0, 0}, {0, 0}, 1, 0, 0},
+                   shrunk = {UINT8X4, {1, 2}, {0, 0}, 1, 0, 0},
+                   one = {UINT8X4, {0, 0}, {0, 0}, 1, 0, 0},
                    one_of_layers = {UINT8X4, {0, 0}, {1, 3}, 1, LAYERS, 0},
                    one_unshrunk = {UINT8X4, {0, 0}, {1, 3}, 0, LAYERS, 0},
                    one_none = {CU_RES_VIEW_FORMAT_NONE, {0, 0}, {1, 3}, 1, LAYERS, 0};
@@ -200,22 +207,25 @@ static void views_of_others(void)
         int cu;
         size_t texel;
         CUresourceViewFormat views[4];
-    } rows[] = {{"UNORM_INT8X4",
-                 0xc2,
-                 4,
-                 {CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_SINT_4X8, CU_RES_VIEW_FORMAT_UINT_1X32}},
-                {"SNORM_INT8X4",
-                 0xc8,
-                 4,
-                 {CU_RES_VIEW_FORMAT_SINT_4X8, CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_UINT_1X32}},
-                {"UNORM_INT16X4",
-                 0xc5,
-                 8,
-                 {CU_RES_VIEW_FORMAT_UINT_4X16, CU_RES_VIEW_FORMAT_FLOAT_4X16, CU_RES_VIEW_FORMAT_UINT_2X32}},
-                {"UNORM_INT_101010_2",
-                 0x50,
-                 4,
-                 {CU_RES_VIEW_FORMAT_UINT_1X32, CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_FLOAT_1X32}}};
+    } rows[] = {
+        {"UNORM_INT8X4",
+         0xc2,
+         4,
+         {CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_SINT_4X8, CU_RES_VIEW_FORMAT_UINT_1X32}},
+        {"SNORM_INT8X4",
+         0xc8,
+         4,
+         {CU_RES_VIEW_FORMAT_SINT_4X8, CU_RES_VIEW_FORMAT_UINT_4X8, CU_RES_VIEW_FORMAT_UINT_1X32}},
+        {"UNORM_INT16X4",
+         0xc5,
+         8,
+         {CU_RES_VIEW_FORMAT_UINT_4X16, CU_RES_VIEW_FORMAT_FLOAT_4X16,
+          CU_RES_VIEW_FORMAT_UINT_2X32}},
+        {"UNORM_INT_101010_2",
+         0x50,
+         4,
+         {CU_RES_VIEW_FORMAT_UINT_1X32, CU_RES_VIEW_FORMAT_UINT_4X8,
+          CU_RES_VIEW_FORMAT_FLOAT_1X32}}};
     static const unsigned flags[] = {CU_TRSF_SRGB, CU_TRSF_READ_AS_INTEGER};
     reader r;
     reader_open(&r);
@@ -238,8 +248,8 @@ static void views_of_others(void)
     reader_close(&r);
 }
 
-/* Block-compressed sRGB: which flags, and whether the read is linear. BC1's endpoints are of 5, 6 and 5 bits: 16 of 31 is
- * 132 stored, 32 of 63 is 130. */
+/* Block-compressed sRGB: which flags, and whether the read is linear. BC1's endpoints are of 5, 6
+ * and 5 bits: 16 of 31 is 132 stored, 32 of 63 is 130. */
 static const struct {
     const char *name;
     int cu;
@@ -256,12 +266,13 @@ static const struct {
     const char *name;
     unsigned flags;
     bool of_srgb; /* taken of sRGB arrays; of others all are */
-} block_flags[] = {{"no flags", 0, false},
-                   {"NORMALIZED_COORDINATES", CU_TRSF_NORMALIZED_COORDINATES, false},
-                   {"READ_AS_INTEGER", CU_TRSF_READ_AS_INTEGER, false},
-                   {"SRGB", CU_TRSF_SRGB, true},
-                   {"NORMALIZED_COORDINATES, SRGB", CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB, true},
-                   {"SRGB, READ_AS_INTEGER", CU_TRSF_SRGB | CU_TRSF_READ_AS_INTEGER, false}};
+} block_flags[] = {
+    {"no flags", 0, false},
+    {"NORMALIZED_COORDINATES", CU_TRSF_NORMALIZED_COORDINATES, false},
+    {"READ_AS_INTEGER", CU_TRSF_READ_AS_INTEGER, false},
+    {"SRGB", CU_TRSF_SRGB, true},
+    {"NORMALIZED_COORDINATES, SRGB", CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB, true},
+    {"SRGB, READ_AS_INTEGER", CU_TRSF_SRGB | CU_TRSF_READ_AS_INTEGER, false}};
 enum { MIPMAPPED_FLAGS = 4, BOTH_FLAGS = 5 }; /* the latter is only reported */
 
 /* A block of one colour; BC2's and BC3's alpha is 0. */
@@ -280,7 +291,8 @@ static void write_block(int cu, unsigned char *block)
 
 static void require_color(const char *what, int cu, bool linear, double alpha, const float found[4])
 {
-    const double stored[3] = {cu >= 0x9d ? 128 / 255.0 : 132 / 255.0, cu >= 0x9d ? 128 / 255.0 : 130 / 255.0,
+    const double stored[3] = {cu >= 0x9d ? 128 / 255.0 : 132 / 255.0,
+                              cu >= 0x9d ? 128 / 255.0 : 130 / 255.0,
                               cu >= 0x9d ? 128 / 255.0 : 132 / 255.0};
     for (int c = 0; c < 4; c++) {
         double wanted = c == 3 ? alpha : linear ? pow((stored[c] + 0.055) / 1.055, 2.4) : stored[c];
@@ -289,7 +301,8 @@ static void require_color(const char *what, int cu, bool linear, double alpha, c
     }
 }
 
-static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedArray mipmap, bool levels)
+static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedArray mipmap,
+                            bool levels)
 {
     const raw_cuda *cu = r->p.cu;
     const bool srgb = block_rows[row].srgb, taken = !srgb || block_flags[how_row].of_srgb;
@@ -308,15 +321,17 @@ static void try_block_flags(reader *r, size_t row, size_t how_row, CUmipmappedAr
         read_texel(r, "read_2d", texture, -1000.0f, found);
         CU_OK(cu->TexObjectDestroy(texture));
     }
-    MEASURED("placed_srgb_blocks", "%s: %s, reads %.4f %.4f %.4f %.4f", what, raw_cuda_result_name(result),
-             (double)found[0], (double)found[1], (double)found[2], (double)found[3]);
+    MEASURED("placed_srgb_blocks", "%s: %s, reads %.4f %.4f %.4f %.4f", what,
+             raw_cuda_result_name(result), (double)found[0], (double)found[1], (double)found[2],
+             (double)found[3]);
     if (cu->software) {
         REQUIRE_EQ(result, taken ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE);
         return;
     }
     if (how_row == BOTH_FLAGS) return;
     REQUIRE_EQ(result, taken ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
-    if (taken) require_color(what, block_rows[row].cu, flags & CU_TRSF_SRGB, block_rows[row].alpha, found);
+    if (taken)
+        require_color(what, block_rows[row].cu, flags & CU_TRSF_SRGB, block_rows[row].alpha, found);
 }
 
 static void srgb_blocks(void)
@@ -324,14 +339,16 @@ static void srgb_blocks(void)
     reader r;
     reader_open(&r);
     for (size_t i = 0; i < sizeof block_rows / sizeof block_rows[0]; i++) {
-        CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc((CUarray_format)block_rows[i].cu, 4, 16, 16);
+        CUDA_ARRAY3D_DESCRIPTOR desc =
+            raw_cuda_array_desc((CUarray_format)block_rows[i].cu, 4, 16, 16);
         CUmipmappedArray mipmap;
         unsigned char blocks[16 * 16] = {0};
         desc.Flags = 0;
         CU_OK(r.p.cu->MipmappedArrayCreate(&mipmap, &desc, 3));
         for (size_t k = 0; k < 16; k++)
             write_block(block_rows[i].cu, blocks + k * block_rows[i].bytes);
-        CU_OK(raw_cuda_write_array(r.p.cu, image_level(&r.p, mipmap, 0), blocks, 4 * block_rows[i].bytes, 4));
+        CU_OK(raw_cuda_write_array(r.p.cu, image_level(&r.p, mipmap, 0), blocks,
+                                   4 * block_rows[i].bytes, 4));
         for (size_t f = 0; f < sizeof block_flags / sizeof block_flags[0]; f++)
             try_block_flags(&r, i, f, mipmap, false);
         try_block_flags(&r, i, MIPMAPPED_FLAGS, mipmap, true);

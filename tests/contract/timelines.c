@@ -1,4 +1,5 @@
-/* Contract rows: Vulkan timeline semaphores in CUDA streams. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: Vulkan timeline semaphores in CUDA streams. */
 #include "contract.h"
 
 #include <stdlib.h>
@@ -23,11 +24,13 @@ static void vulkan_can_export(void)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
         .pNext = &type,
         .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkExternalSemaphoreProperties properties = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    VkExternalSemaphoreProperties properties = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
     vkGetPhysicalDeviceExternalSemaphoreProperties(p.vk.physical, &info, &properties);
     REQUIRE(properties.externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
     REQUIRE(properties.exportFromImportedHandleTypes == 0 ||
-            (properties.compatibleHandleTypes & VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT) != 0);
+            (properties.compatibleHandleTypes & VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT) !=
+                0);
     pair_close(&p);
 }
 
@@ -121,7 +124,8 @@ static void queue_waits_for_cuda(void)
     raw_vk_buffer_create(&p.vk, 65536, RAW_VK_HOST, &host);
     raw_vk_copy(
         &p.vk, &b.vk, 0, &host, 0, 65536,
-        &(raw_vk_job){.wait = t.vk, .wait_value = 1, .signal = t.vk, .signal_value = 2, .pending = true});
+        &(raw_vk_job){
+            .wait = t.vk, .wait_value = 1, .signal = t.vk, .signal_value = 2, .pending = true});
     REQUIRE(!raw_vk_timeline_wait(&p.vk, t.vk, 2, 20));
     CU_OK(p.cu->MemsetD32Async(b.pointer, 0xc0da0001u, 65536 / 4, p.stream));
     CU_OK(raw_cuda_signal(p.cu, t.cu, 1, p.stream));
@@ -136,8 +140,9 @@ static void queue_waits_for_cuda(void)
     pair_close(&p);
 }
 
-/* All frames are submitted ahead, on every queue in turn, with one timeline for both directions. Vulkan fills
- * one half, CUDA keeps a word of it and writes the other half, Vulkan keeps a word of that. */
+/* All frames are submitted ahead, on every queue in turn, with one timeline for both directions.
+ * Vulkan fills one half, CUDA keeps a word of it and writes the other half, Vulkan keeps a word of
+ * that. */
 static void frames_ahead(void)
 {
     enum { FRAMES = 96, SIZE = 65536, HALF = SIZE / 2 };
@@ -161,11 +166,13 @@ static void frames_ahead(void)
         CU_OK(p.cu->MemcpyDtoDAsync(history + 4 * k, b.pointer + HALF - 4, 4, p.stream));
         CU_OK(p.cu->MemsetD32Async(b.pointer + HALF, ~k, HALF / 4, p.stream));
         CU_OK(raw_cuda_signal(p.cu, t.cu, 3 * (uint64_t)k + 2, p.stream));
-        raw_vk_copy(&p.vk, &b.vk, SIZE - 4, &host, 4 * k, 4,
-                    &(raw_vk_job){queue, t.vk, 3 * (uint64_t)k + 2, t.vk, 3 * (uint64_t)k + 3, true});
+        raw_vk_copy(
+            &p.vk, &b.vk, SIZE - 4, &host, 4 * k, 4,
+            &(raw_vk_job){queue, t.vk, 3 * (uint64_t)k + 2, t.vk, 3 * (uint64_t)k + 3, true});
     }
     REQUIRE(raw_vk_timeline_wait(&p.vk, t.vk, 3 * FRAMES, FAR_MS));
-    MEASURED("frame_ahead", "%.1f us a frame of three hand-overs", (test_now_us() - start) / FRAMES);
+    MEASURED("frame_ahead", "%.1f us a frame of three hand-overs",
+             (test_now_us() - start) / FRAMES);
     CU_OK(p.cu->StreamSynchronize(p.stream));
     cuda_read(&p, history, seen, sizeof seen);
     for (uint32_t k = 0; k < FRAMES; k++) {
@@ -241,7 +248,8 @@ static void backwards(void)
     if (p.cu->software) {
         CU_IS(raw_cuda_signal(p.cu, t.cu, 1, p.stream), CUDA_ERROR_INVALID_VALUE);
         CU_IS(raw_cuda_signal(p.cu, t.cu, 1600, p.stream), CUDA_ERROR_INVALID_VALUE);
-        raw_vk_timeline_signal(&p.vk, t.vk, 1700); /* not through this import, so it is not refused */
+        raw_vk_timeline_signal(&p.vk, t.vk,
+                               1700); /* not through this import, so it is not refused */
         CU_OK(raw_cuda_signal(p.cu, t.cu, 1650, p.stream));
         CU_OK(p.cu->StreamSynchronize(p.stream));
         REQUIRE_EQ(raw_vk_timeline_value(&p.vk, t.vk), 1700);
@@ -352,8 +360,9 @@ static void round_trips(void)
         for (uint64_t k = 0; k < TURNS; k++) {
             VkCommandBuffer nothing = raw_vk_begin(&p.vk, queue);
             CU_OK(raw_cuda_signal(p.cu, t.cu, base + 2 * k + 1, p.stream));
-            raw_vk_submit(&p.vk, nothing,
-                          &(raw_vk_job){queue, t.vk, base + 2 * k + 1, t.vk, base + 2 * k + 2, true});
+            raw_vk_submit(
+                &p.vk, nothing,
+                &(raw_vk_job){queue, t.vk, base + 2 * k + 1, t.vk, base + 2 * k + 2, true});
             CU_OK(raw_cuda_wait(p.cu, t.cu, base + 2 * k + 2, p.stream));
         }
         CU_OK(p.cu->StreamSynchronize(p.stream));
@@ -370,7 +379,9 @@ const test_case timeline_cases[] = {
     {.name = "timeline.vulkan_sees_cuda_signal", .run = vulkan_sees_cuda_signal, .mark = TEST_BOTH},
     {.name = "timeline.value_reached_before", .run = value_reached_before, .mark = TEST_BOTH},
     {.name = "timeline.wait_before_host_signal", .run = wait_before_host_signal, .mark = TEST_BOTH},
-    {.name = "timeline.wait_before_queue_signal", .run = wait_before_queue_signal, .mark = TEST_BOTH},
+    {.name = "timeline.wait_before_queue_signal",
+     .run = wait_before_queue_signal,
+     .mark = TEST_BOTH},
     {.name = "timeline.queue_waits_for_cuda", .run = queue_waits_for_cuda, .mark = TEST_BOTH},
     {.name = "timeline.frames_ahead", .run = frames_ahead, .mark = TEST_BOTH},
     {.name = "timeline.several_in_one_call", .run = several_in_one_call, .mark = TEST_BOTH},
@@ -378,8 +389,8 @@ const test_case timeline_cases[] = {
     {.name = "timeline.backwards",
      .run = backwards,
      .mark = TEST_TWIN_STRICTER,
-     .reason = "NVIDIA's driver lets the counter go back silently; the twin refuses what it can see and "
-               "never lowers"},
+     .reason = "NVIDIA's driver lets the counter go back silently; "
+               "the twin refuses what it can see and never lowers"},
     {.name = "timeline.fds_return", .run = fds_of_timelines_return, .mark = TEST_BOTH},
     {.name = "timeline.imported_twice", .run = imported_twice, .mark = TEST_BOTH},
     {.name = "timeline.captured_in_a_graph",

@@ -1,4 +1,5 @@
-/* Contract rows: virtual memory management, where it works. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: virtual memory management, where it works. */
 #include "vmm.h"
 
 #include <stdlib.h>
@@ -8,8 +9,9 @@
 void vmm_pair_open(pair *p)
 {
     pair_open(p);
-    if (p->cu->MemCreate == NULL || p->cu->MemRetainAllocationHandle == NULL || p->cu->MemGetAccess == NULL ||
-        p->cu->MemImportFromShareableHandle == NULL || p->cu->MemGetInfo == NULL)
+    if (p->cu->MemCreate == NULL || p->cu->MemRetainAllocationHandle == NULL ||
+        p->cu->MemGetAccess == NULL || p->cu->MemImportFromShareableHandle == NULL ||
+        p->cu->MemGetInfo == NULL)
         SKIP("this driver has no virtual memory management");
 }
 
@@ -81,7 +83,8 @@ CUresult vmm_kernel(const pair *p, CUfunction kernel, CUdeviceptr data, size_t s
     return result != CUDA_SUCCESS ? result : p->cu->StreamSynchronize(p->stream);
 }
 
-void vmm_require_words(const pair *p, CUdeviceptr pointer, size_t size, uint32_t seed, uint32_t addend)
+void vmm_require_words(const pair *p, CUdeviceptr pointer, size_t size, uint32_t seed,
+                       uint32_t addend)
 {
     uint32_t *found = malloc(size), *expected = pattern_words(size, seed);
     REQUIRE(found != NULL);
@@ -114,7 +117,8 @@ static void life(void)
     pair_close(&p);
 }
 
-/* Chunks side by side are one range to kernels and copies; what was there before one more came, stays. */
+/* Chunks side by side are one range to kernels and copies; what was there before one more came,
+ * stays. */
 static void grows(void)
 {
     enum { CHUNKS = 4 };
@@ -227,7 +231,8 @@ static void released_while_mapped(void)
     vmm_require_words(&p, b.pointer, VMM_SIZE, 31, 0);
     CUmemGenericAllocationHandle again = 0;
     CU_OK(p.cu->MemRetainAllocationHandle(&again, (void *)(uintptr_t)(b.pointer + 12345)));
-    MEASURED("retained_after_release", "%s", again == b.handle ? "the same value" : "another value");
+    MEASURED("retained_after_release", "%s",
+             again == b.handle ? "the same value" : "another value");
     const CUdeviceptr other = vmm_reserve(&p, VMM_SIZE);
     vmm_map(&p, other, VMM_SIZE, again);
     vmm_require_words(&p, other, VMM_SIZE, 31, 0);
@@ -255,7 +260,8 @@ static void retained(void)
     CU_OK(p.cu->MemRelease(first));
     CU_OK(p.cu->MemRelease(second));
     CUmemAllocationProp prop;
-    CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&prop, b.handle)); /* the first reference is there yet */
+    /* The first reference is there yet */
+    CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&prop, b.handle));
     vmm_close(&p, &b);
     pair_close(&p);
 }
@@ -275,17 +281,20 @@ static void properties(void)
     REQUIRE_EQ(found.location.id, asked.location.id);
     REQUIRE_EQ(found.requestedHandleTypes, asked.requestedHandleTypes);
     int supported = 0;
-    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, p.device));
-    MEASURED("compressible", "supported %d, granted %d", supported, found.allocFlags.compressionType);
+    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED,
+                                   p.device));
+    MEASURED("compressible", "supported %d, granted %d", supported,
+             found.allocFlags.compressionType);
     if (!supported) REQUIRE_EQ(found.allocFlags.compressionType, CU_MEM_ALLOCATION_COMP_NONE);
     CU_OK(p.cu->MemRelease(handle));
 
     asked = vmm_prop(&p, 0);
     asked.allocFlags.gpuDirectRDMACapable = 1;
-    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-                                   p.device));
+    CU_OK(p.cu->DeviceGetAttribute(
+        &supported, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED, p.device));
     CUresult result = p.cu->MemCreate(&handle, VMM_SIZE, &asked, 0);
-    MEASURED("rdma_capable", "supported %d, cuMemCreate %s", supported, raw_cuda_result_name(result));
+    MEASURED("rdma_capable", "supported %d, cuMemCreate %s", supported,
+             raw_cuda_result_name(result));
     if (supported) CU_OK(result);
     if (result == CUDA_SUCCESS) {
         CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&found, handle));
@@ -307,8 +316,8 @@ static void memory_info(void)
     CU_OK(p.cu->MemGetInfo(&during, NULL));
     CU_OK(p.cu->MemRelease(handle));
     CU_OK(p.cu->MemGetInfo(&after, NULL));
-    MEASURED("memory_info", "256 MiB created: %zu bytes less free; released: %zu less", before - during,
-             before - after);
+    MEASURED("memory_info", "256 MiB created: %zu bytes less free; released: %zu less",
+             before - during, before - after);
     REQUIRE(during <= before - size); /* never mapped, and taken all the same */
     REQUIRE(after >= during + size);
     pair_close(&p);
@@ -364,8 +373,9 @@ static void unmap_does_not_wait(void)
     double released = test_now_us();
     CUresult query = p.cu->StreamQuery(p.stream);
     CU_OK(p.cu->MemAddressFree(b.pointer, VMM_SIZE));
-    MEASURED("unmap_and_release_with_work_pending", "%.0f us, then the stream %s; cuMemAddressFree %.0f us",
-             released - start, raw_cuda_result_name(query), test_now_us() - released);
+    MEASURED("unmap_and_release_with_work_pending",
+             "%.0f us, then the stream %s; cuMemAddressFree %.0f us", released - start,
+             raw_cuda_result_name(query), test_now_us() - released);
     CU_IS(query, CUDA_ERROR_NOT_READY);
     CU_OK(p.cu->StreamSynchronize(p.stream));
     pair_close(&p);

@@ -1,4 +1,5 @@
-/* What the rows of virtual memory management share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the rows of virtual memory management share. */
 #ifndef CULVERT_TESTS_VMM_H_
 #define CULVERT_TESTS_VMM_H_
 
@@ -30,7 +31,8 @@ CUresult vmm_import(const pair *p, int fd, CUmemGenericAllocationHandle *out);
 
 /* pattern_write and pattern_add, waited for; what the stream says then. */
 CUresult vmm_kernel(const pair *p, CUfunction kernel, CUdeviceptr data, size_t size, unsigned last);
-void vmm_require_words(const pair *p, CUdeviceptr pointer, size_t size, uint32_t seed, uint32_t addend);
+void vmm_require_words(const pair *p, CUdeviceptr pointer, size_t size, uint32_t seed,
+                       uint32_t addend);
 
 extern const test_case vmm_cases[], vmm_error_cases[], vmm_access_cases[], vmm_shared_cases[],
     vmm_image_cases[], vmm_pool_cases[], vmm_sparse_cases[], vmm_mip_tail_cases[];

@@ -1,5 +1,5 @@
-/* Contract rows: access to mapped memory, of kernels and copies, by device and by the host.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: access to mapped memory, of kernels and copies, by device and by the host. */
 #include "vmm.h"
 
 #include <stdlib.h>
@@ -68,7 +68,8 @@ static void refusals(void)
     REQUIRE_EQ(access_at(&p, base), CU_MEM_ACCESS_FLAGS_PROT_NONE); /* and nothing was changed */
     report(&p, "cuMemSetAccess of half an allocation", p.cu->MemSetAccess(base, VMM_SIZE, &good, 1),
            CUDA_ERROR_INVALID_VALUE);
-    CUmemAccessDesc other = access_of(CU_MEM_LOCATION_TYPE_DEVICE, 4711, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    CUmemAccessDesc other =
+        access_of(CU_MEM_LOCATION_TYPE_DEVICE, 4711, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     result = p.cu->MemSetAccess(base, 2 * VMM_SIZE, &other, 1);
     report(&p, "cuMemSetAccess for device 4711", result, CUDA_ERROR_INVALID_VALUE);
     REQUIRE(result != CUDA_SUCCESS);
@@ -88,15 +89,16 @@ static void refusals(void)
     pair_close(&p);
 }
 
-/* What can still be done when a kernel has faulted: all that gives memory back. The case ends there. */
+/* What can still be done when a kernel has faulted: all that gives memory back. The case ends
+ * there. */
 static void after_the_fault(const pair *p, CUdeviceptr base, CUmemGenericAllocationHandle handle)
 {
     const CUmemAllocationProp prop = vmm_prop(p, 0);
     CUmemGenericAllocationHandle more = 0;
     CUdeviceptr range = 0;
     CU_IS(p->cu->CtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
-    report(p, "after a fault, cuMemAddressReserve", p->cu->MemAddressReserve(&range, VMM_SIZE, 0, 0, 0),
-           CUDA_SUCCESS);
+    report(p, "after a fault, cuMemAddressReserve",
+           p->cu->MemAddressReserve(&range, VMM_SIZE, 0, 0, 0), CUDA_SUCCESS);
     CU_OK(p->cu->MemCreate(&more, VMM_SIZE, &prop, 0));
     if (range != 0) {
         const CUresult result = p->cu->MemMap(range, VMM_SIZE, 0, more, 0);
@@ -152,8 +154,8 @@ static void copy_without_access(void)
     CU_OK(p.cu->CtxSynchronize());
     report(&p, "cuMemcpyHtoD without access", p.cu->MemcpyHtoD(base, words, sizeof words),
            CUDA_ERROR_INVALID_VALUE);
-    report(&p, "cuMemcpyDtoHAsync without access", p.cu->MemcpyDtoHAsync(words, base, sizeof words, p.stream),
-           CUDA_ERROR_INVALID_VALUE);
+    report(&p, "cuMemcpyDtoHAsync without access",
+           p.cu->MemcpyDtoHAsync(words, base, sizeof words, p.stream), CUDA_ERROR_INVALID_VALUE);
     if (p.cu->CtxSynchronize() != CUDA_SUCCESS) test_pass();
     CU_OK(vmm_allow(&p, base, VMM_SIZE));
     report(&p, "cuMemcpyDtoH over the end of a mapping",
@@ -163,7 +165,8 @@ static void copy_without_access(void)
     CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
     CU_OK(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0));
     /* [measure]: are fills checked too? */
-    report(&p, "cuMemsetD32Async without access", p.cu->MemsetD32Async(base, 1, 16, p.stream), CUDA_SUCCESS);
+    report(&p, "cuMemsetD32Async without access", p.cu->MemsetD32Async(base, 1, 16, p.stream),
+           CUDA_SUCCESS);
     report(&p, "then the stream", p.cu->StreamSynchronize(p.stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     test_pass();
 }
@@ -210,7 +213,8 @@ static void host_memory(void)
     prop.location.id = node < 0 ? 0 : node;
     size_t minimum = 0, recommended = 0;
     CU_OK(p.cu->MemGetAllocationGranularity(&minimum, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-    CU_OK(p.cu->MemGetAllocationGranularity(&recommended, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    CU_OK(p.cu->MemGetAllocationGranularity(&recommended, &prop,
+                                            CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
     MEASURED("host_numa_granularity", "minimum %zu, recommended %zu", minimum, recommended);
     const size_t size = (VMM_SIZE + minimum - 1) / minimum * minimum;
     CU_OK(p.cu->MemCreate(&handle, size, &prop, 0));
@@ -218,7 +222,8 @@ static void host_memory(void)
     CU_OK(p.cu->MemMap(base, size, 0, handle, 0));
     CUmemAccessDesc both[] = {
         access_of(CU_MEM_LOCATION_TYPE_DEVICE, p.device, CU_MEM_ACCESS_FLAGS_PROT_READWRITE),
-        access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, prop.location.id, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
+        access_of(CU_MEM_LOCATION_TYPE_HOST_NUMA, prop.location.id,
+                  CU_MEM_ACCESS_FLAGS_PROT_READWRITE)};
     CU_OK(p.cu->MemSetAccess(base, size, both, 2));
     CUmodule module = raw_cuda_load(p.cu, "pattern");
     CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_write"), base, VMM_SIZE, 90));
@@ -228,7 +233,8 @@ static void host_memory(void)
         words[i] += 7;
     vmm_require_words(&p, base, VMM_SIZE, 90, 7);
     int fd = -1;
-    result = p.cu->MemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    result =
+        p.cu->MemExportToShareableHandle(&fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     MEASURED("host_numa_export", "%s", raw_cuda_result_name(result));
     if (result == CUDA_SUCCESS) {
         CUmemGenericAllocationHandle again = 0;
@@ -247,13 +253,13 @@ static void host_memory(void)
 #define ANYTHING UINT64_MAX
 #define REFUSED  (UINT64_MAX - 1)
 
-static void attribute(const pair *p, CUdeviceptr pointer, const char *where, CUpointer_attribute which,
-                      const char *name, uint64_t twin)
+static void attribute(const pair *p, CUdeviceptr pointer, const char *where,
+                      CUpointer_attribute which, const char *name, uint64_t twin)
 {
     uint64_t value = 0;
     CUresult result = p->cu->PointerGetAttribute(&value, which, pointer);
-    MEASURED("vmm_pointer_attribute", "%s, %s: %s, 0x%llx", where, name, raw_cuda_result_name(result),
-             (unsigned long long)value);
+    MEASURED("vmm_pointer_attribute", "%s, %s: %s, 0x%llx", where, name,
+             raw_cuda_result_name(result), (unsigned long long)value);
     if (!p->cu->software) return;
     if (twin == REFUSED) {
         CU_IS(result, CUDA_ERROR_INVALID_VALUE);
@@ -269,29 +275,34 @@ static void pointer_attributes(void)
     vmm_pair_open(&p);
     if (p.cu->PointerGetAttribute == NULL) SKIP("no pointer attributes");
     const CUdeviceptr base = vmm_reserve(&p, 8 * VMM_SIZE), at = base + 2 * VMM_SIZE, in = at + 100;
-    CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CUmemGenericAllocationHandle handle =
+        vmm_create(&p, VMM_SIZE, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     attribute(&p, base, "reserved", CU_POINTER_ATTRIBUTE_MAPPED, "MAPPED", REFUSED);
     attribute(&p, base, "reserved", CU_POINTER_ATTRIBUTE_RANGE_SIZE, "RANGE_SIZE", REFUSED);
     attribute(&p, base, "reserved", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "MEMORY_TYPE", REFUSED);
     vmm_map(&p, at, VMM_SIZE, handle);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "MEMORY_TYPE", CU_MEMORYTYPE_DEVICE);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "DEVICE_ORDINAL", (uint64_t)p.device);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MEMORY_TYPE, "MEMORY_TYPE",
+              CU_MEMORYTYPE_DEVICE);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, "DEVICE_ORDINAL",
+              (uint64_t)p.device);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPED, "MAPPED", 1);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_MANAGED, "IS_MANAGED", 0);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, "IS_LEGACY_CUDA_IPC_CAPABLE",
-              0);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE,
+              "IS_LEGACY_CUDA_IPC_CAPABLE", 0);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, "RANGE_START_ADDR", base);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_RANGE_SIZE, "RANGE_SIZE", 8 * VMM_SIZE);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, "MAPPING_BASE_ADDR", at);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MAPPING_SIZE, "MAPPING_SIZE", VMM_SIZE);
-    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, "ALLOWED_HANDLE_TYPES", 1);
+    attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, "ALLOWED_HANDLE_TYPES",
+              1);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "ACCESS_FLAGS", 3);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_CONTEXT, "CONTEXT", 0);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_BUFFER_ID, "BUFFER_ID", ANYTHING);
     attribute(&p, in, "mapped", CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID", ANYTHING);
     CU_OK(p.cu->MemMap(base, VMM_SIZE, 0, handle, 0));
     attribute(&p, base, "mapped again", CU_POINTER_ATTRIBUTE_BUFFER_ID, "BUFFER_ID", ANYTHING);
-    attribute(&p, base, "mapped again", CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID", ANYTHING);
+    attribute(&p, base, "mapped again", CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, "MEMORY_BLOCK_ID",
+              ANYTHING);
     attribute(&p, base, "without access", CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, "ACCESS_FLAGS", 0);
     CU_OK(p.cu->MemUnmap(base, VMM_SIZE));
     CU_OK(p.cu->MemUnmap(at, VMM_SIZE));
@@ -311,7 +322,10 @@ const test_case vmm_access_cases[] = {
      .run = kernel_where_nothing_is_mapped,
      .mark = TEST_BOTH,
      .own = true},
-    {.name = "vmm_access.copy_without_access", .run = copy_without_access, .mark = TEST_BOTH, .own = true},
+    {.name = "vmm_access.copy_without_access",
+     .run = copy_without_access,
+     .mark = TEST_BOTH,
+     .own = true},
     {.name = "vmm_access.read_only",
      .run = read_only,
      .mark = TEST_BOTH,

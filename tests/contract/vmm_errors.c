@@ -1,5 +1,6 @@
-/* Contract rows: what virtual memory management refuses. Of the twin the code is required; of NVIDIA's driver that it
- * refuses, where the library counts on that, and the code is reported. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: what virtual memory management refuses. Of the twin the code is required; of
+ * NVIDIA's driver that it refuses, where the library counts on that, and the code is reported. */
 #include "vmm.h"
 
 #include <fcntl.h>
@@ -30,7 +31,8 @@ static void creating(void)
     const CUmemAllocationProp good = vmm_prop(&p, 0);
     refused(&p, "cuMemCreate of half a granule", p.cu->MemCreate(&handle, VMM_SIZE / 2, &good, 0),
             CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemCreate of no bytes", p.cu->MemCreate(&handle, 0, &good, 0), CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemCreate of no bytes", p.cu->MemCreate(&handle, 0, &good, 0),
+            CUDA_ERROR_INVALID_VALUE);
     refused(&p, "cuMemCreate with a flag", p.cu->MemCreate(&handle, VMM_SIZE, &good, 1),
             CUDA_ERROR_INVALID_VALUE);
     refused(&p, "cuMemCreate of 1 EiB", p.cu->MemCreate(&handle, (size_t)1 << 60, &good, 0),
@@ -53,8 +55,8 @@ static void creating(void)
             CUDA_ERROR_INVALID_VALUE);
     prop = good;
     prop.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT;
-    refused(&p, "cuMemCreate on the current NUMA node", p.cu->MemCreate(&handle, VMM_SIZE, &prop, 0),
-            CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemCreate on the current NUMA node",
+            p.cu->MemCreate(&handle, VMM_SIZE, &prop, 0), CUDA_ERROR_INVALID_VALUE);
     prop = vmm_prop(&p, POSIX_FD);
     prop.location.type = CU_MEM_LOCATION_TYPE_HOST;
     refused(&p, "cuMemCreate on the host for an fd", p.cu->MemCreate(&handle, VMM_SIZE, &prop, 0),
@@ -72,12 +74,12 @@ static void reserving(void)
             CUDA_ERROR_INVALID_VALUE);
     refused(&p, "cuMemAddressReserve of no bytes", p.cu->MemAddressReserve(&pointer, 0, 0, 0, 0),
             CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemAddressReserve aligned to 3", p.cu->MemAddressReserve(&pointer, VMM_SIZE, 3, 0, 0),
-            CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemAddressReserve with a flag", p.cu->MemAddressReserve(&pointer, VMM_SIZE, 0, 0, 1),
-            CUDA_ERROR_INVALID_VALUE);
-    refused(&p, "cuMemAddressReserve of 1 EiB", p.cu->MemAddressReserve(&pointer, (size_t)1 << 60, 0, 0, 0),
-            CUDA_ERROR_OUT_OF_MEMORY);
+    refused(&p, "cuMemAddressReserve aligned to 3",
+            p.cu->MemAddressReserve(&pointer, VMM_SIZE, 3, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemAddressReserve with a flag",
+            p.cu->MemAddressReserve(&pointer, VMM_SIZE, 0, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemAddressReserve of 1 EiB",
+            p.cu->MemAddressReserve(&pointer, (size_t)1 << 60, 0, 0, 0), CUDA_ERROR_OUT_OF_MEMORY);
     CUresult result = p.cu->MemAddressReserve(&pointer, 4096, 0, 0, 0);
     report(&p, "cuMemAddressReserve of 4096 bytes", result, CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->MemAddressFree(pointer, 4096));
@@ -91,8 +93,8 @@ static void reserving(void)
             p.cu->MemAddressFree(pointer + 2 * VMM_SIZE, 2 * VMM_SIZE), CUDA_ERROR_INVALID_VALUE);
     CUmemGenericAllocationHandle handle = vmm_create(&p, VMM_SIZE, 0);
     vmm_map(&p, pointer + VMM_SIZE, VMM_SIZE, handle);
-    refused(&p, "cuMemAddressFree of a range still mapped", p.cu->MemAddressFree(pointer, 4 * VMM_SIZE),
-            CUDA_ERROR_INVALID_VALUE);
+    refused(&p, "cuMemAddressFree of a range still mapped",
+            p.cu->MemAddressFree(pointer, 4 * VMM_SIZE), CUDA_ERROR_INVALID_VALUE);
     CU_OK(p.cu->MemUnmap(pointer + VMM_SIZE, VMM_SIZE)); /* as good as before */
     CU_OK(p.cu->MemRelease(handle));
     CU_OK(p.cu->MemAddressFree(pointer, 4 * VMM_SIZE));
@@ -114,8 +116,8 @@ static void mapping(void)
             CUDA_ERROR_NOT_SUPPORTED);
     refused(&p, "cuMemMap of half the allocation", p.cu->MemMap(base, VMM_SIZE, 0, two, 0),
             CUDA_ERROR_NOT_SUPPORTED);
-    refused(&p, "cuMemMap from the middle of the allocation", p.cu->MemMap(base, VMM_SIZE, VMM_SIZE, two, 0),
-            CUDA_ERROR_NOT_SUPPORTED);
+    refused(&p, "cuMemMap from the middle of the allocation",
+            p.cu->MemMap(base, VMM_SIZE, VMM_SIZE, two, 0), CUDA_ERROR_NOT_SUPPORTED);
     CU_OK(p.cu->MemMap(base, 2 * VMM_SIZE, 0, two, 0));
     CU_OK(vmm_allow(&p, base, 2 * VMM_SIZE));
     CU_OK(p.cu->MemUnmap(base, 2 * VMM_SIZE));
@@ -142,12 +144,14 @@ static void mapped(void)
                 {"cuMemFree of a mapping", FREE, 0, 2, false}};
     pair p;
     vmm_pair_open(&p);
-    CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0), one = vmm_create(&p, VMM_SIZE, 0);
+    CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0),
+                                 one = vmm_create(&p, VMM_SIZE, 0);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE), at = base + rows[i].at * VMM_SIZE;
         const size_t size = rows[i].size * VMM_SIZE;
         vmm_map(&p, base, 2 * VMM_SIZE, two);
-        const CUresult result = rows[i].call == MAP ? p.cu->MemMap(at, size, 0, rows[i].other ? one : two, 0)
+        const CUresult result = rows[i].call == MAP
+                                    ? p.cu->MemMap(at, size, 0, rows[i].other ? one : two, 0)
                                 : rows[i].call == UNMAP ? p.cu->MemUnmap(at, size)
                                                         : p.cu->MemFree(at);
         report(&p, rows[i].what, result, CUDA_ERROR_INVALID_VALUE);
@@ -169,10 +173,13 @@ static const char *holds(const pair *p, CUdeviceptr pointer, uint32_t value)
     CUresult result = p->cu->MemsetD32Async(pointer, value, 1024, p->stream);
     if (result == CUDA_SUCCESS) result = p->cu->StreamSynchronize(p->stream);
     if (result == CUDA_SUCCESS) result = p->cu->MemcpyDtoH(&word, pointer + 4092, 4);
-    return result != CUDA_SUCCESS ? raw_cuda_result_name(result) : word == value ? "right" : "wrong";
+    return result != CUDA_SUCCESS ? raw_cuda_result_name(result)
+           : word == value        ? "right"
+                                  : "wrong";
 }
 
-/* Four granules are reserved. NVIDIA's driver does not see the end (measured: the first row): Culvert checks it. */
+/* Four granules are reserved. NVIDIA's driver does not see the end (measured: the first row):
+ * Culvert checks it. */
 static void past_the_reservation(void)
 {
     static const struct {
@@ -191,7 +198,8 @@ static void past_the_reservation(void)
         const CUdeviceptr last = at + VMM_SIZE;
         if (rows[i].freed) CU_OK(p.cu->MemAddressFree(base, 4 * VMM_SIZE));
         CUresult result = p.cu->MemMap(at, 2 * VMM_SIZE, 0, two, 0);
-        MEASURED("vmm_past_the_reservation", "%s: cuMemMap %s", rows[i].what, raw_cuda_result_name(result));
+        MEASURED("vmm_past_the_reservation", "%s: cuMemMap %s", rows[i].what,
+                 raw_cuda_result_name(result));
         if (p.cu->software) CU_IS(result, CUDA_ERROR_INVALID_VALUE);
         if (result == CUDA_SUCCESS) {
             CUdeviceptr start = 0, hinted = 0;
@@ -202,27 +210,29 @@ static void past_the_reservation(void)
                 (void)p.cu->PointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, last);
             MEASURED("vmm_past_the_reservation",
                      "%s: the last granule's range: %s, starts %s the reservation, %zu granules",
-                     rows[i].what, raw_cuda_result_name(attribute), start == base ? "with" : "not with",
-                     size / VMM_SIZE);
+                     rows[i].what, raw_cuda_result_name(attribute),
+                     start == base ? "with" : "not with", size / VMM_SIZE);
             const CUresult access = vmm_allow(&p, at, 2 * VMM_SIZE);
-            MEASURED("vmm_past_the_reservation", "%s: cuMemSetAccess %s; the first granule %s, the last %s",
-                     rows[i].what, raw_cuda_result_name(access),
+            MEASURED("vmm_past_the_reservation",
+                     "%s: cuMemSetAccess %s; the first granule %s, the last %s", rows[i].what,
+                     raw_cuda_result_name(access),
                      access == CUDA_SUCCESS ? holds(&p, at, 11) : "is not tried",
                      access == CUDA_SUCCESS ? holds(&p, last, 12) : "is not tried");
             if (!rows[i].freed) {
                 result = p.cu->MemAddressReserve(&hinted, 4 * VMM_SIZE, 0, base + 4 * VMM_SIZE, 0);
-                const bool overlaps =
-                    result == CUDA_SUCCESS && hinted < at + 2 * VMM_SIZE && at < hinted + 4 * VMM_SIZE;
-                MEASURED("vmm_past_the_reservation", "%s: reserving behind it: %s, %s", rows[i].what,
-                         raw_cuda_result_name(result), overlaps ? "over the mapping" : "elsewhere");
+                const bool overlaps = result == CUDA_SUCCESS && hinted < at + 2 * VMM_SIZE &&
+                                      at < hinted + 4 * VMM_SIZE;
+                MEASURED("vmm_past_the_reservation", "%s: reserving behind it: %s, %s",
+                         rows[i].what, raw_cuda_result_name(result),
+                         overlaps ? "over the mapping" : "elsewhere");
                 if (result == CUDA_SUCCESS) {
                     result = p.cu->MemAddressFree(hinted, 4 * VMM_SIZE);
                     MEASURED("vmm_past_the_reservation", "%s: freeing that: %s", rows[i].what,
                              raw_cuda_result_name(result));
                 }
                 result = p.cu->MemAddressFree(base, 4 * VMM_SIZE);
-                MEASURED("vmm_past_the_reservation", "%s: cuMemAddressFree while mapped: %s", rows[i].what,
-                         raw_cuda_result_name(result));
+                MEASURED("vmm_past_the_reservation", "%s: cuMemAddressFree while mapped: %s",
+                         rows[i].what, raw_cuda_result_name(result));
             }
             const CUresult unmapped = p.cu->MemUnmap(at, 2 * VMM_SIZE);
             MEASURED("vmm_past_the_reservation", "%s: cuMemUnmap %s", rows[i].what,
@@ -240,7 +250,8 @@ static void two_reservations(void)
     CUdeviceptr next = 0;
     vmm_pair_open(&p);
     const CUdeviceptr base = vmm_reserve(&p, 4 * VMM_SIZE);
-    CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0), one = vmm_create(&p, VMM_SIZE, 0);
+    CUmemGenericAllocationHandle two = vmm_create(&p, 2 * VMM_SIZE, 0),
+                                 one = vmm_create(&p, VMM_SIZE, 0);
     CU_OK(p.cu->MemAddressReserve(&next, 4 * VMM_SIZE, 0, base + 4 * VMM_SIZE, 0));
     MEASURED("vmm_answer", "a reservation is extended: %s",
              next == base + 4 * VMM_SIZE ? "by the addresses behind it" : "elsewhere");
@@ -258,7 +269,8 @@ static void two_reservations(void)
     REQUIRE(found != NULL);
     /* To a kernel it is one range; one copy over both is [measure]. */
     CUmodule module = raw_cuda_load(p.cu, "pattern");
-    CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_write"), next - VMM_SIZE, 3 * VMM_SIZE, 6));
+    CU_OK(vmm_kernel(&p, raw_cuda_function(p.cu, module, "pattern_write"), next - VMM_SIZE,
+                     3 * VMM_SIZE, 6));
     CU_OK(p.cu->ModuleUnload(module));
     for (size_t i = 0; i < 3; i++)
         cuda_read(&p, next - VMM_SIZE + i * VMM_SIZE, found + i * (VMM_SIZE / 4), VMM_SIZE);
@@ -295,10 +307,12 @@ static void retaining(void)
     vmm_pair_open(&p);
     const CUdeviceptr base = vmm_reserve(&p, VMM_SIZE);
     refused(&p, "cuMemRetainAllocationHandle where nothing is mapped",
-            p.cu->MemRetainAllocationHandle(&handle, (void *)(uintptr_t)base), CUDA_ERROR_INVALID_VALUE);
+            p.cu->MemRetainAllocationHandle(&handle, (void *)(uintptr_t)base),
+            CUDA_ERROR_INVALID_VALUE);
     CU_OK(p.cu->MemAlloc(&plain, VMM_SIZE));
     CUresult result = p.cu->MemRetainAllocationHandle(&handle, (void *)(uintptr_t)plain);
-    report(&p, "cuMemRetainAllocationHandle of cuMemAlloc's memory", result, CUDA_ERROR_INVALID_VALUE);
+    report(&p, "cuMemRetainAllocationHandle of cuMemAlloc's memory", result,
+           CUDA_ERROR_INVALID_VALUE);
     if (result == CUDA_SUCCESS) CU_OK(p.cu->MemRelease(handle));
     CU_OK(p.cu->MemFree(plain));
     CU_OK(p.cu->MemAddressFree(base, VMM_SIZE));
@@ -335,9 +349,10 @@ static void importing(void)
     const struct {
         const char *what;
         int fd;
-    } rows[] = {{"cuMemImportFromShareableHandle of /dev/null", open("/dev/null", O_RDWR | O_CLOEXEC)},
-                {"cuMemImportFromShareableHandle of a pipe", ends[0]},
-                {"cuMemImportFromShareableHandle of a memfd", memfd_create("plain", MFD_CLOEXEC)}};
+    } rows[] = {
+        {"cuMemImportFromShareableHandle of /dev/null", open("/dev/null", O_RDWR | O_CLOEXEC)},
+        {"cuMemImportFromShareableHandle of a pipe", ends[0]},
+        {"cuMemImportFromShareableHandle of a memfd", memfd_create("plain", MFD_CLOEXEC)}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const int keep = dup(rows[i].fd);
         refused(&p, rows[i].what, vmm_import(&p, rows[i].fd, &handle), CUDA_ERROR_UNKNOWN);

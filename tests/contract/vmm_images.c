@@ -1,5 +1,6 @@
-/* Contract rows: images in VMM allocations, which Vulkan and CUDA (by cuImportExternalMemory) map.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: images in VMM allocations, which Vulkan and CUDA (by cuImportExternalMemory)
+ * map. */
 #include "vmm.h"
 
 #include "images.h"
@@ -26,7 +27,8 @@ typedef struct image_variant {
     bool dedicated;          /* to Vulkan, and to CUDA */
     bool compressible;       /* asked for at cuMemCreate */
     bool color_attachment;   /* CUDA's flag */
-    bool last_type;          /* the last memory type that Vulkan takes, else the first device-local one */
+    /* The last memory type that Vulkan takes, else the first device-local one */
+    bool last_type;
 } image_variant;
 
 static void image_open(pair *p, const image_variant *v, image_in_vmm *out)
@@ -39,8 +41,8 @@ static void image_open(pair *p, const image_variant *v, image_in_vmm *out)
     if (v->vulkans) {
         raw_vk_image_create(&p->vk, &desc, &out->vk);
         out->size = out->vk.allocation_size;
-        CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &out->vk), out->size, v->dedicated,
-                                     &out->memory));
+        CU_OK(raw_cuda_import_memory(p->cu, raw_vk_image_fd(&p->vk, &out->vk), out->size,
+                                     v->dedicated, &out->memory));
     } else {
         raw_vk_image usual;
         raw_vk_image_create(&p->vk, &desc, &usual);
@@ -59,8 +61,8 @@ static void image_open(pair *p, const image_variant *v, image_in_vmm *out)
         if (!v->dedicated) as.allocation_size = out->size;
         raw_vk_image_import(&p->vk, vmm_export(p, out->handle), &as, &out->vk);
         raw_vk_image_first_layout(&p->vk, &out->vk, NULL);
-        CU_OK(
-            raw_cuda_import_memory(p->cu, vmm_export(p, out->handle), out->size, v->dedicated, &out->memory));
+        CU_OK(raw_cuda_import_memory(p->cu, vmm_export(p, out->handle), out->size, v->dedicated,
+                                     &out->memory));
     }
     CUDA_ARRAY3D_DESCRIPTOR array = image_cuda_desc(format, &out->vk);
     if (v->color_attachment) array.Flags |= CUDA_ARRAY3D_COLOR_ATTACHMENT;
@@ -75,8 +77,8 @@ static void image_close(pair *p, image_in_vmm *image)
     if (image->handle != 0) CU_OK(p->cu->MemRelease(image->handle));
 }
 
-/* An OPTIMAL image in it. What CUDA writes, Vulkan reads; the other way NVIDIA's driver gave other bytes (measured:
- * 118865 wrong of 128524), see every_direction. */
+/* An OPTIMAL image in it. What CUDA writes, Vulkan reads; the other way NVIDIA's driver gave other
+ * bytes (measured: 118865 wrong of 128524), see every_direction. */
 static void written_by_cuda(void)
 {
     const image_format *format = &image_formats[IMAGE_RGBA8];
@@ -117,8 +119,8 @@ static void written_by_cuda(void)
     pair_close(&p);
 }
 
-static void image_pass(pair *p, uint32_t queue, const raw_vk_image *vk, raw_vk_buffer *staging, void *texels,
-                       bool to_image)
+static void image_pass(pair *p, uint32_t queue, const raw_vk_image *vk, raw_vk_buffer *staging,
+                       void *texels, bool to_image)
 {
     const size_t size = raw_vk_image_bytes(vk, 0);
     const raw_vk_job job = {.queue = queue};
@@ -172,18 +174,19 @@ static void image_directions(pair *p, const image_variant *v)
     }
     image_pass(p, 0, &image.vk, &staging, found, false);
     const size_t vulkans_own = image_wrong_bytes(found, texels, size);
-    MEASURED("image_in_vmm",
-             "%s: wrong bytes of %zu: CUDA to Vulkan %zu, Vulkan to CUDA %zu, Vulkan to Vulkan %zu;"
-             " in the memory %zu differ",
-             v->what, size, to_vulkan, to_cuda, vulkans_own, other_bytes);
+    MEASURED(
+        "image_in_vmm",
+        "%s: wrong bytes of %zu: CUDA to Vulkan %zu, Vulkan to CUDA %zu, Vulkan to Vulkan %zu; "
+        "in the memory %zu differ",
+        v->what, size, to_vulkan, to_cuda, vulkans_own, other_bytes);
     /* On the other queues, and by a clear. */
     for (uint32_t q = 1; q < p->vk.queue_count; q++) {
         if ((p->vk.queues[q].flags & (VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT)) == 0) continue;
         image_pass(p, q, &image.vk, &staging, zeros, true);
         image_pass(p, q, &image.vk, &staging, texels, true);
         CU_OK(raw_cuda_read_array(p->cu, array, found, row, extent.height));
-        MEASURED("image_in_vmm", "%s: Vulkan's queue family %u (flags 0x%x) to CUDA %zu", v->what, q,
-                 p->vk.queues[q].flags, image_wrong_bytes(found, texels, size));
+        MEASURED("image_in_vmm", "%s: Vulkan's queue family %u (flags 0x%x) to CUDA %zu", v->what,
+                 q, p->vk.queues[q].flags, image_wrong_bytes(found, texels, size));
     }
     raw_vk_image_clear(&p->vk, &image.vk, 0, format->color, NULL);
     for (size_t i = 0; i < size; i++)

@@ -1,12 +1,13 @@
-/* Contract rows: mip tails of sparse mipmapped arrays. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: mip tails of sparse mipmapped arrays. */
 #include "vmm_sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* 256 texels of a level by a texture of the mipmapped array: it may see what copies do not. */
-static size_t wrong_in_texture(const pair *p, CUfunction read, CUmipmappedArray mipmap, unsigned size,
-                               unsigned level, const uint32_t *expected)
+static size_t wrong_in_texture(const pair *p, CUfunction read, CUmipmappedArray mipmap,
+                               unsigned size, unsigned level, const uint32_t *expected)
 {
     struct place {
         float x, y, z;
@@ -57,7 +58,8 @@ typedef struct tail_variant {
     bool own_pool;   /* the tail's */
 } tail_variant;
 
-static size_t map_with_tail(const pair *p, const sparse_procs *f, const tail_variant *v, CUfunction read)
+static size_t map_with_tail(const pair *p, const sparse_procs *f, const tail_variant *v,
+                            CUfunction read)
 {
     CUmipmappedArray mipmap;
     CUarray level;
@@ -101,16 +103,18 @@ static size_t map_with_tail(const pair *p, const sparse_procs *f, const tail_var
     }
     for (unsigned i = v->how == TAIL_ONLY ? first : 0; i < levels; i = i == 0 ? first : i + 1) {
         CU_OK(p->cu->MipmappedArrayGetLevel(&level, mipmap, i));
-        const size_t bytes = sparse_wrong_bytes(p, level, 0, 0, v->size >> i, v->size >> i, words + i);
+        const size_t bytes =
+            sparse_wrong_bytes(p, level, 0, 0, v->size >> i, v->size >> i, words + i);
         *(i == 0 ? &wrong : i == first ? &wrong_first : &wrong_tail) += bytes;
         if (i == first || i == first + 1)
             wrong_texels += wrong_in_texture(p, read, mipmap, v->size, i, words + i);
     }
-    MEASURED(
-        "mip_tail",
-        "%s: tail from level %u, %llu bytes; wrong bytes: level 0 %zu, level %u %zu, the smaller ones %zu; "
-        "wrong texels of a texture there %zu",
-        v->what, first, found.miptailSize, wrong, first, wrong_first, wrong_tail, wrong_texels);
+    MEASURED("mip_tail",
+             "%s: tail from level %u, %llu bytes; "
+             "wrong bytes: level 0 %zu, level %u %zu, the smaller ones %zu; "
+             "wrong texels of a texture there %zu",
+             v->what, first, found.miptailSize, wrong, first, wrong_first, wrong_tail,
+             wrong_texels);
     CU_OK(p->cu->MemRelease(pool));
     if (tails != pool) CU_OK(p->cu->MemRelease(tails));
     CU_OK(p->cu->MipmappedArrayDestroy(mipmap)); /* mapped as it is */

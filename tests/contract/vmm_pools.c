@@ -1,5 +1,6 @@
-/* Contract rows: what belongs to virtual memory management besides single allocations: ranges of several devices'
- * memory, memory pools, and stream captures meanwhile. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: what belongs to virtual memory management besides single allocations: ranges of
+ * several devices' memory, memory pools, and stream captures meanwhile. */
 #include "vmm.h"
 
 #include <fcntl.h>
@@ -75,7 +76,8 @@ static void pool_memory(void)
     /* R31 [measure]: what is asked when such memory is to be exported. */
     CU_OK(p.cu->PointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, memory));
     REQUIRE(found == pool);
-    CUresult result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, memory);
+    CUresult result =
+        p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, memory);
     MEASURED("pool_memory", "ALLOWED_HANDLE_TYPES %s, 0x%llx", raw_cuda_result_name(result),
              (unsigned long long)value);
     result = p.cu->PointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID, memory);
@@ -147,13 +149,15 @@ static void pool_of_another_process(void)
     uint32_t word = 0;
     char text[64];
     int fd = -1, ends[2], supported = 0;
-    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES, p.device));
+    CU_OK(p.cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES,
+                                   p.device));
     MEASURED("pool_handle_types", "0x%x", (unsigned)supported);
     REQUIRE(supported & POSIX_FD);
     CUmemoryPool pool = make_pool(&p, &f, POSIX_FD), closed = make_pool(&p, &f, 0);
     fabric_pool(&p, &f);
     CUresult result = f.export_pool(&fd, closed, POSIX_FD, 0);
-    MEASURED("pool_not_made_for_it", "cuMemPoolExportToShareableHandle %s", raw_cuda_result_name(result));
+    MEASURED("pool_not_made_for_it", "cuMemPoolExportToShareableHandle %s",
+             raw_cuda_result_name(result));
     REQUIRE(result != CUDA_SUCCESS);
     CU_OK(f.destroy(closed));
     CU_OK(f.alloc(&memory, SIZE, pool, p.stream));
@@ -170,16 +174,18 @@ static void pool_of_another_process(void)
 
     raw_vk_buffer usual;
     raw_vk_buffer_create(&p.vk, SIZE, RAW_VK_EXPORT, &usual);
-    const VkImportMemoryFdInfoKHR import_info = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-                                                 .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-                                                 .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
+    const VkImportMemoryFdInfoKHR import_info = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+        .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0)};
     const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                        .pNext = &import_info,
                                        .allocationSize = SIZE,
                                        .memoryTypeIndex = usual.memory_type};
     VkDeviceMemory imported = VK_NULL_HANDLE;
     VkResult vk = vkAllocateMemory(p.vk.device, &info, NULL, &imported);
-    /* An H200 refused it in one run and took it in another, so nobody may rely on either; the twin refuses. */
+    /* An H200 refused it in one run and took it in another, so nobody may rely on either; the twin
+     * refuses. */
     MEASURED("pool_in_vulkan", "VkResult %d", (int)vk);
     REQUIRE(vk != VK_SUCCESS || !p.cu->software);
     vkFreeMemory(p.vk.device, imported, NULL);
@@ -237,14 +243,16 @@ static void striped(void)
         CUmodule module = raw_cuda_load(p.cu, "pattern");
         pair on = p; /* for its stream */
         on.stream = stream;
-        CU_OK(vmm_kernel(&on, raw_cuda_function(p.cu, module, i == 0 ? "pattern_write" : "pattern_add"), base,
-                         CHUNKS * VMM_SIZE, 17));
+        CU_OK(vmm_kernel(&on,
+                         raw_cuda_function(p.cu, module, i == 0 ? "pattern_write" : "pattern_add"),
+                         base, CHUNKS * VMM_SIZE, 17));
         CU_OK(p.cu->ModuleUnload(module));
         CU_OK(p.cu->StreamDestroy(stream));
     }
     vmm_require_words(&p, base, CHUNKS * VMM_SIZE, 17, 17);
     int ordinal = -1;
-    CU_OK(p.cu->PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, base + VMM_SIZE));
+    CU_OK(
+        p.cu->PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, base + VMM_SIZE));
     REQUIRE_EQ(ordinal, 1);
     CU_OK(p.cu->CtxSetCurrent(p.context));
     for (int i = 0; i < 2; i++)
@@ -264,7 +272,8 @@ static void during_a_capture(void)
                                         "cuMemAddressFree"};
     pair p;
     vmm_pair_open(&p);
-    if (p.cu->StreamBeginCapture == NULL || p.cu->StreamEndCapture == NULL) SKIP("no stream capture");
+    if (p.cu->StreamBeginCapture == NULL || p.cu->StreamEndCapture == NULL)
+        SKIP("no stream capture");
     const CUmemAllocationProp prop = vmm_prop(&p, 0);
     for (size_t call = 0; call < sizeof calls / sizeof calls[0]; call++) {
         CUmemGenericAllocationHandle handle = call >= 1 ? vmm_create(&p, VMM_SIZE, 0) : 0;
@@ -299,7 +308,10 @@ static void during_a_capture(void)
 
 const test_case vmm_pool_cases[] = {
     {.name = "vmm_pools.memory", .run = pool_memory, .mark = TEST_BOTH},
-    {.name = "vmm_pools.of_another_process", .run = pool_of_another_process, .mark = TEST_BOTH, .own = true},
+    {.name = "vmm_pools.of_another_process",
+     .run = pool_of_another_process,
+     .mark = TEST_BOTH,
+     .own = true},
     {.name = "vmm_pools.of_another_process_child", .run = pool_of_another_process_child},
     {.name = "vmm_pools.striped_range", .run = striped, .mark = TEST_BOTH},
     {.name = "vmm_pools.during_a_capture", .run = during_a_capture, .mark = TEST_BOTH},

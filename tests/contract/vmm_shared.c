@@ -1,5 +1,6 @@
-/* Contract rows: VMM allocations as file descriptors, to Vulkan, back to CUDA, and to another process.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: VMM allocations as file descriptors, to Vulkan, back to CUDA, and to another
+ * process. */
 #include "vmm.h"
 
 #include <fcntl.h>
@@ -78,8 +79,10 @@ static VkResult import_less(pair *p, CUmemGenericAllocationHandle handle, VkDevi
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkBufferCreateInfo buffer_info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .pNext = &external, .size = size, .usage = usage};
+    const VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                            .pNext = &external,
+                                            .size = size,
+                                            .usage = usage};
     const int fd = vmm_export(p, handle);
     VkBuffer buffer = VK_NULL_HANDLE;
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -93,18 +96,20 @@ static VkResult import_less(pair *p, CUmemGenericAllocationHandle handle, VkDevi
     }
     const VkMemoryDedicatedAllocateInfo dedicated = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = buffer};
-    const VkImportMemoryFdInfoKHR import_info = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-                                                 .pNext = &dedicated,
-                                                 .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-                                                 .fd = fd};
+    const VkImportMemoryFdInfoKHR import_info = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+        .pNext = &dedicated,
+        .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+        .fd = fd};
     const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                        .pNext = &import_info,
                                        .allocationSize = needs.size,
                                        .memoryTypeIndex = type};
     const VkResult r = vkAllocateMemory(p->vk.device, &info, NULL, &memory);
-    MEASURED("dedicated_import_of_less", "%llu of %zu bytes, usage %#x, memory type %u: VkResult %d, fd %s",
-             (unsigned long long)needs.size, (size_t)VMM_SIZE, (unsigned)usage, (unsigned)type, (int)r,
-             fd_open(fd) ? "open" : "closed");
+    MEASURED("dedicated_import_of_less",
+             "%llu of %zu bytes, usage %#x, memory type %u: VkResult %d, fd %s",
+             (unsigned long long)needs.size, (size_t)VMM_SIZE, (unsigned)usage, (unsigned)type,
+             (int)r, fd_open(fd) ? "open" : "closed");
     if (r != VK_SUCCESS && fd_open(fd)) close(fd);
     vkDestroyBuffer(p->vk.device, buffer, NULL);
     vkFreeMemory(p->vk.device, memory, NULL);
@@ -204,13 +209,15 @@ static void imported_back(void)
     vmm_open(&p, SIZE, POSIX_FD, &b);
     const int fd = vmm_export(&p, b.handle), other = vmm_export(&p, b.handle);
     REQUIRE(fd != other);
-    MEASURED("exported_fd", "%s", fcntl(fd, F_GETFD) & FD_CLOEXEC ? "close-on-exec" : "not close-on-exec");
+    MEASURED("exported_fd", "%s",
+             fcntl(fd, F_GETFD) & FD_CLOEXEC ? "close-on-exec" : "not close-on-exec");
     CU_OK(vmm_import(&p, fd, &first));
     CU_OK(vmm_import(&p, fd, &second)); /* an import leaves the fd as it is */
     REQUIRE(fd_open(fd));
     close(fd);
     MEASURED("handle_of_an_import", "%s as the exporter's, %s as a second import's",
-             first == b.handle ? "the same" : "not the same", first == second ? "the same" : "not the same");
+             first == b.handle ? "the same" : "not the same",
+             first == second ? "the same" : "not the same");
     CUmemAllocationProp prop;
     CU_OK(p.cu->MemGetAllocationPropertiesFromHandle(&prop, first));
     REQUIRE_EQ(prop.location.id, p.device);
@@ -263,7 +270,8 @@ static void fds_return(void)
     pair_close(&p);
 }
 
-/* In a process of its own, with the fd that CONTRACT_FD says: reads what the other one wrote, and answers. */
+/* In a process of its own, with the fd that CONTRACT_FD says: reads what the other one wrote, and
+ * answers. */
 static void other_process_child(void)
 {
     const char *text = getenv("CONTRACT_FD");
@@ -323,8 +331,8 @@ static void vulkans_memory(void)
         const size_t size = (size_t)vk.allocation_size;
         const CUdeviceptr pointer = vmm_reserve(&p, SIZE);
         result = p.cu->MemMap(pointer, SIZE, 0, handle, 0);
-        MEASURED("vulkans_memory_as_vmm", "cuMemMap %s; allocationSize %zu", raw_cuda_result_name(result),
-                 size);
+        MEASURED("vulkans_memory_as_vmm", "cuMemMap %s; allocationSize %zu",
+                 raw_cuda_result_name(result), size);
         if (result == CUDA_SUCCESS) {
             result = vmm_allow(&p, pointer, SIZE);
             MEASURED("vulkans_memory_as_vmm", "cuMemSetAccess %s", raw_cuda_result_name(result));
@@ -337,8 +345,8 @@ static void vulkans_memory(void)
                 CU_OK(p.cu->StreamSynchronize(p.stream));
                 raw_vk_read(&p.vk, &vk, SIZE - 4, &word, 4);
                 MEASURED("vulkans_memory_as_vmm",
-                         "CUDA reads what Vulkan wrote: %s; Vulkan what CUDA wrote: %s", read ? "yes" : "no",
-                         word == 0x61626364u ? "yes" : "no");
+                         "CUDA reads what Vulkan wrote: %s; Vulkan what CUDA wrote: %s",
+                         read ? "yes" : "no", word == 0x61626364u ? "yes" : "no");
             }
             CU_OK(p.cu->MemUnmap(pointer, SIZE));
         }

@@ -1,4 +1,5 @@
-/* Contract rows: sparse arrays and mipmapped arrays, mapped on tile pools (R22). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contract rows: sparse arrays and mipmapped arrays, mapped on tile pools (R22). */
 #include "vmm_sparse.h"
 
 #include <stdlib.h>
@@ -17,7 +18,8 @@ sparse_procs sparse_open(pair *p)
     sparse_procs f;
     int supported = 0;
     vmm_pair_open(p);
-    CU_OK(p->cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED, p->device));
+    CU_OK(p->cu->DeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED,
+                                    p->device));
     if (!supported) SKIP("no sparse arrays");
     proc(p->cu, "cuMemMapArrayAsync", &f.map);
     proc(p->cu, "cuArrayGetSparseProperties", &f.array_properties);
@@ -74,8 +76,8 @@ CUarrayMapInfo sparse_tiles(const pair *p, CUarray array, unsigned x, unsigned y
     return info;
 }
 
-void sparse_copy(const pair *p, CUarray array, unsigned x, unsigned y, unsigned width, unsigned height,
-                 uint32_t *words, bool upload)
+void sparse_copy(const pair *p, CUarray array, unsigned x, unsigned y, unsigned width,
+                 unsigned height, uint32_t *words, bool upload)
 {
     CUDA_MEMCPY2D copy;
     memset(&copy, 0, sizeof copy);
@@ -123,10 +125,12 @@ static void require_rectangle(const pair *p, CUarray array, unsigned x, unsigned
     REQUIRE_EQ(sparse_wrong_bytes(p, array, x, y, width, height, expected), 0);
 }
 
-static void report_properties(const char *what, CUresult result, const CUDA_ARRAY_SPARSE_PROPERTIES *found)
+static void report_properties(const char *what, CUresult result,
+                              const CUDA_ARRAY_SPARSE_PROPERTIES *found)
 {
-    MEASURED("sparse_properties", "%s: %s, tile %u x %u x %u, tail from level %u, %llu bytes, flags 0x%x",
-             what, raw_cuda_result_name(result), found->tileExtent.width, found->tileExtent.height,
+    MEASURED("sparse_properties",
+             "%s: %s, tile %u x %u x %u, tail from level %u, %llu bytes, flags 0x%x", what,
+             raw_cuda_result_name(result), found->tileExtent.width, found->tileExtent.height,
              found->tileExtent.depth, found->miptailFirstLevel, found->miptailSize, found->flags);
 }
 
@@ -136,14 +140,14 @@ static void properties(void)
         const char *what;
         size_t width, height, depth;
         unsigned flags, levels; /* levels 0: an array */
-    } rows[] = {
-        {"array 512 x 384", 512, 384, 0, 0, 0},
-        {"array 300 x 200", 300, 200, 0, 0, 0},
-        {"array 64 x 64", 64, 64, 0, 0, 0},
-        {"layered array 256 x 256, 3 layers", 256, 256, 3, CUDA_ARRAY3D_LAYERED, 0},
-        {"array 128 x 128 x 64", 128, 128, 64, 0, 0},
-        {"mipmapped array 512 x 512, 10 levels", 512, 512, 0, 0, 10},
-        {"layered mipmapped array 512 x 512, 2 layers, 10 levels", 512, 512, 2, CUDA_ARRAY3D_LAYERED, 10}};
+    } rows[] = {{"array 512 x 384", 512, 384, 0, 0, 0},
+                {"array 300 x 200", 300, 200, 0, 0, 0},
+                {"array 64 x 64", 64, 64, 0, 0, 0},
+                {"layered array 256 x 256, 3 layers", 256, 256, 3, CUDA_ARRAY3D_LAYERED, 0},
+                {"array 128 x 128 x 64", 128, 128, 64, 0, 0},
+                {"mipmapped array 512 x 512, 10 levels", 512, 512, 0, 0, 10},
+                {"layered mipmapped array 512 x 512, 2 layers, 10 levels", 512, 512, 2,
+                 CUDA_ARRAY3D_LAYERED, 10}};
     pair p;
     const sparse_procs f = sparse_open(&p);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -153,10 +157,12 @@ static void properties(void)
         memset(&found, 0, sizeof found);
         CUarray array = NULL;
         CUmipmappedArray mipmap = NULL;
-        CUresult made = rows[i].levels == 0 ? p.cu->Array3DCreate(&array, &desc)
-                                            : p.cu->MipmappedArrayCreate(&mipmap, &desc, rows[i].levels);
+        CUresult made = rows[i].levels == 0
+                            ? p.cu->Array3DCreate(&array, &desc)
+                            : p.cu->MipmappedArrayCreate(&mipmap, &desc, rows[i].levels);
         if (made != CUDA_SUCCESS && !p.cu->software && i > 0) {
-            MEASURED("sparse_properties", "%s: not made, %s", rows[i].what, raw_cuda_result_name(made));
+            MEASURED("sparse_properties", "%s: not made, %s", rows[i].what,
+                     raw_cuda_result_name(made));
             continue;
         }
         CU_OK(made);
@@ -204,7 +210,8 @@ static void array_tiles(void)
     CU_OK(f.map(&info[0], 1, p.stream));
     CU_OK(f.map(&info[1], 1, p.stream));
     CU_OK(p.cu->StreamSynchronize(p.stream));
-    uint32_t *words = pattern_words(WIDTH * HEIGHT * 4, 5), *other = pattern_words(128 * 128 * 4, 6);
+    uint32_t *words = pattern_words(WIDTH * HEIGHT * 4, 5),
+             *other = pattern_words(128 * 128 * 4, 6);
     sparse_copy(&p, array, 128, 0, WIDTH, HEIGHT, words, true);
     sparse_copy(&p, array, 0, 256, 128, 128, other, true);
     require_rectangle(&p, array, 128, 0, WIDTH, HEIGHT, words);
@@ -240,7 +247,8 @@ static void two_in_a_list(void)
     CUmemGenericAllocationHandle pool = sparse_pool(&p);
     const CUDA_ARRAY3D_DESCRIPTOR desc = sparse_desc(512, 384, 0, 0);
     CU_OK(p.cu->Array3DCreate(&array, &desc));
-    uint32_t *words = pattern_words(WIDTH * HEIGHT * 4, 5), *other = pattern_words(128 * 128 * 4, 6);
+    uint32_t *words = pattern_words(WIDTH * HEIGHT * 4, 5),
+             *other = pattern_words(128 * 128 * 4, 6);
     CUarrayMapInfo info[2] = {sparse_tiles(&p, array, 1, 0, 2, pool, 0),
                               sparse_tiles(&p, array, 0, 2, 1, pool, 8 * TILE_BYTES)};
     CU_OK(f.map(info, 2, p.stream));
@@ -249,7 +257,8 @@ static void two_in_a_list(void)
     sparse_copy(&p, array, 0, 256, 128, 128, other, true);
     const size_t wrong[] = {sparse_wrong_bytes(&p, array, 128, 0, WIDTH, HEIGHT, words),
                             sparse_wrong_bytes(&p, array, 0, 256, 128, 128, other)};
-    MEASURED("sparse_two_in_a_list", "wrong bytes: the first %zu, the second %zu", wrong[0], wrong[1]);
+    MEASURED("sparse_two_in_a_list", "wrong bytes: the first %zu, the second %zu", wrong[0],
+             wrong[1]);
     if (p.cu->software) REQUIRE(wrong[0] == 0 && wrong[1] == 0);
     CU_OK(p.cu->MemRelease(pool));
     CU_OK(p.cu->ArrayDestroy(array));
@@ -279,7 +288,8 @@ static void refusals(void)
     CUarrayMapInfo info = sparse_tiles(&p, array, 0, 0, 1, memory, 0);
     report(&p, "memory that is no tile pool", f.map(&info, 1, p.stream), CUDA_ERROR_INVALID_VALUE);
     info = sparse_tiles(&p, array, 0, 0, 1, pool, 4096);
-    report(&p, "an offset within a tile's bytes", f.map(&info, 1, p.stream), CUDA_ERROR_INVALID_VALUE);
+    report(&p, "an offset within a tile's bytes", f.map(&info, 1, p.stream),
+           CUDA_ERROR_INVALID_VALUE);
     info = sparse_tiles(&p, array, 0, 0, 1, pool, POOL_SIZE);
     report(&p, "past the pool", f.map(&info, 1, p.stream), CUDA_ERROR_INVALID_VALUE);
     info = sparse_tiles(&p, array, 0, 0, 1, pool, 0);
@@ -317,7 +327,8 @@ static void refusals(void)
     info.subresource.sparseLevel.extentWidth = 300 - 256;
     CU_OK(f.map(&info, 1, p.stream)); /* the part of a tile up to the edge */
     info.subresource.sparseLevel.extentWidth = 300 - 256 - 1;
-    report(&p, "less than the part up to the edge", f.map(&info, 1, p.stream), CUDA_ERROR_INVALID_VALUE);
+    report(&p, "less than the part up to the edge", f.map(&info, 1, p.stream),
+           CUDA_ERROR_INVALID_VALUE);
     info = sparse_tiles(&p, odd, 0, 1, 1, pool, 2 * TILE_BYTES);
     info.subresource.sparseLevel.extentWidth = 300; /* a row of tiles, up to both edges */
     info.subresource.sparseLevel.extentHeight = 200 - 128;
@@ -389,5 +400,7 @@ const test_case vmm_sparse_cases[] = {
      .run = refusals,
      .mark = TEST_BOTH,
      .reason = "of NVIDIA's driver reported"},
-    {.name = "vmm_sparse.where_nothing_is_mapped", .run = where_nothing_is_mapped, .mark = TEST_BOTH},
+    {.name = "vmm_sparse.where_nothing_is_mapped",
+     .run = where_nothing_is_mapped,
+     .mark = TEST_BOTH},
     {.name = NULL}};

@@ -1,4 +1,5 @@
-/* What the rows of sparse arrays share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the rows of sparse arrays share. */
 #ifndef CULVERT_TESTS_VMM_SPARSE_H_
 #define CULVERT_TESTS_VMM_SPARSE_H_
 
@@ -25,8 +26,8 @@ CUarrayMapInfo sparse_info(const pair *p, CUmemGenericAllocationHandle pool, uin
 CUarrayMapInfo sparse_tiles(const pair *p, CUarray array, unsigned x, unsigned y, unsigned count,
                             CUmemGenericAllocationHandle pool, uint64_t offset);
 /* Words of a rectangle of a level, to or from host memory. */
-void sparse_copy(const pair *p, CUarray array, unsigned x, unsigned y, unsigned width, unsigned height,
-                 uint32_t *words, bool upload);
+void sparse_copy(const pair *p, CUarray array, unsigned x, unsigned y, unsigned width,
+                 unsigned height, uint32_t *words, bool upload);
 /* Those of words that differ. */
 size_t sparse_wrong_bytes(const pair *p, CUarray array, unsigned x, unsigned y, unsigned width,
                           unsigned height, const uint32_t *expected);

@@ -1,5 +1,6 @@
-/* One row of calls.h, named by CALLS_LANGUAGE and CALLS_STREAM_0. calls.cpp and calls.cu include this file.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* One row of calls.h, named by CALLS_LANGUAGE and CALLS_STREAM_0. calls.cpp and calls.cu include
+ * this file. */
 #include "calls.h"
 
 #define JOIN_(a, b, c) a##b##_##c

@@ -1,5 +1,6 @@
-/* culvert/cudart.h as one translation unit sees it: all of its functions, compiled in each language and for
- * each meaning of stream 0, and kernels by nvcc. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert/cudart.h as one translation unit sees it: all of its functions, compiled in each language
+ * and for each meaning of stream 0, and kernels by nvcc. */
 #ifndef CULVERT_TESTS_CUDART_CALLS_H_
 #define CULVERT_TESTS_CUDART_CALLS_H_
 
@@ -13,7 +14,8 @@ typedef struct cudart_calls {
     culv_result (*result)(cudaError_t answer, const char *call);
     CUstream (*stream_0)(void);
     CUstream (*stream)(cudaStream_t stream);
-    culv_result (*device_open_by_ordinal)(int ordinal, const culv_device_desc *desc, culv_device **out);
+    culv_result (*device_open_by_ordinal)(int ordinal, const culv_device_desc *desc,
+                                          culv_device **out);
     culv_result (*device_open)(const culv_device_desc *desc, culv_device **out);
     culv_result (*device_make_current)(const culv_device *device);
     void *(*buffer_pointer)(const culv_buffer *buffer);
@@ -39,8 +41,8 @@ typedef struct cudart_launches {
     /* words[i] = words[i] * 3 + seed */
     cudaError_t (*mix)(uint32_t *words, uint32_t count, uint32_t seed, cudaStream_t stream);
     /* texel (x, y) = (x + seed, y, x ^ y, 255), modulo 256 */
-    cudaError_t (*rgba8)(cudaSurfaceObject_t surface, uint32_t width, uint32_t height, uint32_t seed,
-                         cudaStream_t stream);
+    cudaError_t (*rgba8)(cudaSurfaceObject_t surface, uint32_t width, uint32_t height,
+                         uint32_t seed, cudaStream_t stream);
     /* texel (x, y) = x + 1024 y + seed */
     cudaError_t (*r32f)(cudaSurfaceObject_t surface, uint32_t width, uint32_t height, uint32_t seed,
                         cudaStream_t stream);

@@ -1,5 +1,6 @@
-/* Kernels of the runtime write what Vulkan reads: on stream 0 in both of its meanings, and on streams of the
- * program's own. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Kernels of the runtime write what Vulkan reads: on stream 0 in both of its meanings, and on
+ * streams of the program's own. */
 #include "raw_vulkan_image.h"
 #include "world.h"
 
@@ -24,8 +25,8 @@ static shared_buffer buffer_make(world *w)
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = WORDS * sizeof(uint32_t),
-                                     .usage =
-                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     shared_buffer b;
     memset(&b, 0, sizeof b);
@@ -45,7 +46,8 @@ static void require_words(world *w, const shared_buffer *b, const timeline *t, u
 {
     raw_vk_buffer host;
     raw_vk_buffer_create(&w->vk, b->vk.size, RAW_VK_HOST, &host);
-    raw_vk_copy(&w->vk, &b->vk, 0, &host, 0, b->vk.size, &(raw_vk_job){.wait = t->vk, .wait_value = value});
+    raw_vk_copy(&w->vk, &b->vk, 0, &host, 0, b->vk.size,
+                &(raw_vk_job){.wait = t->vk, .wait_value = value});
     const uint32_t *words = host.mapped;
     for (uint32_t i = 0; i < WORDS; i++)
         if (words[i] != expected(i, seed))
@@ -83,7 +85,8 @@ static void frames(void)
     world_close(&w);
 }
 
-/* The calls of every row around kernels that were compiled for the same stream 0, and on two streams. */
+/* The calls of every row around kernels that were compiled for the same stream 0, and on two
+ * streams. */
 static void rows_and_streams(void)
 {
     world w;
@@ -124,8 +127,8 @@ static uint32_t mixed_zero(uint32_t i, uint32_t seed)
     return seed + 1;
 }
 
-/* A kernel of another stream is held back by a gate. The legacy stream 0 comes after it and sees what it
- * wrote; a thread's own is done before the gate opens, and saw nothing of it. */
+/* A kernel of another stream is held back by a gate. The legacy stream 0 comes after it and sees
+ * what it wrote; a thread's own is done before the gate opens, and saw nothing of it. */
 static void order(void)
 {
     world w;
@@ -139,7 +142,8 @@ static void order(void)
         RT(cudaStreamCreate(&blocking));
         RT(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking));
         RT(cudaMemsetAsync(b.words, 0, WORDS * sizeof(uint32_t), apart));
-        RT(launches->mix(b.words, WORDS, 0, apart)); /* still zero; loads the kernels while nothing waits */
+        /* Still zero; loads the kernels while nothing waits */
+        RT(launches->mix(b.words, WORDS, 0, apart));
         RT(launches->fill(b.words, 0x100, 0, apart));
         RT(cudaMemsetAsync(b.words, 0, WORDS * sizeof(uint32_t), apart));
         RT(cudaStreamSynchronize(apart));
@@ -186,7 +190,8 @@ static shared_image image_make(world *w, VkFormat format, uint32_t levels)
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
-                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                                             VK_IMAGE_USAGE_SAMPLED_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     shared_image s;
     memset(&s, 0, sizeof s);
@@ -219,8 +224,8 @@ static void require_texels(world *w, const shared_image *image, uint32_t level, 
             if (image->vk.desc.format == VK_FORMAT_R32_SFLOAT) {
                 float texel = ((const float *)host.mapped)[at];
                 if (texel != (float)(x + 1024 * y + seed))
-                    FAIL("level %u, texel (%u, %u) is %g", (unsigned)level, (unsigned)x, (unsigned)y,
-                         (double)texel);
+                    FAIL("level %u, texel (%u, %u) is %g", (unsigned)level, (unsigned)x,
+                         (unsigned)y, (double)texel);
             } else {
                 const uint8_t wanted[4] = {(uint8_t)(x + seed), (uint8_t)y, (uint8_t)(x ^ y), 255};
                 REQUIRE_EQ_BYTES((const uint8_t *)host.mapped + 4 * at, wanted, sizeof wanted);
@@ -237,7 +242,8 @@ static void surfaces(VkFormat format)
     shared_image image = image_make(&w, format, LEVELS);
     timeline t = timeline_make(&w);
     uint64_t value = 1;
-    raw_vk_image_first_layout(&w.vk, &image.vk, &(raw_vk_job){.signal = t.vk, .signal_value = value});
+    raw_vk_image_first_layout(&w.vk, &image.vk,
+                              &(raw_vk_job){.signal = t.vk, .signal_value = value});
     culv_semaphore_note_value(t.culv, value);
     for (int i = 0; i < 2; i++)
         for (uint32_t level = 0; level < LEVELS; level++) {
@@ -247,8 +253,8 @@ static void surfaces(VkFormat format)
             uint32_t seed = (uint32_t)(7 * i) + level;
             OK(launches->calls->semaphore_wait(t.culv, 0, value));
             OK(launches->calls->image_surface(culv_vk_image_cuda(image.made), level, &surface));
-            RT((format == VK_FORMAT_R32_SFLOAT ? launches->r32f : launches->rgba8)(surface, extent.width,
-                                                                                   extent.height, seed, 0));
+            RT((format == VK_FORMAT_R32_SFLOAT ? launches->r32f : launches->rgba8)(
+                surface, extent.width, extent.height, seed, 0));
             OK(launches->calls->semaphore_signal(t.culv, 0, ++value));
             require_texels(&w, &image, level, &t, value, seed);
         }
@@ -267,8 +273,8 @@ static void surface_r32f(void)
     surfaces(VK_FORMAT_R32_SFLOAT);
 }
 
-/* The runtime's own functions take the arrays: the level of the mipmapped array is the array that Culvert
- * gives, its format and extent are right, and a copy to it arrives. */
+/* The runtime's own functions take the arrays: the level of the mipmapped array is the array that
+ * Culvert gives, its format and extent are right, and a copy to it arrives. */
 static void arrays(void)
 {
     world w;
@@ -305,8 +311,8 @@ static void arrays(void)
                 texels[(size_t)y * wanted.width + x] = (float)(x + 1024 * y + level);
         size_t pitch = sizeof(float) * wanted.width;
         OK(culv_cudart_semaphore_wait(t.culv, 0, level + 1));
-        RT(cudaMemcpy2DToArrayAsync(array, 0, 0, texels, pitch, pitch, wanted.height, cudaMemcpyHostToDevice,
-                                    culv_cudart_stream_0()));
+        RT(cudaMemcpy2DToArrayAsync(array, 0, 0, texels, pitch, pitch, wanted.height,
+                                    cudaMemcpyHostToDevice, culv_cudart_stream_0()));
         OK(culv_cudart_semaphore_signal(t.culv, 0, level + 2));
         require_texels(&w, &image, level, &t, level + 2, level);
         free(texels);

@@ -1,4 +1,5 @@
-/* The context that Culvert and the runtime share, and what becomes of it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The context that Culvert and the runtime share, and what becomes of it. */
 #include "world.h"
 
 #include <pthread.h>
@@ -67,7 +68,8 @@ static void *make_current_here(void *data)
     REQUIRE_EQ(current, culv_device_ordinal(w->device));
     RT(cudaMalloc(&memory, 4096));
     REQUIRE(current_context(cu) == culv_device_context(w->device));
-    CU_OK(cu->PointerGetAttribute(&of_pointer, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)(uintptr_t)memory));
+    CU_OK(cu->PointerGetAttribute(&of_pointer, CU_POINTER_ATTRIBUTE_CONTEXT,
+                                  (CUdeviceptr)(uintptr_t)memory));
     REQUIRE(of_pointer == culv_device_context(w->device));
     RT(cudaFree(memory));
     return NULL;
@@ -83,7 +85,8 @@ static void make_current(void)
     world_close(&w);
 }
 
-/* A context of the caller's: the runtime follows, its streams are of that context, and Culvert takes them. */
+/* A context of the caller's: the runtime follows, its streams are of that context, and Culvert
+ * takes them. */
 static void borrowed_context(void)
 {
     world w;
@@ -147,8 +150,10 @@ static void another_gpu(void)
     timeline t = timeline_make(&w);
     RT(cudaSetDevice(1));
     RT(cudaStreamCreate(&stream));
-    REFUSED(culv_cudart_semaphore_signal(t.culv, stream, 1), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
-    REFUSED(culv_cudart_semaphore_wait(t.culv, stream, 1), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
+    REFUSED(culv_cudart_semaphore_signal(t.culv, stream, 1), CULV_ERROR_INVALID,
+            CULV_REASON_STREAM_DEVICE);
+    REFUSED(culv_cudart_semaphore_wait(t.culv, stream, 1), CULV_ERROR_INVALID,
+            CULV_REASON_STREAM_DEVICE);
     OK(culv_cudart_semaphore_signal(t.culv, 0, 1)); /* stream 0 of the semaphore's own device */
     REQUIRE(timeline_reaches(&w, &t, 1, 10000));
     int current = -1;
@@ -160,7 +165,8 @@ static void another_gpu(void)
     world_close(&w);
 }
 
-/* cudaGetLastError() is the program's own: Culvert's signals, waits and refusals do not touch it. */
+/* cudaGetLastError() is the program's own: Culvert's signals, waits and refusals do not touch
+ * it. */
 static void runtime_last_error(void)
 {
     world w;
@@ -172,7 +178,8 @@ static void runtime_last_error(void)
     OK(culv_cudart_semaphore_wait(t.culv, 0, 1));
     REQUIRE_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
     REQUIRE_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
-    REFUSED(culv_cudart_semaphore_signal(t.culv, 0, 1), CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    REFUSED(culv_cudart_semaphore_signal(t.culv, 0, 1), CULV_ERROR_INVALID,
+            CULV_REASON_TIMELINE_BACKWARDS);
     REQUIRE_EQ(cudaGetLastError(), cudaSuccess);
     timeline_destroy(&w, &t);
     world_close(&w);
@@ -254,7 +261,9 @@ static void victim_destroy(world *w, victim *v)
     culv_vk_semaphore_destroy_after(&v->semaphore, culv_cudart_stream(0));
     culv_vk_detach(&v->attachment);
     OK(culv_device_get_counts(v->device, &counts));
-    REQUIRE_EQ(counts.memories + counts.mappings + counts.buffers + counts.semaphores + counts.deferred, 0);
+    REQUIRE_EQ(counts.memories + counts.mappings + counts.buffers + counts.semaphores +
+                   counts.deferred,
+               0);
     REQUIRE(counts.late_destroys >= 3); /* mapping, import, semaphore */
     culv_device_close(&v->device);
     REQUIRE_EQ(heard, 0);

@@ -1,4 +1,5 @@
-/* Buffers and images in the runtime's types. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers and images in the runtime's types. */
 #include "raw_vulkan_image.h"
 #include "world.h"
 
@@ -10,8 +11,8 @@ static culv_vk_buffer *make_buffer(world *w)
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = BYTES,
-                                     .usage =
-                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     culv_vk_buffer *buffer = NULL;
     d.create_info = &info;
@@ -28,8 +29,8 @@ static culv_vk_image *make_image(world *w)
                                     .mipLevels = LEVELS,
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage =
-                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     culv_vk_image *image = NULL;
     d.create_info = &info;
@@ -48,9 +49,11 @@ static void same_handles(void)
     for (int i = 0; i < CALLS_COUNT; i++) {
         const cudart_calls *calls = all_calls[i];
         REQUIRE(calls->buffer_pointer(mapped) != NULL);
-        REQUIRE((CUdeviceptr)(uintptr_t)calls->buffer_pointer(mapped) == culv_buffer_pointer(mapped));
+        REQUIRE((CUdeviceptr)(uintptr_t)calls->buffer_pointer(mapped) ==
+                culv_buffer_pointer(mapped));
         REQUIRE(calls->image_mipmapped_array(array) != NULL);
-        REQUIRE((void *)calls->image_mipmapped_array(array) == (void *)culv_image_mipmapped_array(array));
+        REQUIRE((void *)calls->image_mipmapped_array(array) ==
+                (void *)culv_image_mipmapped_array(array));
         for (uint32_t level = 0; level < LEVELS; level++) {
             CUarray level_array = NULL;
             CUsurfObject level_surface = 0;
@@ -65,11 +68,14 @@ static void same_handles(void)
         }
         cudaArray_t no_array = POISON(struct cudaArray);
         cudaSurfaceObject_t no_surface = 0x5a5a;
-        REFUSED(calls->image_array(array, LEVELS, &no_array), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-        REFUSED(calls->image_surface(array, LEVELS, &no_surface), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+        REFUSED(calls->image_array(array, LEVELS, &no_array), CULV_ERROR_INVALID,
+                CULV_REASON_LEVEL);
+        REFUSED(calls->image_surface(array, LEVELS, &no_surface), CULV_ERROR_INVALID,
+                CULV_REASON_LEVEL);
         REQUIRE(no_array == POISON(struct cudaArray) && no_surface == 0x5a5a);
         REFUSED(calls->image_array(array, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->image_surface(array, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->image_surface(array, 0, NULL), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
     }
     culv_vk_image_destroy(&image);
     culv_vk_buffer_destroy_after(&buffer, culv_cudart_stream(0));

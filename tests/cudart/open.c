@@ -1,4 +1,5 @@
-/* Opening devices, the runtime's answers as results, and who is refused. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Opening devices, the runtime's answers as results, and who is refused. */
 #include "world.h"
 
 #include <dlfcn.h>
@@ -45,7 +46,8 @@ static void results(void)
             REQUIRE(strstr(e.message, cudaGetErrorName(rows[r].answer)) != NULL);
         }
         REQUIRE_EQ(calls->result(cudaSuccess, "cudaSomething"), CULV_OK);
-        REFUSED(calls->result(cudaErrorUnknown, NULL), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+        REFUSED(calls->result(cudaErrorUnknown, NULL), CULV_ERROR_DRIVER,
+                CULV_REASON_DRIVER_REFUSED);
     }
 }
 
@@ -77,11 +79,13 @@ static void nothing(void)
         const culv_semaphore_point point = {NULL, 1};
         REFUSED(calls->device_make_current(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
         REFUSED(calls->device_open(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->device_open_by_ordinal(0, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->device_open_by_ordinal(0, NULL, NULL), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
         REQUIRE(calls->buffer_pointer(NULL) == NULL);
         REQUIRE(calls->image_mipmapped_array(NULL) == NULL);
         REFUSED(calls->image_array(NULL, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->image_surface(NULL, 0, &surface), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->image_surface(NULL, 0, &surface), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
         REQUIRE(array == POISON(struct cudaArray) && surface == 0x5a5a);
         calls->buffer_unmap_after(NULL, 0);
         calls->buffer_unmap_after(&buffer, 0);
@@ -91,8 +95,10 @@ static void nothing(void)
         calls->semaphore_destroy_after(&semaphore, 0);
         REFUSED(calls->semaphore_signal(NULL, 0, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
         REFUSED(calls->semaphore_wait(NULL, 0, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->semaphore_signal_batch(&point, 1, 0), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-        REFUSED(calls->semaphore_wait_batch(NULL, 1, 0), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->semaphore_signal_batch(&point, 1, 0), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
+        REFUSED(calls->semaphore_wait_batch(NULL, 1, 0), CULV_ERROR_INVALID,
+                CULV_REASON_NULL_ARGUMENT);
         REQUIRE_EQ(calls->semaphore_signal_batch(NULL, 0, 0), CULV_OK);
     }
 }
@@ -104,7 +110,8 @@ static void twin_asked_for(void)
     d.driver = CULV_DRIVER_SOFT;
     for (int i = 0; i < CALLS_COUNT; i++) {
         culv_device *device = POISON(culv_device);
-        REFUSED(all_calls[i]->device_open(&d, &device), CULV_ERROR_UNSUPPORTED, CULV_REASON_RUNTIME);
+        REFUSED(all_calls[i]->device_open(&d, &device), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_RUNTIME);
         REFUSED(all_calls[i]->device_open_by_ordinal(0, &d, &device), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_RUNTIME);
         REQUIRE(strstr(culv_last_error_message(), "CULV_DRIVER_SOFT") != NULL);
@@ -124,7 +131,8 @@ static void twin_is_refused(void)
     CUcontext before = POISON(struct CUctx_st), after = NULL;
     CU_OK(cu->CtxGetCurrent(&before));
     for (int i = 0; i < CALLS_COUNT; i++)
-        REFUSED(all_calls[i]->device_make_current(device), CULV_ERROR_UNSUPPORTED, CULV_REASON_RUNTIME);
+        REFUSED(all_calls[i]->device_make_current(device), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_RUNTIME);
     REQUIRE(strstr(culv_last_error_message(), "software twin") != NULL);
     CU_OK(cu->CtxGetCurrent(&after));
     REQUIRE(before == after);
@@ -132,7 +140,8 @@ static void twin_is_refused(void)
     raw_cuda_require_empty(cu);
 }
 
-/* Allowing the twin does not lead the runtime's functions to it: they say that there is no driver. */
+/* Allowing the twin does not lead the runtime's functions to it: they say that there is no
+ * driver. */
 static void no_driver(void)
 {
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -140,14 +149,16 @@ static void no_driver(void)
     (void)use_driver();
     for (int i = 0; i < CALLS_COUNT; i++) {
         culv_device *device = POISON(culv_device);
-        REFUSED(all_calls[i]->device_open(NULL, &device), CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
+        REFUSED(all_calls[i]->device_open(NULL, &device), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_DRIVER_MISSING);
         REFUSED(all_calls[i]->device_open_by_ordinal(7, NULL, &device), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_DRIVER_MISSING);
         REQUIRE(device == POISON(culv_device));
     }
 }
 
-/* A driver that Culvert can work with and the runtime cannot. The twin under the name of NVIDIA's is such. */
+/* A driver that Culvert can work with and the runtime cannot. The twin under the name of NVIDIA's
+ * is such. */
 static void driver_for_culvert_alone(void)
 {
     char path[TEST_PATH_MAX];
@@ -158,14 +169,16 @@ static void driver_for_culvert_alone(void)
         snprintf(joined, sizeof joined, "%s:%s", path, searched != NULL ? searched : "");
         REQUIRE(setenv("LD_LIBRARY_PATH", joined, 1) == 0);
         int status = test_run_child(test_case_name());
-        if (status == TEST_SKIPPED) SKIP("the twin that poses as NVIDIA's driver has no device here");
+        if (status == TEST_SKIPPED)
+            SKIP("the twin that poses as NVIDIA's driver has no device here");
         REQUIRE_EQ(status, 0);
         return;
     }
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = NULL, *none = POISON(culv_device);
     d.driver = CULV_DRIVER_NVIDIA;
-    if (culv_device_open_by_ordinal(0, &d, &device) != CULV_OK) SKIP("%s", culv_last_error_message());
+    if (culv_device_open_by_ordinal(0, &d, &device) != CULV_OK)
+        SKIP("%s", culv_last_error_message());
     for (int i = 0; i < CALLS_COUNT; i++) {
         culv_error e = culv_error_init();
         REQUIRE(all_calls[i]->device_open(NULL, &none) != CULV_OK);
@@ -200,7 +213,8 @@ static void last_error_set(void)
 {
     culv_error e = culv_error_init(), got = culv_error_init();
     REFUSED(culv_last_error_set(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSED(culv_last_error_set(&e), CULV_ERROR_INVALID, CULV_REASON_VALUE); /* CULV_OK is no error */
+    /* CULV_OK is no error */
+    REFUSED(culv_last_error_set(&e), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     e.struct_size = 0;
     REFUSED(culv_last_error_set(&e), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     e = culv_error_init();

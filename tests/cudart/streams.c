@@ -1,9 +1,10 @@
-/* Which stream 0 is, for each row of calls.h: shown by what it waits for and what waits for it, with gates
- * that the host opens. Code of both kinds lives in one process here, as libraries of one program may.
+/* SPDX-License-Identifier: MIT */
+/* Which stream 0 is, for each row of calls.h: shown by what it waits for and what waits for it,
+ * with gates that the host opens. Code of both kinds lives in one process here, as libraries of one
+ * program may.
  *
- * Source: driver_types.h and the CUDA guide 3.2.8.5: the legacy stream waits for all blocking streams, and
- * they for it; a thread's own default stream waits for the legacy stream alone.
- * SPDX-License-Identifier: MIT */
+ * Source: driver_types.h and the CUDA guide 3.2.8.5: the legacy stream waits for all blocking
+ * streams, and they for it; a thread's own default stream waits for the legacy stream alone. */
 #include "world.h"
 
 #include <pthread.h>
@@ -44,7 +45,8 @@ static void close_timelines(scene *s)
     timeline_destroy(s->w, &s->witness);
 }
 
-/* `done` was signalled where the gate holds it back in legacy code, and does not in per-thread code. */
+/* `done` was signalled where the gate holds it back in legacy code, and does not in per-thread
+ * code. */
 static void require_held_back_in_legacy_code(scene *s, const char *what)
 {
     world *w = s->w;
@@ -55,7 +57,8 @@ static void require_held_back_in_legacy_code(scene *s, const char *what)
         open_gate(s);
         return;
     }
-    /* What was submitted later to a stream of its own is through, so the device has had its chance. */
+    /* What was submitted later to a stream of its own is through, so the device has had its
+     * chance. */
     OK(culv_semaphore_signal(s->witness.culv, s->apart, 1));
     REQUIRE(timeline_reaches(w, &s->witness, 1, SOON_MS));
     if (timeline_reaches(w, &s->done, 1, LONG_ENOUGH_MS))
@@ -112,7 +115,8 @@ static void wait_for_batch(scene *s)
     require_held_back_in_legacy_code(s, "a blocking stream behind stream 0's batch of waits");
 }
 
-/* Both ways of one row meet in the same stream: what is behind a wait on stream 0 stays behind it. */
+/* Both ways of one row meet in the same stream: what is behind a wait on stream 0 stays behind
+ * it. */
 static void wait_then_signal(scene *s)
 {
     world *w = s->w;
@@ -164,7 +168,8 @@ static void *open_gate_later(void *data)
     return NULL;
 }
 
-/* The last use on stream 0 is not over while the gate holds it back; in per-thread code the gate does not. */
+/* The last use on stream 0 is not over while the gate holds it back; in per-thread code the gate
+ * does not. */
 static void last_use(scene *s)
 {
     world *w = s->w;
@@ -188,10 +193,10 @@ static void last_use(scene *s)
     raw_vk_timeline_destroy(&w->vk, mine.vk);
 }
 
-#define EACH_ROW(test)                                                                                       \
-    static void rows_##test(void)                                                                            \
-    {                                                                                                        \
-        for_each_row(test);                                                                                  \
+#define EACH_ROW(test)                                                                             \
+    static void rows_##test(void)                                                                  \
+    {                                                                                              \
+        for_each_row(test);                                                                        \
     }
 EACH_ROW(signal_one)
 EACH_ROW(wait_for_one)

@@ -1,4 +1,5 @@
-/* Worlds and checks of the runtime header's suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Worlds and checks of the runtime header's suite. */
 #include "world.h"
 
 #include <inttypes.h>
@@ -15,12 +16,14 @@ const cudart_calls *const all_calls[CALLS_COUNT] = {
     &cudart_cxx17_legacy, &cudart_cxx17_per_thread, &cudart_nvcc_legacy,  &cudart_nvcc_per_thread,
 };
 
-const cudart_launches *const all_launches[2] = {&cudart_launches_legacy, &cudart_launches_per_thread};
+const cudart_launches *const all_launches[2] = {&cudart_launches_legacy,
+                                                &cudart_launches_per_thread};
 
 void require_ok(const char *file, int line, const char *text, culv_result result)
 {
     if (result != CULV_OK)
-        test_fail(file, line, "%s is %s: %s", text, culv_result_name(result), culv_last_error_message());
+        test_fail(file, line, "%s is %s: %s", text, culv_result_name(result),
+                  culv_last_error_message());
 }
 
 void require_runtime(const char *file, int line, const char *text, cudaError_t answer)
@@ -29,8 +32,8 @@ void require_runtime(const char *file, int line, const char *text, cudaError_t a
         test_fail(file, line, "%s is %s (%d)", text, cudaGetErrorName(answer), (int)answer);
 }
 
-void require_error(const char *file, int line, const char *text, culv_result result, culv_result expected,
-                   culv_reason reason)
+void require_error(const char *file, int line, const char *text, culv_result result,
+                   culv_result expected, culv_reason reason)
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
@@ -39,8 +42,8 @@ void require_error(const char *file, int line, const char *text, culv_result res
                   culv_result_name(result), culv_result_name(expected), culv_result_name(e.result),
                   culv_reason_name(e.reason), culv_reason_name(reason), e.message);
     if ((e.native_api == CULV_API_NONE) != (e.native_call[0] == '\0'))
-        test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text, (int)e.native_api,
-                  e.native_call);
+        test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text,
+                  (int)e.native_api, e.native_call);
     /* For reading in the log: what users get to see, the same words once. */
     static char last[sizeof e.message];
     if (strcmp(last, e.message) != 0) printf("  %s: %s\n", culv_reason_name(e.reason), e.message);
@@ -51,8 +54,9 @@ const raw_cuda *use_driver(void)
 {
     char path[TEST_PATH_MAX];
     REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
-    /* A stream that waits holds up others on the same of the device's work queues, of which 8 are the default
-     * (CUDA guide, "CUDA Environment Variables"); here each stream is to have its own. */
+    /* A stream that waits holds up others on the same of the device's work queues, of which 8 are
+     * the default (CUDA guide, "CUDA Environment Variables"); here each stream is to have its
+     * own. */
     REQUIRE(setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1) == 0);
     const raw_cuda *cu = raw_cuda_open();
     if (test_driver() == TEST_DRIVER_NVIDIA)
@@ -80,8 +84,10 @@ void world_open(world *w)
     w->cu = use_driver();
     const raw_cuda *cu = w->cu;
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
-    raw_vk_open(&w->vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = cu->software});
-    OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &w->device));
+    raw_vk_open(&w->vk,
+                &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = cu->software});
+    OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                           &w->device));
     culv_vk_desc d = world_vk_desc(w);
     OK(culv_vk_attach(w->device, &d, &w->attachment));
     CU_OK(cu->CtxSetCurrent(culv_device_context(w->device)));
@@ -97,7 +103,8 @@ void world_open_runtime(world *w)
     int count = 0;
     answer = cudaGetDeviceCount(&count);
     if (answer == cudaErrorInsufficientDriver)
-        SKIP("the CUDA runtime %d of this build needs a newer driver than %d", known, cu->driver_version);
+        SKIP("the CUDA runtime %d of this build needs a newer driver than %d", known,
+             cu->driver_version);
     RT(answer);
     world_open(w);
     OK(culv_cudart_device_make_current(w->device));
@@ -113,7 +120,8 @@ culv_device_counts world_counts(const world *w)
 void world_settle(const world *w)
 {
     for (int i = 0; world_counts(w).deferred > 0; i++) {
-        if (i == 5000) FAIL("%" PRIu64 " releases are still deferred after 5 s", world_counts(w).deferred);
+        if (i == 5000)
+            FAIL("%" PRIu64 " releases are still deferred after 5 s", world_counts(w).deferred);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
@@ -124,7 +132,9 @@ void world_close(world *w)
     world_settle(w);
     culv_vk_detach(&w->attachment);
     culv_device_counts c = world_counts(w);
-    REQUIRE_EQ(c.memories + c.mappings + c.buffers + c.images + c.semaphores + c.created + c.attachments, 0);
+    REQUIRE_EQ(c.memories + c.mappings + c.buffers + c.images + c.semaphores + c.created +
+                   c.attachments,
+               0);
     CU_OK(cu->CtxSetCurrent(NULL));
     culv_device_close(&w->device);
     raw_vk_close(&w->vk);

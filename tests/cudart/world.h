@@ -1,5 +1,6 @@
-/* What the cases of the runtime header share: Vulkan with the device that is the same GPU, and timelines that
- * both sides have. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the cases of the runtime header share: Vulkan with the device that is the same GPU, and
+ * timelines that both sides have. */
 #ifndef CULVERT_TESTS_CUDART_WORLD_H_
 #define CULVERT_TESTS_CUDART_WORLD_H_
 
@@ -17,8 +18,8 @@
 
 void require_ok(const char *file, int line, const char *text, culv_result result);
 void require_runtime(const char *file, int line, const char *text, cudaError_t answer);
-void require_error(const char *file, int line, const char *text, culv_result result, culv_result expected,
-                   culv_reason reason);
+void require_error(const char *file, int line, const char *text, culv_result result,
+                   culv_result expected, culv_reason reason);
 
 /* An out pointer that no call returns. */
 #define POISON(type) ((type *)(uintptr_t)0x5a5a5a50u)

@@ -1,11 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* One image of the sweep, by all ways: three turns of Vulkan's and two of CUDA's.
  *
  *   Vulkan: the first release.          CUDA: arrays are written (1).
  *   Vulkan: reads (1); writes (2), and what its shaders read of that is kept.
  *   CUDA: arrays and surfaces are read, textures compared (2); surfaces are written (3).
  *   Vulkan: reads (3).
- *
- * SPDX-License-Identifier: MIT */
+ * */
 #include "sweep.h"
 
 #include <stdio.h>
@@ -36,11 +36,12 @@ static void compare_bytes(sweep *s, const sweep_image *i, uint32_t seed, const u
     if (bad == 0 || a->outcome != OUTCOME_RIGHT) return;
     char where[160];
     sweep_image_where(i, first, where, sizeof where);
-    answer_set(a, OUTCOME_WRONG, "%s: %zu of %zu bytes are wrong, the first in %s: 0x%02x, not 0x%02x",
-               direction, bad, all, where, (unsigned)found[first], (unsigned)s->expected[first]);
+    answer_set(a, OUTCOME_WRONG,
+               "%s: %zu of %zu bytes are wrong, the first in %s: 0x%02x, not 0x%02x", direction,
+               bad, all, where, (unsigned)found[first], (unsigned)s->expected[first]);
 }
 
-/* Vulkan's turns ------------------------------------------------------------------------------------------ */
+/* Vulkan's turns ------------------------------------------------------------------------------- */
 
 static void first_release(sweep *s, const sweep_image *i)
 {
@@ -61,10 +62,12 @@ static void read_and_write(sweep *s, const sweep_image *i, uint32_t seed)
                          VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL);
     sweep_record_copy_in(commands, i, s->written.buffer);
     if (fetch) {
-        sweep_record_between(commands, i, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, VK_IMAGE_LAYOUT_GENERAL);
+        sweep_record_between(commands, i, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL,
+                             VK_IMAGE_LAYOUT_GENERAL);
         view = sweep_record_fetch(s, commands, i);
     }
-    sweep_record_hand_over(commands, i, true, fetch ? CULV_VK_USE_ANY : CULV_VK_USE_TRANSFER_DST, false);
+    sweep_record_hand_over(commands, i, true, fetch ? CULV_VK_USE_ANY : CULV_VK_USE_TRANSFER_DST,
+                           false);
     sweep_submit(s, commands);
     vkDestroyImageView(s->w.vk.device, view, NULL);
 }
@@ -77,7 +80,7 @@ static void read_last(sweep *s, const sweep_image *i)
     sweep_submit(s, commands);
 }
 
-/* Textures ------------------------------------------------------------------------------------------------ */
+/* Textures ------------------------------------------------------------------------------------- */
 
 static uint32_t word(const unsigned char *values, size_t texel, uint32_t channel)
 {
@@ -100,7 +103,8 @@ static uint32_t shaders_channel(const culv_format_info *f, uint32_t channel)
     }
 }
 
-/* Kinds whose texture reads mean what a shader's do; of the others CUDA returns the stored integers. */
+/* Kinds whose texture reads mean what a shader's do; of the others CUDA returns the stored
+ * integers. */
 static bool reads_as_shaders(const sweep_image *i)
 {
     switch (i->what.format->kind) {
@@ -126,18 +130,20 @@ typedef struct value_check {
     char first[MAX_REASON / 2];
 } value_check;
 
-static void check_value(value_check *v, uint32_t plane, size_t block, size_t texel, uint32_t channel,
-                        uint32_t wanted, const char *by)
+static void check_value(value_check *v, uint32_t plane, size_t block, size_t texel,
+                        uint32_t channel, uint32_t wanted, const char *by)
 {
     const sweep_image *i = v->image;
     uint32_t found = word(v->s->found, texel, channel);
     v->all++;
-    if (sweep_value_right(&i->planes[plane].format, i->what.texels, v->read, channel, found, wanted)) return;
+    if (sweep_value_right(&i->planes[plane].format, i->what.texels, v->read, channel, found,
+                          wanted))
+        return;
     if (v->bad++ > 0) return;
     char where[160];
     sweep_image_where(i, block, where, sizeof where);
-    snprintf(v->first, sizeof v->first, "%s, channel %u: 0x%08x, %s 0x%08x", where, (unsigned)channel,
-             (unsigned)found, by, (unsigned)wanted);
+    snprintf(v->first, sizeof v->first, "%s, channel %u: 0x%08x, %s 0x%08x", where,
+             (unsigned)channel, (unsigned)found, by, (unsigned)wanted);
 }
 
 /* One texel, against the definition and against what Vulkan's shaders read. */
@@ -153,7 +159,8 @@ static void check_texel(value_check *v, uint32_t plane, size_t block, size_t tex
         if (defined) check_value(v, plane, block, texel, c, wanted[c], "by definition");
         uint32_t shown = shaders ? shaders_channel(f, c) : 4;
         if (shown < 4)
-            check_value(v, plane, block, texel, c, word(v->s->fetched.mapped, texel, shown), "in Vulkan");
+            check_value(v, plane, block, texel, c, word(v->s->fetched.mapped, texel, shown),
+                        "in Vulkan");
     }
 }
 
@@ -168,13 +175,15 @@ static void check_level(value_check *v, uint32_t plane, uint32_t level)
     for (uint32_t z = 0; z < slices; z++)
         for (uint32_t y = 0; y < height; y++)
             for (uint32_t x = 0; x < width; x++, texel++) {
-                size_t block =
-                    ((size_t)z * blocks_down + y / f->block_height) * blocks_across + x / f->block_width;
-                check_texel(v, plane, i->bytes_at[plane][level] + block * f->bytes_per_block, texel);
+                size_t block = ((size_t)z * blocks_down + y / f->block_height) * blocks_across +
+                               x / f->block_width;
+                check_texel(v, plane, i->bytes_at[plane][level] + block * f->bytes_per_block,
+                            texel);
             }
 }
 
-static void compare_texture(sweep *s, const sweep_image *i, uint32_t seed, culv_texture_read read, answer *a)
+static void compare_texture(sweep *s, const sweep_image *i, uint32_t seed, culv_texture_read read,
+                            answer *a)
 {
     value_check v = {.s = s, .image = i, .read = read};
     const char *name = read == CULV_READ_STORED ? "read as stored" : "read as graphics do";
@@ -188,8 +197,8 @@ static void compare_texture(sweep *s, const sweep_image *i, uint32_t seed, culv_
         for (uint32_t level = 0; level < i->info.mipLevels; level++)
             check_level(&v, plane, level);
     if (v.bad > 0 && a->outcome == OUTCOME_RIGHT)
-        answer_set(a, OUTCOME_WRONG, "%s: %zu of %zu values are wrong, the first in %s", name, v.bad, v.all,
-                   v.first);
+        answer_set(a, OUTCOME_WRONG, "%s: %zu of %zu values are wrong, the first in %s", name,
+                   v.bad, v.all, v.first);
 }
 
 /* What there is nothing to compare with, or that the twin leaves out. */
@@ -201,7 +210,8 @@ static bool texture_left_out(const sweep *s, const sweep_image *i, answer *a)
     else if (f->kind == CULV_TEXEL_KIND_BLOCKS && s->w.cu->software)
         answer_set(a, OUTCOME_SKIPPED, "the software twin decodes no compressed blocks");
     else if (f->kind == CULV_TEXEL_KIND_BLOCKS && !sweep_can_fetch(i))
-        answer_set(a, OUTCOME_SKIPPED, "Vulkan samples no such images, so there is nothing to compare with");
+        answer_set(a, OUTCOME_SKIPPED,
+                   "Vulkan samples no such images, so there is nothing to compare with");
     else
         return false;
     return true;
@@ -211,11 +221,12 @@ static void textures(sweep *s, const sweep_image *i, uint32_t seed, answer *a)
 {
     if (texture_left_out(s, i, a)) return;
     compare_texture(s, i, seed, CULV_READ_AS_GRAPHICS, a);
-    if (!s->lost && i->what.texels == CULV_TEXELS_STORED && i->what.format->kind != CULV_TEXEL_KIND_BLOCKS)
+    if (!s->lost && i->what.texels == CULV_TEXELS_STORED &&
+        i->what.format->kind != CULV_TEXEL_KIND_BLOCKS)
         compare_texture(s, i, seed, CULV_READ_STORED, a);
 }
 
-/* All together -------------------------------------------------------------------------------------------- */
+/* All together --------------------------------------------------------------------------------- */
 
 static bool has_surfaces(const sweep_image *i)
 {
@@ -240,14 +251,16 @@ static void turns(sweep *s, const sweep_image *i, uint32_t seed, answer answers[
     lib_finish(&s->w, s->stream);
     compare_bytes(s, i, seed + 1, s->found, "Vulkan to CUDA", array);
     if (has_surfaces(i)) {
-        if ((text = sweep_surface_read(s, i, s->found)) != NULL) wrong(surface, "Vulkan to CUDA", text);
+        if ((text = sweep_surface_read(s, i, s->found)) != NULL)
+            wrong(surface, "Vulkan to CUDA", text);
         compare_bytes(s, i, seed + 1, s->found, "Vulkan to CUDA", surface);
     }
     if (!s->lost) textures(s, i, seed + 1, &answers[WAY_TEXTURE]);
     if (s->lost) return;
     if (has_surfaces(i)) {
         sweep_pattern(i, seed + 2, s->expected);
-        if ((text = sweep_surface_write(s, i, s->expected)) != NULL) wrong(surface, "CUDA to Vulkan", text);
+        if ((text = sweep_surface_write(s, i, s->expected)) != NULL)
+            wrong(surface, "CUDA to Vulkan", text);
     }
     sweep_cuda_end(s);
     if (!has_surfaces(i)) return;

@@ -1,5 +1,6 @@
-/* CUDA's half of the sweep: array copies, surface and texture kernels over every level, layer and plane.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* CUDA's half of the sweep: array copies, surface and texture kernels over every level, layer and
+ * plane. */
 #include "sweep.h"
 
 #include <stdio.h>
@@ -13,7 +14,8 @@ static const char *library_said(const char *call)
     return said;
 }
 
-/* A kernel's fault stays with the context: it is told by every call from then on. The context is current. */
+/* A kernel's fault stays with the context: it is told by every call from then on. The context is
+ * current. */
 static const char *driver_said(sweep *s, const char *call, CUresult r)
 {
     s->lost = s->w.cu->StreamSynchronize(s->stream) != CUDA_SUCCESS;
@@ -34,14 +36,15 @@ static const char *visit(sweep *s, const sweep_image *i, visit_fn fn, void *cont
     return text;
 }
 
-/* Arrays -------------------------------------------------------------------------------------------------- */
+/* Arrays --------------------------------------------------------------------------------------- */
 
 typedef struct host_bytes {
     const unsigned char *from;
     unsigned char *to;
 } host_bytes;
 
-static const char *copy_level(sweep *s, const sweep_image *i, uint32_t plane, uint32_t level, void *context)
+static const char *copy_level(sweep *s, const sweep_image *i, uint32_t plane, uint32_t level,
+                              void *context)
 {
     const host_bytes *b = context;
     const raw_cuda *cu = s->w.cu;
@@ -51,7 +54,8 @@ static const char *copy_level(sweep *s, const sweep_image *i, uint32_t plane, ui
                                             : culv_image_array(i->cuda, level, &array);
     if (result != CULV_OK) return library_said("culv_image_array");
     sweep_image_blocks(i, plane, level, &width, &height, &slices);
-    size_t row = (size_t)width * i->planes[plane].format.bytes_per_block, at = i->bytes_at[plane][level];
+    size_t row = (size_t)width * i->planes[plane].format.bytes_per_block,
+           at = i->bytes_at[plane][level];
     CUDA_MEMCPY3D c = {.WidthInBytes = row, .Height = height, .Depth = slices};
     if (b->from != NULL) {
         c.srcMemoryType = CU_MEMORYTYPE_HOST;
@@ -88,20 +92,22 @@ const char *sweep_array_read(sweep *s, const sweep_image *i, unsigned char *byte
     return visit(s, i, copy_level, &b);
 }
 
-/* Kernels ------------------------------------------------------------------------------------------------- */
+/* Kernels -------------------------------------------------------------------------------------- */
 
 static const char *launch(sweep *s, CUfunction kernel, uint32_t threads, void **params)
 {
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
-    CUresult r = cu->LaunchKernel(kernel, (threads + 127) / 128, 1, 1, 128, 1, 1, 0, s->stream, params, NULL);
+    CUresult r = cu->LaunchKernel(kernel, (threads + 127) / 128, 1, 1, 128, 1, 1, 0, s->stream,
+                                  params, NULL);
     const char *text = r != CUDA_SUCCESS ? driver_said(s, "cuLaunchKernel", r) : NULL;
     lib_leave(&s->w, before);
     return text;
 }
 
-/* To or from s->device, where the kernels work, in their stream: cuMemcpyHtoD may return before the bytes are there, and
- * the stream waits for no other one. Pageable memory is read before the call returns. */
+/* To or from s->device, where the kernels work, in their stream: cuMemcpyHtoD may return before the
+ * bytes are there, and the stream waits for no other one. Pageable memory is read before the call
+ * returns. */
 static void to_device(sweep *s, const unsigned char *bytes, size_t size)
 {
     CUcontext before = lib_enter(&s->w);
@@ -174,7 +180,8 @@ static const char *texture_level(sweep *s, const sweep_image *i, uint32_t plane,
     culv_texture_desc d = culv_texture_desc_init();
     d.read = *read;
     d.plane = plane;
-    if (culv_image_texture(i->cuda, &d, &texture) != CULV_OK) return library_said("culv_image_texture");
+    if (culv_image_texture(i->cuda, &d, &texture) != CULV_OK)
+        return library_said("culv_image_texture");
     const reading r = sweep_reading(&i->planes[plane].format, i->what.texels, *read);
     sweep_image_extent(i, plane, level, &width, &height, &slices);
     int dimension = i->what.dimension, number = r.number, channels = (int)r.channels;
@@ -184,7 +191,8 @@ static const char *texture_level(sweep *s, const sweep_image *i, uint32_t plane,
     return launch(s, s->sample, width * height * slices, params);
 }
 
-const char *sweep_texture_read(sweep *s, const sweep_image *i, culv_texture_read read, unsigned char *values)
+const char *sweep_texture_read(sweep *s, const sweep_image *i, culv_texture_read read,
+                               unsigned char *values)
 {
     memset(values, 0xa5, i->texels * 16);
     to_device(s, values, i->texels * 16);

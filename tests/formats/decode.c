@@ -1,6 +1,7 @@
-/* What a texture read of a texel returns, by the definition of the format: the reference that the sweep compares CUDA's
- * texture objects with. Independent of the library, of CUDA and of Vulkan; blocks have none here, and are compared with
- * what Vulkan's sampler returns. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a texture read of a texel returns, by the definition of the format: the reference that the
+ * sweep compares CUDA's texture objects with. Independent of the library, of CUDA and of Vulkan;
+ * blocks have none here, and are compared with what Vulkan's sampler returns. */
 #include "sweep.h"
 
 #include <math.h>
@@ -39,7 +40,8 @@ static element element_of(uint32_t array_format, uint32_t *bytes)
 }
 
 /* As which element a read returns the channels: what the format means, where that was asked for. */
-static element read_as(const culv_format_info *f, culv_texels texels, culv_texture_read read, uint32_t *bytes)
+static element read_as(const culv_format_info *f, culv_texels texels, culv_texture_read read,
+                       uint32_t *bytes)
 {
     bool normalized = texels == CULV_TEXELS_NORMALIZED;
     element e = element_of(normalized ? f->normalized_array_format : f->cuda_array_format, bytes);
@@ -56,7 +58,8 @@ static element read_as(const culv_format_info *f, culv_texels texels, culv_textu
 reading sweep_reading(const culv_format_info *f, culv_texels texels, culv_texture_read read)
 {
     uint32_t bytes;
-    reading r = {.channels = texels == CULV_TEXELS_NORMALIZED ? f->normalized_channels : f->channels};
+    reading r = {.channels =
+                     texels == CULV_TEXELS_NORMALIZED ? f->normalized_channels : f->channels};
     if (f->kind == CULV_TEXEL_KIND_BLOCKS) return r; /* SWEEP_FLOAT is 0 */
     switch (read_as(f, texels, read, &bytes)) {
     case UNSIGNED: r.number = SWEEP_UINT; break;
@@ -113,8 +116,8 @@ static double largest(element e, uint32_t bytes, uint32_t channel)
     return bytes == 1 ? (e == SNORM ? 127 : 255) : (e == SNORM ? 32767 : 65535);
 }
 
-static uint32_t decode_channel(const culv_format_info *f, element e, culv_texture_read read, uint32_t bytes,
-                               uint32_t channel, uint32_t raw)
+static uint32_t decode_channel(const culv_format_info *f, element e, culv_texture_read read,
+                               uint32_t bytes, uint32_t channel, uint32_t raw)
 {
     int32_t as_signed = bytes == 1 ? (int8_t)raw : bytes == 2 ? (int16_t)raw : (int32_t)raw;
     double most = largest(e, bytes, channel);

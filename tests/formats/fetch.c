@@ -1,4 +1,5 @@
-/* What Vulkan's shaders read of an image: texelFetch() of every texel of every level. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What Vulkan's shaders read of an image: texelFetch() of every texel of every level. */
 #include "sweep.h"
 
 #include <stdio.h>
@@ -24,12 +25,14 @@ void sweep_open_fetch(sweep *s)
     const VkDescriptorSetLayoutBinding bindings[] = {
         {0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
         {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL}};
-    const VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                                 .bindingCount = 2,
-                                                 .pBindings = bindings};
+    const VkDescriptorSetLayoutCreateInfo set = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = 2,
+        .pBindings = bindings};
     VK_OK(vkCreateDescriptorSetLayout(device, &set, NULL, &s->set_layout));
     const VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 5 * sizeof(int32_t)};
-    const VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+    const VkPipelineLayoutCreateInfo layout = {.sType =
+                                                   VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                                .setLayoutCount = 1,
                                                .pSetLayouts = &s->set_layout,
                                                .pushConstantRangeCount = 1,
@@ -58,12 +61,14 @@ void sweep_close_fetch(sweep *s)
 
 static VkPipeline pipeline(sweep *s, int shape, int number)
 {
-    static const char *const shapes[] = {"1d", "2d", "3d"}, *const numbers[] = {"float", "sint", "uint"};
+    static const char *const shapes[] = {"1d", "2d", "3d"}, *const numbers[] = {"float", "sint",
+                                                                                "uint"};
     static uint32_t code[4096];
     char name[96], path[TEST_PATH_MAX];
     VkPipeline *kept = &s->fetches[shape][number];
     if (*kept != VK_NULL_HANDLE) return *kept;
-    snprintf(name, sizeof name, "share/culvert/formats_fetch_%s_%s.spv", shapes[shape], numbers[number]);
+    snprintf(name, sizeof name, "share/culvert/formats_fetch_%s_%s.spv", shapes[shape],
+             numbers[number]);
     FILE *file = fopen(test_path(path, name), "rb");
     if (file == NULL) FAIL("%s is not there", path);
     size_t size = fread(code, 1, sizeof code, file);
@@ -88,15 +93,16 @@ static VkPipeline pipeline(sweep *s, int shape, int number)
 /* A shader can fetch from arrays of faces, never from a cube. */
 static VkImageView make_view(sweep *s, const sweep_image *i)
 {
-    static const VkImageViewType types[] = {VK_IMAGE_VIEW_TYPE_1D_ARRAY, VK_IMAGE_VIEW_TYPE_2D_ARRAY,
-                                            VK_IMAGE_VIEW_TYPE_3D};
+    static const VkImageViewType types[] = {VK_IMAGE_VIEW_TYPE_1D_ARRAY,
+                                            VK_IMAGE_VIEW_TYPE_2D_ARRAY, VK_IMAGE_VIEW_TYPE_3D};
     VkImageView view = VK_NULL_HANDLE;
-    const VkImageViewCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-        .image = i->image,
-        .viewType = types[i->info.imageType],
-        .format = i->info.format,
-        .subresourceRange = {i->what.format->aspects, 0, i->info.mipLevels, 0, i->info.arrayLayers}};
+    const VkImageViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+                                        .image = i->image,
+                                        .viewType = types[i->info.imageType],
+                                        .format = i->info.format,
+                                        .subresourceRange = {i->what.format->aspects, 0,
+                                                             i->info.mipLevels, 0,
+                                                             i->info.arrayLayers}};
     VK_OK(vkCreateImageView(s->w.vk.device, &info, NULL, &view));
     return view;
 }
@@ -104,10 +110,11 @@ static VkImageView make_view(sweep *s, const sweep_image *i)
 static VkDescriptorSet bind(sweep *s, VkImageView view)
 {
     VkDescriptorSet set = VK_NULL_HANDLE;
-    const VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                                  .descriptorPool = s->pool,
-                                                  .descriptorSetCount = 1,
-                                                  .pSetLayouts = &s->set_layout};
+    const VkDescriptorSetAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+        .descriptorPool = s->pool,
+        .descriptorSetCount = 1,
+        .pSetLayouts = &s->set_layout};
     VK_OK(vkResetDescriptorPool(s->w.vk.device, s->pool, 0));
     VK_OK(vkAllocateDescriptorSets(s->w.vk.device, &allocate, &set));
     const VkDescriptorImageInfo image = {s->sampler, view, VK_IMAGE_LAYOUT_GENERAL};
@@ -136,14 +143,15 @@ VkImageView sweep_record_fetch(sweep *s, VkCommandBuffer commands, const sweep_i
     VkDescriptorSet set = bind(s, view);
     VkPipeline made = pipeline(s, (int)i->info.imageType, sweep_fetched_number(i->what.format));
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, made);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, s->pipeline_layout, 0, 1, &set, 0,
-                            NULL);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, s->pipeline_layout, 0, 1,
+                            &set, 0, NULL);
     for (uint32_t level = 0; level < i->info.mipLevels; level++) {
         uint32_t width, height, slices;
         sweep_image_extent(i, 0, level, &width, &height, &slices);
         const int32_t push[] = {(int32_t)width, (int32_t)height, (int32_t)slices, (int32_t)level,
                                 (int32_t)i->texels_at[0][level]};
-        vkCmdPushConstants(commands, s->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, push);
+        vkCmdPushConstants(commands, s->pipeline_layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
+                           sizeof push, push);
         vkCmdDispatch(commands, (width * height * slices + 63) / 64, 1, 1);
     }
     const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
@@ -151,8 +159,9 @@ VkImageView sweep_record_fetch(sweep *s, VkCommandBuffer commands, const sweep_i
                                       .srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT,
                                       .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
                                       .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &to_host};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &to_host};
     vkCmdPipelineBarrier2(commands, &info);
     return view;
 }

@@ -1,5 +1,6 @@
-// Kernels of the format sweep: whole levels from and to plain memory, through a surface object, in every dimension and
-// every type that surfaces have. SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT
+// Kernels of the format sweep: whole levels from and to plain memory, through a surface object, in
+// every dimension and every type that surfaces have.
 #include "culvert_kernel.h"
 
 #include "sweep_kernels.h"
@@ -26,8 +27,8 @@ static __device__ __noinline__ void store(const unsigned char *from, cudaSurface
 }
 
 template <typename T>
-static __device__ __noinline__ void load(unsigned char *to, cudaSurfaceObject_t surface, int dimension, int x,
-                                         int y, int z)
+static __device__ __noinline__ void load(unsigned char *to, cudaSurfaceObject_t surface,
+                                         int dimension, int x, int y, int z)
 {
     T texel = {};
     x *= (int)sizeof(T);
@@ -43,31 +44,35 @@ static __device__ __noinline__ void load(unsigned char *to, cudaSurfaceObject_t 
     memcpy(to, &texel, sizeof texel);
 }
 
-#define AT_TEXEL                                                                                             \
-    int i = blockIdx.x * blockDim.x + threadIdx.x;                                                           \
-    if (i >= width * height * slices) return;                                                                \
+#define AT_TEXEL                                                                                   \
+    int i = blockIdx.x * blockDim.x + threadIdx.x;                                                 \
+    if (i >= width * height * slices) return;                                                      \
     int x = i % width, y = i / width % height, z = i / (width * height);
 
 // texels: slice after slice, row after row, without padding.
-CULV_KERNEL void sweep_store(CULV_GRID cudaSurfaceObject_t surface, int dimension, int type, int width,
-                             int height, int slices, unsigned char *texels)
+CULV_KERNEL void sweep_store(CULV_GRID cudaSurfaceObject_t surface, int dimension, int type,
+                             int width, int height, int slices, unsigned char *texels)
 {
     AT_TEXEL
     switch (type) {
-#define TYPE(name, t)                                                                                        \
-    case SWEEP_TYPE_##name: store<t>(texels + (size_t)i * sizeof(t), surface, dimension, x, y, z); break;
+#define TYPE(name, t)                                                                              \
+    case SWEEP_TYPE_##name:                                                                        \
+        store<t>(texels + (size_t)i * sizeof(t), surface, dimension, x, y, z);                     \
+        break;
         SWEEP_TYPES(TYPE)
 #undef TYPE
     }
 }
 
-CULV_KERNEL void sweep_load(CULV_GRID cudaSurfaceObject_t surface, int dimension, int type, int width,
-                            int height, int slices, unsigned char *texels)
+CULV_KERNEL void sweep_load(CULV_GRID cudaSurfaceObject_t surface, int dimension, int type,
+                            int width, int height, int slices, unsigned char *texels)
 {
     AT_TEXEL
     switch (type) {
-#define TYPE(name, t)                                                                                        \
-    case SWEEP_TYPE_##name: load<t>(texels + (size_t)i * sizeof(t), surface, dimension, x, y, z); break;
+#define TYPE(name, t)                                                                              \
+    case SWEEP_TYPE_##name:                                                                        \
+        load<t>(texels + (size_t)i * sizeof(t), surface, dimension, x, y, z);                      \
+        break;
         SWEEP_TYPES(TYPE)
 #undef TYPE
     }

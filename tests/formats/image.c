@@ -1,10 +1,12 @@
-/* The sweep's images: planned, asked for, made, and where their texels lie in a buffer. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The sweep's images: planned, asked for, made, and where their texels lie in a buffer. */
 #include "sweep.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Culvert's images have odd sides, the caller's even ones: GPUs lay the two out in different ways. */
+/* Culvert's images have odd sides, the caller's even ones: GPUs lay the two out in different
+ * ways. */
 typedef struct shape {
     uint32_t width, height, depth, layers;
 } shape;
@@ -17,7 +19,10 @@ static const struct {
     [SWEEP_1D] = {VK_IMAGE_TYPE_1D, 0, {1021, 1, 1, 1}, {512, 1, 1, 1}},
     [SWEEP_2D] = {VK_IMAGE_TYPE_2D, 0, {131, 67, 1, 1}, {96, 160, 1, 1}},
     [SWEEP_3D] = {VK_IMAGE_TYPE_3D, 0, {37, 21, 11, 1}, {16, 64, 20, 1}},
-    [SWEEP_CUBE] = {VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, {45, 45, 1, 6}, {64, 64, 1, 6}},
+    [SWEEP_CUBE] = {VK_IMAGE_TYPE_2D,
+                    VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+                    {45, 45, 1, 6},
+                    {64, 64, 1, 6}},
     [SWEEP_1D_ARRAY] = {VK_IMAGE_TYPE_1D, 0, {333, 1, 1, 5}, {128, 1, 1, 9}},
     [SWEEP_2D_ARRAY] = {VK_IMAGE_TYPE_2D, 0, {67, 35, 1, 5}, {64, 64, 1, 4}},
     [SWEEP_CUBE_ARRAY] = {VK_IMAGE_TYPE_2D,
@@ -36,7 +41,8 @@ void sweep_image_extent(const sweep_image *i, uint32_t plane, uint32_t level, ui
 {
     *width = level_side(i->info.extent.width / i->planes[plane].across, level);
     *height = level_side(i->info.extent.height / i->planes[plane].down, level);
-    *slices = i->what.dimension == SWEEP_3D ? level_side(i->info.extent.depth, level) : i->info.arrayLayers;
+    *slices = i->what.dimension == SWEEP_3D ? level_side(i->info.extent.depth, level)
+                                            : i->info.arrayLayers;
 }
 
 void sweep_image_blocks(const sweep_image *i, uint32_t plane, uint32_t level, uint32_t *width,
@@ -73,12 +79,12 @@ void sweep_image_where(const sweep_image *i, size_t byte, char *text, size_t siz
     sweep_image_blocks(i, plane, level, &width, &height, &slices);
     size_t block = (byte - i->bytes_at[plane][level]) / i->planes[plane].format.bytes_per_block;
     size_t row = block / width;
-    snprintf(text, size, "plane %u, level %u of %u, slice or layer %zu of %u, x %zu, y %zu", (unsigned)plane,
-             (unsigned)level, (unsigned)i->info.mipLevels, row / height, (unsigned)slices, block % width,
-             row % height);
+    snprintf(text, size, "plane %u, level %u of %u, slice or layer %zu of %u, x %zu, y %zu",
+             (unsigned)plane, (unsigned)level, (unsigned)i->info.mipLevels, row / height,
+             (unsigned)slices, block % width, row % height);
 }
 
-/* Planning ------------------------------------------------------------------------------------------------ */
+/* Planning ------------------------------------------------------------------------------------- */
 
 static void plan_planes(sweep_image *i, const culv_format_info *format)
 {
@@ -86,12 +92,13 @@ static void plan_planes(sweep_image *i, const culv_format_info *format)
     REQUIRE(format->planes >= 1 && format->planes <= MAX_PLANES);
     for (uint32_t plane = 0; plane < format->planes; plane++) {
         culv_format its = CULV_FORMAT_NONE;
-        LIB_OK(
-            culv_format_plane(format->format, plane, &its, &i->planes[plane].across, &i->planes[plane].down));
+        LIB_OK(culv_format_plane(format->format, plane, &its, &i->planes[plane].across,
+                                 &i->planes[plane].down));
         i->planes[plane].format = culv_format_info_init();
         LIB_OK(culv_format_get_info(its, &i->planes[plane].format));
-        i->planes[plane].aspect =
-            format->planes > 1 ? (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane : format->aspects;
+        i->planes[plane].aspect = format->planes > 1
+                                      ? (VkImageAspectFlags)VK_IMAGE_ASPECT_PLANE_0_BIT << plane
+                                      : format->aspects;
     }
 }
 
@@ -103,8 +110,9 @@ static uint32_t whole_chain(const VkExtent3D *e)
     return levels;
 }
 
-/* Formats that require a sampler Y'CbCr conversion (Vulkan's table of them) have 2D images of one level and layer alone,
- * and views that are sampled through a conversion alone. The two RGBA ones are named by their packing. */
+/* Formats that require a sampler Y'CbCr conversion (Vulkan's table of them) have 2D images of one
+ * level and layer alone, and views that are sampled through a conversion alone. The two RGBA ones
+ * are named by their packing. */
 static bool is_video(const culv_format_info *f)
 {
     return f->kind == CULV_TEXEL_KIND_PLANES || f->kind == CULV_TEXEL_KIND_SUBSAMPLED ||
@@ -122,8 +130,8 @@ static void plan_attachment(sweep_image *i)
 
 static void plan_info(sweep *s, sweep_image *i, const cell *what)
 {
-    const shape *its =
-        what->origin == ORIGIN_CALLERS ? &shapes[what->dimension].even : &shapes[what->dimension].odd;
+    const shape *its = what->origin == ORIGIN_CALLERS ? &shapes[what->dimension].even
+                                                      : &shapes[what->dimension].odd;
     const culv_format_info *f = what->format;
     VkFormatProperties properties;
     vkGetPhysicalDeviceFormatProperties(s->w.vk.physical, (VkFormat)f->vk_format, &properties);
@@ -136,7 +144,8 @@ static void plan_info(sweep *s, sweep_image *i, const cell *what)
                                   .arrayLayers = its->layers,
                                   .samples = VK_SAMPLE_COUNT_1_BIT,
                                   .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                  .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+                                  .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                           VK_IMAGE_USAGE_TRANSFER_DST_BIT,
                                   .sharingMode = VK_SHARING_MODE_EXCLUSIVE,
                                   .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
     if (f->planes > 1) i->info.flags |= VK_IMAGE_CREATE_DISJOINT_BIT;
@@ -155,9 +164,9 @@ static void plan_info(sweep *s, sweep_image *i, const cell *what)
         i->info.usage |= VK_IMAGE_USAGE_SAMPLED_BIT;
     if (what->origin != ORIGIN_CALLERS) return;
     if (what->dimension == SWEEP_2D || what->dimension == SWEEP_2D_ARRAY) plan_attachment(i);
-    i->external =
-        (VkExternalMemoryImageCreateInfo){.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                          .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    i->external = (VkExternalMemoryImageCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     i->info.pNext = &i->external;
 }
 
@@ -173,21 +182,23 @@ static answer ask_vulkan(sweep *s, sweep_image *i)
     const VkPhysicalDeviceExternalImageFormatInfo external = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
         .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    const VkPhysicalDeviceImageFormatInfo2 info = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                                   .pNext = &external,
-                                                   .format = i->info.format,
-                                                   .type = i->info.imageType,
-                                                   .tiling = i->info.tiling,
-                                                   .usage = i->info.usage,
-                                                   .flags = i->info.flags};
-    VkExternalImageFormatProperties exported = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
+    const VkPhysicalDeviceImageFormatInfo2 info = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+        .pNext = &external,
+        .format = i->info.format,
+        .type = i->info.imageType,
+        .tiling = i->info.tiling,
+        .usage = i->info.usage,
+        .flags = i->info.flags};
+    VkExternalImageFormatProperties exported = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
     VkImageFormatProperties2 properties = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
                                            .pNext = &exported};
     VkResult r = vkGetPhysicalDeviceImageFormatProperties2(s->w.vk.physical, &info, &properties);
     const VkImageFormatProperties *limits = &properties.imageFormatProperties;
     if (r == VK_ERROR_FORMAT_NOT_SUPPORTED) {
-        answer_set(&a, OUTCOME_SKIPPED, "Vulkan has no such images (VK_ERROR_FORMAT_NOT_SUPPORTED)");
+        answer_set(&a, OUTCOME_SKIPPED,
+                   "Vulkan has no such images (VK_ERROR_FORMAT_NOT_SUPPORTED)");
         return a;
     }
     if (is_disjoint(i) && (i->features & VK_FORMAT_FEATURE_DISJOINT_BIT) == 0) {
@@ -220,9 +231,9 @@ answer sweep_image_plan(sweep *s, const cell *what, sweep_image *out)
     out->what = *what;
     if (is_video(f) && what->dimension != SWEEP_2D) {
         /* VUID-VkImageCreateInfo-format-06412 and -06413 */
-        answer_set(&a, OUTCOME_SKIPPED,
-                   "Vulkan has Y'CbCr formats as 2D images of one layer (arrays: with "
-                   "VK_EXT_ycbcr_image_arrays, which is not enabled here)");
+        answer_set(
+            &a, OUTCOME_SKIPPED,
+            "Vulkan has Y'CbCr formats as 2D images of one layer (arrays: with VK_EXT_ycbcr_image_arrays, which is not enabled here)");
         return a;
     }
     plan_planes(out, f);
@@ -248,7 +259,7 @@ answer sweep_image_plan(sweep *s, const cell *what, sweep_image *out)
     return a;
 }
 
-/* Making -------------------------------------------------------------------------------------------------- */
+/* Making --------------------------------------------------------------------------------------- */
 
 static culv_result create_culverts(sweep *s, sweep_image *i)
 {

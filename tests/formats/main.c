@@ -1,4 +1,5 @@
-/* The cases of the format sweep: a family of formats in one dimension, and in arrays of it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The cases of the format sweep: a family of formats in one dimension, and in arrays of it. */
 #include "sweep.h"
 
 #include <stdio.h>
@@ -27,12 +28,13 @@ static void count(sweep *s, const cell *what, const answer answers[NUM_WAYS])
         s->counts[a->outcome]++;
         sweep_report(what, (way)by, a);
         if (a->outcome == OUTCOME_RIGHT) continue;
-        if (printed == NULL || strcmp(printed->reason, a->reason) != 0) print(what, sweep_way_names[by], a);
+        if (printed == NULL || strcmp(printed->reason, a->reason) != 0)
+            print(what, sweep_way_names[by], a);
         printed = a;
         bool worse = a->outcome == OUTCOME_WRONG && s->counts[OUTCOME_WRONG] == 1;
         if (s->first_reason[0] == '\0' || worse)
-            snprintf(s->first_reason, sizeof s->first_reason, "%.64s, %s: %.300s", what->format->name,
-                     sweep_way_names[by], a->reason);
+            snprintf(s->first_reason, sizeof s->first_reason, "%.64s, %s: %.300s",
+                     what->format->name, sweep_way_names[by], a->reason);
     }
 }
 
@@ -47,8 +49,10 @@ static void sweep_format(sweep *s, const culv_format_info *format, int dimension
                  {ORIGIN_CALLERS, CULV_TEXELS_NORMALIZED}};
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         answer answers[NUM_WAYS];
-        const cell what = {
-            .format = format, .dimension = dimension, .texels = kinds[k].texels, .origin = kinds[k].origin};
+        const cell what = {.format = format,
+                           .dimension = dimension,
+                           .texels = kinds[k].texels,
+                           .origin = kinds[k].origin};
         if (what.texels == CULV_TEXELS_NORMALIZED && format->normalized_array_format == 0) continue;
         sweep_cell(s, &what, answers);
         count(s, &what, answers);
@@ -77,10 +81,11 @@ static void sweep_family(const char *family, unsigned dimensions)
         formats += wanted != 0;
     }
     sweep_close(&s);
-    MEASURED("answers", "%s: %u formats, %u right, %u wrong, %u skipped, %u refused", test_case_name(),
-             formats, s.counts[OUTCOME_RIGHT], s.counts[OUTCOME_WRONG], s.counts[OUTCOME_SKIPPED],
-             s.counts[OUTCOME_REFUSED]);
-    if (s.counts[OUTCOME_WRONG] > 0) FAIL("%u wrong, the first: %s", s.counts[OUTCOME_WRONG], s.first_reason);
+    MEASURED("answers", "%s: %u formats, %u right, %u wrong, %u skipped, %u refused",
+             test_case_name(), formats, s.counts[OUTCOME_RIGHT], s.counts[OUTCOME_WRONG],
+             s.counts[OUTCOME_SKIPPED], s.counts[OUTCOME_REFUSED]);
+    if (s.counts[OUTCOME_WRONG] > 0)
+        FAIL("%u wrong, the first: %s", s.counts[OUTCOME_WRONG], s.first_reason);
     if (s.counts[OUTCOME_RIGHT] > 0) return;
     if (formats == 0) SKIP("none of these formats is in the reduced sweep of these dimensions");
     SKIP("none of the %u formats is possible here; the first: %s", formats, s.first_reason);
@@ -102,29 +107,30 @@ static void rows(void)
 }
 
 /* Arrays go with what they are of. Y'CbCr is all in one, since little of it is possible. */
-#define PARTS(X, family)                                                                                     \
-    X(family, 1d, BIT(SWEEP_1D) | BIT(SWEEP_1D_ARRAY))                                                       \
-    X(family, 2d, BIT(SWEEP_2D) | BIT(SWEEP_2D_ARRAY))                                                       \
-    X(family, 3d, BIT(SWEEP_3D))                                                                             \
+#define PARTS(X, family)                                                                           \
+    X(family, 1d, BIT(SWEEP_1D) | BIT(SWEEP_1D_ARRAY))                                             \
+    X(family, 2d, BIT(SWEEP_2D) | BIT(SWEEP_2D_ARRAY))                                             \
+    X(family, 3d, BIT(SWEEP_3D))                                                                   \
     X(family, cube, BIT(SWEEP_CUBE) | BIT(SWEEP_CUBE_ARRAY))
-#define ALL_PARTS(X)                                                                                         \
-    PARTS(X, integers)                                                                                       \
-    PARTS(X, floats)                                                                                         \
-    PARTS(X, normalized)                                                                                     \
-    PARTS(X, packed)                                                                                         \
-    PARTS(X, depth)                                                                                          \
-    PARTS(X, blocks)                                                                                         \
+#define ALL_PARTS(X)                                                                               \
+    PARTS(X, integers)                                                                             \
+    PARTS(X, floats)                                                                               \
+    PARTS(X, normalized)                                                                           \
+    PARTS(X, packed)                                                                               \
+    PARTS(X, depth)                                                                                \
+    PARTS(X, blocks)                                                                               \
     X(planes, all, BIT(SWEEP_NUM_DIMENSIONS) - 1)
 
-#define RUN(family, part, dimensions)                                                                        \
-    static void family##_##part(void)                                                                        \
-    {                                                                                                        \
-        sweep_family(#family, dimensions);                                                                   \
+#define RUN(family, part, dimensions)                                                              \
+    static void family##_##part(void)                                                              \
+    {                                                                                              \
+        sweep_family(#family, dimensions);                                                         \
     }
 ALL_PARTS(RUN)
 
 static const test_case cases[] = {{.name = "rows", .run = rows},
-#define CASE(family, part, dimensions) {.name = #family "." #part, .run = family##_##part, .time_limit = 240},
+#define CASE(family, part, dimensions)                                                             \
+    {.name = #family "." #part, .run = family##_##part, .time_limit = 240},
                                   ALL_PARTS(CASE){.name = NULL}};
 
 TEST_SUITE(cases);

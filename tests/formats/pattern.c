@@ -1,5 +1,7 @@
-/* What the sweep writes into images: bytes that differ by level, slice, place and seed, and among them the values that
- * are special of the format: 0, 1, the ends, infinities, NaNs, the smallest. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the sweep writes into images: bytes that differ by level, slice, place and seed, and among
+ * them the values that are special of the format: 0, 1, the ends, infinities, NaNs, the
+ * smallest. */
 #include "sweep.h"
 
 #include <cuda.h>
@@ -52,8 +54,8 @@ static uint32_t channel_size(const culv_format_info *f)
     return f->bytes_per_block / f->channels;
 }
 
-static void put_block(const sweep_image *i, const culv_format_info *f, uint32_t hash, uint32_t place,
-                      unsigned char *at)
+static void put_block(const sweep_image *i, const culv_format_info *f, uint32_t hash,
+                      uint32_t place, unsigned char *at)
 {
     uint32_t size = channel_size(f), mask = unused(f, i->what.format);
     for (uint32_t c = 0; c * size < f->bytes_per_block; c++) {
@@ -70,7 +72,8 @@ static void put_block(const sweep_image *i, const culv_format_info *f, uint32_t 
     }
 }
 
-static void put_level(const sweep_image *i, uint32_t plane, uint32_t level, uint32_t seed, unsigned char *at)
+static void put_level(const sweep_image *i, uint32_t plane, uint32_t level, uint32_t seed,
+                      unsigned char *at)
 {
     const culv_format_info *f = &i->planes[plane].format;
     uint32_t width, height, slices;
@@ -80,7 +83,8 @@ static void put_level(const sweep_image *i, uint32_t plane, uint32_t level, uint
             for (uint32_t x = 0; x < width; x++, at += f->bytes_per_block) {
                 uint32_t hash =
                     mix(seed + 31 * plane) ^ mix(level + 101) ^ mix(z + 1009) ^ mix(y * 65537 + x);
-                /* The first texels of the first row, others in each slice, since a level may have one texel. */
+                /* The first texels of the first row, others in each slice, since a level may have
+                 * one texel. */
                 put_block(i, f, hash, y == 0 ? x + (z + level) % 8 : 8, at);
             }
 }

@@ -1,5 +1,6 @@
-/* The results file of the format sweep: a line of JSON for each row of the table, each answer and the machine. A line is
- * written by one write(), so that processes may share the file. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The results file of the format sweep: a line of JSON for each row of the table, each answer and
+ * the machine. A line is written by one write(), so that processes may share the file. */
 #include "sweep.h"
 
 #include <errno.h>
@@ -97,9 +98,10 @@ void sweep_report(const cell *what, way by, const answer *a)
 
 void sweep_report_machine(sweep *s)
 {
-    VkPhysicalDeviceDriverProperties driver = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &driver};
+    VkPhysicalDeviceDriverProperties driver = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES};
+    VkPhysicalDeviceProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &driver};
     culv_device_caps caps = culv_device_caps_init();
     line l = {.length = 0};
     char text[320], date[16];
@@ -111,7 +113,8 @@ void sweep_report_machine(sweep *s)
     put_string(&l, "machine", properties.properties.deviceName);
     put_number(&l, "software", s->w.cu->software ? 1 : 0);
     put_string(&l, "cuda_device", caps.name);
-    snprintf(text, sizeof text, "%d.%d", s->w.cu->driver_version / 1000, s->w.cu->driver_version % 1000 / 10);
+    snprintf(text, sizeof text, "%d.%d", s->w.cu->driver_version / 1000,
+             s->w.cu->driver_version % 1000 / 10);
     put_string(&l, "cuda", text);
     snprintf(text, sizeof text, "%s", driver.driverInfo);
     put_string(&l, "vulkan_driver", text);

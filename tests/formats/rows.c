@@ -1,4 +1,5 @@
-/* The rows of the format table, the families they are swept in, and names. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The rows of the format table, the families they are swept in, and names. */
 #include "sweep.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* The sweep's stage: a device in both APIs, a timeline each way, kernels, and memory for texels and values.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The sweep's stage: a device in both APIs, a timeline each way, kernels, and memory for texels and
+ * values. */
 #include "sweep.h"
 
 #include <stdlib.h>

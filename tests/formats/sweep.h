@@ -1,12 +1,13 @@
-/* The format sweep: every row of the format table in every dimension, all levels and layers, written by CUDA and read
- * by Vulkan and back, through arrays, surfaces and textures. The rows are the library's own (culv_format_get_info), so
- * a new one is swept without a change here. Each answer becomes a line of a results file (report.c), from which
- * scripts/formats-report makes the table of docs/formats.md.
+/* SPDX-License-Identifier: MIT */
+/* The format sweep: every row of the format table in every dimension, all levels and layers,
+ * written by CUDA and read by Vulkan and back, through arrays, surfaces and textures. The rows are
+ * the library's own (culv_format_get_info), so a new one is swept without a change here. Each
+ * answer becomes a line of a results file (report.c), from which scripts/formats-report makes the
+ * table of docs/formats.md.
  *
- * Program options: --jsonl=FILE (default: formats.jsonl in --results=DIR), --reduced (2D for all formats, all dimensions
- * for a few), --reduced=most (those few alone), --format=NAME (that one alone).
- *
- * SPDX-License-Identifier: MIT */
+ * Program options: --jsonl=FILE (default: formats.jsonl in --results=DIR), --reduced (2D for all
+ * formats, all dimensions for a few), --reduced=most (those few alone), --format=NAME (that one
+ * alone). */
 #ifndef CULVERT_TESTS_SWEEP_H_
 #define CULVERT_TESTS_SWEEP_H_
 
@@ -22,7 +23,13 @@ enum {
     SWEEP_TEXELS = 1 << 16 /* the same, counted */
 };
 
-typedef enum outcome { OUTCOME_NONE, OUTCOME_RIGHT, OUTCOME_WRONG, OUTCOME_SKIPPED, OUTCOME_REFUSED } outcome;
+typedef enum outcome {
+    OUTCOME_NONE,
+    OUTCOME_RIGHT,
+    OUTCOME_WRONG,
+    OUTCOME_SKIPPED,
+    OUTCOME_REFUSED
+} outcome;
 
 typedef struct answer {
     outcome outcome;
@@ -56,9 +63,10 @@ typedef struct sweep {
     VkSemaphore to_vulkan, to_cuda;
     culv_semaphore *signals, *waits;
     uint64_t vulkan_value, cuda_value;
-    raw_vk_buffer written, read, fetched; /* host-visible: SWEEP_BYTES, SWEEP_BYTES, 16 bytes a texel */
-    CUdeviceptr device;                   /* 16 bytes a texel */
-    unsigned char *expected, *found;      /* 16 bytes a texel */
+    /* host-visible: SWEEP_BYTES, SWEEP_BYTES, 16 bytes a texel */
+    raw_vk_buffer written, read, fetched;
+    CUdeviceptr device;              /* 16 bytes a texel */
+    unsigned char *expected, *found; /* 16 bytes a texel */
     VkDescriptorSetLayout set_layout;
     VkPipelineLayout pipeline_layout;
     VkDescriptorPool pool;
@@ -80,7 +88,8 @@ typedef struct sweep_image {
         uint32_t across, down; /* what the image's sides are divided by */
         VkImageAspectFlags aspect;
     } planes[MAX_PLANES];
-    /* In a buffer: levels one after another, each slice after slice, row after row, without padding. */
+    /* In a buffer: levels one after another, each slice after slice, row after row, without
+     * padding. */
     size_t bytes_at[MAX_PLANES][MAX_LEVELS], bytes;
     size_t texels_at[MAX_PLANES][MAX_LEVELS], texels;
     VkImage image;
@@ -109,7 +118,8 @@ bool sweep_representative(const culv_format_info *format);
 bool sweep_name_has(const culv_format_info *format, const char *text);
 
 /* image.c */
-/* Describes the image, and answers whether this Vulkan, the gate and this CUDA driver have it: RIGHT, or why not. */
+/* Describes the image, and answers whether this Vulkan, the gate and this CUDA driver have it:
+ * RIGHT, or why not. */
 answer sweep_image_plan(sweep *s, const cell *what, sweep_image *out);
 answer sweep_image_create(sweep *s, sweep_image *i);
 void sweep_image_destroy(sweep *s, sweep_image *i);
@@ -126,19 +136,21 @@ void sweep_image_where(const sweep_image *i, size_t byte, char *text, size_t siz
 void sweep_pattern(const sweep_image *i, uint32_t seed, unsigned char *bytes);
 
 /* vulkan.c: recorded between sweep_submit()s. The image is in TRANSFER_SRC or _DST layout. */
-void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, bool to_cuda, culv_vk_use use,
-                            bool discard);
+void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, bool to_cuda,
+                            culv_vk_use use, bool discard);
 void sweep_record_between(VkCommandBuffer commands, const sweep_image *i, VkImageLayout from,
                           VkImageLayout to);
 void sweep_record_copy_out(VkCommandBuffer commands, const sweep_image *i, VkBuffer buffer);
 void sweep_record_copy_in(VkCommandBuffer commands, const sweep_image *i, VkBuffer buffer);
 
-/* fetch.c: what Vulkan's shaders read, which ties the reference of decode.c to Vulkan; of blocks it is the reference. */
+/* fetch.c: what Vulkan's shaders read, which ties the reference of decode.c to Vulkan; of blocks it
+ * is the reference. */
 bool sweep_can_fetch(const sweep_image *i);
 int sweep_fetched_number(const culv_format_info *format);
 void sweep_open_fetch(sweep *s);
 void sweep_close_fetch(sweep *s);
-/* Into s->fetched, every level; the image is in GENERAL layout. Returns the view, to be destroyed after. */
+/* Into s->fetched, every level; the image is in GENERAL layout. Returns the view, to be destroyed
+ * after. */
 VkImageView sweep_record_fetch(sweep *s, VkCommandBuffer commands, const sweep_image *i);
 
 /* cuda.c: between sweep_cuda_begin() and _end(). NULL, or what the library or driver said. */
@@ -147,7 +159,8 @@ const char *sweep_array_read(sweep *s, const sweep_image *i, unsigned char *byte
 const char *sweep_surface_write(sweep *s, const sweep_image *i, const unsigned char *bytes);
 const char *sweep_surface_read(sweep *s, const sweep_image *i, unsigned char *bytes);
 /* Four words a texel into `values`. */
-const char *sweep_texture_read(sweep *s, const sweep_image *i, culv_texture_read read, unsigned char *values);
+const char *sweep_texture_read(sweep *s, const sweep_image *i, culv_texture_read read,
+                               unsigned char *values);
 
 /* decode.c: what a read of a texel returns, by the format's definition. */
 typedef struct reading {

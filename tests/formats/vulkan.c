@@ -1,5 +1,6 @@
-/* Vulkan's half of the sweep: hand-overs with Culvert's barriers, copies of every level, layer and plane.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Vulkan's half of the sweep: hand-overs with Culvert's barriers, copies of every level, layer and
+ * plane. */
 #include "sweep.h"
 
 enum { MAX_REGIONS = MAX_PLANES * MAX_LEVELS };
@@ -12,8 +13,8 @@ static void record(VkCommandBuffer commands, const VkImageMemoryBarrier2 *barrie
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, bool to_cuda, culv_vk_use use,
-                            bool discard)
+void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, bool to_cuda,
+                            culv_vk_use use, bool discard)
 {
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     VkImageMemoryBarrier2 barrier;
@@ -69,14 +70,16 @@ void sweep_record_copy_out(VkCommandBuffer commands, const sweep_image *i, VkBuf
 {
     VkBufferImageCopy list[MAX_REGIONS];
     uint32_t count = regions(i, list);
-    vkCmdCopyImageToBuffer(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, count, list);
+    vkCmdCopyImageToBuffer(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, count,
+                           list);
     const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                                       .srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
                                       .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
                                       .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
                                       .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &to_host};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &to_host};
     vkCmdPipelineBarrier2(commands, &info);
 }
 
@@ -84,5 +87,6 @@ void sweep_record_copy_in(VkCommandBuffer commands, const sweep_image *i, VkBuff
 {
     VkBufferImageCopy list[MAX_REGIONS];
     uint32_t count = regions(i, list);
-    vkCmdCopyBufferToImage(commands, buffer, i->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, count, list);
+    vkCmdCopyBufferToImage(commands, buffer, i->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, count,
+                           list);
 }

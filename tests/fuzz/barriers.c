@@ -1,5 +1,6 @@
-/* Barriers of every transfer that can be written down. They are structs alone: no device is there.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Barriers of every transfer that can be written down. They are structs alone: no device is
+ * there. */
 #include "fuzz.h"
 
 void fuzz_target_open(void) {}
@@ -30,7 +31,8 @@ static VkImageLayout layout(fuzz_reader *r)
     if (how < 192)
         return (VkImageLayout)(1000117000 + (how & 1)); /* DEPTH_READ_ONLY_STENCIL_ATTACHMENT ... */
     if (how < 224)
-        return (VkImageLayout)(1000241000 + (how & 3)); /* DEPTH_ATTACHMENT, STENCIL_READ_ONLY ... */
+        return (VkImageLayout)(1000241000 +
+                               (how & 3)); /* DEPTH_ATTACHMENT, STENCIL_READ_ONLY ... */
     if (how < 232) return (VkImageLayout)(1000314000 + (how & 1)); /* READ_ONLY, ATTACHMENT */
     return how < 240 ? VK_IMAGE_LAYOUT_PRESENT_SRC_KHR : (VkImageLayout)fuzz_u32(r);
 }
@@ -38,12 +40,14 @@ static VkImageLayout layout(fuzz_reader *r)
 /* What barriers of both forms say of who hands over to whom. */
 static void check_families(uint32_t src, uint32_t dst, uint32_t family_, bool release)
 {
-    FUZZ_REQUIRE((release ? src : dst) == family_, "the family is %u, not %u", release ? src : dst, family_);
+    FUZZ_REQUIRE((release ? src : dst) == family_, "the family is %u, not %u", release ? src : dst,
+                 family_);
     FUZZ_REQUIRE((release ? dst : src) == VK_QUEUE_FAMILY_EXTERNAL, "the other family is %u",
                  release ? dst : src);
 }
 
-/* The other API's half of a transfer does nothing here (VUID-VkBufferMemoryBarrier2-...: the accesses are ignored). */
+/* The other API's half of a transfer does nothing here (VUID-VkBufferMemoryBarrier2-...: the
+ * accesses are ignored). */
 static void check_half(uint64_t src_access, uint64_t dst_access, bool release)
 {
     FUZZ_REQUIRE((release ? dst_access : src_access) == 0, "the other half accesses %#llx",
@@ -96,9 +100,10 @@ static void run_buffer(fuzz_reader *r)
                          one.barrier.pNext == NULL,
                      "no such struct");
         FUZZ_REQUIRE(one.src_stage != 0 && one.dst_stage != 0, "a stage mask is 0");
-        FUZZ_REQUIRE(one.barrier.offset == two.offset && one.barrier.size == two.size, "another range");
-        check_families(one.barrier.srcQueueFamilyIndex, one.barrier.dstQueueFamilyIndex, t.queue_family,
-                       release);
+        FUZZ_REQUIRE(one.barrier.offset == two.offset && one.barrier.size == two.size,
+                     "another range");
+        check_families(one.barrier.srcQueueFamilyIndex, one.barrier.dstQueueFamilyIndex,
+                       t.queue_family, release);
         check_half(one.barrier.srcAccessMask, one.barrier.dstAccessMask, release);
     }
     fuzz_unbox(box);
@@ -163,16 +168,18 @@ static void run_image(fuzz_reader *r)
         check_half(two.srcAccessMask, two.dstAccessMask, release);
     }
     if (result1 == CULV_OK && fuzz_box_whole(box)) {
-        FUZZ_REQUIRE(one.barrier.sType == VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER && one.barrier.pNext == NULL,
+        FUZZ_REQUIRE(one.barrier.sType == VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER &&
+                         one.barrier.pNext == NULL,
                      "no such struct");
         FUZZ_REQUIRE(one.src_stage != 0 && one.dst_stage != 0, "a stage mask is 0");
-        FUZZ_REQUIRE(one.barrier.oldLayout == two.oldLayout && one.barrier.newLayout == two.newLayout,
+        FUZZ_REQUIRE(one.barrier.oldLayout == two.oldLayout &&
+                         one.barrier.newLayout == two.newLayout,
                      "other layouts");
-        FUZZ_REQUIRE(
-            memcmp(&one.barrier.subresourceRange, &two.subresourceRange, sizeof two.subresourceRange) == 0,
-            "another range");
-        check_families(one.barrier.srcQueueFamilyIndex, one.barrier.dstQueueFamilyIndex, t.queue_family,
-                       release);
+        FUZZ_REQUIRE(memcmp(&one.barrier.subresourceRange, &two.subresourceRange,
+                            sizeof two.subresourceRange) == 0,
+                     "another range");
+        check_families(one.barrier.srcQueueFamilyIndex, one.barrier.dstQueueFamilyIndex,
+                       t.queue_family, release);
         check_half(one.barrier.srcAccessMask, one.barrier.dstAccessMask, release);
     }
     fuzz_unbox(box);

@@ -1,4 +1,5 @@
-/* Descriptors in memory of just their size, labels, pNext chains and files. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Descriptors in memory of just their size, labels, pNext chains and files. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -68,9 +69,11 @@ void fuzz_require_untouched(const void *desc)
 {
     const box *b = box_of(desc);
     const unsigned char *bytes = desc;
-    FUZZ_REQUIRE(memcmp(bytes, &b->given, sizeof b->given) == 0, "struct_size was written after an error");
+    FUZZ_REQUIRE(memcmp(bytes, &b->given, sizeof b->given) == 0,
+                 "struct_size was written after an error");
     for (size_t i = sizeof b->given; i < b->allocated; i++)
-        FUZZ_REQUIRE(bytes[i] == PATTERN, "byte %zu of %zu was written after an error", i, b->allocated);
+        FUZZ_REQUIRE(bytes[i] == PATTERN, "byte %zu of %zu was written after an error", i,
+                     b->allocated);
 }
 
 bool fuzz_box_whole(const void *desc)
@@ -111,7 +114,8 @@ int fuzz_memory_file(uint64_t size)
 
 void *fuzz_chain_alloc(fuzz_chain *chain, size_t size)
 {
-    FUZZ_REQUIRE(chain->count < sizeof chain->pieces / sizeof chain->pieces[0], "the chain is full");
+    FUZZ_REQUIRE(chain->count < sizeof chain->pieces / sizeof chain->pieces[0],
+                 "the chain is full");
     void *piece = calloc(1, size);
     FUZZ_REQUIRE(piece != NULL, "calloc");
     chain->pieces[chain->count++] = piece;

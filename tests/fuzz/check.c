@@ -1,5 +1,6 @@
-/* The gate, and what stands behind it, on machines of the input's own making (fake_vulkan.h): what may be shared, what
- * is made, mapped, refused. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate, and what stands behind it, on machines of the input's own making (fake_vulkan.h): what
+ * may be shared, what is made, mapped, refused. */
 #include "fake_vulkan.h"
 
 #include <unistd.h>
@@ -41,8 +42,8 @@ static void check_sharing(const culv_vk_sharing *s, const culv_vk_check_desc *de
 {
     culv_handle_type type =
         desc != NULL && desc->handle_type != 0 ? desc->handle_type : CULV_HANDLE_OPAQUE_FD;
-    FUZZ_REQUIRE(s->handle_type == type && (s->handle_types & (1u << type)) != 0, "handle type %d of %#x",
-                 (int)s->handle_type, s->handle_types);
+    FUZZ_REQUIRE(s->handle_type == type && (s->handle_types & (1u << type)) != 0,
+                 "handle type %d of %#x", (int)s->handle_type, s->handle_types);
     FUZZ_REQUIRE(s->requirements_known <= 1 && (!s->requirements_known || fake.tells_needs),
                  "requirements_known");
     if (!s->requirements_known) return;
@@ -53,10 +54,11 @@ static void check_sharing(const culv_vk_sharing *s, const culv_vk_check_desc *de
                      s->requirements.memoryTypeBits == fake.needs.memoryTypeBits,
                  "other requirements");
     for (int i = 0; i < 3; i++)
-        FUZZ_REQUIRE(s->plane_requirements[i].size == 0 ||
-                         (s->image.plane_offsets[i] <= s->requirements.size &&
-                          s->plane_requirements[i].size <= s->requirements.size - s->image.plane_offsets[i]),
-                     "plane %d leaves the block", i);
+        FUZZ_REQUIRE(
+            s->plane_requirements[i].size == 0 ||
+                (s->image.plane_offsets[i] <= s->requirements.size &&
+                 s->plane_requirements[i].size <= s->requirements.size - s->image.plane_offsets[i]),
+            "plane %d leaves the block", i);
     FUZZ_REQUIRE(!fake.requires_dedicated || s->dedicated_required || one != &s->requirements,
                  "it must be dedicated");
     if (s->memory_type_index == UINT32_MAX) return;
@@ -73,14 +75,14 @@ static void check_sharing(const culv_vk_sharing *s, const culv_vk_check_desc *de
 static void check_image_sharing(const culv_vk_sharing *s, const VkImageCreateInfo *i)
 {
     const VkImageFormatProperties *most = &fake.most;
-    FUZZ_REQUIRE(s->access ==
-                     (i->tiling == VK_IMAGE_TILING_OPTIMAL ? CULV_VK_ACCESS_ARRAY : CULV_VK_ACCESS_PITCHED),
+    FUZZ_REQUIRE(s->access == (i->tiling == VK_IMAGE_TILING_OPTIMAL ? CULV_VK_ACCESS_ARRAY
+                                                                    : CULV_VK_ACCESS_PITCHED),
                  "access %d of tiling %d", (int)s->access, (int)i->tiling);
     FUZZ_REQUIRE(s->sample_counts == VK_SAMPLE_COUNT_1_BIT && i->samples == VK_SAMPLE_COUNT_1_BIT,
                  "%#x samples", s->sample_counts);
-    FUZZ_REQUIRE(i->extent.width != 0 && i->extent.width <= s->max_extent.width && i->extent.height != 0 &&
-                     i->extent.height <= s->max_extent.height && i->extent.depth != 0 &&
-                     i->extent.depth <= s->max_extent.depth,
+    FUZZ_REQUIRE(i->extent.width != 0 && i->extent.width <= s->max_extent.width &&
+                     i->extent.height != 0 && i->extent.height <= s->max_extent.height &&
+                     i->extent.depth != 0 && i->extent.depth <= s->max_extent.depth,
                  "%u x %u x %u", i->extent.width, i->extent.height, i->extent.depth);
     FUZZ_REQUIRE(i->mipLevels != 0 && i->mipLevels <= s->max_mip_levels && i->arrayLayers != 0 &&
                      i->arrayLayers <= s->max_array_layers,
@@ -88,7 +90,8 @@ static void check_image_sharing(const culv_vk_sharing *s, const VkImageCreateInf
     FUZZ_REQUIRE(s->max_extent.width <= most->maxExtent.width &&
                      s->max_extent.height <= most->maxExtent.height &&
                      s->max_extent.depth <= most->maxExtent.depth &&
-                     s->max_mip_levels <= most->maxMipLevels && s->max_array_layers <= most->maxArrayLayers,
+                     s->max_mip_levels <= most->maxMipLevels &&
+                     s->max_array_layers <= most->maxArrayLayers,
                  "more than Vulkan has");
     if (s->access != CULV_VK_ACCESS_ARRAY) return;
     FUZZ_REQUIRE(s->image.width == i->extent.width && s->image.mip_levels == i->mipLevels &&
@@ -101,7 +104,8 @@ static void check_image_sharing(const culv_vk_sharing *s, const VkImageCreateInf
 static void require_same(const culv_vk_sharing *a, const culv_vk_sharing *b)
 {
     FUZZ_REQUIRE(a->access == b->access && a->handle_types == b->handle_types &&
-                     a->handle_type == b->handle_type && a->dedicated_required == b->dedicated_required &&
+                     a->handle_type == b->handle_type &&
+                     a->dedicated_required == b->dedicated_required &&
                      a->dedicated_preferred == b->dedicated_preferred &&
                      a->requirements_known == b->requirements_known &&
                      a->memory_type_index == b->memory_type_index,
@@ -110,29 +114,33 @@ static void require_same(const culv_vk_sharing *a, const culv_vk_sharing *b)
                      a->requirements.alignment == b->requirements.alignment &&
                      a->requirements.memoryTypeBits == b->requirements.memoryTypeBits,
                  "other requirements");
-    FUZZ_REQUIRE(memcmp(&a->max_extent, &b->max_extent, sizeof a->max_extent) == 0 &&
-                     a->max_mip_levels == b->max_mip_levels && a->max_array_layers == b->max_array_layers &&
-                     a->sample_counts == b->sample_counts && a->max_resource_size == b->max_resource_size,
-                 "other limits");
+    FUZZ_REQUIRE(
+        memcmp(&a->max_extent, &b->max_extent, sizeof a->max_extent) == 0 &&
+            a->max_mip_levels == b->max_mip_levels && a->max_array_layers == b->max_array_layers &&
+            a->sample_counts == b->sample_counts && a->max_resource_size == b->max_resource_size,
+        "other limits");
     FUZZ_REQUIRE(a->image.format == b->image.format && a->image.type == b->image.type &&
                      a->image.width == b->image.width && a->image.height == b->image.height &&
-                     a->image.depth == b->image.depth && a->image.array_layers == b->image.array_layers &&
+                     a->image.depth == b->image.depth &&
+                     a->image.array_layers == b->image.array_layers &&
                      a->image.mip_levels == b->image.mip_levels &&
                      a->image.no_surfaces == b->image.no_surfaces,
                  "another image");
 }
 
 /* The gate keeps what it was told: a second answer is the first. */
-static void ask_again(culv_vk *vk, const void *info, bool image, culv_vk_check_desc *desc, culv_result first,
-                      const culv_vk_sharing *before)
+static void ask_again(culv_vk *vk, const void *info, bool image, culv_vk_check_desc *desc,
+                      culv_result first, const culv_vk_sharing *before)
 {
     culv_error error = fuzz_error;
     culv_vk_sharing after = culv_vk_sharing_init();
     culv_result second = image ? FUZZ_CALL(culv_vk_check_image(vk, info, desc, &after))
                                : FUZZ_CALL(culv_vk_check_buffer(vk, info, desc, &after));
-    FUZZ_REQUIRE(first == second, "%s, and then %s", culv_result_name(first), culv_result_name(second));
+    FUZZ_REQUIRE(first == second, "%s, and then %s", culv_result_name(first),
+                 culv_result_name(second));
     if (first != CULV_OK)
-        FUZZ_REQUIRE(error.reason == fuzz_error.reason && strcmp(error.message, fuzz_error.message) == 0,
+        FUZZ_REQUIRE(error.reason == fuzz_error.reason &&
+                         strcmp(error.message, fuzz_error.message) == 0,
                      "\"%s\", and then \"%s\"", error.message, fuzz_error.message);
     else
         require_same(before, &after);
@@ -163,7 +171,8 @@ static void check(fuzz_reader *r, culv_vk *vk, bool image)
         else
             FUZZ_REQUIRE(out->access == CULV_VK_ACCESS_POINTER, "access %d", (int)out->access);
     }
-    if (whole && !fuzz_injected()) ask_again(vk, image ? (void *)&i : (void *)&b, image, desc, result, out);
+    if (whole && !fuzz_injected())
+        ask_again(vk, image ? (void *)&i : (void *)&b, image, desc, result, out);
     fuzz_unbox(out);
     drop(desc);
     fuzz_chain_free(&chain);
@@ -186,7 +195,8 @@ static void create_buffer(fuzz_reader *r, culv_vk *vk)
     if (result == CULV_OK) {
         VkDeviceSize size = 0;
         FUZZ_REQUIRE(culv_vk_buffer_handle(buffer) != VK_NULL_HANDLE &&
-                         culv_vk_buffer_memory(buffer, &size) != VK_NULL_HANDLE && size == fake.needs.size,
+                         culv_vk_buffer_memory(buffer, &size) != VK_NULL_HANDLE &&
+                         size == fake.needs.size,
                      "%llu bytes", (unsigned long long)size);
         FUZZ_REQUIRE(culv_buffer_pointer(culv_vk_buffer_cuda(buffer)) != 0 &&
                          culv_buffer_size(culv_vk_buffer_cuda(buffer)) == info.size,
@@ -218,7 +228,8 @@ static void create_image(fuzz_reader *r, culv_vk *vk)
     if (result == CULV_OK) {
         const culv_image *cuda = culv_vk_image_cuda(image);
         FUZZ_REQUIRE(culv_vk_image_handle(image) != VK_NULL_HANDLE &&
-                         (culv_image_mipmapped_array(cuda) != NULL) == (fuzz_planes(info.format) == 1),
+                         (culv_image_mipmapped_array(cuda) != NULL) ==
+                             (fuzz_planes(info.format) == 1),
                      "half an image");
         FUZZ_REQUIRE(culv_image_mip_levels(cuda) == info.mipLevels &&
                          (uint32_t)culv_image_format(cuda) == (uint32_t)info.format,
@@ -271,8 +282,9 @@ static void map_image(fuzz_reader *r, culv_vk *vk)
     culv_buffer *buffer = FUZZ_POISON(culv_buffer);
     fuzz_arm(r);
     culv_result result =
-        pitched ? FUZZ_CALL(culv_vk_image_map_pitched(vk, memory, desc, level, plane, &buffer, layout))
-                : FUZZ_CALL(culv_vk_image_map(vk, memory, desc, &mapped));
+        pitched
+            ? FUZZ_CALL(culv_vk_image_map_pitched(vk, memory, desc, level, plane, &buffer, layout))
+            : FUZZ_CALL(culv_vk_image_map(vk, memory, desc, &mapped));
     fuzz_disarm();
     if (pitched ? result != CULV_OK : true) {
         FUZZ_REQUIRE(buffer == FUZZ_POISON(culv_buffer), "written after an error");

@@ -1,5 +1,7 @@
-/* The gate against a real Vulkan driver: what it lets through can be made, what it refuses it refuses everywhere alike,
- * and what Vulkan refuses it refuses too, before the driver is asked to make it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate against a real Vulkan driver: what it lets through can be made, what it refuses it
+ * refuses everywhere alike, and what Vulkan refuses it refuses too, before the driver is asked to
+ * make it. */
 #include "fuzz.h"
 
 #include <culvert/vulkan_fallback.h>
@@ -20,25 +22,28 @@ static bool has_external(const void *chain)
            fuzz_chain_find(chain, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO) != NULL;
 }
 
-/* What a real driver tells only when the image is made or mapped: Vulkan as what it has not, CUDA by a refusal. Each is a
- * rule that the gate could have; the twin has none such, and of a driver there may be a few. */
+/* What a real driver tells only when the image is made or mapped: Vulkan as what it has not, CUDA
+ * by a refusal. Each is a rule that the gate could have; the twin has none such, and of a driver
+ * there may be a few. */
 static bool told_late(culv_result made, const char *what)
 {
-    bool by_vulkan = made == CULV_ERROR_UNSUPPORTED && fuzz_error.reason == CULV_REASON_DRIVER_REFUSED &&
+    bool by_vulkan = made == CULV_ERROR_UNSUPPORTED &&
+                     fuzz_error.reason == CULV_REASON_DRIVER_REFUSED &&
                      strcmp(fuzz_error.native_call, "vkCreateImage") == 0;
     bool by_cuda = made == CULV_ERROR_DRIVER &&
                    strcmp(fuzz_error.native_call, "cuExternalMemoryGetMappedMipmappedArray") == 0;
     if (fuzz.caps.is_software || (!by_vulkan && !by_cuda)) return false;
-    unsigned count = fuzz_note(by_vulkan ? "fuzz.refused_by_vulkan" : "fuzz.refused_by_cuda", "%s: %s", what,
-                               fuzz_error.message);
+    unsigned count = fuzz_note(by_vulkan ? "fuzz.refused_by_vulkan" : "fuzz.refused_by_cuda",
+                               "%s: %s", what, fuzz_error.message);
     FUZZ_REQUIRE(count <= 4 + made_shared / 20,
-                 "%u were let through that could not be made, and %u made; %s: %s", count, made_shared, what,
-                 fuzz_error.message);
+                 "%u were let through that could not be made, and %u made; %s: %s", count,
+                 made_shared, what, fuzz_error.message);
     return true;
 }
 
 /* A refusal of the one that is not the other's. */
-static void compare(culv_result checked, const culv_error *refusal, culv_result made, const char *what)
+static void compare(culv_result checked, const culv_error *refusal, culv_result made,
+                    const char *what)
 {
     if (fuzz_injected() || (made != checked && told_late(made, what))) return;
     if (checked != CULV_OK) {
@@ -49,8 +54,9 @@ static void compare(culv_result checked, const culv_error *refusal, culv_result 
     }
     if (made == CULV_OK) made_shared++;
     /* Memory may run out all the same. */
-    FUZZ_REQUIRE(made == CULV_OK || made == CULV_ERROR_OUT_OF_MEMORY, "checked: OK, made: %s (%s); %s",
-                 culv_result_name(made), fuzz_error.message, what);
+    FUZZ_REQUIRE(made == CULV_OK || made == CULV_ERROR_OUT_OF_MEMORY,
+                 "checked: OK, made: %s (%s); %s", culv_result_name(made), fuzz_error.message,
+                 what);
 }
 
 /* Vulkan's own answer about an image that the gate let through. */
@@ -59,29 +65,34 @@ static void ask_vulkan(const VkImageCreateInfo *i)
     VkPhysicalDeviceExternalImageFormatInfo external = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
         .handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkPhysicalDeviceImageFormatInfo2 query = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                              .pNext = &external,
-                                              .format = i->format,
-                                              .type = i->imageType,
-                                              .tiling = i->tiling,
-                                              .usage = i->usage,
-                                              .flags = i->flags};
-    VkExternalImageFormatProperties shared = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
+    VkPhysicalDeviceImageFormatInfo2 query = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+        .pNext = &external,
+        .format = i->format,
+        .type = i->imageType,
+        .tiling = i->tiling,
+        .usage = i->usage,
+        .flags = i->flags};
+    VkExternalImageFormatProperties shared = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_IMAGE_FORMAT_PROPERTIES};
     VkImageFormatProperties2 answer = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2,
                                        .pNext = &shared};
-    FUZZ_REQUIRE(vkGetPhysicalDeviceImageFormatProperties2(fuzz.physical, &query, &answer) == VK_SUCCESS,
+    FUZZ_REQUIRE(vkGetPhysicalDeviceImageFormatProperties2(fuzz.physical, &query, &answer) ==
+                     VK_SUCCESS,
                  "Vulkan has no such image");
     const VkImageFormatProperties *most = &answer.imageFormatProperties;
     FUZZ_REQUIRE(shared.externalMemoryProperties.externalMemoryFeatures &
                      VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT,
                  "Vulkan does not export it");
-    FUZZ_REQUIRE(i->extent.width <= most->maxExtent.width && i->extent.height <= most->maxExtent.height &&
-                     i->extent.depth <= most->maxExtent.depth && i->mipLevels <= most->maxMipLevels &&
-                     i->arrayLayers <= most->maxArrayLayers,
+    FUZZ_REQUIRE(i->extent.width <= most->maxExtent.width &&
+                     i->extent.height <= most->maxExtent.height &&
+                     i->extent.depth <= most->maxExtent.depth &&
+                     i->mipLevels <= most->maxMipLevels && i->arrayLayers <= most->maxArrayLayers,
                  "it is larger than Vulkan's");
 }
 
-/* What is not shared is in no file, so nothing keeps a large one from being had: only small ones are tried. */
+/* What is not shared is in no file, so nothing keeps a large one from being had: only small ones
+ * are tried. */
 static uint32_t read_fallback(fuzz_reader *r, double bytes)
 {
     return fuzz_rarely(r, 3) && bytes < (double)FUZZ_MOST_MEMORY / 4 ? fuzz_enum(r, 4) : 0;
@@ -146,13 +157,14 @@ static void image(fuzz_reader *r)
     d.texels = ask.texels;
     d.no_surfaces = ask.no_surfaces;
     d.memory_properties = ask.memory_properties;
-    d.fallback = read_fallback(r, 16.0 * info.extent.width * info.extent.height * info.extent.depth *
-                                      info.arrayLayers);
+    d.fallback = read_fallback(r, 16.0 * info.extent.width * info.extent.height *
+                                      info.extent.depth * info.arrayLayers);
     culv_vk_image *made = FUZZ_POISON(culv_vk_image);
     fuzz_arm(r);
     culv_result result = FUZZ_CALL(culv_vk_image_create(fuzz.vk, &d, &made));
     fuzz_disarm();
-    if (comparable && d.fallback == 0) compare(checked, &refusal, result, fuzz_describe_image(&info));
+    if (comparable && d.fallback == 0)
+        compare(checked, &refusal, result, fuzz_describe_image(&info));
     if (result == CULV_OK && culv_image_path(culv_vk_image_cuda(made)) != CULV_PATH_SHARED) {
         FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
         copy_image(r, made);

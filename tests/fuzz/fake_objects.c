@@ -1,5 +1,6 @@
-/* What the machine of fake_vulkan.h makes: buffers, images, memory, semaphores, each held against what the
- * specification asks for and the machine's own answers. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the machine of fake_vulkan.h makes: buffers, images, memory, semaphores, each held against
+ * what the specification asks for and the machine's own answers. */
 #include "fake_objects.h"
 
 #include <fcntl.h>
@@ -63,25 +64,26 @@ static bool one_bit(uint32_t bits)
     return bits != 0 && (bits & (bits - 1)) == 0;
 }
 
-/* Resources ----------------------------------------------------------------------------------------------- */
+/* Resources ------------------------------------------------------------------------------------ */
 
 /* What the specification asks of a create info and this machine's answers allow. */
 static void check_families(VkSharingMode mode, uint32_t count, const uint32_t *families)
 {
-    FUZZ_REQUIRE(mode == VK_SHARING_MODE_EXCLUSIVE || mode == VK_SHARING_MODE_CONCURRENT, "sharingMode %d",
-                 (int)mode);
+    FUZZ_REQUIRE(mode == VK_SHARING_MODE_EXCLUSIVE || mode == VK_SHARING_MODE_CONCURRENT,
+                 "sharingMode %d", (int)mode);
     if (mode == VK_SHARING_MODE_EXCLUSIVE) return;
     FUZZ_REQUIRE(count > 1 && families != NULL, "VUID-VkImageCreateInfo-sharingMode-00942");
     for (uint32_t i = 0; i < count; i++) {
-        FUZZ_REQUIRE(families[i] < fake.families, "VUID-VkImageCreateInfo-sharingMode-01420: family %u",
-                     families[i]);
+        FUZZ_REQUIRE(families[i] < fake.families,
+                     "VUID-VkImageCreateInfo-sharingMode-01420: family %u", families[i]);
         for (uint32_t j = 0; j < i; j++)
-            FUZZ_REQUIRE(families[i] != families[j], "VUID-VkImageCreateInfo-sharingMode-01420: %u twice",
-                         families[i]);
+            FUZZ_REQUIRE(families[i] != families[j],
+                         "VUID-VkImageCreateInfo-sharingMode-01420: %u twice", families[i]);
     }
 }
 
-static void check_external(VkExternalMemoryHandleTypeFlags types, const VkExternalMemoryProperties *has)
+static void check_external(VkExternalMemoryHandleTypeFlags types,
+                           const VkExternalMemoryProperties *has)
 {
     FUZZ_REQUIRE(types != 0, "it is not made for sharing");
     FUZZ_REQUIRE(has->externalMemoryFeatures & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT,
@@ -102,7 +104,8 @@ static VkExternalMemoryHandleTypeFlags check_buffer(const VkBufferCreateInfo *in
                  "it is not made for sharing");
     const VkExternalMemoryBufferCreateInfo *external =
         fuzz_chain_find(info, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
-    FUZZ_REQUIRE(info->sType == VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO && info->usage != 0 && info->size != 0,
+    FUZZ_REQUIRE(info->sType == VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO && info->usage != 0 &&
+                     info->size != 0,
                  "usage %#x, size %llu", info->usage, (unsigned long long)info->size);
     FUZZ_REQUIRE(!fake.tells_needs || info->size <= fake.max_buffer_size,
                  "VUID-VkBufferCreateInfo-size-06409");
@@ -133,30 +136,34 @@ static VkExternalMemoryHandleTypeFlags check_image(const VkImageCreateInfo *info
                  "it is not made for sharing");
     const VkExternalMemoryImageCreateInfo *external =
         fuzz_chain_find(info, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
-    FUZZ_REQUIRE(info->sType == VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO && info->usage != 0, "usage %#x",
-                 info->usage);
-    FUZZ_REQUIRE(fake.image_result == VK_SUCCESS, "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251");
+    FUZZ_REQUIRE(info->sType == VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO && info->usage != 0,
+                 "usage %#x", info->usage);
+    FUZZ_REQUIRE(fake.image_result == VK_SUCCESS,
+                 "VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251");
     FUZZ_REQUIRE(!(info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) || disjoint(info),
                  "VUID-VkImageCreateInfo-format-01577");
-    FUZZ_REQUIRE(e->width != 0 && e->height != 0 && e->depth != 0, "VUID-VkImageCreateInfo-extent-00944");
+    FUZZ_REQUIRE(e->width != 0 && e->height != 0 && e->depth != 0,
+                 "VUID-VkImageCreateInfo-extent-00944");
     FUZZ_REQUIRE(e->width <= most->maxExtent.width && e->height <= most->maxExtent.height &&
                      e->depth <= most->maxExtent.depth,
-                 "VUID-VkImageCreateInfo-extent-02252: %u x %u x %u", e->width, e->height, e->depth);
+                 "VUID-VkImageCreateInfo-extent-02252: %u x %u x %u", e->width, e->height,
+                 e->depth);
     FUZZ_REQUIRE(info->mipLevels != 0 && info->mipLevels <= most->maxMipLevels &&
                      info->mipLevels <= most_levels(*e),
                  "VUID-VkImageCreateInfo-mipLevels-02255: %u levels", info->mipLevels);
     FUZZ_REQUIRE(info->arrayLayers != 0 && info->arrayLayers <= most->maxArrayLayers,
                  "VUID-VkImageCreateInfo-arrayLayers-02256: %u layers", info->arrayLayers);
     FUZZ_REQUIRE(info->samples == VK_SAMPLE_COUNT_1_BIT, "%d samples", (int)info->samples);
-    FUZZ_REQUIRE(info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED, "VUID-VkImageCreateInfo-pNext-01443");
+    FUZZ_REQUIRE(info->initialLayout == VK_IMAGE_LAYOUT_UNDEFINED,
+                 "VUID-VkImageCreateInfo-pNext-01443");
     FUZZ_REQUIRE(info->imageType != VK_IMAGE_TYPE_1D || (e->height == 1 && e->depth == 1),
                  "VUID-VkImageCreateInfo-imageType-00956");
     FUZZ_REQUIRE(info->imageType != VK_IMAGE_TYPE_2D || e->depth == 1,
                  "VUID-VkImageCreateInfo-imageType-00957");
     FUZZ_REQUIRE(info->imageType != VK_IMAGE_TYPE_3D || info->arrayLayers == 1,
                  "VUID-VkImageCreateInfo-imageType-00961");
-    FUZZ_REQUIRE(!cube ||
-                     (info->imageType == VK_IMAGE_TYPE_2D && e->width == e->height && info->arrayLayers >= 6),
+    FUZZ_REQUIRE(!cube || (info->imageType == VK_IMAGE_TYPE_2D && e->width == e->height &&
+                           info->arrayLayers >= 6),
                  "VUID-VkImageCreateInfo-flags-00949, -08866: %u layers", info->arrayLayers);
     check_families(info->sharingMode, info->queueFamilyIndexCount, info->pQueueFamilyIndices);
     check_external(external->handleTypes, &fake.images);
@@ -164,7 +171,8 @@ static VkExternalMemoryHandleTypeFlags check_image(const VkImageCreateInfo *info
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL fake_create_buffer(VkDevice device, const VkBufferCreateInfo *info,
-                                                  const VkAllocationCallbacks *callbacks, VkBuffer *out)
+                                                  const VkAllocationCallbacks *callbacks,
+                                                  VkBuffer *out)
 {
     (void)device;
     (void)callbacks;
@@ -179,7 +187,8 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_create_buffer(VkDevice device, const VkBuffe
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL fake_create_image(VkDevice device, const VkImageCreateInfo *info,
-                                                 const VkAllocationCallbacks *callbacks, VkImage *out)
+                                                 const VkAllocationCallbacks *callbacks,
+                                                 VkImage *out)
 {
     (void)device;
     (void)callbacks;
@@ -225,7 +234,8 @@ void fake_image_destroy(VkImage image)
 }
 
 /* `image`: NULL of buffers; a plane is asked for where it has planes to be asked for. */
-static void answer_needs(const VkImageCreateInfo *image, VkImageAspectFlags plane, VkMemoryRequirements2 *out)
+static void answer_needs(const VkImageCreateInfo *image, VkImageAspectFlags plane,
+                         VkMemoryRequirements2 *out)
 {
     const VkImageAspectFlags planes =
         VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT | VK_IMAGE_ASPECT_PLANE_2_BIT;
@@ -240,7 +250,8 @@ static void answer_needs(const VkImageCreateInfo *image, VkImageAspectFlags plan
     dedicated->prefersDedicatedAllocation = fake.prefers_dedicated;
 }
 
-VKAPI_ATTR void VKAPI_CALL fake_buffer_needs(VkDevice device, const VkBufferMemoryRequirementsInfo2 *info,
+VKAPI_ATTR void VKAPI_CALL fake_buffer_needs(VkDevice device,
+                                             const VkBufferMemoryRequirementsInfo2 *info,
                                              VkMemoryRequirements2 *out)
 {
     (void)device;
@@ -248,14 +259,15 @@ VKAPI_ATTR void VKAPI_CALL fake_buffer_needs(VkDevice device, const VkBufferMemo
     answer_needs(NULL, 0, out);
 }
 
-VKAPI_ATTR void VKAPI_CALL fake_image_needs(VkDevice device, const VkImageMemoryRequirementsInfo2 *info,
+VKAPI_ATTR void VKAPI_CALL fake_image_needs(VkDevice device,
+                                            const VkImageMemoryRequirementsInfo2 *info,
                                             VkMemoryRequirements2 *out)
 {
     (void)device;
     const VkImagePlaneMemoryRequirementsInfo *plane =
         fuzz_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO);
-    answer_needs(&at(info->image, IMAGE)->image, plane != NULL ? (VkImageAspectFlags)plane->planeAspect : 0,
-                 out);
+    answer_needs(&at(info->image, IMAGE)->image,
+                 plane != NULL ? (VkImageAspectFlags)plane->planeAspect : 0, out);
 }
 
 VKAPI_ATTR void VKAPI_CALL fake_device_buffer_needs(VkDevice device,
@@ -279,15 +291,17 @@ VKAPI_ATTR void VKAPI_CALL fake_device_image_needs(VkDevice device,
 }
 
 VKAPI_ATTR void VKAPI_CALL fake_subresource_layout(VkDevice device, VkImage image,
-                                                   const VkImageSubresource *what, VkSubresourceLayout *out)
+                                                   const VkImageSubresource *what,
+                                                   VkSubresourceLayout *out)
 {
     (void)device;
     const VkImageCreateInfo *i = &at(image, IMAGE)->image;
-    FUZZ_REQUIRE(i->tiling == VK_IMAGE_TILING_LINEAR, "VUID-vkGetImageSubresourceLayout-image-07790");
+    FUZZ_REQUIRE(i->tiling == VK_IMAGE_TILING_LINEAR,
+                 "VUID-vkGetImageSubresourceLayout-image-07790");
     FUZZ_REQUIRE(one_bit(what->aspectMask) && what->mipLevel < i->mipLevels &&
                      what->arrayLayer < i->arrayLayers,
-                 "VUID-vkGetImageSubresourceLayout-mipLevel-01716: level %u, layer %u", what->mipLevel,
-                 what->arrayLayer);
+                 "VUID-vkGetImageSubresourceLayout-mipLevel-01716: level %u, layer %u",
+                 what->mipLevel, what->arrayLayer);
     out->offset = (VkDeviceSize)what->arrayLayer * 4096;
     out->rowPitch = (VkDeviceSize)i->extent.width * 16 * fake.lies.width;
     out->depthPitch = out->rowPitch * i->extent.height * fake.lies.height;
@@ -295,10 +309,11 @@ VKAPI_ATTR void VKAPI_CALL fake_subresource_layout(VkDevice device, VkImage imag
     out->size = out->arrayPitch;
 }
 
-/* Memory and semaphores ----------------------------------------------------------------------------------- */
+/* Memory and semaphores ------------------------------------------------------------------------ */
 
 VKAPI_ATTR VkResult VKAPI_CALL fake_allocate(VkDevice device, const VkMemoryAllocateInfo *info,
-                                             const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
+                                             const VkAllocationCallbacks *callbacks,
+                                             VkDeviceMemory *out)
 {
     (void)device;
     (void)callbacks;
@@ -314,7 +329,8 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_allocate(VkDevice device, const VkMemoryAllo
                  "VUID-vkBindImageMemory2-memory-01047");
     FUZZ_REQUIRE(info->allocationSize == fake.needs.size || (dedicated == NULL && made_disjoint),
                  "VUID-VkMemoryDedicatedAllocateInfo-image-02964");
-    FUZZ_REQUIRE(!made_disjoint || dedicated == NULL, "VUID-VkMemoryDedicatedAllocateInfo-image-01797");
+    FUZZ_REQUIRE(!made_disjoint || dedicated == NULL,
+                 "VUID-VkMemoryDedicatedAllocateInfo-image-01797");
     FUZZ_REQUIRE(export_info != NULL && export_info->handleTypes != 0, "it cannot be shared");
     FUZZ_REQUIRE(dedicated != NULL || !fake.requires_dedicated || made_disjoint,
                  "VUID-vkBindImageMemory2-image-01445");
@@ -342,8 +358,8 @@ VKAPI_ATTR void VKAPI_CALL fake_free_memory(VkDevice device, VkDeviceMemory memo
     destroy(memory, MEMORY);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL fake_bind_buffer(VkDevice device, VkBuffer buffer, VkDeviceMemory memory,
-                                                VkDeviceSize offset)
+VKAPI_ATTR VkResult VKAPI_CALL fake_bind_buffer(VkDevice device, VkBuffer buffer,
+                                                VkDeviceMemory memory, VkDeviceSize offset)
 {
     (void)device;
     (void)at(buffer, BUFFER);
@@ -351,8 +367,8 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_bind_buffer(VkDevice device, VkBuffer buffer
     return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL fake_bind_image(VkDevice device, VkImage image, VkDeviceMemory memory,
-                                               VkDeviceSize offset)
+VKAPI_ATTR VkResult VKAPI_CALL fake_bind_image(VkDevice device, VkImage image,
+                                               VkDeviceMemory memory, VkDeviceSize offset)
 {
     (void)device;
     (void)at(image, IMAGE);
@@ -372,11 +388,12 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_bind_images(VkDevice device, uint32_t count,
         FUZZ_REQUIRE(disjoint(&image->image) && infos[i].image == infos[0].image &&
                          count == fuzz_planes(image->image.format),
                      "VUID-vkBindImageMemory2-pBindInfos-02858: %u planes", count);
-        FUZZ_REQUIRE(plane != NULL && (uint32_t)plane->planeAspect == (uint32_t)VK_IMAGE_ASPECT_PLANE_0_BIT
-                                                                          << i,
+        FUZZ_REQUIRE(plane != NULL &&
+                         (uint32_t)plane->planeAspect == (uint32_t)VK_IMAGE_ASPECT_PLANE_0_BIT << i,
                      "VUID-VkBindImageMemoryInfo-image-07736");
         FUZZ_REQUIRE(infos[i].memoryOffset <= at(infos[i].memory, MEMORY)->size &&
-                         fake.needs.size <= at(infos[i].memory, MEMORY)->size - infos[i].memoryOffset,
+                         fake.needs.size <=
+                             at(infos[i].memory, MEMORY)->size - infos[i].memoryOffset,
                      "VUID-VkBindImageMemoryInfo-pNext-01621");
         FUZZ_REQUIRE(fake.needs.alignment == 0 || infos[i].memoryOffset % fake.needs.alignment == 0,
                      "VUID-VkBindImageMemoryInfo-pNext-01620");
@@ -384,7 +401,8 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_bind_images(VkDevice device, uint32_t count,
     return fails(FAKE_BIND) ? fake.result : VK_SUCCESS;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL fake_memory_fd(VkDevice device, const VkMemoryGetFdInfoKHR *info, int *out)
+VKAPI_ATTR VkResult VKAPI_CALL fake_memory_fd(VkDevice device, const VkMemoryGetFdInfoKHR *info,
+                                              int *out)
 {
     (void)device;
     object *o = at(info->memory, MEMORY);
@@ -392,12 +410,15 @@ VKAPI_ATTR VkResult VKAPI_CALL fake_memory_fd(VkDevice device, const VkMemoryGet
                  "VUID-VkMemoryGetFdInfoKHR-handleType-00671: %#x", info->handleType);
     *out = -1;
     if (fails(FAKE_GET_FD)) return fake.result;
-    if (!fails(FAKE_GET_NO_FD)) *out = fcntl(o->fd, F_DUPFD_CLOEXEC, 0); /* Mesa succeeds without one, too */
+    if (!fails(FAKE_GET_NO_FD))
+        *out = fcntl(o->fd, F_DUPFD_CLOEXEC, 0); /* Mesa succeeds without one, too */
     return VK_SUCCESS;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL fake_create_semaphore(VkDevice device, const VkSemaphoreCreateInfo *info,
-                                                     const VkAllocationCallbacks *callbacks, VkSemaphore *out)
+VKAPI_ATTR VkResult VKAPI_CALL fake_create_semaphore(VkDevice device,
+                                                     const VkSemaphoreCreateInfo *info,
+                                                     const VkAllocationCallbacks *callbacks,
+                                                     VkSemaphore *out)
 {
     (void)device;
     (void)info;
@@ -416,8 +437,8 @@ VKAPI_ATTR void VKAPI_CALL fake_destroy_semaphore(VkDevice device, VkSemaphore s
 }
 
 /* A file that no driver knows for a semaphore. */
-VKAPI_ATTR VkResult VKAPI_CALL fake_semaphore_fd(VkDevice device, const VkSemaphoreGetFdInfoKHR *info,
-                                                 int *out)
+VKAPI_ATTR VkResult VKAPI_CALL fake_semaphore_fd(VkDevice device,
+                                                 const VkSemaphoreGetFdInfoKHR *info, int *out)
 {
     (void)device;
     (void)at(info->semaphore, SEMAPHORE);

@@ -1,4 +1,5 @@
-/* The machine of fake_vulkan.h, and what it answers. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The machine of fake_vulkan.h, and what it answers. */
 #include "fake_objects.h"
 
 #include <stdlib.h>
@@ -15,9 +16,10 @@ static void *chain_find(void *chain, VkStructureType type)
     return (void *)(uintptr_t)fuzz_chain_find(chain, type);
 }
 
-/* Queries ------------------------------------------------------------------------------------------------- */
+/* Queries -------------------------------------------------------------------------------------- */
 
-static VKAPI_ATTR VkResult VKAPI_CALL devices(VkInstance instance, uint32_t *count, VkPhysicalDevice *out)
+static VKAPI_ATTR VkResult VKAPI_CALL devices(VkInstance instance, uint32_t *count,
+                                              VkPhysicalDevice *out)
 {
     (void)instance;
     if (out != NULL && *count > 0) out[0] = fake_desc().physical_device;
@@ -37,7 +39,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL groups(VkInstance instance, uint32_t *coun
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysicalDeviceProperties *out)
+static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device,
+                                             VkPhysicalDeviceProperties *out)
 {
     (void)device;
     memset(out, 0, sizeof *out);
@@ -46,10 +49,12 @@ static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysical
     strcpy(out->deviceName, "fake");
 }
 
-static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out)
+static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device,
+                                              VkPhysicalDeviceProperties2 *out)
 {
     properties(device, &out->properties);
-    VkPhysicalDeviceIDProperties *id = chain_find(out, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
+    VkPhysicalDeviceIDProperties *id =
+        chain_find(out, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES);
     if (id != NULL) memcpy(id->deviceUUID, fuzz.caps.uuid.bytes, VK_UUID_SIZE);
     VkPhysicalDeviceMaintenance4Properties *maintenance4 =
         chain_find(out, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES);
@@ -102,9 +107,11 @@ static VKAPI_ATTR VkResult VKAPI_CALL image_format(VkPhysicalDevice device,
     FUZZ_REQUIRE(info->usage != 0, "VUID-VkPhysicalDeviceImageFormatInfo2-usage-requiredbitmask");
     FUZZ_REQUIRE(info->format != VK_FORMAT_UNDEFINED,
                  "VUID-VkPhysicalDeviceImageFormatInfo2-format-parameter");
-    FUZZ_REQUIRE((uint32_t)info->type <= VK_IMAGE_TYPE_3D && (uint32_t)info->tiling <= VK_IMAGE_TILING_LINEAR,
+    FUZZ_REQUIRE((uint32_t)info->type <= VK_IMAGE_TYPE_3D &&
+                     (uint32_t)info->tiling <= VK_IMAGE_TILING_LINEAR,
                  "type %d, tiling %d", (int)info->type, (int)info->tiling);
-    FUZZ_REQUIRE(external == NULL || one_bit(external->handleType), "handle type %#x", external->handleType);
+    FUZZ_REQUIRE(external == NULL || one_bit(external->handleType), "handle type %#x",
+                 external->handleType);
     if (shared != NULL) shared->externalMemoryProperties = fake.images;
     out->imageFormatProperties = fake.most;
     return fake.image_result;
@@ -120,17 +127,17 @@ static VKAPI_ATTR void VKAPI_CALL external_buffer(VkPhysicalDevice device,
     out->externalMemoryProperties = fake.buffers;
 }
 
-static VKAPI_ATTR void VKAPI_CALL external_semaphore(VkPhysicalDevice device,
-                                                     const VkPhysicalDeviceExternalSemaphoreInfo *info,
-                                                     VkExternalSemaphoreProperties *out)
+static VKAPI_ATTR void VKAPI_CALL
+external_semaphore(VkPhysicalDevice device, const VkPhysicalDeviceExternalSemaphoreInfo *info,
+                   VkExternalSemaphoreProperties *out)
 {
     (void)device;
     (void)info;
     out->externalSemaphoreFeatures = VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL extensions(VkPhysicalDevice device, const char *layer, uint32_t *count,
-                                                 VkExtensionProperties *out)
+static VKAPI_ATTR VkResult VKAPI_CALL extensions(VkPhysicalDevice device, const char *layer,
+                                                 uint32_t *count, VkExtensionProperties *out)
 {
     static const char *const names[] = {
         VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME,
@@ -143,7 +150,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL extensions(VkPhysicalDevice device, const 
     return VK_SUCCESS;
 }
 
-/* The machine --------------------------------------------------------------------------------------------- */
+/* The machine ---------------------------------------------------------------------------------- */
 
 typedef struct row {
     const char *name;
@@ -159,9 +166,9 @@ static VKAPI_ATTR void VKAPI_CALL never(void)
 }
 
 /* By name, for bsearch(). */
-#define ROW(name, function)                                                                                  \
-    {                                                                                                        \
-#        name, (PFN_vkVoidFunction)(function)                                                                \
+#define ROW(name, function)                                                                        \
+    {                                                                                              \
+#        name, (PFN_vkVoidFunction)(function)                                                      \
     }
 static const row rows[] = {
     ROW(vkAllocateCommandBuffers, never),
@@ -225,7 +232,8 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL find(VkInstance instance, const 
 {
     (void)instance;
     const row *found = bsearch(name, rows, sizeof rows / sizeof rows[0], sizeof rows[0], compare);
-    bool needs = strncmp(name, "vkGetDevice", 11) == 0 && strstr(name, "MemoryRequirements") != NULL;
+    bool needs =
+        strncmp(name, "vkGetDevice", 11) == 0 && strstr(name, "MemoryRequirements") != NULL;
     return found == NULL || (needs && !fake.tells_needs) ? NULL : found->function;
 }
 
@@ -249,11 +257,11 @@ culv_vk_desc fake_desc(void)
 
 static VkExternalMemoryProperties read_sharing(fuzz_reader *r)
 {
-    VkExternalMemoryProperties p = {.externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT |
-                                                              VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
-                                    .exportFromImportedHandleTypes =
-                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
-                                    .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalMemoryProperties p = {
+        .externalMemoryFeatures =
+            VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_MEMORY_FEATURE_IMPORTABLE_BIT,
+        .exportFromImportedHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT,
+        .compatibleHandleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     uint8_t how = fuzz_u8(r);
     if (how < 192) return p;
     p.externalMemoryFeatures = how & 7;
@@ -265,7 +273,8 @@ static void read_memory(fuzz_reader *r)
 {
     VkPhysicalDeviceMemoryProperties *m = &fake.memory;
     m->memoryHeapCount = 1;
-    m->memoryHeaps[0] = (VkMemoryHeap){.size = UINT64_C(1) << 32, .flags = VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
+    m->memoryHeaps[0] =
+        (VkMemoryHeap){.size = UINT64_C(1) << 32, .flags = VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};
     m->memoryTypeCount = 1;
     m->memoryTypes[0].propertyFlags = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT |
                                       VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT |

@@ -1,5 +1,6 @@
-/* A Vulkan that no machine has: what it answers is the input's, what it is asked to make is held against that, as the
- * specification says and a driver need not. Fast, too. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A Vulkan that no machine has: what it answers is the input's, what it is asked to make is held
+ * against that, as the specification says and a driver need not. Fast, too. */
 #ifndef CULVERT_TESTS_FUZZ_FAKE_VULKAN_H_
 #define CULVERT_TESTS_FUZZ_FAKE_VULKAN_H_
 
@@ -18,8 +19,8 @@ typedef struct fake_machine {
     VkBool32 requires_dedicated, prefers_dedicated;
     uint32_t fails;  /* 0: nothing; else which of the functions that make something */
     VkResult result; /* with which */
-    VkExtent3D
-        lies; /* vkGetImageSubresourceLayout: rowPitch, depthPitch, arrayPitch are multiplied by these */
+    /* vkGetImageSubresourceLayout: rowPitch, depthPitch, arrayPitch are multiplied by these */
+    VkExtent3D lies;
 } fake_machine;
 
 extern fake_machine fake;

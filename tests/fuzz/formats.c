@@ -1,5 +1,5 @@
-/* The format table by every number and in both directions, and samplers as texture settings.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The format table by every number and in both directions, and samplers as texture settings. */
 #include "fuzz.h"
 
 #include <culvert/vulkan_texture.h>
@@ -28,10 +28,10 @@ static void check_info(const culv_format_info *i, culv_format format)
     FUZZ_REQUIRE(!i->mapped || i->planes > 1 || /* of which each has its own */
                      (i->cuda_array_format != 0 && i->channels >= 1 && i->channels <= 4),
                  "%s: %#x, %u", i->name, i->cuda_array_format, i->channels);
-    FUZZ_REQUIRE(!i->mapped || (i->planes > 1) == (i->bytes_per_block == 0), "%s: %u bytes", i->name,
-                 i->bytes_per_block);
-    FUZZ_REQUIRE((i->surfaces != 0) == (i->kernel_type[0] != '\0'), "%s: kernel type \"%s\"", i->name,
-                 i->kernel_type);
+    FUZZ_REQUIRE(!i->mapped || (i->planes > 1) == (i->bytes_per_block == 0), "%s: %u bytes",
+                 i->name, i->bytes_per_block);
+    FUZZ_REQUIRE((i->surfaces != 0) == (i->kernel_type[0] != '\0'), "%s: kernel type \"%s\"",
+                 i->name, i->kernel_type);
 }
 
 static void run_info(fuzz_reader *r)
@@ -45,14 +45,15 @@ static void run_info(fuzz_reader *r)
         check_info(info, format);
         /* There and back: a format of the same bits. */
         culv_format back = culv_format_from_dxgi(info->dxgi_format);
-        FUZZ_REQUIRE((back != CULV_FORMAT_NONE) == (info->dxgi_format != 0), "%s: DXGI %u", info->name,
-                     info->dxgi_format);
+        FUZZ_REQUIRE((back != CULV_FORMAT_NONE) == (info->dxgi_format != 0), "%s: DXGI %u",
+                     info->name, info->dxgi_format);
         back = culv_format_from_gl(info->gl_internal_format);
-        FUZZ_REQUIRE((back != CULV_FORMAT_NONE) == (info->gl_internal_format != 0), "%s: GL %#x", info->name,
-                     info->gl_internal_format);
+        FUZZ_REQUIRE((back != CULV_FORMAT_NONE) == (info->gl_internal_format != 0), "%s: GL %#x",
+                     info->name, info->gl_internal_format);
         culv_format all[256];
         uint32_t count = 256, found = 0;
-        FUZZ_REQUIRE(culv_format_from_cuda(info->cuda_array_format, info->channels, &count, all) == CULV_OK,
+        FUZZ_REQUIRE(culv_format_from_cuda(info->cuda_array_format, info->channels, &count, all) ==
+                         CULV_OK,
                      "%s", culv_last_error_message());
         for (uint32_t i = 0; i < count; i++)
             found += all[i] == format;
@@ -67,15 +68,16 @@ static void run_plane(fuzz_reader *r)
     culv_format format = any_format(r), plane = CULV_FORMAT_FORCE32;
     uint32_t index = fuzz_value32(r, fuzz_pick(r, 3)), across = 99, down = 99;
     uint8_t left_out = fuzz_u8(r);
-    culv_result result =
-        FUZZ_CALL(culv_format_plane(format, index, (left_out & 0x80) ? NULL : &plane,
-                                    (left_out & 0x40) ? NULL : &across, (left_out & 0x20) ? NULL : &down));
+    culv_result result = FUZZ_CALL(
+        culv_format_plane(format, index, (left_out & 0x80) ? NULL : &plane,
+                          (left_out & 0x40) ? NULL : &across, (left_out & 0x20) ? NULL : &down));
     if (result != CULV_OK)
-        FUZZ_REQUIRE(plane == CULV_FORMAT_FORCE32 && across == 99 && down == 99, "written after an error");
+        FUZZ_REQUIRE(plane == CULV_FORMAT_FORCE32 && across == 99 && down == 99,
+                     "written after an error");
     else {
         culv_format_info info = culv_format_info_init();
-        FUZZ_REQUIRE((left_out & 0x80) || culv_format_get_info(plane, &info) == CULV_OK, "plane's format %d",
-                     (int)plane);
+        FUZZ_REQUIRE((left_out & 0x80) || culv_format_get_info(plane, &info) == CULV_OK,
+                     "plane's format %d", (int)plane);
         FUZZ_REQUIRE((left_out & 0x40) || across == 1 || across == 2, "divided by %u", across);
         FUZZ_REQUIRE((left_out & 0x20) || down == 1 || down == 2, "divided by %u", down);
     }
@@ -98,12 +100,15 @@ static void run_from(fuzz_reader *r)
         culv_format_info info = culv_format_info_init();
         FUZZ_REQUIRE(culv_format_get_info(list[i], &info) == CULV_OK && info.mapped, "format %d",
                      (int)list[i]);
-        /* CUDA's arrays of the same blocks that are sRGB come after those that are not, which are mapped. */
+        /* CUDA's arrays of the same blocks that are sRGB come after those that are not, which are
+         * mapped. */
         bool srgb = info.kind == CULV_TEXEL_KIND_BLOCKS && strstr(info.name, "_SRGB_") != NULL;
-        bool stored = info.cuda_array_format == number || (srgb && info.cuda_array_format + 1 == number);
-        FUZZ_REQUIRE((stored && info.channels == channels) ||
-                         (info.normalized_array_format == number && info.normalized_channels == channels),
-                     "%s is not %#x with %u channels", info.name, number, channels);
+        bool stored =
+            info.cuda_array_format == number || (srgb && info.cuda_array_format + 1 == number);
+        FUZZ_REQUIRE(
+            (stored && info.channels == channels) ||
+                (info.normalized_array_format == number && info.normalized_channels == channels),
+            "%s is not %#x with %u channels", info.name, number, channels);
     }
     fuzz_chain_free(&chain);
     culv_format_info info = culv_format_info_init();
@@ -113,8 +118,8 @@ static void run_from(fuzz_reader *r)
                  "DXGI %u is format %d", number, (int)format);
     number = fuzz_value32(r, 0x8000u + fuzz_u8(r));
     format = culv_format_from_gl(number);
-    FUZZ_REQUIRE(format == CULV_FORMAT_NONE ||
-                     (culv_format_get_info(format, &info) == CULV_OK && info.gl_internal_format == number),
+    FUZZ_REQUIRE(format == CULV_FORMAT_NONE || (culv_format_get_info(format, &info) == CULV_OK &&
+                                                info.gl_internal_format == number),
                  "GL %#x is format %d", number, (int)format);
 }
 
@@ -130,7 +135,7 @@ static void run_supports(fuzz_reader *r)
                  culv_result_name(second));
 }
 
-/* Samplers ------------------------------------------------------------------------------------------------ */
+/* Samplers ------------------------------------------------------------------------------------- */
 
 static void sampler_chain(fuzz_reader *r, fuzz_chain *chain, VkSamplerCreateInfo *out)
 {
@@ -179,7 +184,8 @@ static void run_sampler(fuzz_reader *r)
     s.compareEnable = fuzz_value32(r, 0);
     s.minLod = fuzz_float(r);
     s.maxLod = fuzz_float(r);
-    s.borderColor = (VkBorderColor)(fuzz_rarely(r, 8) ? 1000287003u + fuzz_pick(r, 2) : fuzz_enum(r, 6));
+    s.borderColor =
+        (VkBorderColor)(fuzz_rarely(r, 8) ? 1000287003u + fuzz_pick(r, 2) : fuzz_enum(r, 6));
     s.unnormalizedCoordinates = fuzz_value32(r, 0);
     sampler_chain(r, &chain, &s);
     culv_texture_desc d = culv_texture_desc_init();
@@ -189,17 +195,18 @@ static void run_sampler(fuzz_reader *r)
     bool whole = fuzz_box_whole(out);
     if (whole) memcpy(before, out, sizeof d);
     uint32_t differences = 0x5a5a5a5a;
-    culv_result result =
-        FUZZ_CALL(culv_vk_texture_desc_from_sampler(&s, out, fuzz_rarely(r, 8) ? NULL : &differences));
+    culv_result result = FUZZ_CALL(
+        culv_vk_texture_desc_from_sampler(&s, out, fuzz_rarely(r, 8) ? NULL : &differences));
     if (result != CULV_OK) {
         FUZZ_REQUIRE(differences == 0x5a5a5a5a, "written after an error");
         FUZZ_REQUIRE(!whole || memcmp(before, out, sizeof d) == 0, "written after an error");
     } else {
         for (uint32_t bit = 0; bit < 32 && differences != 0x5a5a5a5a; bit++)
             if (differences & (1u << bit))
-                FUZZ_REQUIRE(strcmp(culv_vk_sampler_difference_text((culv_vk_sampler_difference)(1u << bit)),
-                                    "unknown") != 0,
-                             "difference %u has no text", bit);
+                FUZZ_REQUIRE(
+                    strcmp(culv_vk_sampler_difference_text((culv_vk_sampler_difference)(1u << bit)),
+                           "unknown") != 0,
+                    "difference %u has no text", bit);
         if (whole) {
             FUZZ_REQUIRE(out->base_level == d.base_level, "the levels are the view's");
             FUZZ_REQUIRE(out->min_lod >= 0 && out->min_lod <= out->max_lod, "levels %g to %g",

@@ -1,4 +1,5 @@
-/* The world of the fuzz targets, and what must hold in it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The world of the fuzz targets, and what must hold in it. */
 #include "fuzz.h"
 
 #include "control.h"
@@ -60,7 +61,7 @@ _Noreturn void fuzz_fail(const char *file, int line, const char *condition, cons
     abort();
 }
 
-/* The world ----------------------------------------------------------------------------------------------- */
+/* The world ------------------------------------------------------------------------------------ */
 
 /* The build tree's or bundle's lib, two directories above the program's own. */
 static void find_twin(void)
@@ -79,7 +80,8 @@ static void find_twin(void)
 static void opened(void)
 {
     fuzz.caps = culv_device_caps_init();
-    FUZZ_REQUIRE(culv_device_get_caps(fuzz.device, &fuzz.caps) == CULV_OK, "%s", culv_last_error_message());
+    FUZZ_REQUIRE(culv_device_get_caps(fuzz.device, &fuzz.caps) == CULV_OK, "%s",
+                 culv_last_error_message());
 }
 
 void fuzz_open_cuda(void)
@@ -111,7 +113,8 @@ static bool has_extension(const char *name)
 {
     static VkExtensionProperties list[512];
     uint32_t count = 512;
-    FUZZ_REQUIRE(vkEnumerateDeviceExtensionProperties(fuzz.physical, NULL, &count, list) >= VK_SUCCESS,
+    FUZZ_REQUIRE(vkEnumerateDeviceExtensionProperties(fuzz.physical, NULL, &count, list) >=
+                     VK_SUCCESS,
                  "extensions");
     for (uint32_t i = 0; i < count; i++)
         if (strcmp(list[i].extensionName, name) == 0) return true;
@@ -126,23 +129,29 @@ static void open_device(void)
     uint32_t optional_count = culv_vk_optional_device_extensions(VK_API_VERSION_1_3, 8, optional);
     for (uint32_t i = 0; i < optional_count; i++)
         if (has_extension(optional[i])) extensions[extension_count++] = optional[i];
-    VkPhysicalDeviceVulkan13Features has13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
-    VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &has13};
+    VkPhysicalDeviceVulkan13Features has13 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES};
+    VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                     .pNext = &has13};
     vkGetPhysicalDeviceFeatures2(fuzz.physical, &has);
-    VkPhysicalDeviceVulkan13Features use13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
-                                              .maintenance4 = has13.maintenance4};
-    VkPhysicalDeviceVulkan12Features use12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                              .pNext = &use13,
-                                              .timelineSemaphore = VK_TRUE};
-    const VkDeviceQueueCreateInfo queue = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    VkPhysicalDeviceVulkan13Features use13 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
+        .maintenance4 = has13.maintenance4};
+    VkPhysicalDeviceVulkan12Features use12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = &use13,
+        .timelineSemaphore = VK_TRUE};
+    const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                           .queueCount = 1,
+                                           .pQueuePriorities = &priority};
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &use12,
                                      .queueCreateInfoCount = 1,
                                      .pQueueCreateInfos = &queue,
                                      .enabledExtensionCount = extension_count,
                                      .ppEnabledExtensionNames = extensions};
-    FUZZ_REQUIRE(vkCreateDevice(fuzz.physical, &info, NULL, &fuzz.vk_device) == VK_SUCCESS, "vkCreateDevice");
+    FUZZ_REQUIRE(vkCreateDevice(fuzz.physical, &info, NULL, &fuzz.vk_device) == VK_SUCCESS,
+                 "vkCreateDevice");
 }
 
 static void open_stream(void)
@@ -164,10 +173,12 @@ static void open_commands(void)
 {
     VkCommandPool pool = VK_NULL_HANDLE;
     const VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
-                                               .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
+                                               .flags =
+                                                   VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT};
     FUZZ_REQUIRE(vkCreateCommandPool(fuzz.vk_device, &pool_info, NULL, &pool) == VK_SUCCESS,
                  "a command pool");
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+    const VkCommandBufferAllocateInfo info = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                               .commandPool = pool,
                                               .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                               .commandBufferCount = 1};
@@ -181,10 +192,11 @@ void fuzz_open_vulkan(void)
     culv_vk_candidate first = culv_vk_candidate_init();
     find_twin();
     open_instance();
-    FUZZ_REQUIRE(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, fuzz.instance, NULL, &count, &first) ==
-                     CULV_OK,
+    FUZZ_REQUIRE(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, fuzz.instance, NULL, &count,
+                                               &first) == CULV_OK,
                  "%s", culv_last_error_message());
-    FUZZ_REQUIRE(count > 0 && first.reachable, "no Vulkan device that CUDA can reach: %s", first.why);
+    FUZZ_REQUIRE(count > 0 && first.reachable, "no Vulkan device that CUDA can reach: %s",
+                 first.why);
     fuzz.physical = first.physical_device;
     open_device();
     FUZZ_REQUIRE(culv_vk_device_open(vkGetInstanceProcAddr, fuzz.instance, fuzz.physical, NULL,
@@ -196,13 +208,14 @@ void fuzz_open_vulkan(void)
     d.physical_device = fuzz.physical;
     d.device = fuzz.vk_device;
     d.api_version = VK_API_VERSION_1_3;
-    FUZZ_REQUIRE(culv_vk_attach(fuzz.device, &d, &fuzz.vk) == CULV_OK, "%s", culv_last_error_message());
+    FUZZ_REQUIRE(culv_vk_attach(fuzz.device, &d, &fuzz.vk) == CULV_OK, "%s",
+                 culv_last_error_message());
     opened();
     open_stream();
     open_commands();
 }
 
-/* What is alive ------------------------------------------------------------------------------------------- */
+/* What is alive -------------------------------------------------------------------------------- */
 
 enum { WATCHED_FDS = 256 };
 
@@ -272,7 +285,8 @@ static void find_controls(void)
                              culv_device_cuda_proc(fuzz.device, "culvSoftFailAt", 0),
                              culv_device_cuda_proc(fuzz.device, "culvSoftFailedCall", 0)};
     if (!fuzz.caps.is_software) return;
-    FUZZ_REQUIRE(found[0] != NULL && found[1] != NULL && found[2] != NULL, "the twin has no controls");
+    FUZZ_REQUIRE(found[0] != NULL && found[1] != NULL && found[2] != NULL,
+                 "the twin has no controls");
     memcpy(&cuda.counts, &found[0], sizeof found[0]);
     memcpy(&cuda.fail_at, &found[1], sizeof found[1]);
     memcpy(&cuda.failed_call, &found[2], sizeof found[2]);
@@ -282,7 +296,8 @@ static void find_controls(void)
     if (module == NULL) return;
     void *symbols[] = {dlsym(module, "culvSoftVkCounts"), dlsym(module, "culvSoftVkFailAt"),
                        dlsym(module, "culvSoftVkFailedCall")};
-    FUZZ_REQUIRE(symbols[0] != NULL && symbols[1] != NULL && symbols[2] != NULL, "the layer has no controls");
+    FUZZ_REQUIRE(symbols[0] != NULL && symbols[1] != NULL && symbols[2] != NULL,
+                 "the layer has no controls");
     memcpy(&layer.counts, &symbols[0], sizeof symbols[0]);
     memcpy(&layer.fail_at, &symbols[1], sizeof symbols[1]);
     memcpy(&layer.failed_call, &symbols[2], sizeof symbols[2]);
@@ -295,9 +310,9 @@ void fuzz_set_baseline(void)
     FUZZ_REQUIRE(baseline.culvert.deferred == 0, "%" PRIu64 " deferred", baseline.culvert.deferred);
 }
 
-#define SAME(struct_, field)                                                                                 \
-    FUZZ_REQUIRE(now.struct_.field == baseline.struct_.field, "%" PRIu64 " are alive, not %" PRIu64,         \
-                 now.struct_.field, baseline.struct_.field)
+#define SAME(struct_, field)                                                                       \
+    FUZZ_REQUIRE(now.struct_.field == baseline.struct_.field,                                      \
+                 "%" PRIu64 " are alive, not %" PRIu64, now.struct_.field, baseline.struct_.field)
 
 static void require_baseline(void)
 {
@@ -321,7 +336,8 @@ static void require_baseline(void)
     SAME(cuda, external_memories);
     SAME(cuda, external_mappings);
     SAME(cuda, external_semaphores);
-    /* A device keeps one array of each format that it asked the driver about (src/format_support.c). */
+    /* A device keeps one array of each format that it asked the driver about
+     * (src/format_support.c). */
     FUZZ_REQUIRE(now.cuda.arrays - baseline.cuda.arrays < 256, "%" PRIu64 " arrays are alive",
                  now.cuda.arrays);
     SAME(cuda, mipmapped_arrays);
@@ -336,11 +352,12 @@ static void require_baseline(void)
     SAME(layer, fds);
     if (!fuzz.caps.is_software) return; /* NVIDIA's driver opens files of its own as it goes */
     for (int i = 0; i < WATCHED_FDS; i++)
-        FUZZ_REQUIRE(now.fds[i] == baseline.fds[i], "file descriptor %d (%s) is %s, which it was not before",
-                     i, fd_name(i), now.fds[i] ? "open" : "closed");
+        FUZZ_REQUIRE(now.fds[i] == baseline.fds[i],
+                     "file descriptor %d (%s) is %s, which it was not before", i, fd_name(i),
+                     now.fds[i] ? "open" : "closed");
 }
 
-/* Injected failures --------------------------------------------------------------------------------------- */
+/* Injected failures ---------------------------------------------------------------------------- */
 
 /* Of libculvert's static form for tests (src/message.c). */
 extern _Atomic long culvi_alloc_countdown;
@@ -349,8 +366,8 @@ static bool injected, armed;
 
 void fuzz_arm(fuzz_reader *r)
 {
-    static const int cuda_codes[] = {2 /* OUT_OF_MEMORY */, 1 /* INVALID_VALUE */, 999 /* UNKNOWN */,
-                                     801 /* NOT_SUPPORTED */};
+    static const int cuda_codes[] = {2 /* OUT_OF_MEMORY */, 1 /* INVALID_VALUE */,
+                                     999 /* UNKNOWN */, 801 /* NOT_SUPPORTED */};
     static const int vulkan_codes[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY,
                                        VK_ERROR_TOO_MANY_OBJECTS, VK_ERROR_UNKNOWN};
     uint8_t how = fuzz_u8(r);
@@ -374,7 +391,8 @@ void fuzz_arm(fuzz_reader *r)
     }
 }
 
-/* The countdown stands at 0 when it was never armed, and after the failure: so it is set to -1 while it is not. */
+/* The countdown stands at 0 when it was never armed, and after the failure: so it is set to -1
+ * while it is not. */
 void fuzz_disarm(void)
 {
     if (!armed) return;
@@ -394,7 +412,7 @@ bool fuzz_injected(void)
            (layer.failed_call != NULL && layer.failed_call() != NULL);
 }
 
-/* Errors -------------------------------------------------------------------------------------------------- */
+/* Errors --------------------------------------------------------------------------------------- */
 
 static const char forgotten[] = "no call has failed since";
 
@@ -412,8 +430,8 @@ void fuzz_forget_error(void)
 culv_result fuzz_judge(const char *call, culv_result result)
 {
     if (fuzz_trace)
-        fprintf(stderr, "%s: %s%s%s\n", call, culv_result_name(result), result != CULV_OK ? ": " : "",
-                result != CULV_OK ? culv_last_error_message() : "");
+        fprintf(stderr, "%s: %s%s%s\n", call, culv_result_name(result),
+                result != CULV_OK ? ": " : "", result != CULV_OK ? culv_last_error_message() : "");
     if (result == CULV_OK) return CULV_OK;
     culv_error *e = &fuzz_error;
     *e = culv_error_init();
@@ -423,26 +441,27 @@ culv_result fuzz_judge(const char *call, culv_result result)
                  culv_result_name(result));
     FUZZ_REQUIRE(e->result == result, "%s is %s, but the last error is %s: %s", call,
                  culv_result_name(result), culv_result_name(e->result), e->message);
-    FUZZ_REQUIRE(e->reason > CULV_REASON_NONE && e->reason < CULV_REASON_COUNT_, "%s has reason %d: %s", call,
-                 (int)e->reason, e->message);
+    FUZZ_REQUIRE(e->reason > CULV_REASON_NONE && e->reason < CULV_REASON_COUNT_,
+                 "%s has reason %d: %s", call, (int)e->reason, e->message);
     FUZZ_REQUIRE(strlen(e->message) >= 15, "%s says \"%s\"", call, e->message);
-    FUZZ_REQUIRE((e->native_api == CULV_API_NONE) == (e->native_call[0] == '\0'), "%s: native_api %d, \"%s\"",
-                 call, (int)e->native_api, e->native_call);
+    FUZZ_REQUIRE((e->native_api == CULV_API_NONE) == (e->native_call[0] == '\0'),
+                 "%s: native_api %d, \"%s\"", call, (int)e->native_api, e->native_call);
     FUZZ_REQUIRE(result != CULV_ERROR_INTERNAL, "%s: %s", call, e->message);
     /* A fault of CUDA's device: every later input would fail for it. */
-    FUZZ_REQUIRE(result != CULV_ERROR_ASYNC || e->native_api == CULV_API_VULKAN, "%s: %s", call, e->message);
+    FUZZ_REQUIRE(result != CULV_ERROR_ASYNC || e->native_api == CULV_API_VULKAN, "%s: %s", call,
+                 e->message);
     return result;
 }
 
-/* Inputs -------------------------------------------------------------------------------------------------- */
+/* Inputs --------------------------------------------------------------------------------------- */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     /* libFuzzer leaves arguments with two dashes alone. */
     for (int i = 1; argc != NULL && i < *argc; i++)
         fuzz_trace = fuzz_trace || strcmp((*argv)[i], "--trace") == 0;
-    /* Vulkan drivers make files for exported memory: those that are too large fail, as on a full machine, and
-     * before they cost anything. */
+    /* Vulkan drivers make files for exported memory: those that are too large fail, as on a full
+     * machine, and before they cost anything. */
     struct rlimit limit;
     FUZZ_REQUIRE(getrlimit(RLIMIT_FSIZE, &limit) == 0, "getrlimit");
     limit.rlim_cur = FUZZ_MOST_MEMORY;

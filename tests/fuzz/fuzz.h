@@ -1,10 +1,9 @@
-/* What the fuzz targets share: the device, descriptors whose ends are watched, and what must hold after each call and
- * each input, whatever the input was. A target is a file with
+/* SPDX-License-Identifier: MIT */
+/* What the fuzz targets share: the device, descriptors whose ends are watched, and what must hold
+ * after each call and each input, whatever the input was. A target is a file with
  *
  *   void fuzz_target_open(void);                     once
- *   void fuzz_target_run(fuzz_reader *r);            each input
- *
- * SPDX-License-Identifier: MIT */
+ *   void fuzz_target_run(fuzz_reader *r);            each input */
 #ifndef CULVERT_TESTS_FUZZ_FUZZ_H_
 #define CULVERT_TESTS_FUZZ_FUZZ_H_
 
@@ -23,18 +22,18 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What does not hold ends the process by abort(), which is how libFuzzer sees it. */
-#define FUZZ_REQUIRE(condition, ...)                                                                         \
+#define FUZZ_REQUIRE(condition, ...)                                                               \
     ((condition) ? (void)0 : fuzz_fail(__FILE__, __LINE__, #condition, __VA_ARGS__))
 _Noreturn void fuzz_fail(const char *file, int line, const char *condition, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* What a real driver does that the twin does not, and that is no fault of Culvert's: counted, the first of its name
- * told with the count when all inputs are done. Returns how many there were. */
+/* What a real driver does that the twin does not, and that is no fault of Culvert's: counted, the
+ * first of its name told with the count when all inputs are done. Returns how many there were. */
 unsigned fuzz_note(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Each note: its name, its count, its first text. */
 void fuzz_each_note(void (*tell)(const char *name, unsigned count, const char *first));
 
-/* The world ----------------------------------------------------------------------------------------------- */
+/* The world ------------------------------------------------------------------------------------ */
 
 typedef struct fuzz_world {
     culv_device *device;
@@ -53,16 +52,16 @@ extern fuzz_world fuzz;
 /* The CUDA device alone; a Vulkan device of the machine, and the CUDA device that is it. */
 void fuzz_open_cuda(void);
 void fuzz_open_vulkan(void);
-/* Takes what is alive now (objects, file descriptors, the drivers' own) for what must be alive after each input.
- * An input that leaves more fails; so does one that leaves less. */
+/* Takes what is alive now (objects, file descriptors, the drivers' own) for what must be alive
+ * after each input. An input that leaves more fails; so does one that leaves less. */
 void fuzz_set_baseline(void);
 /* Vulkan allocations of more bytes than this fail, as they would on a machine that has no more. */
 #define FUZZ_MOST_MEMORY (UINT64_C(64) << 20)
 
-/* Calls --------------------------------------------------------------------------------------------------- */
+/* Calls ---------------------------------------------------------------------------------------- */
 
-/* Evaluates one call of Culvert's that answers with a culv_result, and holds the answer against the rules: an error
- * is the thread's last error, has a reason, and a message that says something. */
+/* Evaluates one call of Culvert's that answers with a culv_result, and holds the answer against the
+ * rules: an error is the thread's last error, has a reason, and a message that says something. */
 #define FUZZ_CALL(call) fuzz_judge(#call, (fuzz_forget_error(), (call)))
 void fuzz_forget_error(void);
 culv_result fuzz_judge(const char *call, culv_result result);
@@ -71,17 +70,20 @@ extern culv_error fuzz_error;
 /* Tells each call and its answer: --trace. */
 extern bool fuzz_trace;
 
-/* From here to fuzz_disarm() an allocation, a CUDA call or a Vulkan call may fail, as the input says. */
+/* From here to fuzz_disarm() an allocation, a CUDA call or a Vulkan call may fail, as the input
+ * says. */
 void fuzz_arm(fuzz_reader *r);
 void fuzz_disarm(void);
-/* Whether anything failed because of fuzz_arm() in this input: then more errors are right than without. */
+/* Whether anything failed because of fuzz_arm() in this input: then more errors are right than
+ * without. */
 bool fuzz_injected(void);
 
 /* A pointer that no call returns. After an error an output is still this. */
 #define FUZZ_POISON(type) ((type *)(uintptr_t)0x5a5a5a50u)
 
-/* A struct with a struct_size, in memory that ends where that says it ends: AddressSanitizer sees any step over. The
- * size is the real one, or seldom another. Given back by fuzz_unbox(), in any order. */
+/* A struct with a struct_size, in memory that ends where that says it ends: AddressSanitizer sees
+ * any step over. The size is the real one, or seldom another. Given back by fuzz_unbox(), in any
+ * order. */
 void *fuzz_box(fuzz_reader *r, const void *desc, size_t size);
 /* The same for an output, and filled with a pattern, which fuzz_require_untouched() looks for. */
 void *fuzz_box_out(fuzz_reader *r, size_t size);
@@ -93,11 +95,12 @@ void fuzz_unbox(void *box);
 /* NULL, or a text that has everything that format strings and short buffers are afraid of. */
 const char *fuzz_label(fuzz_reader *r);
 
-/* A file such as Mesa's software drivers export for memory of so many bytes; its file descriptor is the caller's. */
+/* A file such as Mesa's software drivers export for memory of so many bytes; its file descriptor is
+ * the caller's. */
 int fuzz_memory_file(uint64_t size);
 
-/* A pNext chain and the arrays that structs point to; its memory lives until fuzz_chain_free(). Each piece is an
- * allocation of its own size. */
+/* A pNext chain and the arrays that structs point to; its memory lives until fuzz_chain_free().
+ * Each piece is an allocation of its own size. */
 typedef struct fuzz_chain {
     void *pieces[24];
     unsigned count;

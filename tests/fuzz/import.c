@@ -1,5 +1,6 @@
-/* Imports, mappings, views and their ends in any order, as an input of a few steps says: descriptors with sizes,
- * offsets, handles, formats and levels that fit and that do not. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Imports, mappings, views and their ends in any order, as an input of a few steps says:
+ * descriptors with sizes, offsets, handles, formats and levels that fit and that do not. */
 #include "import.h"
 
 #include <culvert/texture.h>
@@ -12,11 +13,11 @@ void fuzz_target_open(void)
 }
 
 /* `slot` may read the input: it is looked at once. */
-#define KEEP(slots, slot, made, destroy)                                                                     \
-    do {                                                                                                     \
-        uint32_t kept_ = (slot);                                                                             \
-        destroy(&(slots)[kept_]);                                                                            \
-        (slots)[kept_] = (made);                                                                             \
+#define KEEP(slots, slot, made, destroy)                                                           \
+    do {                                                                                           \
+        uint32_t kept_ = (slot);                                                                   \
+        destroy(&(slots)[kept_]);                                                                  \
+        (slots)[kept_] = (made);                                                                   \
     } while (0)
 
 static void import_memory(fuzz_reader *r, import_state *s)
@@ -51,8 +52,9 @@ static void import_memory(fuzz_reader *r, import_state *s)
     fuzz_unbox(desc);
 }
 
-/* Memory that was not allocated for export: the twin's Vulkan gives no file descriptor of it. NVIDIA's does, and CUDA
- * imports it (measured): against the specification, but nothing tells such memory from other. */
+/* Memory that was not allocated for export: the twin's Vulkan gives no file descriptor of it.
+ * NVIDIA's does, and CUDA imports it (measured): against the specification, but nothing tells such
+ * memory from other. */
 static void require_exportable(const import_resource *from, const char *what)
 {
     if (from->exportable) return;
@@ -107,10 +109,11 @@ static void map_buffer(fuzz_reader *r, import_state *s)
     fuzz_disarm();
     if (result == CULV_OK) {
         uint64_t whole = culv_memory_size(memory), size = culv_buffer_size(out);
-        FUZZ_REQUIRE(culv_buffer_pointer(out) != 0 && size != 0 && size <= whole, "%llu bytes of %llu",
-                     (unsigned long long)size, (unsigned long long)whole);
+        FUZZ_REQUIRE(culv_buffer_pointer(out) != 0 && size != 0 && size <= whole,
+                     "%llu bytes of %llu", (unsigned long long)size, (unsigned long long)whole);
         if (desc != NULL && fuzz_box_whole(desc))
-            FUZZ_REQUIRE(d.offset <= whole - size && (d.size == 0 || size == d.size), "it leaves the memory");
+            FUZZ_REQUIRE(d.offset <= whole - size && (d.size == 0 || size == d.size),
+                         "it leaves the memory");
         /* On the twin it is memory of this process: its ends are there. */
         if (fuzz.caps.is_software) {
             volatile uint8_t *bytes = (volatile uint8_t *)(uintptr_t)culv_buffer_pointer(out);
@@ -176,12 +179,14 @@ static void map_vulkan_image(fuzz_reader *r, import_state *s)
     fuzz_chain chain = {.count = 0};
     VkImageCreateInfo info = from->info;
     if (fuzz_rarely(r, 4)) {
-        /* Vulkan is asked about the image with the levels and layers of the struct: those must be its own. */
+        /* Vulkan is asked about the image with the levels and layers of the struct: those must be
+         * its own. */
         fuzz_image_info(r, &chain, &info);
         info.tiling = from->info.tiling;
         info.mipLevels = from->info.mipLevels;
         info.arrayLayers = from->info.arrayLayers;
-        info.flags &= ~(VkImageCreateFlags)VK_IMAGE_CREATE_DISJOINT_BIT; /* the same of its planes */
+        info.flags &=
+            ~(VkImageCreateFlags)VK_IMAGE_CREATE_DISJOINT_BIT; /* the same of its planes */
     }
     culv_vk_image_desc d = culv_vk_image_desc_init();
     d.image = fuzz_rarely(r, 64) ? VK_NULL_HANDLE : from->image;
@@ -197,7 +202,8 @@ static void map_vulkan_image(fuzz_reader *r, import_state *s)
         fuzz_arm(r);
         culv_result result = FUZZ_CALL(culv_vk_image_map(fuzz.vk, memory, desc, &out));
         fuzz_disarm();
-        FUZZ_REQUIRE(result != CULV_OK || from != &import_resources[IMPORT_LINEAR], "LINEAR, as an array");
+        FUZZ_REQUIRE(result != CULV_OK || from != &import_resources[IMPORT_LINEAR],
+                     "LINEAR, as an array");
         keep_image(r, s, result, out);
     } else {
         culv_vk_pitched *layout = fuzz_box_out(r, sizeof *layout);
@@ -250,7 +256,8 @@ static void texture(fuzz_reader *r, culv_image *image)
     if (result != CULV_OK)
         FUZZ_REQUIRE(first == 0x5a5a, "written after an error");
     else /* NaN is equal to itself here */
-        FUZZ_REQUIRE(FUZZ_CALL(culv_image_texture(image, desc, &second)) == CULV_OK && second == first,
+        FUZZ_REQUIRE(FUZZ_CALL(culv_image_texture(image, desc, &second)) == CULV_OK &&
+                         second == first,
                      "another object");
     if (desc != NULL) fuzz_unbox(desc);
 }
@@ -291,7 +298,8 @@ static void view(fuzz_reader *r, import_state *s)
     }
     fuzz_disarm();
     if (what == 0 || what == 2)
-        FUZZ_REQUIRE((array == FUZZ_POISON(struct CUarray_st)) == (result != CULV_OK) && array != NULL,
+        FUZZ_REQUIRE((array == FUZZ_POISON(struct CUarray_st)) == (result != CULV_OK) &&
+                         array != NULL,
                      "no array");
     if (what == 0 && result == CULV_OK)
         FUZZ_REQUIRE(index < culv_image_mip_levels(image) &&
@@ -307,7 +315,8 @@ static void export_and_back(fuzz_reader *r)
     culv_handle handle, before;
     memset(&handle, 0xa5, sizeof handle);
     memcpy(&before, &handle, sizeof handle);
-    culv_handle_type type = (culv_handle_type)(fuzz_rarely(r, 4) ? fuzz_enum(r, 5) : CULV_HANDLE_OPAQUE_FD);
+    culv_handle_type type =
+        (culv_handle_type)(fuzz_rarely(r, 4) ? fuzz_enum(r, 5) : CULV_HANDLE_OPAQUE_FD);
     VkDeviceMemory memory = fuzz_rarely(r, 16) ? VK_NULL_HANDLE : from->memory;
     if (FUZZ_CALL(culv_vk_memory_export_dup(fuzz.vk, memory, type, &handle)) != CULV_OK) {
         FUZZ_REQUIRE(memcmp(&handle, &before, sizeof handle) == 0, "written after an error");
@@ -357,7 +366,8 @@ static void duplicate(fuzz_reader *r, import_state *s)
     memset(&handle, 0xa5, sizeof handle);
     memcpy(&before, &handle, sizeof handle);
     if (FUZZ_CALL(culv_handle_dup(&given, &handle)) == CULV_OK) {
-        FUZZ_REQUIRE(was_open && handle.type == given.type && handle.value.fd != fd, "no new handle");
+        FUZZ_REQUIRE(was_open && handle.type == given.type && handle.value.fd != fd,
+                     "no new handle");
         culv_handle_close(&handle);
     } else
         FUZZ_REQUIRE(memcmp(&handle, &before, sizeof handle) == 0, "written after an error");

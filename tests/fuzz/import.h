@@ -1,4 +1,5 @@
-/* The import target: what its two halves share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The import target: what its two halves share. */
 #ifndef CULVERT_TESTS_FUZZ_IMPORT_H_
 #define CULVERT_TESTS_FUZZ_IMPORT_H_
 
@@ -13,8 +14,8 @@ typedef struct import_state {
     culv_image *images[SLOTS];
     culv_semaphore *semaphores[SLOTS];
     culv_vk_semaphore *made[SLOTS];
-    bool silent
-        [SLOTS]; /* the semaphore is signalled and waited for no more: that could hang, or kill the context */
+    /* The semaphore is signalled and waited for no more: that could hang, or kill the context */
+    bool silent[SLOTS];
     VkSemaphore timeline; /* made when the input first asks for it */
 } import_state;
 
@@ -32,7 +33,8 @@ enum { IMPORT_BUFFER, IMPORT_IMAGE, IMPORT_LINEAR, IMPORT_ARRAY, IMPORT_PRIVATE,
 extern import_resource import_resources[IMPORT_RESOURCES];
 
 void import_open_scene(void); /* import_scene.c */
-/* A file descriptor for an import, the caller's, and of the kind that the input says: open or not, exported or not. */
+/* A file descriptor for an import, the caller's, and of the kind that the input says: open or not,
+ * exported or not. */
 int import_fd(fuzz_reader *r);
 /* Whether the number is open still, after an error or a borrowing; it is closed then. */
 void import_fd_kept(int fd, bool was_open);

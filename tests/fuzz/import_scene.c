@@ -1,4 +1,5 @@
-/* Vulkan's side of the import target, and its file descriptors. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Vulkan's side of the import target, and its file descriptors. */
 #include "import.h"
 
 #include <fcntl.h>
@@ -21,10 +22,10 @@ static void allocate(import_resource *out, const VkMemoryRequirements *needs)
 {
     const VkMemoryDedicatedAllocateInfo dedicated = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = out->image};
-    const VkExportMemoryAllocateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-                                                    .pNext = out->dedicated ? &dedicated : NULL,
-                                                    .handleTypes =
-                                                        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkExportMemoryAllocateInfo export_info = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+        .pNext = out->dedicated ? &dedicated : NULL,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                  .pNext = out->exportable ? &export_info : NULL,
                                  .allocationSize = needs->size};
@@ -51,16 +52,17 @@ static void open_buffer(import_resource *out, bool exportable)
 static void open_image(import_resource *out, VkImageTiling tiling, uint32_t levels, uint32_t layers)
 {
     VkMemoryRequirements needs;
-    out->info = (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
-                                    .pNext = &external_image,
-                                    .imageType = VK_IMAGE_TYPE_2D,
-                                    .format = VK_FORMAT_R8G8B8A8_UNORM,
-                                    .extent = {64, 64, 1},
-                                    .mipLevels = levels,
-                                    .arrayLayers = layers,
-                                    .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .tiling = tiling,
-                                    .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
+    out->info =
+        (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                            .pNext = &external_image,
+                            .imageType = VK_IMAGE_TYPE_2D,
+                            .format = VK_FORMAT_R8G8B8A8_UNORM,
+                            .extent = {64, 64, 1},
+                            .mipLevels = levels,
+                            .arrayLayers = layers,
+                            .samples = VK_SAMPLE_COUNT_1_BIT,
+                            .tiling = tiling,
+                            .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT | VK_IMAGE_USAGE_SAMPLED_BIT};
     out->exportable = true;
     out->dedicated = layers > 1;
     VK(vkCreateImage(fuzz.vk_device, &out->info, NULL, &out->image));
@@ -83,7 +85,8 @@ void import_open_scene(void)
     null_device = open("/dev/null", O_RDWR | O_CLOEXEC);
     plain = memfd_create("plain", MFD_CLOEXEC);
     FUZZ_REQUIRE(pipe(pipe_fds) == 0 && socketpair(AF_UNIX, SOCK_STREAM, 0, socket_fds) == 0 &&
-                     directory >= 0 && null_device >= 0 && plain >= 0 && ftruncate(plain, MEMORY_BYTES) == 0,
+                     directory >= 0 && null_device >= 0 && plain >= 0 &&
+                     ftruncate(plain, MEMORY_BYTES) == 0,
                  "file descriptors");
 }
 
@@ -111,7 +114,8 @@ static int forged(fuzz_reader *r)
     } header = {.size = fuzz_value(r, 2 * 4096), .offset = fuzz_value(r, 4096)};
     uint64_t repeated = header.offset;
     int fd = memfd_create("forged", MFD_CLOEXEC);
-    FUZZ_REQUIRE(fd >= 0 && ftruncate(fd, (off_t)(fuzz_value(r, 2 * 4096) & 0xfffff)) == 0, "a memfd");
+    FUZZ_REQUIRE(fd >= 0 && ftruncate(fd, (off_t)(fuzz_value(r, 2 * 4096) & 0xfffff)) == 0,
+                 "a memfd");
     ssize_t n = pwrite(fd, &header, sizeof header, 0);
     if (n == (ssize_t)sizeof header) n = pwrite(fd, &repeated, sizeof repeated, 4096 - 8);
     FUZZ_REQUIRE(n > 0, "pwrite");

@@ -1,5 +1,6 @@
-/* Semaphores of the import target. Nothing here may wait for what nobody signals: a driver would wait for ever.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Semaphores of the import target. Nothing here may wait for what nobody signals: a driver would
+ * wait for ever. */
 #include "control.h"
 #include "import.h"
 
@@ -8,10 +9,10 @@ static VkSemaphore timeline(import_state *s)
     const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                             .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
                                             .initialValue = 5};
-    const VkExportSemaphoreCreateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
-                                                     .pNext = &type,
-                                                     .handleTypes =
-                                                         VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkExportSemaphoreCreateInfo export_info = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+        .pNext = &type,
+        .handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
     const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
                                         .pNext = &export_info};
     if (s->timeline == VK_NULL_HANDLE)
@@ -26,7 +27,8 @@ static int export_timeline(import_state *s)
                                     .semaphore = timeline(s),
                                     .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
     int fd = -1;
-    FUZZ_REQUIRE(vkGetSemaphoreFdKHR(fuzz.vk_device, &info, &fd) == VK_SUCCESS, "its file descriptor");
+    FUZZ_REQUIRE(vkGetSemaphoreFdKHR(fuzz.vk_device, &info, &fd) == VK_SUCCESS,
+                 "its file descriptor");
     return fd;
 }
 
@@ -70,7 +72,8 @@ void import_semaphore(fuzz_reader *r, import_state *s)
     read_desc(r, &d, binary ? CULV_SEMAPHORE_BINARY : CULV_SEMAPHORE_TIMELINE);
     int fd = what >= 192 ? import_fd(r) : binary ? played_binary() : export_timeline(s);
     d.handle = culv_handle_opaque_fd(fd);
-    d.handle.type = (culv_handle_type)(fuzz_rarely(r, 16) ? fuzz_enum(r, 5) : CULV_HANDLE_OPAQUE_FD);
+    d.handle.type =
+        (culv_handle_type)(fuzz_rarely(r, 16) ? fuzz_enum(r, 5) : CULV_HANDLE_OPAQUE_FD);
     bool was_open = import_fd_is_open(fd);
     culv_semaphore_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_semaphore *out = FUZZ_POISON(culv_semaphore);
@@ -83,12 +86,16 @@ void import_semaphore(fuzz_reader *r, import_state *s)
     else
         import_fd_kept(fd, was_open);
     if (result == CULV_OK) {
-        FUZZ_REQUIRE(!fuzz_box_whole(desc) || culv_semaphore_get_type(out) == d.type, "another type");
-        /* Of binary ones the other side is only told of, so they say nothing but what is refused. What is no
-         * semaphore NVIDIA's driver takes for one (memory: measured); then nobody knows what a signal does. */
+        FUZZ_REQUIRE(!fuzz_box_whole(desc) || culv_semaphore_get_type(out) == d.type,
+                     "another type");
+        /* Of binary ones the other side is only told of, so they say nothing but what is refused.
+         * What is no semaphore NVIDIA's driver takes for one (memory: measured); then nobody knows
+         * what a signal does. */
         bool foreign = what >= 192;
         FUZZ_REQUIRE(!foreign || !fuzz.caps.is_software, "what is no semaphore was imported");
-        if (foreign) (void)fuzz_note("fuzz.foreign_semaphore", "a file descriptor that is none was imported");
+        if (foreign)
+            (void)fuzz_note("fuzz.foreign_semaphore",
+                            "a file descriptor that is none was imported");
         keep(s, slot, out, foreign || culv_semaphore_get_type(out) == CULV_SEMAPHORE_BINARY);
     } else
         FUZZ_REQUIRE(out == FUZZ_POISON(culv_semaphore), "written after an error");
@@ -109,7 +116,8 @@ static void create(fuzz_reader *r, import_state *s, uint32_t slot)
     culv_result result = FUZZ_CALL(culv_vk_semaphore_create(fuzz.vk, desc, &out));
     fuzz_disarm();
     if (result == CULV_OK) {
-        FUZZ_REQUIRE(culv_vk_semaphore_handle(out) != VK_NULL_HANDLE && culv_vk_semaphore_cuda(out) != NULL,
+        FUZZ_REQUIRE(culv_vk_semaphore_handle(out) != VK_NULL_HANDLE &&
+                         culv_vk_semaphore_cuda(out) != NULL,
                      "half a semaphore");
         culv_semaphore *cuda = culv_vk_semaphore_cuda(out);
         culv_semaphore_destroy(&cuda); /* is refused */
@@ -131,7 +139,8 @@ void import_vulkan_semaphore(fuzz_reader *r, import_state *s)
     }
     d.semaphore = fuzz_rarely(r, 16) ? VK_NULL_HANDLE : timeline(s);
     /* A timeline said to be binary is not found out, and would be a lie to the driver. */
-    d.type = (culv_semaphore_type)(fuzz_rarely(r, 8) ? fuzz_value32(r, 0) | 4 : CULV_SEMAPHORE_TIMELINE);
+    d.type =
+        (culv_semaphore_type)(fuzz_rarely(r, 8) ? fuzz_value32(r, 0) | 4 : CULV_SEMAPHORE_TIMELINE);
     d.untracked = fuzz_rarely(r, 8) ? fuzz_value32(r, 1) : 0;
     d.signal_pending = fuzz_rarely(r, 8) ? fuzz_value32(r, 1) : 0;
     d.label = fuzz_label(r);
@@ -147,7 +156,8 @@ void import_vulkan_semaphore(fuzz_reader *r, import_state *s)
     fuzz_unbox(desc);
 }
 
-/* Semaphores of different timelines: of one that was imported twice, a signal could step back behind a wait. */
+/* Semaphores of different timelines: of one that was imported twice, a signal could step back
+ * behind a wait. */
 static void batch(fuzz_reader *r, import_state *s)
 {
     culv_semaphore_point points[CULV_SEMAPHORE_BATCH_MAX];
@@ -159,7 +169,8 @@ static void batch(fuzz_reader *r, import_state *s)
         points[count++].value = fuzz_value(r, culv_semaphore_last_value(semaphore) + 1);
         if (fuzz_rarely(r, 16)) points[count - 1] = points[0]; /* twice */
     }
-    if (fuzz_rarely(r, 16)) count = CULV_SEMAPHORE_BATCH_MAX + 1 + fuzz_u8(r); /* too many are not read */
+    if (fuzz_rarely(r, 16))
+        count = CULV_SEMAPHORE_BATCH_MAX + 1 + fuzz_u8(r); /* too many are not read */
     if (FUZZ_CALL(culv_semaphore_signal_batch(points, count, fuzz.stream)) != CULV_OK) return;
     FUZZ_REQUIRE(FUZZ_CALL(culv_semaphore_wait_batch(points, count, fuzz.stream)) == CULV_OK, "%s",
                  culv_last_error_message());
@@ -179,12 +190,12 @@ void import_use_semaphore(fuzz_reader *r, import_state *s)
     case 0:
     case 1: {
         culv_result result = FUZZ_CALL(culv_semaphore_signal(semaphore, fuzz.stream, value));
-        FUZZ_REQUIRE(result != CULV_OK || value > last, "%llu after %llu", (unsigned long long)value,
-                     (unsigned long long)last);
+        FUZZ_REQUIRE(result != CULV_OK || value > last, "%llu after %llu",
+                     (unsigned long long)value, (unsigned long long)last);
         /* Only for what was just signalled on the same stream. */
         if (result == CULV_OK)
-            FUZZ_REQUIRE(FUZZ_CALL(culv_semaphore_wait(semaphore, fuzz.stream, value)) == CULV_OK, "%s",
-                         culv_last_error_message());
+            FUZZ_REQUIRE(FUZZ_CALL(culv_semaphore_wait(semaphore, fuzz.stream, value)) == CULV_OK,
+                         "%s", culv_last_error_message());
         break;
     }
     case 2: culv_semaphore_note_value(semaphore, value); break;

@@ -1,4 +1,5 @@
-/* What an input shows of a real driver and is no failure: counted and told. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What an input shows of a real driver and is no failure: counted and told. */
 #include "fuzz.h"
 
 #include <stdarg.h>

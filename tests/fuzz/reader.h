@@ -1,6 +1,7 @@
-/* Bytes of a fuzzer's input as values. An input that has run out reads as zeros, and zero always means the usual
- * value: the empty input is a plain, correct use, and each byte may spoil it somewhere.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Bytes of a fuzzer's input as values. An input that has run out reads as zeros, and zero always
+ * means the usual value: the empty input is a plain, correct use, and each byte may spoil it
+ * somewhere. */
 #ifndef CULVERT_TESTS_FUZZ_READER_H_
 #define CULVERT_TESTS_FUZZ_READER_H_
 
@@ -54,7 +55,8 @@ static inline bool fuzz_flag(fuzz_reader *r)
     return (fuzz_u8(r) & 1) != 0;
 }
 
-/* The usual value for half of all bytes; else one near it, a border, a power of two, or anything. */
+/* The usual value for half of all bytes; else one near it, a border, a power of two, or
+ * anything. */
 static inline uint64_t fuzz_value(fuzz_reader *r, uint64_t usual)
 {
     uint8_t how = fuzz_u8(r);

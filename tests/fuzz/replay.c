@@ -1,6 +1,7 @@
-/* A fuzz target without a fuzzer: the inputs that are kept, and some that are made from them, as test cases of every
- * build. --input=FILE runs that alone (one input, or a list like those in corpus/), --trace tells each call.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A fuzz target without a fuzzer: the inputs that are kept, and some that are made from them, as
+ * test cases of every build. --input=FILE runs that alone (one input, or a list like those in
+ * corpus/), --trace tells each call. */
 #include "fuzz.h"
 #include "harness.h"
 
@@ -69,7 +70,8 @@ static void open_target(void)
     fuzz_trace = test_option("trace", NULL) != NULL;
     (void)LLVMFuzzerInitialize(NULL, NULL);
     const char *given = test_option("input", "");
-    read_inputs(given[0] != '\0' ? given : test_path(path, "share/culvert/fuzz/" FUZZ_TARGET ".txt"));
+    read_inputs(given[0] != '\0' ? given
+                                 : test_path(path, "share/culvert/fuzz/" FUZZ_TARGET ".txt"));
     if (input_count == 0) FAIL("there are no inputs");
 }
 

@@ -1,4 +1,5 @@
-/* VkBufferCreateInfo and VkImageCreateInfo of all sorts, with their chains. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* VkBufferCreateInfo and VkImageCreateInfo of all sorts, with their chains. */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -13,7 +14,8 @@ VkFormat fuzz_format(fuzz_reader *r, VkFormat usual)
 #undef ROW
     uint8_t how = fuzz_u8(r);
     if (how < 96) return usual;
-    if (how < 240) return (VkFormat)formats[fuzz_bytes(r, 2) % (sizeof formats / sizeof formats[0])];
+    if (how < 240)
+        return (VkFormat)formats[fuzz_bytes(r, 2) % (sizeof formats / sizeof formats[0])];
     return (VkFormat)fuzz_value32(r, (uint32_t)usual);
 }
 
@@ -51,8 +53,8 @@ static void families(fuzz_reader *r, fuzz_chain *chain, VkSharingMode *mode, uin
 /* A struct of some extension that means nothing here, or a header's alone that nobody knows. */
 static void extend_strange(fuzz_reader *r, fuzz_chain *chain, const void **head)
 {
-    int type =
-        fuzz_flag(r) ? 1000470006 /* VkBufferUsageFlags2CreateInfo */ : (int)fuzz_value32(r, 1000999000);
+    int type = fuzz_flag(r) ? 1000470006 /* VkBufferUsageFlags2CreateInfo */
+                            : (int)fuzz_value32(r, 1000999000);
     /* As long as any struct, so that who mistakes it for one stays inside. */
     (void)extend(chain, head, type, 256);
 }
@@ -66,7 +68,8 @@ static void extend_buffer(fuzz_reader *r, fuzz_chain *chain, const void **head)
 {
     switch (fuzz_pick(r, 4)) {
     case 0:
-        EXTEND(VkExternalMemoryBufferCreateInfo, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO)
+        EXTEND(VkExternalMemoryBufferCreateInfo,
+               VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO)
             ->handleTypes = handle_types(r);
         break;
     case 1:
@@ -87,11 +90,12 @@ void fuzz_buffer_info(fuzz_reader *r, fuzz_chain *chain, VkBufferCreateInfo *out
 {
     const void *head = NULL;
     memset(out, 0, sizeof *out);
-    out->sType =
-        fuzz_rarely(r, 64) ? (VkStructureType)fuzz_value32(r, 0) : VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
+    out->sType = fuzz_rarely(r, 64) ? (VkStructureType)fuzz_value32(r, 0)
+                                    : VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
     out->size = fuzz_value(r, 65536);
-    out->usage = fuzz_bits(r, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
-                                  VK_BUFFER_USAGE_TRANSFER_DST_BIT);
+    out->usage =
+        fuzz_bits(r, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                         VK_BUFFER_USAGE_TRANSFER_DST_BIT);
     out->flags = fuzz_bits(r, 0);
     families(r, chain, &out->sharingMode, &out->queueFamilyIndexCount, &out->pQueueFamilyIndices);
     for (uint8_t more = fuzz_u8(r); more >= 160 && chain->count < 16; more = fuzz_u8(r))
@@ -152,30 +156,33 @@ void fuzz_image_info(fuzz_reader *r, fuzz_chain *chain, VkImageCreateInfo *out)
     const void *head = NULL;
     static const uint32_t samples[] = {1, 1, 1, 1, 1, 1, 2, 4, 8, 64, 0, 3};
     memset(out, 0, sizeof *out);
-    out->sType =
-        fuzz_rarely(r, 64) ? (VkStructureType)fuzz_value32(r, 0) : VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
+    out->sType = fuzz_rarely(r, 64) ? (VkStructureType)fuzz_value32(r, 0)
+                                    : VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
     out->format = fuzz_format(r, VK_FORMAT_R8G8B8A8_UNORM);
     /* 2D for the byte 0. */
     out->imageType = (VkImageType)((fuzz_enum(r, 3) + 1) % 3 == 1 ? 1 : fuzz_enum(r, 3));
     out->extent.width = fuzz_value32(r, 64);
-    out->extent.height =
-        out->imageType == VK_IMAGE_TYPE_1D ? fuzz_value32(r, 1) : fuzz_value32(r, out->extent.width);
+    out->extent.height = out->imageType == VK_IMAGE_TYPE_1D ? fuzz_value32(r, 1)
+                                                            : fuzz_value32(r, out->extent.width);
     out->extent.depth = fuzz_value32(r, out->imageType == VK_IMAGE_TYPE_3D ? 4 : 1);
     out->mipLevels = fuzz_value32(r, 1);
     out->arrayLayers = fuzz_value32(r, 1);
     out->samples = (VkSampleCountFlagBits)samples[fuzz_pick(r, sizeof samples / sizeof samples[0])];
     out->tiling = (VkImageTiling)(fuzz_rarely(r, 3) ? fuzz_enum(r, 3) : VK_IMAGE_TILING_OPTIMAL);
-    out->usage = fuzz_bits(r, VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
-                                  VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+    out->usage =
+        fuzz_bits(r, VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
+                         VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
     out->flags = fuzz_bits(r, 0);
-    if (fuzz_planes(out->format) > 1 && !fuzz_rarely(r, 4)) out->flags |= VK_IMAGE_CREATE_DISJOINT_BIT;
+    if (fuzz_planes(out->format) > 1 && !fuzz_rarely(r, 4))
+        out->flags |= VK_IMAGE_CREATE_DISJOINT_BIT;
     if (fuzz_rarely(r, 4)) {
         out->flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
         out->arrayLayers *= 6;
     }
     families(r, chain, &out->sharingMode, &out->queueFamilyIndexCount, &out->pQueueFamilyIndices);
-    out->initialLayout = (VkImageLayout)(fuzz_rarely(r, 32) ? fuzz_value32(r, VK_IMAGE_LAYOUT_PREINITIALIZED)
-                                                            : VK_IMAGE_LAYOUT_UNDEFINED);
+    out->initialLayout =
+        (VkImageLayout)(fuzz_rarely(r, 32) ? fuzz_value32(r, VK_IMAGE_LAYOUT_PREINITIALIZED)
+                                           : VK_IMAGE_LAYOUT_UNDEFINED);
     for (uint8_t more = fuzz_u8(r); more >= 160 && chain->count < 16; more = fuzz_u8(r))
         extend_image(r, chain, &head, out->format);
     out->pNext = head;
@@ -186,12 +193,13 @@ const char *fuzz_describe_image(const VkImageCreateInfo *info)
     static char text[512];
     int at = snprintf(
         text, sizeof text,
-        "format %d, imageType %d, %u x %u x %u, %u levels, %u layers, %d samples, tiling %d, usage "
-        "%#x, flags %#x, sharingMode %d, initialLayout %d, pNext:",
-        (int)info->format, (int)info->imageType, info->extent.width, info->extent.height, info->extent.depth,
-        info->mipLevels, info->arrayLayers, (int)info->samples, (int)info->tiling, info->usage, info->flags,
-        (int)info->sharingMode, (int)info->initialLayout);
-    for (const VkBaseInStructure *s = info->pNext; s != NULL && at > 0 && at < (int)sizeof text; s = s->pNext)
+        "format %d, imageType %d, %u x %u x %u, %u levels, %u layers, %d samples, tiling %d, usage %#x, flags %#x, sharingMode %d, initialLayout %d, pNext:",
+        (int)info->format, (int)info->imageType, info->extent.width, info->extent.height,
+        info->extent.depth, info->mipLevels, info->arrayLayers, (int)info->samples,
+        (int)info->tiling, info->usage, info->flags, (int)info->sharingMode,
+        (int)info->initialLayout);
+    for (const VkBaseInStructure *s = info->pNext; s != NULL && at > 0 && at < (int)sizeof text;
+         s = s->pNext)
         at += snprintf(text + at, sizeof text - (size_t)at, " %d", (int)s->sType);
     return text;
 }

@@ -1,4 +1,5 @@
-/* Values cross between the driver's semaphore and the page, both ways. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Values cross between the driver's semaphore and the page, both ways. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,8 @@ void case_page_to_host(void)
     CHECK_VK(wait_value(&w, semaphore, 9, 20 * SECOND));
     CHECK_IS(counter(&w, semaphore), 9);
     pthread_join(thread, NULL);
-    /* Validation 1.3.239 takes the vkWaitSemaphores on a value from outside for a pending signal (03259). */
+    /* Validation 1.3.239 takes the vkWaitSemaphores on a value from outside for a pending signal
+     * (03259). */
     if (!test_validation) {
         CHECK_VK(host_signal(&w, semaphore, 10));
         CHECK_IS(s.page->value, 10);
@@ -91,8 +93,8 @@ static host_buffer make_buffer(world *w)
     host_buffer b = {0};
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = 4096,
-                                     .usage =
-                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     CHECK_VK(w->d.vkCreateBuffer(w->device, &info, NULL, &b.buffer));
     VkMemoryRequirements need;
     w->d.vkGetBufferMemoryRequirements(w->device, b.buffer, &need);
@@ -125,9 +127,10 @@ void case_page_to_queue(void)
     VkFence fence;
     CHECK_VK(w.d.vkCreateFence(w.device, &fence_info, NULL, &fence));
     CHECK_VK(w.d.vkCreateCommandPool(w.device, &pool_info, NULL, &pool));
-    const VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                  .commandPool = pool,
-                                                  .commandBufferCount = 1};
+    const VkCommandBufferAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = pool,
+        .commandBufferCount = 1};
     CHECK_VK(w.d.vkAllocateCommandBuffers(w.device, &allocate, &commands));
     const VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     const VkBufferCopy whole = {.size = 4096};
@@ -137,12 +140,12 @@ void case_page_to_queue(void)
     for (uint32_t round = 0; round < 50; round++) {
         const uint64_t wait = 2 * round + 1, signal = wait + 1;
         const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-        const VkTimelineSemaphoreSubmitInfo values = {.sType =
-                                                          VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-                                                      .waitSemaphoreValueCount = 1,
-                                                      .pWaitSemaphoreValues = &wait,
-                                                      .signalSemaphoreValueCount = 1,
-                                                      .pSignalSemaphoreValues = &signal};
+        const VkTimelineSemaphoreSubmitInfo values = {
+            .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+            .waitSemaphoreValueCount = 1,
+            .pWaitSemaphoreValues = &wait,
+            .signalSemaphoreValueCount = 1,
+            .pSignalSemaphoreValues = &signal};
         const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                    .pNext = &values,
                                    .waitSemaphoreCount = 1,
@@ -159,8 +162,8 @@ void case_page_to_queue(void)
         CHECK(page_wait(page, signal, 20 * SECOND));
         for (uint32_t i = 0; i < 1024; i++)
             CHECK_IS(to.data[i], round * 1024 + i);
-        /* Validation 1.3.239 does not see a submit end by an exported timeline, only by fences and idle
-         * waits. */
+        /* Validation 1.3.239 does not see a submit end by an exported timeline, only by fences and
+         * idle waits. */
         CHECK_VK(w.d.vkWaitForFences(w.device, 1, &fence, VK_TRUE, 20 * SECOND));
         CHECK_VK(w.d.vkResetFences(w.device, 1, &fence));
     }
@@ -195,7 +198,8 @@ void case_wait_before_signal(void)
     world_close(&w);
 }
 
-/* Who knows that a value was reached reads it at once: the bridge must not lag behind calls that look. */
+/* Who knows that a value was reached reads it at once: the bridge must not lag behind calls that
+ * look. */
 void case_up_to_date(void)
 {
     world w;

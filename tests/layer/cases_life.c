@@ -1,4 +1,5 @@
-/* Imports that are refused or replaced, destruction, several worlds at once. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Imports that are refused or replaced, destruction, several worlds at once. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ void case_reimport(void)
     close(fd);
     fd = export_fd(&w, other);
     culv_soft_timeline *fresh = page_map(fd);
-    CHECK_IS(import_fd(&w, semaphore, fd), VK_ERROR_INVALID_EXTERNAL_HANDLE); /* would go back from 1 to 0 */
+    /* Would go back from 1 to 0 */
+    CHECK_IS(import_fd(&w, semaphore, fd), VK_ERROR_INVALID_EXTERNAL_HANDLE);
     CHECK_VK(host_signal(&w, other, 6));
     CHECK_VK(import_fd(&w, semaphore, fd));
     CHECK(old->closed != 0);
@@ -63,7 +65,8 @@ void case_bad_fd(void)
     refused(&w, semaphore, page_fd("NOTATIME", w.uuid, CULV_SOFT_TIMELINE_SIZE, 0));
     refused(&w, semaphore, page_fd(CULV_SOFT_TIMELINE_MAGIC, wrong, CULV_SOFT_TIMELINE_SIZE, 0));
     refused(&w, semaphore, page_fd(CULV_SOFT_TIMELINE_MAGIC, w.uuid, 16, 0));
-    refused(&w, semaphore, page_fd(CULV_SOFT_TIMELINE_MAGIC, w.uuid, 2 * CULV_SOFT_TIMELINE_SIZE, 0));
+    refused(&w, semaphore,
+            page_fd(CULV_SOFT_TIMELINE_MAGIC, w.uuid, 2 * CULV_SOFT_TIMELINE_SIZE, 0));
     CHECK_VK(make_semaphore(&w, VK_SEMAPHORE_TYPE_BINARY, false, 0, &binary));
     refused(&w, binary, page_fd(CULV_SOFT_TIMELINE_MAGIC, w.uuid, CULV_SOFT_TIMELINE_SIZE, 0));
     CHECK_IS(layer_counts().threads, 0);
@@ -94,7 +97,8 @@ void case_destroy(void)
     world_open(&w, NULL);
     VkSemaphore semaphore = exportable_timeline(&w, 0);
     CHECK_VK(
-        submit(&w, VK_NULL_HANDLE, 0, semaphore, 1)); /* the driver's own threads are there from now on */
+        /* The driver's own threads are there from now on */
+        submit(&w, VK_NULL_HANDLE, 0, semaphore, 1));
     CHECK_VK(w.d.vkDeviceWaitIdle(w.device));
     w.d.vkDestroySemaphore(w.device, semaphore, NULL);
     const unsigned fds = open_fds(), threads = live_threads();
@@ -116,7 +120,8 @@ void case_destroy(void)
     CHECK_IS(layer_counts().threads, 0);
     CHECK_IS(layer_counts().fds, 0);
 
-    /* The last value is in the page when the semaphore is gone, and another side may still be waiting. */
+    /* The last value is in the page when the semaphore is gone, and another side may still be
+     * waiting. */
     semaphore = exportable_timeline(&w, 0);
     int fd = export_fd(&w, semaphore);
     culv_soft_timeline *page = page_map(fd);
@@ -140,8 +145,8 @@ void case_destroy(void)
     world_close(&w);
 }
 
-/* A device destroyed with a timeline alive leaves no thread and no fd; the semaphore stays counted as leaked.
- */
+/* A device destroyed with a timeline alive leaves no thread and no fd; the semaphore stays counted
+ * as leaked. */
 void case_destroy_device(void)
 {
     world w;
@@ -173,8 +178,9 @@ static void *answer(void *argument)
     return NULL;
 }
 
-/* The loader of 1.3.239 walks its instances without a lock in vkGetDeviceProcAddr (it crashes beside another
- * thread's vkDestroyInstance, without any layer too), so worlds come and go one at a time. */
+/* The loader of 1.3.239 walks its instances without a lock in vkGetDeviceProcAddr (it crashes
+ * beside another thread's vkDestroyInstance, without any layer too), so worlds come and go one at a
+ * time. */
 static pthread_mutex_t setup = PTHREAD_MUTEX_INITIALIZER;
 
 static void *play(void *argument)

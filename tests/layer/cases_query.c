@@ -1,4 +1,5 @@
-/* What the layer answers, and what it leaves to the driver. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the layer answers, and what it leaves to the driver. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,8 +53,8 @@ void case_extension(void)
     free(list);
 
     VkExternalSemaphoreProperties answer = properties(&w, VK_SEMAPHORE_TYPE_TIMELINE, OPAQUE_FD);
-    CHECK_IS(answer.externalSemaphoreFeatures,
-             VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT | VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT);
+    CHECK_IS(answer.externalSemaphoreFeatures, VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT |
+                                                   VK_EXTERNAL_SEMAPHORE_FEATURE_IMPORTABLE_BIT);
     CHECK_IS(answer.compatibleHandleTypes, OPAQUE_FD);
     CHECK_IS(answer.exportFromImportedHandleTypes, OPAQUE_FD);
     CHECK(w.d.vkGetSemaphoreFdKHR && w.d.vkImportSemaphoreFdKHR);
@@ -69,7 +70,8 @@ void case_binary(void)
     world_open(&with, NULL);
     for (int type = VK_SEMAPHORE_TYPE_BINARY; type <= VK_SEMAPHORE_TYPE_TIMELINE; type++) {
         for (int bit = 0; bit < 5; bit++) {
-            VkExternalSemaphoreHandleTypeFlagBits handle = (VkExternalSemaphoreHandleTypeFlagBits)(1 << bit);
+            VkExternalSemaphoreHandleTypeFlagBits handle =
+                (VkExternalSemaphoreHandleTypeFlagBits)(1 << bit);
             if (type == VK_SEMAPHORE_TYPE_TIMELINE && handle == OPAQUE_FD) continue;
             VkExternalSemaphoreProperties a = properties(&with, (VkSemaphoreType)type, handle);
             VkExternalSemaphoreProperties b = properties(&without, (VkSemaphoreType)type, handle);
@@ -79,7 +81,8 @@ void case_binary(void)
         }
     }
     VkSemaphore semaphore;
-    if (!properties(&with, VK_SEMAPHORE_TYPE_BINARY, OPAQUE_FD).externalSemaphoreFeatures && !test_validation)
+    if (!properties(&with, VK_SEMAPHORE_TYPE_BINARY, OPAQUE_FD).externalSemaphoreFeatures &&
+        !test_validation)
         CHECK(make_semaphore(&with, VK_SEMAPHORE_TYPE_BINARY, true, 0, &semaphore) != VK_SUCCESS);
     CHECK_VK(make_semaphore(&with, VK_SEMAPHORE_TYPE_BINARY, false, 0, &semaphore));
     with.d.vkDestroySemaphore(with.device, semaphore, NULL);
@@ -106,8 +109,8 @@ void case_disabled(void)
     world_close(&w);
 }
 
-/* The caller's structs are left alone in both orders; a struct of unknown size before the export is the
- * driver's. */
+/* The caller's structs are left alone in both orders; a struct of unknown size before the export is
+ * the driver's. */
 void case_chain(void)
 {
     world w;
@@ -155,15 +158,16 @@ void case_chain(void)
     world_close(&w);
 }
 
-/* A device that is not lavapipe, in an instance with one that is: the layer does not touch it. Mesa's RADV
- * invents such a device, without hardware, when it is asked to. */
+/* A device that is not lavapipe, in an instance with one that is: the layer does not touch it.
+ * Mesa's RADV invents such a device, without hardware, when it is asked to. */
 void case_other_device(void)
 {
     world soft, with, without;
     uint32_t count, plain_count;
     VkBuffer buffer;
-    const VkBufferCreateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = 64, .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
+    const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                     .size = 64,
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
     CHECK(setenv("RADV_FORCE_FAMILY", "navi21", 0) == 0);
     world_open(&without, &(world_options){.other = true, .without_layer = true});
     world_open(&with, &(world_options){.other = true, .without_extension = true});
@@ -179,12 +183,14 @@ void case_other_device(void)
     static const char *const names[] = {"vkCreateFence", "vkQueueSubmit", "vkWaitSemaphores",
                                         "vkCreateSemaphore", "vkGetSemaphoreFdKHR"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        CHECK(vkGetDeviceProcAddr(with.device, names[i]) == vkGetDeviceProcAddr(without.device, names[i]));
+        CHECK(vkGetDeviceProcAddr(with.device, names[i]) ==
+              vkGetDeviceProcAddr(without.device, names[i]));
 
     layer_fail_at(1, VK_ERROR_OUT_OF_DEVICE_MEMORY);
     CHECK_VK(with.d.vkCreateBuffer(with.device, &info, NULL, &buffer));
     with.d.vkDestroyBuffer(with.device, buffer, NULL);
-    CHECK_IS(soft.d.vkCreateBuffer(soft.device, &info, NULL, &buffer), VK_ERROR_OUT_OF_DEVICE_MEMORY);
+    CHECK_IS(soft.d.vkCreateBuffer(soft.device, &info, NULL, &buffer),
+             VK_ERROR_OUT_OF_DEVICE_MEMORY);
     free(list);
     free(plain);
     world_close(&soft);

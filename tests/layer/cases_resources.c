@@ -1,4 +1,5 @@
-/* Buffers, images and their memory: counted, and made to fail. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers, images and their memory: counted, and made to fail. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,8 +20,10 @@ typedef struct resource {
 
 static VkResult allocate(world *w, resource *r, VkDeviceSize size)
 {
-    VkMemoryDedicatedAllocateInfo dedicated = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = r->buffer, .image = r->image};
+    VkMemoryDedicatedAllocateInfo dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO,
+                                               .buffer = r->buffer,
+                                               .image = r->image};
     VkExportMemoryAllocateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
                                          .pNext = &dedicated,
                                          .handleTypes = MEMORY_FD};
@@ -31,8 +34,9 @@ static VkResult allocate(world *w, resource *r, VkDeviceSize size)
 
 static VkResult export_memory(world *w, resource *r)
 {
-    const VkMemoryGetFdInfoKHR info = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, .memory = r->memory, .handleType = MEMORY_FD};
+    const VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+                                       .memory = r->memory,
+                                       .handleType = MEMORY_FD};
     return w->d.vkGetMemoryFdKHR(w->device, &info, &r->fd);
 }
 
@@ -46,14 +50,15 @@ static VkResult make_buffer(world *w, binding how, resource *r)
                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkResult result = w->d.vkCreateBuffer(w->device, &info, NULL, &r->buffer);
     if (result != VK_SUCCESS) return result;
-    const VkBufferMemoryRequirementsInfo2 ask = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
-                                                 .buffer = r->buffer};
+    const VkBufferMemoryRequirementsInfo2 ask = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2, .buffer = r->buffer};
     VkMemoryRequirements2 need = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
     w->d.vkGetBufferMemoryRequirements2(w->device, &ask, &need);
     result = allocate(w, r, need.memoryRequirements.size);
     if (result != VK_SUCCESS) return result;
-    const VkBindBufferMemoryInfo bind = {
-        .sType = VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO, .buffer = r->buffer, .memory = r->memory};
+    const VkBindBufferMemoryInfo bind = {.sType = VK_STRUCTURE_TYPE_BIND_BUFFER_MEMORY_INFO,
+                                         .buffer = r->buffer,
+                                         .memory = r->memory};
     result = how == BIND ? w->d.vkBindBufferMemory(w->device, r->buffer, r->memory, 0)
                          : w->d.vkBindBufferMemory2(w->device, 1, &bind);
     return result != VK_SUCCESS ? result : export_memory(w, r);
@@ -74,7 +79,8 @@ static VkResult make_image(world *w, binding how, resource *r)
                                     .tiling = VK_IMAGE_TILING_OPTIMAL,
                                     .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     const VkPhysicalDeviceExternalImageFormatInfo external_format = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, .handleType = MEMORY_FD};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
+        .handleType = MEMORY_FD};
     const VkPhysicalDeviceImageFormatInfo2 format = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
         .pNext = &external_format,
@@ -91,14 +97,14 @@ static VkResult make_image(world *w, binding how, resource *r)
     CHECK(external_properties.externalMemoryProperties.externalMemoryFeatures &
           VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT);
     VkImageFormatProperties plain;
-    result = vkGetPhysicalDeviceImageFormatProperties(w->physical, info.format, info.imageType, info.tiling,
-                                                      info.usage, 0, &plain);
+    result = vkGetPhysicalDeviceImageFormatProperties(w->physical, info.format, info.imageType,
+                                                      info.tiling, info.usage, 0, &plain);
     if (result != VK_SUCCESS) return result;
 
     result = w->d.vkCreateImage(w->device, &info, NULL, &r->image);
     if (result != VK_SUCCESS) return result;
-    const VkImageMemoryRequirementsInfo2 ask = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-                                                .image = r->image};
+    const VkImageMemoryRequirementsInfo2 ask = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .image = r->image};
     VkMemoryRequirements2 need = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
     w->d.vkGetImageMemoryRequirements2(w->device, &ask, &need);
     result = allocate(w, r, need.memoryRequirements.size);
@@ -200,7 +206,8 @@ static VkResult make_all(void)
         destroy(&w, &r);
     }
     VkSemaphore binary = VK_NULL_HANDLE;
-    if (result == VK_SUCCESS) result = make_semaphore(&w, VK_SEMAPHORE_TYPE_BINARY, false, 0, &binary);
+    if (result == VK_SUCCESS)
+        result = make_semaphore(&w, VK_SEMAPHORE_TYPE_BINARY, false, 0, &binary);
     w.d.vkDestroySemaphore(w.device, binary, NULL);
     world_close(&w);
     return result;

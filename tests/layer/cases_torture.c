@@ -1,4 +1,5 @@
-/* Every Vulkan call of a small program fails once in turn. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Every Vulkan call of a small program fails once in turn. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,14 +7,14 @@
 
 #include "layer_test.h"
 
-#define TRY(expression)                                                                                      \
-    do {                                                                                                     \
-        result = (expression);                                                                               \
-        if (result != VK_SUCCESS) goto close;                                                                \
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        result = (expression);                                                                     \
+        if (result != VK_SUCCESS) goto close;                                                      \
     } while (0)
 
-/* Device, exported buffer memory, exported timeline, one copyless submit each way; cleans up at any failure.
- */
+/* Device, exported buffer memory, exported timeline, one copyless submit each way; cleans up at any
+ * failure. */
 static VkResult small_program(void)
 {
     world w;
@@ -28,9 +29,9 @@ static VkResult small_program(void)
     VkResult result = world_try_open(&w, NULL);
     if (result != VK_SUCCESS) return result;
 
-    VkExternalMemoryBufferCreateInfo external = {.sType =
-                                                     VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
-                                                 .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalMemoryBufferCreateInfo external = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkBufferCreateInfo buffer_info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                       .pNext = &external,
                                       .size = 4096,
@@ -39,9 +40,11 @@ static VkResult small_program(void)
     VkMemoryRequirements need;
     w.d.vkGetBufferMemoryRequirements(w.device, buffer, &need);
     VkExportMemoryAllocateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
-                                         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkMemoryAllocateInfo allocate = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .pNext = &export, .allocationSize = need.size};
+                                         .handleTypes =
+                                             VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                     .pNext = &export,
+                                     .allocationSize = need.size};
     TRY(w.d.vkAllocateMemory(w.device, &allocate, NULL, &memory));
     TRY(w.d.vkBindBufferMemory(w.device, buffer, memory, 0));
     TRY(w.d.vkMapMemory(w.device, memory, 0, VK_WHOLE_SIZE, 0, &data));
@@ -61,8 +64,8 @@ static VkResult small_program(void)
 
     VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
     VkCommandPoolCreateInfo pool_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
-    VkCommandBufferAllocateInfo commands_info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                 .commandBufferCount = 1};
+    VkCommandBufferAllocateInfo commands_info = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandBufferCount = 1};
     VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     VkCommandBuffer commands;
     TRY(w.d.vkCreateFence(w.device, &fence_info, NULL, &fence));
@@ -72,8 +75,9 @@ static VkResult small_program(void)
     TRY(w.d.vkBeginCommandBuffer(commands, &begin));
     w.d.vkCmdFillBuffer(commands, buffer, 0, VK_WHOLE_SIZE, 0x01020304);
     TRY(w.d.vkEndCommandBuffer(commands));
-    VkSubmitInfo submit_info = {
-        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands};
+    VkSubmitInfo submit_info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                .commandBufferCount = 1,
+                                .pCommandBuffers = &commands};
     TRY(w.d.vkQueueSubmit(w.queue, 1, &submit_info, fence));
     TRY(w.d.vkWaitForFences(w.device, 1, &fence, VK_TRUE, 20 * SECOND));
     TRY(submit(&w, VK_NULL_HANDLE, 0, semaphore, 1));

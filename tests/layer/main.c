@@ -1,4 +1,5 @@
-/* layer-test CASE [--validation]: one case of the layer's tests. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* layer-test CASE [--validation]: one case of the layer's tests. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Setting up Vulkan for a case, and the other side of an fd. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Setting up Vulkan for a case, and the other side of an fd. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -48,7 +49,8 @@ _Noreturn void test_skip(const char *why)
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT type,
-                                                 const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+                                                 const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                 void *user)
 {
     (void)severity;
     (void)type;
@@ -72,7 +74,8 @@ static bool has_layer(const char *name)
     return found;
 }
 
-/* volk's pointers are global; the loader's functions behind them serve every instance, so once is enough. */
+/* volk's pointers are global; the loader's functions behind them serve every instance, so once is
+ * enough. */
 static pthread_mutex_t volk_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static VkResult volk_start(void)
@@ -102,17 +105,18 @@ static VkResult open_instance(world *w, const world_options *options)
     if (test_validation) layers[layer_count++] = validation_layer;
     if (!options->without_layer) layers[layer_count++] = LAYER_NAME;
 
-    const VkValidationFeatureEnableEXT enabled = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
+    const VkValidationFeatureEnableEXT enabled =
+        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT;
     const VkValidationFeaturesEXT features = {.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
                                               .enabledValidationFeatureCount = 1,
                                               .pEnabledValidationFeatures = &enabled};
     const VkDebugUtilsMessengerCreateInfoEXT messenger = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
         .pNext = &features,
-        .messageSeverity =
-            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
-        .messageType =
-            VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
+        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+        .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT |
+                       VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
         .pfnUserCallback = on_message};
     const VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
                                            .apiVersion = VK_API_VERSION_1_2};
@@ -141,9 +145,10 @@ static VkResult find_device(world *w, bool other)
     VkResult result = vkEnumeratePhysicalDevices(w->instance, &count, list);
     if (result < 0) return result;
     for (uint32_t i = 0; i < count; i++) {
-        VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-        VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                                  .pNext = &id};
+        VkPhysicalDeviceIDProperties id = {.sType =
+                                               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+        VkPhysicalDeviceProperties2 properties = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
         vkGetPhysicalDeviceProperties2(list[i], &properties);
         if ((properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU) == other) continue;
         w->physical = list[i];
@@ -160,17 +165,19 @@ static VkResult open_device(world *w, const world_options *options)
     const float priority = 1;
     const char *extensions[] = {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME,
                                 VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME};
-    const VkDeviceQueueCreateInfo queue = {
-        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority};
+    const VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                           .queueCount = 1,
+                                           .pQueuePriorities = &priority};
     VkPhysicalDeviceTimelineSemaphoreFeatures timeline = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES, .timelineSemaphore = VK_TRUE};
-    const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
-                                     .pNext = &timeline,
-                                     .queueCreateInfoCount = 1,
-                                     .pQueueCreateInfos = &queue,
-                                     .enabledExtensionCount =
-                                         options->without_extension || options->without_layer ? 1 : 2,
-                                     .ppEnabledExtensionNames = extensions};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_TIMELINE_SEMAPHORE_FEATURES,
+        .timelineSemaphore = VK_TRUE};
+    const VkDeviceCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+        .pNext = &timeline,
+        .queueCreateInfoCount = 1,
+        .pQueueCreateInfos = &queue,
+        .enabledExtensionCount = options->without_extension || options->without_layer ? 1 : 2,
+        .ppEnabledExtensionNames = extensions};
     result = vkCreateDevice(w->physical, &info, NULL, &w->device);
     if (result != VK_SUCCESS) return result;
     volkLoadDeviceTable(&w->d, w->device);
@@ -208,7 +215,8 @@ void world_close(world *w)
     memset(w, 0, sizeof(*w));
 }
 
-VkResult make_semaphore(world *w, VkSemaphoreType type, bool exportable, uint64_t value, VkSemaphore *out)
+VkResult make_semaphore(world *w, VkSemaphoreType type, bool exportable, uint64_t value,
+                        VkSemaphore *out)
 {
     VkExportSemaphoreCreateInfo export = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
                                           .handleTypes = OPAQUE_FD};
@@ -240,21 +248,24 @@ int export_fd(world *w, VkSemaphore semaphore)
 
 VkResult import_fd(world *w, VkSemaphore semaphore, int fd)
 {
-    const VkImportSemaphoreFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR,
+    const VkImportSemaphoreFdInfoKHR info = {.sType =
+                                                 VK_STRUCTURE_TYPE_IMPORT_SEMAPHORE_FD_INFO_KHR,
                                              .semaphore = semaphore,
                                              .handleType = OPAQUE_FD,
                                              .fd = fd};
     return w->d.vkImportSemaphoreFdKHR(w->device, &info);
 }
 
-VkResult submit(world *w, VkSemaphore wait, uint64_t value, VkSemaphore signal, uint64_t signal_value)
+VkResult submit(world *w, VkSemaphore wait, uint64_t value, VkSemaphore signal,
+                uint64_t signal_value)
 {
     const VkPipelineStageFlags stage = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
-    const VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
-                                                  .waitSemaphoreValueCount = wait ? 1 : 0,
-                                                  .pWaitSemaphoreValues = &value,
-                                                  .signalSemaphoreValueCount = signal ? 1 : 0,
-                                                  .pSignalSemaphoreValues = &signal_value};
+    const VkTimelineSemaphoreSubmitInfo values = {
+        .sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+        .waitSemaphoreValueCount = wait ? 1 : 0,
+        .pWaitSemaphoreValues = &value,
+        .signalSemaphoreValueCount = signal ? 1 : 0,
+        .pSignalSemaphoreValues = &signal_value};
     const VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
                                .pNext = &values,
                                .waitSemaphoreCount = wait ? 1 : 0,
@@ -320,7 +331,8 @@ bool page_wait(culv_soft_timeline *page, uint64_t value, uint64_t timeout)
         }
         uint64_t left = now() < end ? end - now() : 0;
         if (!left) return false;
-        struct timespec rest = {.tv_sec = (time_t)(left / SECOND), .tv_nsec = (long)(left % SECOND)};
+        struct timespec rest = {.tv_sec = (time_t)(left / SECOND),
+                                .tv_nsec = (long)(left % SECOND)};
         syscall(SYS_futex, (void *)&page->seq, FUTEX_WAIT, seq, &rest, NULL, 0);
     }
 }
@@ -345,7 +357,8 @@ uint64_t now(void)
 
 void nap(unsigned milliseconds)
 {
-    struct timespec t = {.tv_sec = milliseconds / 1000, .tv_nsec = (long)(milliseconds % 1000) * 1000000};
+    struct timespec t = {.tv_sec = milliseconds / 1000,
+                         .tv_nsec = (long)(milliseconds % 1000) * 1000000};
     while (nanosleep(&t, &t) && errno == EINTR) {
     }
 }

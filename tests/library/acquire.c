@@ -1,5 +1,5 @@
-/* culv_vk_memory_acquire(): one import a VkDeviceMemory, however many resources are in it.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vk_memory_acquire(): one import a VkDeviceMemory, however many resources are in it. */
 #include "library.h"
 #include "raw_vulkan_image.h"
 
@@ -34,7 +34,8 @@ static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
     return buffer;
 }
 
-/* As an allocator's user does: acquire, map, give the import up at once, for each of a dozen resources. */
+/* As an allocator's user does: acquire, map, give the import up at once, for each of a dozen
+ * resources. */
 static void one_import(void)
 {
     enum { RESOURCES = 12, SIZE = 4096 };
@@ -73,7 +74,8 @@ static void one_import(void)
     lib_close(&w);
 }
 
-/* What was given up and waits for the GPU is not found: its VkDeviceMemory may be another by then. */
+/* What was given up and waits for the GPU is not found: its VkDeviceMemory may be another by
+ * then. */
 static void deferred_is_not_found(void)
 {
     lib_world w;
@@ -142,24 +144,26 @@ static void refused(void)
     culv_memory *first = acquire(w.attachment, &block);
     culv_vk_memory_desc d = desc_of(&block);
     d.allocation_size -= 1;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_SIZE);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_SIZE);
     LIB_SAYS("allocation_size");
     d = desc_of(&block);
     d.dedicated = VK_TRUE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEDICATED);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     d = desc_of(&block);
     d.buffer = block.buffer;
     d.buffer_offset = block.allocation_size;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory),
+                CULV_ERROR_INVALID,
                 CULV_REASON_RANGE); /* found or not, what is said of the resource is checked */
     d.memory = VK_NULL_HANDLE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(NULL, &d, &memory), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_memory_acquire(w.attachment, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_memory_acquire(w.attachment, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(&w).memories, 1);
     culv_memory_destroy(&first);
     raw_vk_buffer_destroy(&w.vk, &block);
@@ -177,10 +181,12 @@ static VkImageCreateInfo image_info(const raw_vk_image *image,
                                .mipLevels = 1,
                                .arrayLayers = 1,
                                .samples = VK_SAMPLE_COUNT_1_BIT,
-                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT};
 }
 
-static culv_result map_image(lib_world *w, culv_memory *memory, const raw_vk_image *image, culv_image **out)
+static culv_result map_image(lib_world *w, culv_memory *memory, const raw_vk_image *image,
+                             culv_image **out)
 {
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
@@ -247,7 +253,8 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     culv_vk_detach(&watched);
 }
 
-/* What CUDA finds in dedicated allocations alone is refused in a block, whose other resources it finds. */
+/* What CUDA finds in dedicated allocations alone is refused in a block, whose other resources it
+ * finds. */
 static void dedicated_formats(void)
 {
     lib_world w;

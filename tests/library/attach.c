@@ -1,4 +1,5 @@
-/* Ranking and attaching: extensions, layers, versions, device groups. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Ranking and attaching: extensions, layers, versions, device groups. */
 #include "library.h"
 
 #include <stdio.h>
@@ -9,8 +10,8 @@ extern const test_case attach_cases[];
 
 enum { MAX_CANDIDATES = 16 };
 
-static uint32_t rank(PFN_vkGetInstanceProcAddr get, VkInstance instance, const culv_device_desc *desc,
-                     culv_vk_candidate out[MAX_CANDIDATES])
+static uint32_t rank(PFN_vkGetInstanceProcAddr get, VkInstance instance,
+                     const culv_device_desc *desc, culv_vk_candidate out[MAX_CANDIDATES])
 {
     uint32_t count = MAX_CANDIDATES;
     for (int i = 0; i < MAX_CANDIDATES; i++)
@@ -20,7 +21,8 @@ static uint32_t rank(PFN_vkGetInstanceProcAddr get, VkInstance instance, const c
     return count;
 }
 
-static const culv_vk_candidate *find(const culv_vk_candidate *list, uint32_t count, VkPhysicalDevice device)
+static const culv_vk_candidate *find(const culv_vk_candidate *list, uint32_t count,
+                                     VkPhysicalDevice device)
 {
     for (uint32_t i = 0; i < count; i++)
         if (list[i].physical_device == device) return &list[i];
@@ -54,7 +56,8 @@ static void ranking(void)
     REQUIRE_EQ(c->type, w.vk.properties.deviceType);
     REQUIRE_EQ_BYTES(c->uuid.bytes, w.vk.id.deviceUUID, 16);
     REQUIRE(c->group_size >= 1 && c->has_external_memory_fd && c->has_external_semaphore_fd);
-    REQUIRE(c->has_timeline_semaphore && c->buffer_opaque_fd_export && c->timeline_opaque_fd_export);
+    REQUIRE(c->has_timeline_semaphore && c->buffer_opaque_fd_export &&
+            c->timeline_opaque_fd_export);
 
     /* The driver that is not asked for is out of reach. */
     culv_device_desc d = culv_device_desc_init();
@@ -69,8 +72,8 @@ static void ranking(void)
     lib_close(&w);
 }
 
-/* A device that CUDA cannot reach comes after the one it can, though the instance lists it first; an error
- * about it names both. */
+/* A device that CUDA cannot reach comes after the one it can, though the instance lists it first;
+ * an error about it names both. */
 static void ranking_of_two(void)
 {
     lib_world w;
@@ -83,13 +86,15 @@ static void ranking_of_two(void)
     REQUIRE_EQ(count, alone + 1);
     REQUIRE(list[0].reachable && list[0].physical_device != lib_stranger());
     const culv_vk_candidate *stranger = find(list, count, lib_stranger());
-    REQUIRE(!stranger->reachable && stranger->cuda_ordinal == -1 && stranger->driver == CULV_DRIVER_AUTO);
+    REQUIRE(!stranger->reachable && stranger->cuda_ordinal == -1 &&
+            stranger->driver == CULV_DRIVER_AUTO);
     REQUIRE_EQ(stranger->reason, CULV_REASON_DEVICE_UNKNOWN);
     LIB_REFUSES(culv_device, device,
                 culv_vk_device_open(lib_lying_loader, w.vk.instance, lib_stranger(), NULL, &device),
                 CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("with a CUDA match"); /* the other one */
-    LIB_OK(culv_vk_device_open(lib_lying_loader, w.vk.instance, list[0].physical_device, NULL, &device));
+    LIB_OK(culv_vk_device_open(lib_lying_loader, w.vk.instance, list[0].physical_device, NULL,
+                               &device));
     culv_device_close(&device);
     lib_close(&w);
 }
@@ -158,7 +163,8 @@ static void open_without(lib_world *w, bool memory, bool semaphore)
                                           .without_memory_fd = memory,
                                           .without_semaphore_fd = semaphore});
     w->fds = test_open_fds();
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &w->device));
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                               &w->device));
     if (!w->cu->software) w->fds = test_open_fds();
 }
 
@@ -187,7 +193,8 @@ static void missing_layer(void)
     if (!w.cu->software) SKIP("a GPU needs no layer");
     REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
     unsetenv("VK_INSTANCE_LAYERS");
-    raw_vk_open(&w.vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .without_semaphore_fd = true});
+    raw_vk_open(&w.vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes,
+                                         .without_semaphore_fd = true});
     w.fds = test_open_fds();
     if (raw_vk_has_device_extension(w.vk.physical, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME))
         SKIP("this Vulkan driver has VK_KHR_external_semaphore_fd without the layer");
@@ -196,7 +203,8 @@ static void missing_layer(void)
     REQUIRE(!c->reachable);
     REQUIRE_EQ(c->reason, CULV_REASON_LAYER_MISSING);
     REQUIRE(strstr(c->why, "VK_LAYER_CULVERT_soft") != NULL);
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &w.device));
+    LIB_OK(
+        culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &w.device));
     culv_vk_desc d = lib_vk_desc(&w);
     LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_LAYER_MISSING);
@@ -213,11 +221,13 @@ static void device_groups(void)
     static culv_vk_candidate list[MAX_CANDIDATES];
     culv_vk_desc d = lib_vk_desc(&w);
     d.num_physical_devices = 2; /* said so: refused whatever the machine has */
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP);
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_GROUP);
     lib_lying = (lib_lies){.group_size = 2};
     d.get_instance_proc_addr = lib_lying_loader;
     d.num_physical_devices = 0; /* not said: linked GPUs are refused */
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP);
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_GROUP);
     LIB_SAYS("num_physical_devices");
     d.num_physical_devices = 1;
     LIB_OK(culv_vk_attach(w.device, &d, &vk));
@@ -259,10 +269,9 @@ static void old_vulkan(void)
     lib_close(&w);
 }
 
-static VKAPI_ATTR VkBool32 VKAPI_CALL count_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
-                                                    VkDebugUtilsMessageTypeFlagsEXT types,
-                                                    const VkDebugUtilsMessengerCallbackDataEXT *data,
-                                                    void *user)
+static VKAPI_ATTR VkBool32 VKAPI_CALL count_message(
+    VkDebugUtilsMessageSeverityFlagBitsEXT severity, VkDebugUtilsMessageTypeFlagsEXT types,
+    const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
     (void)severity;
     (void)types;
@@ -271,8 +280,8 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL count_message(VkDebugUtilsMessageSeverityF
     return VK_FALSE;
 }
 
-/* An instance of Vulkan 1.1 on a device of a later version: nothing later may be asked of it (validation
- * listens). */
+/* An instance of Vulkan 1.1 on a device of a later version: nothing later may be asked of it
+ * (validation listens). */
 static void instance_of_vulkan_1_1(void)
 {
     lib_world w;
@@ -291,8 +300,8 @@ static void instance_of_vulkan_1_1(void)
     if (software) layers[num_layers++] = "VK_LAYER_CULVERT_soft";
     const VkDebugUtilsMessengerCreateInfoEXT info = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-        .messageSeverity =
-            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
         .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
         .pfnUserCallback = count_message,
         .pUserData = &messages};

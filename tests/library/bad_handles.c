@@ -1,4 +1,5 @@
-/* File descriptors that nobody exported. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* File descriptors that nobody exported. */
 #include "bad_handles.h"
 
 #include <fcntl.h>
@@ -33,7 +34,8 @@ static void open_all(bad_handle out[BAD_HANDLES], size_t size)
         {"a socket", sockets[0], CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND},
         {"a directory", open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC), CULV_ERROR_INVALID,
          CULV_REASON_HANDLE_KIND},
-        {"/dev/null", open("/dev/null", O_RDWR | O_CLOEXEC), CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
+        {"/dev/null", open("/dev/null", O_RDWR | O_CLOEXEC), CULV_ERROR_DRIVER,
+         CULV_REASON_HANDLE_REFUSED},
         {"a memfd of garbage", garbage, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
         {"a memfd of zeros", zero, CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
         {"an eventfd", eventfd(0, EFD_CLOEXEC), CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED},
@@ -57,7 +59,8 @@ void bad_handles_try(const lib_world *w, size_t size,
             printf("%s\n", handles[i].name);
             if (i >= NOT_OPEN) fd = lib_fd_watch(handles[i].fd);
             refuse(w, &handles[i], take != 0);
-            if (handles[i].result == CULV_ERROR_DRIVER) LIB_SAYS(caps.name); /* whose driver it was */
+            if (handles[i].result == CULV_ERROR_DRIVER)
+                LIB_SAYS(caps.name); /* whose driver it was */
             if (i < NOT_OPEN) continue;
             lib_fd_require_untouched(&fd);
             lib_fd_done(&fd, false);

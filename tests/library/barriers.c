@@ -1,6 +1,7 @@
-/* The barriers that Culvert hands out, field by field: every use, format, way and form. What is refused is in
- * barriers_refused.c. That they order and transfer is shown by barriers_recorded.c and the suites of data.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The barriers that Culvert hands out, field by field: every use, format, way and form. What is
+ * refused is in barriers_refused.c. That they order and transfer is shown by barriers_recorded.c
+ * and the suites of data. */
 #include "barriers.h"
 
 #include <string.h>
@@ -20,13 +21,15 @@ static const struct {
     VkImageAspectFlags images; /* the aspects that may have the use */
     VkImageLayout layout;
 } uses[] = {
-    {CULV_VK_USE_ANY, STAGE(ALL_COMMANDS), ACCESS(MEMORY_WRITE), ACCESS(MEMORY_READ) | ACCESS(MEMORY_WRITE),
-     true, EVERY, LAYOUT(GENERAL)},
+    {CULV_VK_USE_ANY, STAGE(ALL_COMMANDS), ACCESS(MEMORY_WRITE),
+     ACCESS(MEMORY_READ) | ACCESS(MEMORY_WRITE), true, EVERY, LAYOUT(GENERAL)},
     {CULV_VK_USE_VERTEX_BUFFER, STAGE(VERTEX_INPUT), 0, ACCESS(VERTEX_ATTRIBUTE_READ), true, 0, 0},
     {CULV_VK_USE_INDEX_BUFFER, STAGE(VERTEX_INPUT), 0, ACCESS(INDEX_READ), true, 0, 0},
-    {CULV_VK_USE_INDIRECT_BUFFER, STAGE(DRAW_INDIRECT), 0, ACCESS(INDIRECT_COMMAND_READ), true, 0, 0},
+    {CULV_VK_USE_INDIRECT_BUFFER, STAGE(DRAW_INDIRECT), 0, ACCESS(INDIRECT_COMMAND_READ), true, 0,
+     0},
     {CULV_VK_USE_UNIFORM, STAGE(ALL_COMMANDS), 0, ACCESS(UNIFORM_READ), true, 0, 0},
-    {CULV_VK_USE_STORAGE_READ, STAGE(ALL_COMMANDS), 0, ACCESS(SHADER_READ), true, EVERY, LAYOUT(GENERAL)},
+    {CULV_VK_USE_STORAGE_READ, STAGE(ALL_COMMANDS), 0, ACCESS(SHADER_READ), true, EVERY,
+     LAYOUT(GENERAL)},
     {CULV_VK_USE_STORAGE, STAGE(ALL_COMMANDS), ACCESS(SHADER_WRITE),
      ACCESS(SHADER_READ) | ACCESS(SHADER_WRITE), true, EVERY, LAYOUT(GENERAL)},
     {CULV_VK_USE_SAMPLED, STAGE(ALL_COMMANDS), 0, ACCESS(SHADER_READ), true, EVERY,
@@ -36,22 +39,24 @@ static const struct {
      LAYOUT(COLOR_ATTACHMENT_OPTIMAL)},
     {CULV_VK_USE_TRANSFER_SRC, STAGE(ALL_TRANSFER), 0, ACCESS(TRANSFER_READ), true, EVERY,
      LAYOUT(TRANSFER_SRC_OPTIMAL)},
-    {CULV_VK_USE_TRANSFER_DST, STAGE(ALL_TRANSFER), ACCESS(TRANSFER_WRITE), ACCESS(TRANSFER_WRITE), true,
-     EVERY, LAYOUT(TRANSFER_DST_OPTIMAL)},
+    {CULV_VK_USE_TRANSFER_DST, STAGE(ALL_TRANSFER), ACCESS(TRANSFER_WRITE), ACCESS(TRANSFER_WRITE),
+     true, EVERY, LAYOUT(TRANSFER_DST_OPTIMAL)},
     {CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT, STAGE(EARLY_FRAGMENT_TESTS) | STAGE(LATE_FRAGMENT_TESTS),
      ACCESS(DEPTH_STENCIL_ATTACHMENT_WRITE),
-     ACCESS(DEPTH_STENCIL_ATTACHMENT_READ) | ACCESS(DEPTH_STENCIL_ATTACHMENT_WRITE), false, DEPTH | STENCIL,
-     LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL)},
+     ACCESS(DEPTH_STENCIL_ATTACHMENT_READ) | ACCESS(DEPTH_STENCIL_ATTACHMENT_WRITE), false,
+     DEPTH | STENCIL, LAYOUT(DEPTH_STENCIL_ATTACHMENT_OPTIMAL)},
     {CULV_VK_USE_DEPTH_STENCIL_READ, STAGE(ALL_COMMANDS), 0,
      ACCESS(DEPTH_STENCIL_ATTACHMENT_READ) | ACCESS(SHADER_READ), false, DEPTH | STENCIL,
      LAYOUT(DEPTH_STENCIL_READ_ONLY_OPTIMAL)},
     {CULV_VK_USE_INPUT_ATTACHMENT,
      STAGE(FRAGMENT_SHADER) | STAGE(COLOR_ATTACHMENT_OUTPUT) | STAGE(EARLY_FRAGMENT_TESTS) |
          STAGE(LATE_FRAGMENT_TESTS),
-     0, ACCESS(INPUT_ATTACHMENT_READ) | ACCESS(COLOR_ATTACHMENT_READ) | ACCESS(DEPTH_STENCIL_ATTACHMENT_READ),
+     0,
+     ACCESS(INPUT_ATTACHMENT_READ) | ACCESS(COLOR_ATTACHMENT_READ) |
+         ACCESS(DEPTH_STENCIL_ATTACHMENT_READ),
      false, EVERY, LAYOUT(SHADER_READ_ONLY_OPTIMAL)},
-    {CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT, VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR,
-     0, ACCESS(SHADER_READ), true, 0, 0},
+    {CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT,
+     VK_PIPELINE_STAGE_2_ACCELERATION_STRUCTURE_BUILD_BIT_KHR, 0, ACCESS(SHADER_READ), true, 0, 0},
 };
 enum { USES = sizeof uses / sizeof uses[0], FAMILY = 3 };
 
@@ -71,24 +76,25 @@ VkImage some_image(void)
     return handle;
 }
 
-culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fields *out, VkBuffer *handle,
-                           VkDeviceSize *offset, VkDeviceSize *size)
+culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fields *out,
+                           VkBuffer *handle, VkDeviceSize *offset, VkDeviceSize *size)
 {
     if (f == BARRIER2) {
         VkBufferMemoryBarrier2 b;
-        culv_result r =
-            w == RELEASE ? culv_vk_buffer_release_barrier2(t, &b) : culv_vk_buffer_acquire_barrier2(t, &b);
+        culv_result r = w == RELEASE ? culv_vk_buffer_release_barrier2(t, &b)
+                                     : culv_vk_buffer_acquire_barrier2(t, &b);
         if (r != CULV_OK) return r;
-        *out = (fields){b.sType,         b.pNext,         b.srcStageMask,        b.dstStageMask,
-                        b.srcAccessMask, b.dstAccessMask, b.srcQueueFamilyIndex, b.dstQueueFamilyIndex};
+        *out = (fields){
+            b.sType,         b.pNext,         b.srcStageMask,        b.dstStageMask,
+            b.srcAccessMask, b.dstAccessMask, b.srcQueueFamilyIndex, b.dstQueueFamilyIndex};
         *handle = b.buffer;
         *offset = b.offset;
         *size = b.size;
         return r;
     }
     culv_vk_buffer_barrier b;
-    culv_result r =
-        w == RELEASE ? culv_vk_buffer_release_barrier(t, &b) : culv_vk_buffer_acquire_barrier(t, &b);
+    culv_result r = w == RELEASE ? culv_vk_buffer_release_barrier(t, &b)
+                                 : culv_vk_buffer_acquire_barrier(t, &b);
     if (r != CULV_OK) return r;
     *out = (fields){b.barrier.sType,
                     b.barrier.pNext,
@@ -104,16 +110,17 @@ culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fiel
     return r;
 }
 
-culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields *out, VkImage *handle,
-                          VkImageLayout layouts[2], VkImageSubresourceRange *range)
+culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields *out,
+                          VkImage *handle, VkImageLayout layouts[2], VkImageSubresourceRange *range)
 {
     if (f == BARRIER2) {
         VkImageMemoryBarrier2 b;
-        culv_result r =
-            w == RELEASE ? culv_vk_image_release_barrier2(t, &b) : culv_vk_image_acquire_barrier2(t, &b);
+        culv_result r = w == RELEASE ? culv_vk_image_release_barrier2(t, &b)
+                                     : culv_vk_image_acquire_barrier2(t, &b);
         if (r != CULV_OK) return r;
-        *out = (fields){b.sType,         b.pNext,         b.srcStageMask,        b.dstStageMask,
-                        b.srcAccessMask, b.dstAccessMask, b.srcQueueFamilyIndex, b.dstQueueFamilyIndex};
+        *out = (fields){
+            b.sType,         b.pNext,         b.srcStageMask,        b.dstStageMask,
+            b.srcAccessMask, b.dstAccessMask, b.srcQueueFamilyIndex, b.dstQueueFamilyIndex};
         *handle = b.image;
         layouts[0] = b.oldLayout;
         layouts[1] = b.newLayout;
@@ -172,7 +179,8 @@ static void buffers(void)
         LIB_OK(buffer_barrier(&t, w, f, &b, &handle, &offset, &size));
         REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2
                                          : VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
-        require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire, FAMILY);
+        require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire,
+                     FAMILY);
         REQUIRE(handle == some_buffer());
         REQUIRE_EQ(offset, 0);
         REQUIRE_EQ(size, VK_WHOLE_SIZE);
@@ -243,7 +251,8 @@ static void images(void)
         LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
         REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2
                                          : VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
-        require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire, FAMILY);
+        require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire,
+                     FAMILY);
         REQUIRE(handle == some_image());
         REQUIRE_EQ(layouts[vulkans], uses[u].layout);
         REQUIRE_EQ(layouts[1 - vulkans], VK_IMAGE_LAYOUT_GENERAL);
@@ -276,7 +285,8 @@ static void images(void)
     }
 }
 
-/* An aspect that is named: with a format, one that it has; without one, whatever is an aspect at all. */
+/* An aspect that is named: with a format, one that it has; without one, whatever is an aspect at
+ * all. */
 static void aspects(void)
 {
     static const VkImageAspectFlags given[] = {
@@ -303,7 +313,8 @@ static void aspects(void)
         t.image = some_image();
         t.format = formats[k].format;
         t.aspect = given[i];
-        if (i < VALID && (t.format == VK_FORMAT_UNDEFINED || (given[i] & ~formats[k].aspects) == 0)) {
+        if (i < VALID &&
+            (t.format == VK_FORMAT_UNDEFINED || (given[i] & ~formats[k].aspects) == 0)) {
             LIB_OK(culv_vk_image_release_barrier2(&t, &b));
             REQUIRE_EQ(b.subresourceRange.aspectMask, given[i]);
             continue;

@@ -1,5 +1,6 @@
-/* What the barriers' tables share: Culvert's barriers of both kinds and forms as one struct, and handles that are
- * copied, never used. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the barriers' tables share: Culvert's barriers of both kinds and forms as one struct, and
+ * handles that are copied, never used. */
 #ifndef CULVERT_TESTS_LIBRARY_BARRIERS_H_
 #define CULVERT_TESTS_LIBRARY_BARRIERS_H_
 
@@ -22,9 +23,10 @@ typedef struct fields {
 
 VkBuffer some_buffer(void);
 VkImage some_image(void);
-culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fields *out, VkBuffer *handle,
-                           VkDeviceSize *offset, VkDeviceSize *size);
-culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields *out, VkImage *handle,
-                          VkImageLayout layouts[2], VkImageSubresourceRange *range);
+culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fields *out,
+                           VkBuffer *handle, VkDeviceSize *offset, VkDeviceSize *size);
+culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields *out,
+                          VkImage *handle, VkImageLayout layouts[2],
+                          VkImageSubresourceRange *range);
 
 #endif

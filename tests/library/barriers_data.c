@@ -1,6 +1,8 @@
-/* Data through the barriers, of every kind of image: CUDA writes a level, Vulkan takes one layer of it (a face of a
- * cube, all slices of a 3D image), reads it, writes it, draws into it and hands it back, and CUDA reads all of the
- * level. The layers that Vulkan did not take stay CUDA's and stay as they were. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Data through the barriers, of every kind of image: CUDA writes a level, Vulkan takes one layer of
+ * it (a face of a cube, all slices of a 3D image), reads it, writes it, draws into it and hands it
+ * back, and CUDA reads all of the level. The layers that Vulkan did not take stay CUDA's and stay
+ * as they were. */
 #include "barriers_probe.h"
 #include "image_stage.h"
 
@@ -66,7 +68,8 @@ static bool open_subject(stage *s, const data_kind *kind, subject *x)
     const bool color = probe_aspects(kind->format) == VK_IMAGE_ASPECT_COLOR_BIT;
     VkImageUsageFlags usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
     if (kind->dimensions == 2)
-        usage |= color ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT : VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
+        usage |= color ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+                       : VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .flags = kind->flags,
                                     .imageType = types[kind->dimensions - 1],
@@ -150,8 +153,8 @@ static culv_vk_image_transfer transfer(const subject *x, culv_vk_use use)
 }
 
 /* Vulkan's turn: one use of what it takes, between acquire and release. */
-static void vulkans_turn(stage *s, probe *p, const subject *x, culv_vk_use use, const raw_vk_buffer *host,
-                         bool old_form)
+static void vulkans_turn(stage *s, probe *p, const subject *x, culv_vk_use use,
+                         const raw_vk_buffer *host, bool old_form)
 {
     const culv_vk_image_transfer t = transfer(x, use);
     const VkImageSubresourceRange range = {0, x->kind->level, 1, x->kind->layer, 1};
@@ -163,17 +166,18 @@ static void vulkans_turn(stage *s, probe *p, const subject *x, culv_vk_use use, 
                                       .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
                                       .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
                                       .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &to_host};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &to_host};
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     record_barrier(commands, &t, TO_VULKAN, old_form);
     if (use == CULV_VK_USE_TRANSFER_SRC) {
-        vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, host->buffer, 1,
-                               &region);
+        vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL,
+                               host->buffer, 1, &region);
         vkCmdPipelineBarrier2(commands, &info);
     } else if (use == CULV_VK_USE_TRANSFER_DST) {
-        vkCmdCopyBufferToImage(commands, host->buffer, t.image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1,
-                               &region);
+        vkCmdCopyBufferToImage(commands, host->buffer, t.image,
+                               VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
     } else {
         probe_image_use(p, commands, &x->vulkan, &range, use);
     }
@@ -182,7 +186,8 @@ static void vulkans_turn(stage *s, probe *p, const subject *x, culv_vk_use use, 
     probe_forget(p);
 }
 
-static void round_trip(stage *s, probe *p, const subject *x, const raw_vk_buffer *host, bool old_form)
+static void round_trip(stage *s, probe *p, const subject *x, const raw_vk_buffer *host,
+                       bool old_form)
 {
     static unsigned char texels[MAX_BYTES], expected[MAX_BYTES];
     const bool color = probe_aspects(x->kind->format) == VK_IMAGE_ASPECT_COLOR_BIT;
@@ -203,7 +208,8 @@ static void round_trip(stage *s, probe *p, const subject *x, const raw_vk_buffer
     if (x->kind->dimensions == 2) {
         stage_cuda_begin(s);
         stage_cuda_end(s);
-        vulkans_turn(s, p, x, color ? CULV_VK_USE_COLOR_ATTACHMENT : CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT,
+        vulkans_turn(s, p, x,
+                     color ? CULV_VK_USE_COLOR_ATTACHMENT : CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT,
                      host, old_form);
         memset(taken, 0, x->texel); /* which the probe clears */
     }

@@ -1,4 +1,5 @@
-/* Render passes and draws of the barriers' probe. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Render passes and draws of the barriers' probe. */
 #include "barriers_draw.h"
 
 #include <string.h>
@@ -13,8 +14,10 @@ static bool is_depth(culv_vk_use use)
 /* Passes of one subpass, and one attachment unless the format is UNDEFINED. */
 static VkRenderPass make_pass(VkDevice device, VkFormat format, culv_vk_use use)
 {
-    const bool written = use == CULV_VK_USE_COLOR_ATTACHMENT || use == CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
-    const VkAttachmentStoreOp store = written ? VK_ATTACHMENT_STORE_OP_STORE : VK_ATTACHMENT_STORE_OP_NONE;
+    const bool written =
+        use == CULV_VK_USE_COLOR_ATTACHMENT || use == CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
+    const VkAttachmentStoreOp store =
+        written ? VK_ATTACHMENT_STORE_OP_STORE : VK_ATTACHMENT_STORE_OP_NONE;
     const VkAttachmentDescription attachment = {.format = format,
                                                 .samples = VK_SAMPLE_COUNT_1_BIT,
                                                 .loadOp = VK_ATTACHMENT_LOAD_OP_LOAD,
@@ -24,12 +27,13 @@ static VkRenderPass make_pass(VkDevice device, VkFormat format, culv_vk_use use)
                                                 .initialLayout = probe_layout(use),
                                                 .finalLayout = probe_layout(use)};
     const VkAttachmentReference reference = {0, probe_layout(use)};
-    const VkSubpassDescription subpass = {.pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
-                                          .colorAttachmentCount = use == CULV_VK_USE_COLOR_ATTACHMENT,
-                                          .pColorAttachments = &reference,
-                                          .inputAttachmentCount = use == CULV_VK_USE_INPUT_ATTACHMENT,
-                                          .pInputAttachments = &reference,
-                                          .pDepthStencilAttachment = is_depth(use) ? &reference : NULL};
+    const VkSubpassDescription subpass = {
+        .pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
+        .colorAttachmentCount = use == CULV_VK_USE_COLOR_ATTACHMENT,
+        .pColorAttachments = &reference,
+        .inputAttachmentCount = use == CULV_VK_USE_INPUT_ATTACHMENT,
+        .pInputAttachments = &reference,
+        .pDepthStencilAttachment = is_depth(use) ? &reference : NULL};
     const VkRenderPassCreateInfo info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_CREATE_INFO,
                                          .attachmentCount = format != VK_FORMAT_UNDEFINED,
                                          .pAttachments = &attachment,
@@ -100,7 +104,8 @@ static VkPipeline make_pipeline(const probe *p, VkRenderPass pass, VkFormat form
         .sType = VK_STRUCTURE_TYPE_PIPELINE_COLOR_BLEND_STATE_CREATE_INFO,
         .attachmentCount = use == CULV_VK_USE_COLOR_ATTACHMENT,
         .pAttachments = &blend};
-    const VkGraphicsPipelineCreateInfo info = {.sType = VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
+    const VkGraphicsPipelineCreateInfo info = {.sType =
+                                                   VK_STRUCTURE_TYPE_GRAPHICS_PIPELINE_CREATE_INFO,
                                                .stageCount = fragment != VK_NULL_HANDLE ? 2 : 1,
                                                .pStages = stages,
                                                .pVertexInputState = &input,
@@ -141,10 +146,11 @@ static void begin(probe *p, VkCommandBuffer commands, const probe_pass *pass, Vk
                                           .height = extent.height,
                                           .layers = 1};
     VK_OK(vkCreateFramebuffer(p->vk->device, &info, NULL, &p->framebuffer));
-    const VkRenderPassBeginInfo begin_info = {.sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
-                                              .renderPass = pass->pass,
-                                              .framebuffer = p->framebuffer,
-                                              .renderArea = {{0, 0}, {extent.width, extent.height}}};
+    const VkRenderPassBeginInfo begin_info = {
+        .sType = VK_STRUCTURE_TYPE_RENDER_PASS_BEGIN_INFO,
+        .renderPass = pass->pass,
+        .framebuffer = p->framebuffer,
+        .renderArea = {{0, 0}, {extent.width, extent.height}}};
     vkCmdBeginRenderPass(commands, &begin_info, VK_SUBPASS_CONTENTS_INLINE);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_GRAPHICS, pass->pipeline);
 }
@@ -173,8 +179,8 @@ void probe_draw_image(probe *p, VkCommandBuffer commands, const raw_vk_image *im
                       culv_vk_use use)
 {
     const uint32_t at = use == CULV_VK_USE_INPUT_ATTACHMENT;
-    const bool reads =
-        at == 1 || (use == CULV_VK_USE_DEPTH_STENCIL_READ && image->desc.format != VK_FORMAT_S8_UINT);
+    const bool reads = at == 1 || (use == CULV_VK_USE_DEPTH_STENCIL_READ &&
+                                   image->desc.format != VK_FORMAT_S8_UINT);
     VkDescriptorImageInfo infos[2];
     VkWriteDescriptorSet writes[2];
     for (uint32_t i = 0; i < 2; i++) { /* both, since lavapipe reads what is not used too */

@@ -1,10 +1,11 @@
-/* See barriers_probe.h. The passes and draws are in barriers_draw.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See barriers_probe.h. The passes and draws are in barriers_draw.c. */
 #include "barriers_draw.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Shaders and pipelines ----------------------------------------------------------------------------------- */
+/* Shaders and pipelines ------------------------------------------------------------------------ */
 
 VkShaderModule probe_shader(VkDevice device, const char *name)
 {
@@ -39,58 +40,64 @@ static VkPipeline compute_pipeline(VkDevice device, const char *name, VkPipeline
     return pipeline;
 }
 
-static void make_set(probe *p, uint32_t count, const VkDescriptorType types[], VkShaderStageFlags stages,
-                     VkDescriptorSetLayout *set_layout, VkPipelineLayout *layout, VkDescriptorSet *set)
+static void make_set(probe *p, uint32_t count, const VkDescriptorType types[],
+                     VkShaderStageFlags stages, VkDescriptorSetLayout *set_layout,
+                     VkPipelineLayout *layout, VkDescriptorSet *set)
 {
     VkDescriptorSetLayoutBinding bindings[PROBE_BUFFER_BINDINGS];
     for (uint32_t i = 0; i < count; i++)
         bindings[i] = (VkDescriptorSetLayoutBinding){i, types[i], 1, stages, NULL};
-    const VkDescriptorSetLayoutCreateInfo set_info = {.sType =
-                                                          VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                                      .bindingCount = count,
-                                                      .pBindings = bindings};
+    const VkDescriptorSetLayoutCreateInfo set_info = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = count,
+        .pBindings = bindings};
     VK_OK(vkCreateDescriptorSetLayout(p->vk->device, &set_info, NULL, set_layout));
-    const VkPipelineLayoutCreateInfo layout_info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
-                                                    .setLayoutCount = 1,
-                                                    .pSetLayouts = set_layout};
+    const VkPipelineLayoutCreateInfo layout_info = {
+        .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+        .setLayoutCount = 1,
+        .pSetLayouts = set_layout};
     VK_OK(vkCreatePipelineLayout(p->vk->device, &layout_info, NULL, layout));
-    const VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                                  .descriptorPool = p->pool,
-                                                  .descriptorSetCount = 1,
-                                                  .pSetLayouts = set_layout};
+    const VkDescriptorSetAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+        .descriptorPool = p->pool,
+        .descriptorSetCount = 1,
+        .pSetLayouts = set_layout};
     VK_OK(vkAllocateDescriptorSets(p->vk->device, &allocate, set));
 }
 
-static const VkDescriptorType image_types[PROBE_IMAGE_BINDINGS] = {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
-                                                                   VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
-                                                                   VK_DESCRIPTOR_TYPE_STORAGE_IMAGE};
+static const VkDescriptorType image_types[PROBE_IMAGE_BINDINGS] = {
+    VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+    VK_DESCRIPTOR_TYPE_STORAGE_IMAGE};
 const VkDescriptorType probe_graphics_types[2] = {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
                                                   VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT};
 static const VkDescriptorType buffer_types[PROBE_BUFFER_BINDINGS] = {
-    VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
-    VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER};
+    VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
+    VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
+    VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER};
 
 static void open_sets(probe *p)
 {
-    static const VkDescriptorPoolSize sizes[] = {
-        {VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 2}, {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 2},
-        {VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, 1},       {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1},
-        {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2},         {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, 1},
-        {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, 1}};
+    static const VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 2},
+                                                 {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, 2},
+                                                 {VK_DESCRIPTOR_TYPE_INPUT_ATTACHMENT, 1},
+                                                 {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, 1},
+                                                 {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 2},
+                                                 {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, 1},
+                                                 {VK_DESCRIPTOR_TYPE_STORAGE_TEXEL_BUFFER, 1}};
     const VkDescriptorPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
                                              .maxSets = 3,
                                              .poolSizeCount = sizeof sizes / sizeof sizes[0],
                                              .pPoolSizes = sizes};
     VK_OK(vkCreateDescriptorPool(p->vk->device, &pool, NULL, &p->pool));
-    make_set(p, PROBE_IMAGE_BINDINGS, image_types, VK_SHADER_STAGE_COMPUTE_BIT, &p->image_set_layout,
-             &p->image_layout, &p->image_set);
+    make_set(p, PROBE_IMAGE_BINDINGS, image_types, VK_SHADER_STAGE_COMPUTE_BIT,
+             &p->image_set_layout, &p->image_layout, &p->image_set);
     make_set(p, 2, probe_graphics_types, VK_SHADER_STAGE_FRAGMENT_BIT, &p->graphics_set_layout,
              &p->graphics_layout, &p->graphics_set);
-    make_set(p, PROBE_BUFFER_BINDINGS, buffer_types, VK_SHADER_STAGE_COMPUTE_BIT, &p->buffer_set_layout,
-             &p->buffer_layout, &p->buffer_set);
+    make_set(p, PROBE_BUFFER_BINDINGS, buffer_types, VK_SHADER_STAGE_COMPUTE_BIT,
+             &p->buffer_set_layout, &p->buffer_layout, &p->buffer_set);
 }
 
-/* What is bound besides the subject ----------------------------------------------------------------------- */
+/* What is bound besides the subject ------------------------------------------------------------ */
 
 VkBufferUsageFlags probe_buffer_usage(void)
 {
@@ -141,8 +148,8 @@ static void open_buffer(probe *p)
     p->buffer_view = view_words(p, p->buffer);
 }
 
-static VkImageView view_layer(const probe *p, const raw_vk_image *image, const VkImageSubresourceRange *range,
-                              VkImageAspectFlags aspects)
+static VkImageView view_layer(const probe *p, const raw_vk_image *image,
+                              const VkImageSubresourceRange *range, VkImageAspectFlags aspects)
 {
     static const VkImageViewType types[] = {VK_IMAGE_VIEW_TYPE_1D, VK_IMAGE_VIEW_TYPE_2D,
                                             VK_IMAGE_VIEW_TYPE_3D};
@@ -161,13 +168,14 @@ static void open_images(probe *p)
 {
     static const VkImageSubresourceRange all = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1};
     for (uint32_t d = 1; d <= PROBE_DIMENSIONS; d++) {
-        const raw_vk_image_desc desc = {.format = VK_FORMAT_R32_SFLOAT,
-                                        .width = 4,
-                                        .height = d > 1 ? 4 : 1,
-                                        .depth = d > 2 ? 4 : 1,
-                                        .dimensions = d,
-                                        .usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT |
-                                                 (d == 2 ? VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT : 0u)};
+        const raw_vk_image_desc desc = {
+            .format = VK_FORMAT_R32_SFLOAT,
+            .width = 4,
+            .height = d > 1 ? 4 : 1,
+            .depth = d > 2 ? 4 : 1,
+            .dimensions = d,
+            .usage = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT |
+                     (d == 2 ? VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT : 0u)};
         raw_vk_image_create(p->vk, &desc, &p->own[d - 1]);
         p->own_views[d - 1] = view_layer(p, &p->own[d - 1], &all, VK_IMAGE_ASPECT_COLOR_BIT);
     }
@@ -216,7 +224,8 @@ void probe_close(probe *p)
     vkFreeMemory(device, p->memory, NULL);
     vkDestroyDescriptorPool(device, p->pool, NULL);
     const VkPipelineLayout layouts[] = {p->image_layout, p->graphics_layout, p->buffer_layout};
-    const VkDescriptorSetLayout sets[] = {p->image_set_layout, p->graphics_set_layout, p->buffer_set_layout};
+    const VkDescriptorSetLayout sets[] = {p->image_set_layout, p->graphics_set_layout,
+                                          p->buffer_set_layout};
     for (int i = 0; i < 3; i++) {
         vkDestroyPipelineLayout(device, layouts[i], NULL);
         vkDestroyDescriptorSetLayout(device, sets[i], NULL);
@@ -236,7 +245,7 @@ void probe_forget(probe *p)
     p->texels = VK_NULL_HANDLE;
 }
 
-/* Uses of buffers ----------------------------------------------------------------------------------------- */
+/* Uses of buffers ------------------------------------------------------------------------------ */
 
 bool probe_buffer_has(const probe *p, uint32_t queue, culv_vk_use use)
 {
@@ -276,8 +285,8 @@ static void dispatch_buffers(probe *p, VkCommandBuffer commands, VkBuffer subjec
     }
     vkUpdateDescriptorSets(p->vk->device, PROBE_BUFFER_BINDINGS, writes, 0, NULL);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->buffer_pipeline);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->buffer_layout, 0, 1, &p->buffer_set,
-                            0, NULL);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->buffer_layout, 0, 1,
+                            &p->buffer_set, 0, NULL);
     vkCmdDispatch(commands, 1, 1, 1);
 }
 
@@ -289,19 +298,24 @@ void probe_buffer_use(probe *p, VkCommandBuffer commands, VkBuffer buffer, culv_
     case CULV_VK_USE_STORAGE_READ: dispatch_buffers(p, commands, buffer, 1); break;
     case CULV_VK_USE_STORAGE: dispatch_buffers(p, commands, buffer, 2); break;
     case CULV_VK_USE_SAMPLED: dispatch_buffers(p, commands, buffer, 3); break;
-    case CULV_VK_USE_TRANSFER_SRC: vkCmdCopyBuffer(commands, buffer, p->copies.buffer, 1, &copy); break;
+    case CULV_VK_USE_TRANSFER_SRC:
+        vkCmdCopyBuffer(commands, buffer, p->copies.buffer, 1, &copy);
+        break;
     case CULV_VK_USE_ANY:
-    case CULV_VK_USE_TRANSFER_DST: vkCmdCopyBuffer(commands, p->copies.buffer, buffer, 1, &copy); break;
+    case CULV_VK_USE_TRANSFER_DST:
+        vkCmdCopyBuffer(commands, p->copies.buffer, buffer, 1, &copy);
+        break;
     default: probe_draw_buffers(p, commands, buffer, use); break;
     }
 }
 
-/* Uses of images ------------------------------------------------------------------------------------------ */
+/* Uses of images ------------------------------------------------------------------------------- */
 
 VkImageAspectFlags probe_aspects(VkFormat format)
 {
     if (format == VK_FORMAT_S8_UINT) return VK_IMAGE_ASPECT_STENCIL_BIT;
-    if (format >= VK_FORMAT_D16_UNORM && format < VK_FORMAT_S8_UINT) return VK_IMAGE_ASPECT_DEPTH_BIT;
+    if (format >= VK_FORMAT_D16_UNORM && format < VK_FORMAT_S8_UINT)
+        return VK_IMAGE_ASPECT_DEPTH_BIT;
     if (format > VK_FORMAT_S8_UINT && format <= VK_FORMAT_D32_SFLOAT_S8_UINT)
         return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
     return VK_IMAGE_ASPECT_COLOR_BIT;
@@ -346,21 +360,23 @@ VkImageLayout probe_layout(culv_vk_use use)
     case CULV_VK_USE_COLOR_ATTACHMENT: return VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL;
     case CULV_VK_USE_TRANSFER_SRC: return VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     case CULV_VK_USE_TRANSFER_DST: return VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-    case CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT: return VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
+    case CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT:
+        return VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL;
     case CULV_VK_USE_DEPTH_STENCIL_READ: return VK_IMAGE_LAYOUT_DEPTH_STENCIL_READ_ONLY_OPTIMAL;
     default: return VK_IMAGE_LAYOUT_GENERAL;
     }
 }
 
-static void dispatch_images(probe *p, VkCommandBuffer commands, uint32_t dimensions, culv_vk_use use)
+static void dispatch_images(probe *p, VkCommandBuffer commands, uint32_t dimensions,
+                            culv_vk_use use)
 {
     const uint32_t at = use == CULV_VK_USE_SAMPLED ? 0 : use == CULV_VK_USE_STORAGE_READ ? 1 : 2;
     VkDescriptorImageInfo images[PROBE_IMAGE_BINDINGS];
     VkWriteDescriptorSet writes[PROBE_IMAGE_BINDINGS];
     for (uint32_t i = 0; i < PROBE_IMAGE_BINDINGS; i++) {
-        images[i] =
-            (VkDescriptorImageInfo){p->sampler, i == at ? p->aspect_view : p->own_views[dimensions - 1],
-                                    i == at ? probe_layout(use) : VK_IMAGE_LAYOUT_GENERAL};
+        images[i] = (VkDescriptorImageInfo){p->sampler,
+                                            i == at ? p->aspect_view : p->own_views[dimensions - 1],
+                                            i == at ? probe_layout(use) : VK_IMAGE_LAYOUT_GENERAL};
         writes[i] = (VkWriteDescriptorSet){.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                            .dstSet = p->image_set,
                                            .dstBinding = i,
@@ -370,8 +386,8 @@ static void dispatch_images(probe *p, VkCommandBuffer commands, uint32_t dimensi
     }
     vkUpdateDescriptorSets(p->vk->device, PROBE_IMAGE_BINDINGS, writes, 0, NULL);
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->image_pipelines[dimensions - 1]);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->image_layout, 0, 1, &p->image_set, 0,
-                            NULL);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->image_layout, 0, 1,
+                            &p->image_set, 0, NULL);
     vkCmdDispatch(commands, 1, 1, 1);
 }
 
@@ -381,8 +397,9 @@ static void copy_image(probe *p, VkCommandBuffer commands, const raw_vk_image *i
 {
     enum { PARTS = 4 };
     const bool planes = image->desc.format == VK_FORMAT_G8_B8R8_2PLANE_420_UNORM;
-    const VkImageAspectFlags aspects = planes ? VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT
-                                              : probe_aspects(image->desc.format);
+    const VkImageAspectFlags aspects =
+        planes ? VK_IMAGE_ASPECT_PLANE_0_BIT | VK_IMAGE_ASPECT_PLANE_1_BIT
+               : probe_aspects(image->desc.format);
     VkBufferImageCopy regions[PARTS];
     uint32_t count = 0;
     for (VkImageAspectFlags aspect = 1; aspect <= VK_IMAGE_ASPECT_PLANE_1_BIT; aspect <<= 1) {
@@ -393,29 +410,33 @@ static void copy_image(probe *p, VkCommandBuffer commands, const raw_vk_image *i
             extent.height /= 2;
         }
         REQUIRE(extent.width * extent.height * extent.depth * 4 <= PROBE_COPY_BYTES / PARTS);
-        regions[count] =
-            (VkBufferImageCopy){.bufferOffset = count * (PROBE_COPY_BYTES / PARTS),
-                                .imageSubresource = {aspect, range->baseMipLevel, range->baseArrayLayer, 1},
-                                .imageExtent = extent};
+        regions[count] = (VkBufferImageCopy){
+            .bufferOffset = count * (PROBE_COPY_BYTES / PARTS),
+            .imageSubresource = {aspect, range->baseMipLevel, range->baseArrayLayer, 1},
+            .imageExtent = extent};
         count++;
     }
     if (use == CULV_VK_USE_TRANSFER_SRC)
-        vkCmdCopyImageToBuffer(commands, image->image, probe_layout(use), p->copies.buffer, count, regions);
+        vkCmdCopyImageToBuffer(commands, image->image, probe_layout(use), p->copies.buffer, count,
+                               regions);
     else
-        vkCmdCopyBufferToImage(commands, p->copies.buffer, image->image, probe_layout(use), count, regions);
+        vkCmdCopyBufferToImage(commands, p->copies.buffer, image->image, probe_layout(use), count,
+                               regions);
 }
 
 void probe_image_use(probe *p, VkCommandBuffer commands, const raw_vk_image *image,
                      const VkImageSubresourceRange *range, culv_vk_use use)
 {
-    if (use == CULV_VK_USE_ANY || use == CULV_VK_USE_TRANSFER_SRC || use == CULV_VK_USE_TRANSFER_DST) {
+    if (use == CULV_VK_USE_ANY || use == CULV_VK_USE_TRANSFER_SRC ||
+        use == CULV_VK_USE_TRANSFER_DST) {
         copy_image(p, commands, image, range, use);
         return;
     }
     const VkImageAspectFlags aspects = probe_aspects(image->desc.format);
     p->view = view_layer(p, image, range, aspects);
-    p->aspect_view = view_layer(p, image, range, /* what a shader reads is one aspect */
-                                aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? VK_IMAGE_ASPECT_DEPTH_BIT : aspects);
+    p->aspect_view =
+        view_layer(p, image, range, /* what a shader reads is one aspect */
+                   aspects & VK_IMAGE_ASPECT_DEPTH_BIT ? VK_IMAGE_ASPECT_DEPTH_BIT : aspects);
     if (use == CULV_VK_USE_SAMPLED || use == CULV_VK_USE_STORAGE_READ || use == CULV_VK_USE_STORAGE)
         dispatch_images(p, commands, image->desc.dimensions, use);
     else

@@ -1,6 +1,7 @@
-/* Uses of buffers and images as Vulkan programs have them, recorded between an acquire and a release so that
- * synchronization validation has something to hold the barriers against: shaders that read and write, draws,
- * attachments, copies. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Uses of buffers and images as Vulkan programs have them, recorded between an acquire and a
+ * release so that synchronization validation has something to hold the barriers against: shaders
+ * that read and write, draws, attachments, copies. */
 #ifndef CULVERT_TESTS_BARRIERS_PROBE_H_
 #define CULVERT_TESTS_BARRIERS_PROBE_H_
 
@@ -54,8 +55,8 @@ VkBufferUsageFlags probe_buffer_usage(void);
 /* Whether a queue and an image have the use, as far as this file knows how to record it. */
 bool probe_buffer_has(const probe *p, uint32_t queue, culv_vk_use use);
 bool probe_image_has(const probe *p, uint32_t queue, const raw_vk_image *image, culv_vk_use use);
-/* Records the use: of the buffer's first words, of the first level and layer of the range. Once the work is
- * done, probe_forget() gives up what it took. */
+/* Records the use: of the buffer's first words, of the first level and layer of the range. Once the
+ * work is done, probe_forget() gives up what it took. */
 void probe_buffer_use(probe *p, VkCommandBuffer commands, VkBuffer buffer, culv_vk_use use);
 void probe_image_use(probe *p, VkCommandBuffer commands, const raw_vk_image *image,
                      const VkImageSubresourceRange *range, culv_vk_use use);

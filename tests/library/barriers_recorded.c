@@ -1,6 +1,7 @@
-/* The barriers that Culvert hands out, recorded: every use of every kind of resource in both forms, CUDA's turn
- * between, the use itself between acquire and release. lib_close() requires that validation and synchronization
- * validation said nothing. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The barriers that Culvert hands out, recorded: every use of every kind of resource in both forms,
+ * CUDA's turn between, the use itself between acquire and release. lib_close() requires that
+ * validation and synchronization validation said nothing. */
 #include "barriers_probe.h"
 #include "image_stage.h"
 
@@ -50,7 +51,12 @@ static const image_kind kinds[] = {
      0,
      0},
     {"a level of a 3D image",
-     {.format = VK_FORMAT_R32_SFLOAT, .dimensions = 3, .width = 16, .height = 16, .depth = 16, .levels = 3},
+     {.format = VK_FORMAT_R32_SFLOAT,
+      .dimensions = 3,
+      .width = 16,
+      .height = 16,
+      .depth = 16,
+      .levels = 3},
      1,
      1,
      0,
@@ -114,7 +120,12 @@ static const image_kind kinds[] = {
      1,
      1,
      1},
-    {"two planes", {.format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, .width = 16, .height = 16}, 0, 0, 0, 0},
+    {"two planes",
+     {.format = VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, .width = 16, .height = 16},
+     0,
+     0,
+     0,
+     0},
     {"LINEAR",
      {.format = VK_FORMAT_R32_SFLOAT, .width = 33, .height = 17, .flags = RAW_VK_LINEAR},
      0,
@@ -122,7 +133,10 @@ static const image_kind kinds[] = {
      0,
      0},
 };
-enum { KINDS = sizeof kinds / sizeof kinds[0], USES = CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1 };
+enum {
+    KINDS = sizeof kinds / sizeof kinds[0],
+    USES = CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT + 1
+};
 
 /* CUDA's turn: it waits for what Vulkan submitted and signals what Vulkan waits for next. */
 static void cudas_turn(stage *s)
@@ -131,8 +145,9 @@ static void cudas_turn(stage *s)
     stage_cuda_end(s);
 }
 
-/* A view has all of its image's usages, each of which needs a feature (VUID-VkImageViewCreateInfo-usage-02274 to -02277
- * and -02652), and some drivers make LINEAR images with more usages than that. */
+/* A view has all of its image's usages, each of which needs a feature
+ * (VUID-VkImageViewCreateInfo-usage-02274 to -02277 and -02652), and some drivers make LINEAR
+ * images with more usages than that. */
 static bool viewed(stage *s, const raw_vk_image_desc *d, VkImageUsageFlags usage)
 {
     static const struct {
@@ -142,14 +157,16 @@ static bool viewed(stage *s, const raw_vk_image_desc *d, VkImageUsageFlags usage
         {VK_IMAGE_USAGE_SAMPLED_BIT, VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT},
         {VK_IMAGE_USAGE_STORAGE_BIT, VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT},
         {VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT, VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT},
-        {VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT, VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT},
+        {VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
+         VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT},
         {VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT,
          VK_FORMAT_FEATURE_COLOR_ATTACHMENT_BIT | VK_FORMAT_FEATURE_DEPTH_STENCIL_ATTACHMENT_BIT},
     };
     VkFormatProperties properties;
     vkGetPhysicalDeviceFormatProperties(s->w.vk.physical, d->format, &properties);
-    const VkFormatFeatureFlags features =
-        (d->flags & RAW_VK_LINEAR) != 0 ? properties.linearTilingFeatures : properties.optimalTilingFeatures;
+    const VkFormatFeatureFlags features = (d->flags & RAW_VK_LINEAR) != 0
+                                              ? properties.linearTilingFeatures
+                                              : properties.optimalTilingFeatures;
     for (size_t i = 0; i < sizeof needs / sizeof needs[0]; i++)
         if ((usage & needs[i].usage) != 0 && (features & needs[i].any_of) == 0) return false;
     return true;
@@ -159,13 +176,15 @@ static bool viewed(stage *s, const raw_vk_image_desc *d, VkImageUsageFlags usage
 static bool choose_usage(stage *s, raw_vk_image_desc *d)
 {
     const bool color = probe_aspects(d->format) == VK_IMAGE_ASPECT_COLOR_BIT;
-    const VkImageUsageFlags usages[] = {
-        color ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT : VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
-        VK_IMAGE_USAGE_SAMPLED_BIT, VK_IMAGE_USAGE_STORAGE_BIT, VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT};
+    const VkImageUsageFlags usages[] = {color ? VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT
+                                              : VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
+                                        VK_IMAGE_USAGE_SAMPLED_BIT, VK_IMAGE_USAGE_STORAGE_BIT,
+                                        VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT};
     if (d->format == VK_FORMAT_G8_B8R8_2PLANE_420_UNORM) /* sampled through conversions alone */
         return raw_vk_image_supported(&s->w.vk, d);
     for (size_t i = 0; i < sizeof usages / sizeof usages[0]; i++) {
-        if (d->dimensions == 3 && (i == 0 || i == 3)) continue; /* attachments are 2D views of theirs */
+        if (d->dimensions == 3 && (i == 0 || i == 3))
+            continue; /* attachments are 2D views of theirs */
         raw_vk_image_desc more = *d;
         more.usage |= usages[i];
         if (viewed(s, d, usages[i]) && raw_vk_image_supported(&s->w.vk, &more)) *d = more;
@@ -173,9 +192,10 @@ static bool choose_usage(stage *s, raw_vk_image_desc *d)
     return raw_vk_image_supported(&s->w.vk, d);
 }
 
-/* Validation does not see the layout transitions of releases, nor, of acquires, those from GENERAL to GENERAL (known
- * and given up on later: Vulkan-ValidationLayers, issue 8940, pull request 8960), so that it takes an image for what
- * Vulkan had it in before. A transition without owners tells it; the contents go. */
+/* Validation does not see the layout transitions of releases, nor, of acquires, those from GENERAL
+ * to GENERAL (known and given up on later: Vulkan-ValidationLayers, issue 8940, pull request 8960),
+ * so that it takes an image for what Vulkan had it in before. A transition without owners tells it;
+ * the contents go. */
 static void tell_validation(stage *s, const culv_vk_image_transfer *t)
 {
     culv_vk_image_transfer release = *t;
@@ -183,8 +203,9 @@ static void tell_validation(stage *s, const culv_vk_image_transfer *t)
     release.discard = VK_TRUE;
     LIB_OK(culv_vk_image_release_barrier2(&release, &b));
     b.srcQueueFamilyIndex = b.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .imageMemoryBarrierCount = 1, .pImageMemoryBarriers = &b};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .imageMemoryBarrierCount = 1,
+                                   .pImageMemoryBarriers = &b};
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, t->queue_family);
     vkCmdPipelineBarrier2(commands, &info);
     release.discard = VK_FALSE;
@@ -193,10 +214,12 @@ static void tell_validation(stage *s, const culv_vk_image_transfer *t)
     stage_submit(s, commands, t->queue_family);
 }
 
-static void turn(stage *s, probe *p, const raw_vk_image *image, culv_vk_image_transfer *t, bool old_form)
+static void turn(stage *s, probe *p, const raw_vk_image *image, culv_vk_image_transfer *t,
+                 bool old_form)
 {
     const VkImageSubresourceRange range = {0, t->base_mip_level, 1, t->base_array_layer, 1};
-    if (t->use == CULV_VK_USE_ANY || t->use == CULV_VK_USE_STORAGE_READ || t->use == CULV_VK_USE_STORAGE)
+    if (t->use == CULV_VK_USE_ANY || t->use == CULV_VK_USE_STORAGE_READ ||
+        t->use == CULV_VK_USE_STORAGE)
         tell_validation(s, t);
     cudas_turn(s);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, t->queue_family);
@@ -268,7 +291,8 @@ static void images(void)
     stage_close(&s);
 }
 
-/* What the silence is worth: an acquire for another stage than the one that uses the image is heard. */
+/* What the silence is worth: an acquire for another stage than the one that uses the image is
+ * heard. */
 static void validation_listens(void)
 {
     stage s;
@@ -298,7 +322,7 @@ static void validation_listens(void)
     stage_close(&s);
 }
 
-/* Buffers ------------------------------------------------------------------------------------------------- */
+/* Buffers -------------------------------------------------------------------------------------- */
 
 static void record_buffer(VkCommandBuffer commands, const culv_vk_buffer_transfer *t, hand_over way,
                           bool old_form)
@@ -307,11 +331,13 @@ static void record_buffer(VkCommandBuffer commands, const culv_vk_buffer_transfe
         culv_vk_buffer_barrier b;
         LIB_OK(way == TO_CUDA ? culv_vk_buffer_release_barrier(t, &b)
                               : culv_vk_buffer_acquire_barrier(t, &b));
-        vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0, NULL);
+        vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0,
+                             NULL);
         return;
     }
     VkBufferMemoryBarrier2 b;
-    LIB_OK(way == TO_CUDA ? culv_vk_buffer_release_barrier2(t, &b) : culv_vk_buffer_acquire_barrier2(t, &b));
+    LIB_OK(way == TO_CUDA ? culv_vk_buffer_release_barrier2(t, &b)
+                          : culv_vk_buffer_acquire_barrier2(t, &b));
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .bufferMemoryBarrierCount = 1,
                                    .pBufferMemoryBarriers = &b};

@@ -1,12 +1,13 @@
-/* What Culvert's barriers refuse. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What Culvert's barriers refuse. */
 #include "barriers.h"
 
 #include <string.h>
 
 extern const test_case barriers_refused_cases[];
 
-/* What only synchronization2 has is refused by the old form, and *out left alone; the new form takes it. The last
- * stages have numbers that VkPipelineStageFlagBits might have had. */
+/* What only synchronization2 has is refused by the old form, and *out left alone; the new form
+ * takes it. The last stages have numbers that VkPipelineStageFlagBits might have had. */
 static void old_form(void)
 {
     static const VkPipelineStageFlags2 stages[] = {STAGE(COPY),
@@ -24,7 +25,10 @@ static void old_form(void)
     static const VkAccessFlags2 accesses[] = {
         ACCESS(SHADER_SAMPLED_READ), ACCESS(SHADER_STORAGE_READ), ACCESS(SHADER_STORAGE_WRITE),
         ACCESS(SHADER_STORAGE_WRITE) | ACCESS(SHADER_READ), UINT64_C(1) << 28};
-    enum { STAGES = sizeof stages / sizeof stages[0], ALL = STAGES + sizeof accesses / sizeof accesses[0] };
+    enum {
+        STAGES = sizeof stages / sizeof stages[0],
+        ALL = STAGES + sizeof accesses / sizeof accesses[0]
+    };
     culv_vk_buffer_transfer bt = culv_vk_buffer_transfer_init();
     culv_vk_image_transfer it = culv_vk_image_transfer_init();
     bt.buffer = some_buffer();
@@ -40,10 +44,14 @@ static void old_form(void)
         memset(&out, 0x66, sizeof out);
         bt.stage = it.stage = i < STAGES ? stages[i] : 0;
         bt.access = it.access = i < STAGES ? 0 : accesses[i - STAGES];
-        LIB_ERROR(culv_vk_buffer_release_barrier(&bt, &out.buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, &out.buffer), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_image_release_barrier(&it, &out.image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_image_acquire_barrier(&it, &out.image), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_buffer_release_barrier(&bt, &out.buffer), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, &out.buffer), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_image_release_barrier(&it, &out.image), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_image_acquire_barrier(&it, &out.image), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
         for (size_t k = 0; k < sizeof out; k++)
             REQUIRE_EQ(out.bytes[k], 0x66);
         LIB_OK(culv_vk_buffer_release_barrier2(&bt, &buffer2));
@@ -52,7 +60,8 @@ static void old_form(void)
         LIB_OK(culv_vk_image_acquire_barrier2(&it, &image2));
     }
     /* All that the old form has passes. */
-    static const VkPipelineStageFlags last_stage = VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR;
+    static const VkPipelineStageFlags last_stage =
+        VK_PIPELINE_STAGE_ACCELERATION_STRUCTURE_BUILD_BIT_KHR;
     static const VkAccessFlags last_access = VK_ACCESS_TRANSFORM_FEEDBACK_COUNTER_WRITE_BIT_EXT;
     culv_vk_buffer_barrier out;
     for (uint64_t bit = 1; bit <= last_access; bit <<= 1) {
@@ -71,8 +80,8 @@ static void refuse_buffer(const culv_vk_buffer_transfer *t, culv_reason reason)
     VkBuffer handle;
     VkDeviceSize offset, size;
     for (int n = 0; n < 4; n++)
-        LIB_ERROR(buffer_barrier(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b, &handle,
-                                 &offset, &size),
+        LIB_ERROR(buffer_barrier(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b,
+                                 &handle, &offset, &size),
                   CULV_ERROR_INVALID, reason);
 }
 
@@ -83,8 +92,8 @@ static void refuse_image(const culv_vk_image_transfer *t, culv_reason reason)
     VkImageLayout layouts[2];
     VkImageSubresourceRange range;
     for (int n = 0; n < 4; n++)
-        LIB_ERROR(image_barrier(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b, &handle,
-                                layouts, &range),
+        LIB_ERROR(image_barrier(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b,
+                                &handle, layouts, &range),
                   CULV_ERROR_INVALID, reason);
 }
 
@@ -127,14 +136,22 @@ static void refused(void)
     refuse_image(&it, CULV_REASON_NULL_ARGUMENT);
     bt.buffer = some_buffer();
     it.image = some_image();
-    LIB_ERROR(culv_vk_buffer_release_barrier2(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_acquire_barrier2(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_release_barrier(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_release_barrier2(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_acquire_barrier2(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_release_barrier(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_acquire_barrier(&it, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_release_barrier2(&bt, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_acquire_barrier2(&bt, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_release_barrier(&bt, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_release_barrier2(&it, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_acquire_barrier2(&it, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_release_barrier(&it, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_acquire_barrier(&it, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     static const uint32_t families[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
     for (int i = 0; i < 2; i++) {
         bt.queue_family = it.queue_family = families[i];
@@ -150,7 +167,8 @@ static void refused(void)
         refuse_image(&it, CULV_REASON_VALUE);
     }
     bt.use = it.use = CULV_VK_USE_ANY;
-    /* No transfer between queue families has the stage HOST (VUID-VkBufferMemoryBarrier2-srcStageMask-03851). */
+    /* No transfer between queue families has the stage HOST
+     * (VUID-VkBufferMemoryBarrier2-srcStageMask-03851). */
     static const struct {
         VkPipelineStageFlags2 stage;
         VkAccessFlags2 access;

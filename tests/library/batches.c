@@ -1,4 +1,5 @@
-/* Several semaphores by one driver call: all of a batch or nothing. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Several semaphores by one driver call: all of a batch or nothing. */
 #include "library.h"
 #include "raw_binary.h"
 
@@ -7,8 +8,8 @@
 
 enum { MAX = CULV_SEMAPHORE_BATCH_MAX, BINARIES = 2 };
 
-/* More timelines than a batch may have, two binary semaphores where the driver has a partner for them, and a
- * stream. */
+/* More timelines than a batch may have, two binary semaphores where the driver has a partner for
+ * them, and a stream. */
 typedef struct fleet {
     lib_world w;
     CUstream stream;
@@ -70,8 +71,7 @@ static void all_timelines(culv_semaphore_point points[MAX + 1], uint64_t value)
         points[i] = (culv_semaphore_point){f.semaphores[i], value};
 }
 
-/* Sizes ----------------------------------------------------------------------------------------------------
- */
+/* Sizes ---------------------------------------------------------------------------------------- */
 
 static void sizes(void)
 {
@@ -108,8 +108,8 @@ static void sizes(void)
     fleet_close();
 }
 
-/* The stream goes on when the last of them is there, each at its own value. Vulkan's timelines, which may be waited
- * for first. */
+/* The stream goes on when the last of them is there, each at its own value. Vulkan's timelines,
+ * which may be waited for first. */
 static void waits_for_all(void)
 {
     enum { COUNT = 5 };
@@ -134,8 +134,10 @@ static void mixed_types(void)
 {
     fleet_open(true);
     for (uint64_t turn = 1; turn <= 20; turn++) {
-        const culv_semaphore_point points[] = {
-            {f.semaphores[0], turn}, {f.binaries[0], 0}, {f.semaphores[1], 7 * turn}, {f.binaries[1], 0}};
+        const culv_semaphore_point points[] = {{f.semaphores[0], turn},
+                                               {f.binaries[0], 0},
+                                               {f.semaphores[1], 7 * turn},
+                                               {f.binaries[1], 0}};
         LIB_OK(culv_semaphore_signal_batch(points, 4, f.stream));
         for (int i = 0; i < BINARIES; i++) {
             REQUIRE(raw_binary_wait(&f.w.vk, f.w.cu, &f.others[i], 10000));
@@ -154,14 +156,14 @@ static void mixed_types(void)
     fleet_close();
 }
 
-/* All or nothing --------------------------------------------------------------------------------------------
- */
+/* All or nothing ------------------------------------------------------------------------------- */
 
 /* Binary semaphore i is as it was: signalled by nobody, or by the other API. */
 static void require_binary(int i, bool signalled)
 {
     if (signalled)
-        LIB_ERROR(culv_semaphore_note_signal(f.binaries[i]), CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL);
+        LIB_ERROR(culv_semaphore_note_signal(f.binaries[i]), CULV_ERROR_INVALID,
+                  CULV_REASON_DOUBLE_SIGNAL);
     else
         LIB_ERROR(culv_semaphore_wait(f.binaries[i], f.stream, 0), CULV_ERROR_INVALID,
                   CULV_REASON_WAIT_BEFORE_SIGNAL);
@@ -195,7 +197,8 @@ static void one_is_wrong(void)
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[1]), 0);
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[2]), 9);
     }
-    LIB_ERROR(culv_semaphore_signal_batch(NULL, 1, s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_semaphore_signal_batch(NULL, 1, s), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_semaphore_wait_batch(NULL, 1, s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 
     /* Waits: the first is signalled, the third is not. */
@@ -203,10 +206,12 @@ static void one_is_wrong(void)
     LIB_OK(culv_semaphore_note_signal(f.binaries[0]));
     const culv_semaphore_point waits[] = {
         {f.binaries[0], 0}, {f.semaphores[2], 9}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
-    LIB_ERROR(culv_semaphore_wait_batch(waits, 4, s), CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL);
+    LIB_ERROR(culv_semaphore_wait_batch(waits, 4, s), CULV_ERROR_INVALID,
+              CULV_REASON_WAIT_BEFORE_SIGNAL);
     require_binary(0, true);
     require_binary(1, false);
-    const culv_semaphore_point twice[] = {{f.semaphores[0], 0}, {f.binaries[0], 0}, {f.semaphores[0], 0}};
+    const culv_semaphore_point twice[] = {
+        {f.semaphores[0], 0}, {f.binaries[0], 0}, {f.semaphores[0], 0}};
     LIB_ERROR(culv_semaphore_wait_batch(twice, 3, s), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     require_binary(0, true);
     LIB_OK(culv_semaphore_wait(f.binaries[0], s, 0));
@@ -216,7 +221,8 @@ static void one_is_wrong(void)
     fleet_close();
 }
 
-/* The same in batches of timelines alone, which are checked by a way of their own: at each place, the last one's included. */
+/* The same in batches of timelines alone, which are checked by a way of their own: at each place,
+ * the last one's included. */
 static void timelines_that_are_wrong(void)
 {
     static const uint32_t sizes[] = {2, 3, MAX};
@@ -240,11 +246,11 @@ static void timelines_that_are_wrong(void)
                 all_timelines(points, 10);
                 points[at].value = rows[r].value;
                 if (rows[r].again) points[at].semaphore = f.semaphores[at > 0 ? at - 1 : 1];
-                LIB_ERROR(culv_semaphore_signal_batch(points, sizes[k], f.stream), CULV_ERROR_INVALID,
-                          rows[r].reason);
+                LIB_ERROR(culv_semaphore_signal_batch(points, sizes[k], f.stream),
+                          CULV_ERROR_INVALID, rows[r].reason);
                 if (rows[r].again)
-                    LIB_ERROR(culv_semaphore_wait_batch(points, sizes[k], f.stream), CULV_ERROR_INVALID,
-                              rows[r].reason);
+                    LIB_ERROR(culv_semaphore_wait_batch(points, sizes[k], f.stream),
+                              CULV_ERROR_INVALID, rows[r].reason);
             }
     require_values(9);
     all_timelines(points, 9); /* waits may repeat a value */
@@ -252,7 +258,8 @@ static void timelines_that_are_wrong(void)
     fleet_close();
 }
 
-/* Each driver call of a batch fails in turn (on the twin); a stream that is refused (everywhere). */
+/* Each driver call of a batch fails in turn (on the twin); a stream that is refused
+ * (everywhere). */
 static void failures_are_taken_back(void)
 {
     fleet_open(true);
@@ -265,11 +272,14 @@ static void failures_are_taken_back(void)
     CU_OK(cu->CtxPopCurrent(&popped));
     raw_binary_signal(&f.w.vk, cu, &f.others[1]);
     LIB_OK(culv_semaphore_note_signal(f.binaries[1]));
-    const culv_semaphore_point signals[] = {{f.semaphores[0], 3}, {f.binaries[0], 0}, {f.semaphores[1], 3}};
-    const culv_semaphore_point waits[] = {{f.semaphores[0], 0}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
+    const culv_semaphore_point signals[] = {
+        {f.semaphores[0], 3}, {f.binaries[0], 0}, {f.semaphores[1], 3}};
+    const culv_semaphore_point waits[] = {
+        {f.semaphores[0], 0}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
     LIB_ERROR(culv_semaphore_signal_batch(signals, 3, foreign), CULV_ERROR_INVALID,
               CULV_REASON_STREAM_DEVICE);
-    LIB_ERROR(culv_semaphore_wait_batch(waits, 3, foreign), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
+    LIB_ERROR(culv_semaphore_wait_batch(waits, 3, foreign), CULV_ERROR_INVALID,
+              CULV_REASON_STREAM_DEVICE);
     require_binary(0, false);
     require_binary(1, true);
     static const struct {
@@ -281,7 +291,8 @@ static void failures_are_taken_back(void)
     for (int way = 0; cu->SoftFailAt != NULL && way < 2; way++) {
         for (int i = 0; i < 3; i++) {
             const char *call = NULL;
-            for (uint64_t n = 1; call == NULL || strstr(call, "ExternalSemaphoresAsync") == NULL; n++) {
+            for (uint64_t n = 1; call == NULL || strstr(call, "ExternalSemaphoresAsync") == NULL;
+                 n++) {
                 lib_forget_error();
                 cu->SoftFailAt(n, (int)rows[i].code);
                 culv_result r = way == 0 ? culv_semaphore_signal_batch(signals, 3, f.stream)
@@ -322,7 +333,8 @@ static void of_two_devices(void)
         d.type = CULV_SEMAPHORE_TIMELINE;
         d.handle = culv_handle_opaque_fd(raw_vk_timeline_fd(&f.w.vk, f.timelines[MAX]));
         LIB_OK(culv_semaphore_import_take(second, &d, &stranger));
-        const culv_semaphore_point points[] = {{f.semaphores[0], 1}, {stranger, 1}, {f.semaphores[1], 1}};
+        const culv_semaphore_point points[] = {
+            {f.semaphores[0], 1}, {stranger, 1}, {f.semaphores[1], 1}};
         LIB_ERROR(culv_semaphore_signal_batch(points, 3, f.stream), CULV_ERROR_INVALID,
                   CULV_REASON_DEVICE_MISMATCH);
         LIB_ERROR(culv_semaphore_wait_batch(points, 3, f.stream), CULV_ERROR_INVALID,
@@ -335,8 +347,7 @@ static void of_two_devices(void)
     fleet_close();
 }
 
-/* Driver calls -----------------------------------------------------------------------------------------------
- */
+/* Driver calls --------------------------------------------------------------------------------- */
 
 static uint64_t calls(void)
 {
@@ -345,14 +356,15 @@ static uint64_t calls(void)
     return c.calls;
 }
 
-/* What a hand-written program calls and nothing besides, whatever context is current: a stream that is known brings
- * its own along. */
+/* What a hand-written program calls and nothing besides, whatever context is current: a stream that
+ * is known brings its own along. */
 static void one_driver_call(void)
 {
     culv_semaphore_point points[MAX + 1];
     fleet_open(false);
     if (f.w.cu->SoftCounts == NULL) SKIP("only the twin counts its calls");
-    LIB_OK(culv_semaphore_signal(f.semaphores[MAX], f.stream, 1)); /* the stream is known from now on */
+    /* The stream is known from now on */
+    LIB_OK(culv_semaphore_signal(f.semaphores[MAX], f.stream, 1));
     for (int inside = 0; inside < 2; inside++) {
         CUcontext before = NULL;
         if (inside) before = lib_enter(&f.w);

@@ -1,6 +1,7 @@
-/* Binary semaphores: what Culvert knows of their state, and data that two of them hand back and forth. Their other
- * side is Vulkan's, or the software twin's played one (tests/support/raw_binary.h).
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Binary semaphores: what Culvert knows of their state, and data that two of them hand back and
+ * forth. Their other side is Vulkan's, or the software twin's played one
+ * (tests/support/raw_binary.h). */
 #include "library.h"
 #include "raw_binary.h"
 
@@ -46,12 +47,20 @@ static void pair_close(pair *p)
     lib_close(&p->w);
 }
 
-/* The state table ------------------------------------------------------------------------------------------
- */
+/* The state table ------------------------------------------------------------------------------ */
 
 typedef enum state { UNSIGNALLED, BY_CUDA, BY_PEER, STATES } state;
-typedef enum action { SIGNAL, WAIT, SIGNAL_BATCH, WAIT_BATCH, NOTE_SIGNAL, NOTE_WAIT, ACTIONS } action;
-static const char *const state_names[] = {"unsignalled", "signalled by CUDA", "signalled by the other API"};
+typedef enum action {
+    SIGNAL,
+    WAIT,
+    SIGNAL_BATCH,
+    WAIT_BATCH,
+    NOTE_SIGNAL,
+    NOTE_WAIT,
+    ACTIONS
+} action;
+static const char *const state_names[] = {"unsignalled", "signalled by CUDA",
+                                          "signalled by the other API"};
 static const char *const action_names[] = {"signal",     "wait",        "signal_batch",
                                            "wait_batch", "note_signal", "note_wait"};
 
@@ -76,7 +85,8 @@ static void really_act(pair *p, action what)
     if (what == NOTE_SIGNAL) raw_binary_signal(&p->w.vk, p->w.cu, &p->other);
     if (what == NOTE_WAIT) REQUIRE(raw_binary_wait(&p->w.vk, p->w.cu, &p->other, 10000));
     LIB_OK(act(p, what));
-    /* The other API may signal again once the wait is done; programs have the other direction's semaphore for that. */
+    /* The other API may signal again once the wait is done; programs have the other direction's
+     * semaphore for that. */
     if (what == WAIT || what == WAIT_BATCH) lib_finish(&p->w, p->stream);
 }
 
@@ -206,12 +216,14 @@ static void values_are_for_timelines(void)
         const culv_semaphore_point point = {p.semaphore, values[i]};
         LIB_ERROR(culv_semaphore_signal(p.semaphore, p.stream, values[i]), CULV_ERROR_INVALID,
                   CULV_REASON_VALUE);
-        LIB_ERROR(culv_semaphore_signal_batch(&point, 1, p.stream), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_semaphore_signal_batch(&point, 1, p.stream), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
         require_state(&p, UNSIGNALLED);
         bring_into(&p, BY_PEER);
         LIB_ERROR(culv_semaphore_wait(p.semaphore, p.stream, values[i]), CULV_ERROR_INVALID,
                   CULV_REASON_VALUE);
-        LIB_ERROR(culv_semaphore_wait_batch(&point, 1, p.stream), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_semaphore_wait_batch(&point, 1, p.stream), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
         require_state(&p, BY_PEER);
         bring_back(&p, BY_PEER);
     }
@@ -238,8 +250,7 @@ static void values_are_for_timelines(void)
     pair_close(&p);
 }
 
-/* Imports --------------------------------------------------------------------------------------------------
- */
+/* Imports -------------------------------------------------------------------------------------- */
 
 static void take_and_borrow(void)
 {
@@ -302,12 +313,14 @@ static void untracked(void)
         LIB_OK(act(&p, i == 0 ? WAIT_BATCH : WAIT)); /* nobody told of that signal */
         lib_finish(&p.w, p.stream);
     }
-    LIB_ERROR(culv_semaphore_signal(p.semaphore, p.stream, 1), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_semaphore_signal(p.semaphore, p.stream, 1), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_ERROR(culv_semaphore_wait(p.semaphore, p.stream, 1), CULV_ERROR_INVALID, CULV_REASON_VALUE);
     pair_close(&p);
 }
 
-/* Of the other type: the twin's handles tell, NVIDIA's driver takes many an fd for what it is not. */
+/* Of the other type: the twin's handles tell, NVIDIA's driver takes many an fd for what it is
+ * not. */
 static void types_are_mixed_up(void)
 {
     pair p;
@@ -334,10 +347,10 @@ static void types_are_mixed_up(void)
     pair_close(&p);
 }
 
-/* Data -----------------------------------------------------------------------------------------------------
- */
+/* Data ----------------------------------------------------------------------------------------- */
 
-/* CUDA's wait is submitted while the signal, which was submitted before it, still waits for something else. */
+/* CUDA's wait is submitted while the signal, which was submitted before it, still waits for
+ * something else. */
 static void stream_waits(void)
 {
     pair p;
@@ -345,8 +358,9 @@ static void stream_waits(void)
     VkSemaphore gate = raw_vk_timeline(&p.w.vk, 0, false);
     bool played = p.other.vk == VK_NULL_HANDLE;
     if (!played)
-        raw_vk_submit(&p.w.vk, raw_vk_begin(&p.w.vk, 0),
-                      &(raw_vk_job){.wait = gate, .wait_value = 1, .signal = p.other.vk, .pending = true});
+        raw_vk_submit(
+            &p.w.vk, raw_vk_begin(&p.w.vk, 0),
+            &(raw_vk_job){.wait = gate, .wait_value = 1, .signal = p.other.vk, .pending = true});
     LIB_OK(act(&p, NOTE_SIGNAL));
     LIB_OK(act(&p, WAIT));
     lib_sleep_ms(30);
@@ -359,9 +373,10 @@ static void stream_waits(void)
     pair_close(&p);
 }
 
-/* A thousand turns. Vulkan writes word r and signals; CUDA waits, logs it, writes an answer and signals; Vulkan
- * waits and logs that with its next word. One semaphore for each direction, and one queue: a wait that is submitted to
- * another one ahead of time takes a signal meant for an earlier wait (measured, tests/contract/binaries.c). */
+/* A thousand turns. Vulkan writes word r and signals; CUDA waits, logs it, writes an answer and
+ * signals; Vulkan waits and logs that with its next word. One semaphore for each direction, and one
+ * queue: a wait that is submitted to another one ahead of time takes a signal meant for an earlier
+ * wait (measured, tests/contract/binaries.c). */
 static void alternations(void)
 {
     enum { ROUNDS = 1000, BATCH = 100 };

@@ -1,6 +1,7 @@
-/* Binary semaphores by the Vulkan road: the caller's own and those that Culvert makes. Where Vulkan exports none,
- * which is what software Vulkan says, a loader that says otherwise hands out the played partner's.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Binary semaphores by the Vulkan road: the caller's own and those that Culvert makes. Where Vulkan
+ * exports none, which is what software Vulkan says, a loader that says otherwise hands out the
+ * played partner's. */
 #include "library.h"
 #include "raw_binary.h"
 
@@ -114,7 +115,8 @@ static void made(void)
         if (d.untracked)
             LIB_OK(culv_semaphore_note_wait(cuda)); /* a no-op */
         else
-            LIB_ERROR(culv_semaphore_note_wait(cuda), CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL);
+            LIB_ERROR(culv_semaphore_note_wait(cuda), CULV_ERROR_INVALID,
+                      CULV_REASON_WAIT_BEFORE_SIGNAL);
         raw_vk_idle(&r.w.vk); /* Vulkan's use is over, and the validation layer knows */
         if (i == 0)
             culv_vk_semaphore_destroy(&made);
@@ -134,8 +136,8 @@ static void not_exportable(void)
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.label = "present";
-    bool exports =
-        raw_binary_properties(&w.vk).externalSemaphoreFeatures & VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
+    bool exports = raw_binary_properties(&w.vk).externalSemaphoreFeatures &
+                   VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT;
     if (w.cu->software) REQUIRE(!exports);
     if (exports) SKIP("this Vulkan driver exports binary semaphores");
     LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &d, &made),
@@ -147,8 +149,8 @@ static void not_exportable(void)
     lib_close(&w); /* nothing was made */
 }
 
-/* Asking for it is against the specification, so validation stays off; what a driver does is its own affair, but
- * Culvert answers for what it hands out. */
+/* Asking for it is against the specification, so validation stays off; what a driver does is its
+ * own affair, but Culvert answers for what it hands out. */
 static void not_made_for_export(void)
 {
     lib_with_option("--validation=off");

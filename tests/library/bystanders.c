@@ -1,6 +1,7 @@
-/* Imports that are refused, beside threads that open and close files of their own: a driver closes the number that it
- * was given, as NVIDIA's does and the twin, and what was opened under this number since is not Culvert's to close.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Imports that are refused, beside threads that open and close files of their own: a driver closes
+ * the number that it was given, as NVIDIA's does and the twin, and what was opened under this
+ * number since is not Culvert's to close. */
 #include "library.h"
 
 #include <fcntl.h>
@@ -82,7 +83,8 @@ static void *right_in_first(void *user)
         LIB_OK(culv_memory_import_borrow(s->w.device, &d, &memory));
         LIB_OK(culv_buffer_map(memory, NULL, &mapped));
         CUcontext before = lib_enter(&s->w);
-        CU_OK(s->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(mapped) + s->buffer.offset + 252, sizeof word));
+        CU_OK(s->w.cu->MemcpyDtoH(&word, culv_buffer_pointer(mapped) + s->buffer.offset + 252,
+                                  sizeof word));
         lib_leave(&s->w, before);
         REQUIRE_EQ(word, 0x0b57a4de);
         culv_buffer_unmap(&mapped);
@@ -137,8 +139,9 @@ static int open_garbage(void)
 static void run(int (*open_wrong)(void), bool reopen)
 {
     static scene s;
-    static void *(*const all[])(void *) = {wrong_in_first, wrong_in_second, wrong_in_vulkan, right_in_first,
-                                           beside_wrong,   beside_wrong,    beside_right};
+    static void *(*const all[])(void *) = {wrong_in_first, wrong_in_second, wrong_in_vulkan,
+                                           right_in_first, beside_wrong,    beside_wrong,
+                                           beside_right};
     enum { THREADS = sizeof all / sizeof all[0] };
     pthread_t threads[THREADS];
     lib_open(&s.w);
@@ -159,8 +162,8 @@ static void run(int (*open_wrong)(void), bool reopen)
     atomic_store(&s.stop, true);
     for (size_t i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_join(threads[i], NULL), 0);
-    printf("%u refused, %u imported, %u files of bystanders, %u of them closed\n", s.refused, s.imported,
-           s.opened, s.lost);
+    printf("%u refused, %u imported, %u files of bystanders, %u of them closed\n", s.refused,
+           s.imported, s.opened, s.lost);
     REQUIRE(s.refused > 0 && s.imported > 0 && s.opened > 0);
     REQUIRE_EQ(s.lost, 0);
     REQUIRE(close(s.right) == 0 && close(s.wrong) == 0);
@@ -169,7 +172,8 @@ static void run(int (*open_wrong)(void), bool reopen)
     lib_close(&s.w);
 }
 
-/* One open file description, so that a bystander's dup() looks like the duplicate that was refused. */
+/* One open file description, so that a bystander's dup() looks like the duplicate that was
+ * refused. */
 static void same_description(void)
 {
     run(open_null, false);

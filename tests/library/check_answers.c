@@ -1,5 +1,6 @@
-/* The gate and the drivers: what it asks, what it keeps, and answers that no machine at hand gives.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The gate and the drivers: what it asks, what it keeps, and answers that no machine at hand
+ * gives. */
 #include "check_stage.h"
 
 #include <pthread.h>
@@ -130,7 +131,8 @@ static void more_than_fit(void)
     lib_close(&w);
 }
 
-/* What the caller's chain brings is handed on, and is part of the question or keeps the answer from being kept. */
+/* What the caller's chain brings is handed on, and is part of the question or keeps the answer from
+ * being kept. */
 static void chains(void)
 {
     lib_world w;
@@ -138,8 +140,9 @@ static void chains(void)
     check_spy = (check_spying){0};
     culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
     culv_vk_sharing s = culv_vk_sharing_init();
-    VkFormat views[8] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB,  VK_FORMAT_R8G8B8A8_UINT,
-                         VK_FORMAT_R8G8B8A8_SINT,  VK_FORMAT_R8G8B8A8_SNORM, VK_FORMAT_R32_UINT,
+    VkFormat views[8] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB,
+                         VK_FORMAT_R8G8B8A8_UINT,  VK_FORMAT_R8G8B8A8_SINT,
+                         VK_FORMAT_R8G8B8A8_SNORM, VK_FORMAT_R32_UINT,
                          VK_FORMAT_R32_SINT,       VK_FORMAT_R32_SFLOAT};
     VkImageFormatListCreateInfo list = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
                                         .viewFormatCount = 2,
@@ -178,7 +181,8 @@ static void chains(void)
     LIB_SAYS("sType-unique");
     REQUIRE_EQ(check_spy.sharing + check_spy.needs, 0);
 
-    VkImageStencilUsageCreateInfo stencil = {.sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+    VkImageStencilUsageCreateInfo stencil = {.sType =
+                                                 VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
                                              .stencilUsage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     info = check_image_info(VK_FORMAT_D32_SFLOAT, 64, 64);
     info.pNext = &stencil;
@@ -244,7 +248,8 @@ static void needs_unknown(void)
         REQUIRE_EQ(check_spy.needs != 0, rows[n].known || rows[n].spy.tells_nothing);
         /* A memory type that no resource can have is one that this one has not. */
         d.memory_properties = 1u << 30;
-        LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
+        LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID,
+                  CULV_REASON_MEMORY_TYPE);
         culv_vk_detach(&vk);
     }
     lib_close(&w);
@@ -316,13 +321,14 @@ static void limits(void)
         {"maps 2D images", 2, false, VK_IMAGE_TYPE_2D, 0, 64, 1u << 18, 1, 1},
         {"maps 2D array images", 2, true, VK_IMAGE_TYPE_2D, 0, 64, 64, 1, 1u << 18},
         {"maps 3D images", 3, false, VK_IMAGE_TYPE_3D, 0, 64, 64, 1u << 18, 1},
-        {"maps cube images", 2, false, VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 1u << 18,
-         1u << 18, 1, 6},
-        {"maps cube array images", 2, true, VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 8, 8, 1,
-         6u << 18},
+        {"maps cube images", 2, false, VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+         1u << 18, 1u << 18, 1, 6},
+        {"maps cube array images", 2, true, VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+         8, 8, 1, 6u << 18},
     };
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
-        VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, rows[n].width, rows[n].height);
+        VkImageCreateInfo info =
+            check_image_info(VK_FORMAT_R8G8B8A8_UNORM, rows[n].width, rows[n].height);
         info.imageType = rows[n].type;
         info.flags = rows[n].flags;
         info.extent.depth = rows[n].depth;
@@ -330,12 +336,14 @@ static void limits(void)
         for (int surfaces = 0; surfaces < 2; surfaces++) {
             culv_vk_check_desc d = culv_vk_check_desc_init();
             d.no_surfaces = !surfaces;
-            LIB_ERROR(culv_vk_check_image(vk, &info, &d, &s), CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT);
+            LIB_ERROR(culv_vk_check_image(vk, &info, &d, &s), CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_EXTENT);
             LIB_SAYS(rows[n].kind);
             require_sides(rows[n].sides, rows[n].layered);
         }
         uint64_t calls = cuda_calls(&w);
-        LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENT);
+        LIB_ERROR(culv_vk_check_image(vk, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
+                  CULV_REASON_EXTENT);
         REQUIRE_EQ(cuda_calls(&w), calls); /* the limits are kept */
     }
     /* A width that fits CUDA; the limits told are CUDA's. */
@@ -348,7 +356,8 @@ static void limits(void)
     /* Bytes: 2^32-1 squared texels of 16 bytes are more than 64 bits have. */
     check_spy.max_resource_size = UINT64_C(1) << 40;
     vk = check_attach(&w, VK_API_VERSION_1_3);
-    VkImageCreateInfo huge = check_image_info(VK_FORMAT_R32G32B32A32_SFLOAT, UINT32_MAX, UINT32_MAX);
+    VkImageCreateInfo huge =
+        check_image_info(VK_FORMAT_R32G32B32A32_SFLOAT, UINT32_MAX, UINT32_MAX);
     huge.arrayLayers = UINT32_MAX;
     huge.mipLevels = 32;
     LIB_ERROR(culv_vk_check_image(vk, &huge, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_EXTENT);
@@ -388,11 +397,12 @@ static void sizes(void)
     culv_vk_buffer *made = NULL;
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &buffer;
-    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(vk, &d, &made), CULV_ERROR_OUT_OF_MEMORY,
-                CULV_REASON_DEVICE_MEMORY);
+    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(vk, &d, &made),
+                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
     LIB_SAYS("VUID-vkAllocateMemory-pAllocateInfo-01713");
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 512, 512);
-    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &s), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, &s), CULV_ERROR_OUT_OF_MEMORY,
+              CULV_REASON_DEVICE_MEMORY);
     culv_vk_image *made_image = NULL;
     culv_vk_image_create_desc di = culv_vk_image_create_desc_init();
     di.create_info = &image;
@@ -420,7 +430,8 @@ static void *ask(void *argument)
         if (culv_vk_check_image(a->vk, &image, NULL, &s) != CULV_OK || s.image.width != side ||
             s.requirements.size < (VkDeviceSize)side * side * 4)
             a->wrong++;
-        if (culv_vk_check_buffer(a->vk, &buffer, NULL, &s) != CULV_OK || s.requirements.size < buffer.size)
+        if (culv_vk_check_buffer(a->vk, &buffer, NULL, &s) != CULV_OK ||
+            s.requirements.size < buffer.size)
             a->wrong++;
     }
     return NULL;
@@ -457,8 +468,12 @@ static const test_case cases[] = {
     {.name = "answers.threads", .run = threads},
     {.name = NULL},
 };
-extern const test_case check_chain_cases[], check_kind_cases[], check_map_cases[], check_refusal_cases[],
-    check_random_cases[];
-const test_case *const test_suite_tables[] = {
-    cases, check_kind_cases, check_map_cases, check_refusal_cases, check_chain_cases, check_random_cases,
-    NULL};
+extern const test_case check_chain_cases[], check_kind_cases[], check_map_cases[],
+    check_refusal_cases[], check_random_cases[];
+const test_case *const test_suite_tables[] = {cases,
+                                              check_kind_cases,
+                                              check_map_cases,
+                                              check_refusal_cases,
+                                              check_chain_cases,
+                                              check_random_cases,
+                                              NULL};

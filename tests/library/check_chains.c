@@ -1,6 +1,7 @@
-/* What the gate refuses for a struct of the pNext chain: what Vulkan's question about formats has no place for, so that
- * drivers would refuse it where the resource is made, or not at all. And what goes on from there: images that can be
- * copied to, drivers that refuse late. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the gate refuses for a struct of the pNext chain: what Vulkan's question about formats has
+ * no place for, so that drivers would refuse it where the resource is made, or not at all. And what
+ * goes on from there: images that can be copied to, drivers that refuse late. */
 #include "check_stage.h"
 
 #include <culvert/vulkan_fallback.h>
@@ -38,7 +39,8 @@ static void of_images(void)
     static const VkOpaqueCaptureDescriptorDataCreateInfoEXT captured = {
         .sType = VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT};
     static const VkDedicatedAllocationImageCreateInfoNV dedicated = {
-        .sType = VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_IMAGE_CREATE_INFO_NV, .dedicatedAllocation = VK_TRUE};
+        .sType = VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_IMAGE_CREATE_INFO_NV,
+        .dedicatedAllocation = VK_TRUE};
     static const row rows[] = {
         {&swapchain, CULV_REASON_USAGE, {"VkImageSwapchainCreateInfoKHR", "of your own"}},
         {&fixed_rate, CULV_REASON_USAGE, {"VkImageCompressionControlEXT::flags", "DISABLED"}},
@@ -46,11 +48,19 @@ static void of_images(void)
         {&no_stencil, CULV_REASON_USAGE, {"stencilUsage is 0", "TRANSFER_SRC"}},
         {&transient, CULV_REASON_USAGE, {"stencilUsage", "TRANSIENT_ATTACHMENT"}},
         {&unknown, CULV_REASON_USAGE, {"stencilUsage", "not know 0x80000000"}},
-        {&modifiers, CULV_REASON_TILING, {"VkImageDrmFormatModifierListCreateInfoEXT", "leave it out"}},
-        {&modifier, CULV_REASON_TILING, {"VkImageDrmFormatModifierExplicitCreateInfoEXT", "leave it out"}},
+        {&modifiers,
+         CULV_REASON_TILING,
+         {"VkImageDrmFormatModifierListCreateInfoEXT", "leave it out"}},
+        {&modifier,
+         CULV_REASON_TILING,
+         {"VkImageDrmFormatModifierExplicitCreateInfoEXT", "leave it out"}},
         {&external_nv, CULV_REASON_USAGE, {"VkExternalMemoryImageCreateInfoNV", "leave it out"}},
-        {&captured, CULV_REASON_USAGE, {"VkOpaqueCaptureDescriptorDataCreateInfoEXT", "leave it out"}},
-        {&dedicated, CULV_REASON_DEDICATED, {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"}},
+        {&captured,
+         CULV_REASON_USAGE,
+         {"VkOpaqueCaptureDescriptorDataCreateInfoEXT", "leave it out"}},
+        {&dedicated,
+         CULV_REASON_DEDICATED,
+         {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"}},
     };
     lib_world w;
     culv_vk_sharing s;
@@ -58,8 +68,8 @@ static void of_images(void)
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
         info.pNext = rows[n].of;
-        check_refused(__FILE__, __LINE__, check_image_agrees(&w, &info, NULL, &s), CULV_ERROR_INVALID,
-                      rows[n].reason, rows[n].words, 2);
+        check_refused(__FILE__, __LINE__, check_image_agrees(&w, &info, NULL, &s),
+                      CULV_ERROR_INVALID, rows[n].reason, rows[n].words, 2);
     }
     REQUIRE_EQ(lib_counts(&w).created, 0);
     lib_close(&w);
@@ -72,14 +82,19 @@ static void of_buffers(void)
         .sType = VK_STRUCTURE_TYPE_DEDICATED_ALLOCATION_BUFFER_CREATE_INFO_NV,
         .dedicatedAllocation = VK_TRUE};
     static const VkBufferOpaqueCaptureAddressCreateInfo address = {
-        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO, .opaqueCaptureAddress = 4096};
+        .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO,
+        .opaqueCaptureAddress = 4096};
     static const VkBufferDeviceAddressCreateInfoEXT address_ext = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_CREATE_INFO_EXT, .deviceAddress = 4096};
     static const VkOpaqueCaptureDescriptorDataCreateInfoEXT captured = {
         .sType = VK_STRUCTURE_TYPE_OPAQUE_CAPTURE_DESCRIPTOR_DATA_CREATE_INFO_EXT};
     static const row rows[] = {
-        {&usage2, CULV_REASON_USAGE, {"VkBufferUsageFlags2CreateInfo", "VkBufferCreateInfo::usage"}},
-        {&dedicated, CULV_REASON_DEDICATED, {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"}},
+        {&usage2,
+         CULV_REASON_USAGE,
+         {"VkBufferUsageFlags2CreateInfo", "VkBufferCreateInfo::usage"}},
+        {&dedicated,
+         CULV_REASON_DEDICATED,
+         {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"}},
         {&address, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
         {&address_ext, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
         {&captured, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
@@ -90,8 +105,8 @@ static void of_buffers(void)
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         VkBufferCreateInfo info = check_buffer_info(4096);
         info.pNext = rows[n].of;
-        check_refused(__FILE__, __LINE__, check_buffer_agrees(&w, &info, NULL, &s), CULV_ERROR_INVALID,
-                      rows[n].reason, rows[n].words, 2);
+        check_refused(__FILE__, __LINE__, check_buffer_agrees(&w, &info, NULL, &s),
+                      CULV_ERROR_INVALID, rows[n].reason, rows[n].words, 2);
     }
     REQUIRE_EQ(lib_counts(&w).created, 0);
     lib_close(&w);
@@ -111,18 +126,19 @@ static void video(void)
     lib_open(&w);
     check_spy = (check_spying){.tells_nothing = true};
     culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
-    const VkVideoDecodeH264ProfileInfoKHR h264 = {.sType =
-                                                      VK_STRUCTURE_TYPE_VIDEO_DECODE_H264_PROFILE_INFO_KHR,
-                                                  .stdProfileIdc = STD_VIDEO_H264_PROFILE_IDC_HIGH};
-    const VkVideoProfileInfoKHR profile = {.sType = VK_STRUCTURE_TYPE_VIDEO_PROFILE_INFO_KHR,
-                                           .pNext = &h264,
-                                           .videoCodecOperation =
-                                               VK_VIDEO_CODEC_OPERATION_DECODE_H264_BIT_KHR,
-                                           .chromaSubsampling = VK_VIDEO_CHROMA_SUBSAMPLING_422_BIT_KHR,
-                                           .lumaBitDepth = VK_VIDEO_COMPONENT_BIT_DEPTH_8_BIT_KHR,
-                                           .chromaBitDepth = VK_VIDEO_COMPONENT_BIT_DEPTH_8_BIT_KHR};
-    VkVideoProfileListInfoKHR list = {
-        .sType = VK_STRUCTURE_TYPE_VIDEO_PROFILE_LIST_INFO_KHR, .profileCount = 1, .pProfiles = &profile};
+    const VkVideoDecodeH264ProfileInfoKHR h264 = {
+        .sType = VK_STRUCTURE_TYPE_VIDEO_DECODE_H264_PROFILE_INFO_KHR,
+        .stdProfileIdc = STD_VIDEO_H264_PROFILE_IDC_HIGH};
+    const VkVideoProfileInfoKHR profile = {
+        .sType = VK_STRUCTURE_TYPE_VIDEO_PROFILE_INFO_KHR,
+        .pNext = &h264,
+        .videoCodecOperation = VK_VIDEO_CODEC_OPERATION_DECODE_H264_BIT_KHR,
+        .chromaSubsampling = VK_VIDEO_CHROMA_SUBSAMPLING_422_BIT_KHR,
+        .lumaBitDepth = VK_VIDEO_COMPONENT_BIT_DEPTH_8_BIT_KHR,
+        .chromaBitDepth = VK_VIDEO_COMPONENT_BIT_DEPTH_8_BIT_KHR};
+    VkVideoProfileListInfoKHR list = {.sType = VK_STRUCTURE_TYPE_VIDEO_PROFILE_LIST_INFO_KHR,
+                                      .profileCount = 1,
+                                      .pProfiles = &profile};
     VkImageCreateInfo info = check_image_info(VK_FORMAT_G8B8G8R8_422_UNORM, 64, 64);
     info.usage |= VK_IMAGE_USAGE_VIDEO_DECODE_DST_BIT_KHR;
     info.pNext = &list;
@@ -152,14 +168,15 @@ static void slices_fall_back(void)
     info.extent.depth = 9;
     info.usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
     VkImageFormatProperties most;
-    if (vkGetPhysicalDeviceImageFormatProperties(w.vk.physical, info.format, info.imageType, info.tiling,
-                                                 info.usage, info.flags, &most) != VK_SUCCESS)
+    if (vkGetPhysicalDeviceImageFormatProperties(w.vk.physical, info.format, info.imageType,
+                                                 info.tiling, info.usage, info.flags,
+                                                 &most) != VK_SUCCESS)
         SKIP("this Vulkan has no such images");
     culv_vk_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(w.attachment, &d, &made), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_USAGE);
+    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(w.attachment, &d, &made),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_image_create(w.attachment, &d, &made));
     REQUIRE_EQ(culv_image_path(culv_vk_image_cuda(made)), CULV_PATH_HOST);
@@ -167,10 +184,12 @@ static void slices_fall_back(void)
     lib_close(&w);
 }
 
-/* A driver that has such images until one is made: it is refused as what the device has not, with all that it was. */
+/* A driver that has such images until one is made: it is refused as what the device has not, with
+ * all that it was. */
 static void only_the_driver_knew(void)
 {
-    static const VkResult results[] = {VK_ERROR_FORMAT_NOT_SUPPORTED, VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR};
+    static const VkResult results[] = {VK_ERROR_FORMAT_NOT_SUPPORTED,
+                                       VK_ERROR_IMAGE_USAGE_NOT_SUPPORTED_KHR};
     lib_world w;
     lib_open(&w);
     check_spy = (check_spying){0};
@@ -183,8 +202,8 @@ static void only_the_driver_knew(void)
     for (size_t n = 0; n < sizeof results / sizeof results[0]; n++) {
         culv_vk_image *made = NULL;
         check_spy.create_result = results[n];
-        LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &d, &made), CULV_ERROR_UNSUPPORTED,
-                    CULV_REASON_DRIVER_REFUSED);
+        LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &d, &made),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_REFUSED);
         LIB_SAYS("R8G8B8A8_UNORM image of imageType 1, 64 x 64 x 1 texels, 1 layers, 1 levels");
         LIB_SAYS("NOT_SUPPORTED");
     }

@@ -1,5 +1,6 @@
-/* What the gate lets through: every kind of image and buffer, and each really is what was told of it.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the gate lets through: every kind of image and buffer, and each really is what was told of
+ * it. */
 #include "check_stage.h"
 
 #include <stdio.h>
@@ -23,14 +24,19 @@ static const kind kinds[] = {
     {"2D, odd, levels", VK_IMAGE_TYPE_2D, 0, 253, 127, 1, 8, 1, CULV_IMAGE_2D},
     {"2D array", VK_IMAGE_TYPE_2D, 0, 33, 17, 1, 6, 5, CULV_IMAGE_2D},
     {"2D array of six", VK_IMAGE_TYPE_2D, 0, 32, 32, 1, 1, 6, CULV_IMAGE_2D},
-    {"cube", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 64, 64, 1, 7, 6, CULV_IMAGE_CUBE},
-    {"cube, odd", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 31, 31, 1, 5, 6, CULV_IMAGE_CUBE},
-    {"cube array", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 16, 16, 1, 2, 12, CULV_IMAGE_CUBE},
+    {"cube", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 64, 64, 1, 7, 6,
+     CULV_IMAGE_CUBE},
+    {"cube, odd", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 31, 31, 1, 5, 6,
+     CULV_IMAGE_CUBE},
+    {"cube array", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 16, 16, 1, 2, 12,
+     CULV_IMAGE_CUBE},
     {"3D", VK_IMAGE_TYPE_3D, 0, 31, 17, 9, 5, 1, CULV_IMAGE_3D},
     {"3D, deep", VK_IMAGE_TYPE_3D, 0, 4, 4, 63, 6, 1, CULV_IMAGE_3D},
-    {"2D, mutable", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT, 64, 64, 1, 1, 1, CULV_IMAGE_2D},
+    {"2D, mutable", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT, 64, 64, 1, 1, 1,
+     CULV_IMAGE_2D},
     {"2D, views of other usages", VK_IMAGE_TYPE_2D,
-     VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT, 64, 64, 1, 1, 1, CULV_IMAGE_2D},
+     VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT | VK_IMAGE_CREATE_EXTENDED_USAGE_BIT, 64, 64, 1, 1, 1,
+     CULV_IMAGE_2D},
     {"2D, aliasing", VK_IMAGE_TYPE_2D, VK_IMAGE_CREATE_ALIAS_BIT, 64, 64, 1, 1, 1, CULV_IMAGE_2D},
 };
 
@@ -55,8 +61,8 @@ static uint32_t most_levels(const kind *k)
 
 static void all_kinds(void)
 {
-    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT, VK_FORMAT_R16G16_UINT,
-                                       VK_FORMAT_R32G32B32A32_SFLOAT};
+    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R32_SFLOAT,
+                                       VK_FORMAT_R16G16_UINT, VK_FORMAT_R32G32B32A32_SFLOAT};
     lib_world w;
     lib_open(&w);
     for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; n++)
@@ -218,13 +224,15 @@ static void concurrent(void)
     lib_close(&w);
 }
 
-/* The chain may name the external memory already; then all of its types go with the one that is asked for. */
+/* The chain may name the external memory already; then all of its types go with the one that is
+ * asked for. */
 static void named_in_the_chain(void)
 {
     lib_world w;
     lib_open(&w);
-    VkExternalMemoryImageCreateInfo of_image = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                                .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    VkExternalMemoryImageCreateInfo of_image = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkExternalMemoryBufferCreateInfo of_buffer = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
@@ -240,7 +248,8 @@ static void named_in_the_chain(void)
     LIB_OK(culv_vk_check_buffer(w.attachment, &buffer, NULL, &with));
     check_require_equal(&with, &without);
 
-    of_image.handleTypes = of_buffer.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
+    of_image.handleTypes = of_buffer.handleTypes =
+        VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
     LIB_ERROR(culv_vk_check_image(w.attachment, &image, NULL, &with), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("handleTypes");
@@ -258,8 +267,8 @@ static void named_in_the_chain(void)
     /* Where a driver says that dma-bufs go with opaque fds, both may be named. */
     check_spy = (check_spying){.compatible_with_dma_buf = true, .tells_nothing = true};
     culv_vk *other = check_attach(&w, VK_API_VERSION_1_3);
-    of_image.handleTypes = of_buffer.handleTypes =
-        VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT | VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
+    of_image.handleTypes = of_buffer.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT |
+                                                   VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
     if (w.cu->software) { /* the twin's Vulkan knows the type, others may not */
         LIB_OK(culv_vk_check_image(other, &image, NULL, &with));
         LIB_OK(culv_vk_check_buffer(other, &buffer, NULL, &with));

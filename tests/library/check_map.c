@@ -1,5 +1,6 @@
-/* Mapping an image of the caller's holds its create_info against the image, as far as Vulkan tells.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Mapping an image of the caller's holds its create_info against the image, as far as Vulkan
+ * tells. */
 #include "check_stage.h"
 #include "raw_vulkan_image.h"
 
@@ -35,9 +36,9 @@ static void subject_open(subject *s, uint32_t levels, unsigned flags, uint32_t a
     m.dedicated = VK_TRUE;
     m.image = s->image.image;
     LIB_OK(culv_vk_memory_import(s->vk, &m, &s->memory));
-    s->external =
-        (VkExternalMemoryImageCreateInfo){.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                          .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+    s->external = (VkExternalMemoryImageCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     s->info = check_image_info(wanted.format, SIDE, SIDE);
     s->info.pNext = &s->external;
     s->info.mipLevels = levels;
@@ -101,7 +102,8 @@ static void another_linear(void)
     VkImageCreateInfo other = s.info;
     other.extent.height = SIDE / 2;
     s.desc.create_info = &other;
-    LIB_REFUSES(culv_buffer, buffer, culv_vk_image_map_pitched(s.vk, s.memory, &s.desc, 0, 0, &buffer, &p),
+    LIB_REFUSES(culv_buffer, buffer,
+                culv_vk_image_map_pitched(s.vk, s.memory, &s.desc, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     LIB_SAYS("create_info is not what this image was created with");
     s.desc.create_info = &s.info;

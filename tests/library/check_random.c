@@ -1,7 +1,8 @@
-/* What the gate says is what happens, of plans drawn by lot: if it says yes, the image or buffer can be made and
- * mapped and has the memory that was told; if no, making it is refused for the same cause and leaves nothing.
- *   --plans=N   so many (1000)    --seed=N    others
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the gate says is what happens, of plans drawn by lot: if it says yes, the image or buffer
+ * can be made and mapped and has the memory that was told; if no, making it is refused for the same
+ * cause and leaves nothing.
+ *   --plans=N   so many (1000)    --seed=N    others */
 #include "check_stage.h"
 
 #include <stdio.h>
@@ -32,14 +33,15 @@ static uint32_t side(void)
 
 static VkFormat format(void)
 {
-    static const VkFormat list[] = {VK_FORMAT_R8G8B8A8_UNORM,      VK_FORMAT_R8_UNORM,
-                                    VK_FORMAT_R8G8_UINT,           VK_FORMAT_B8G8R8A8_SRGB,
-                                    VK_FORMAT_R16_SFLOAT,          VK_FORMAT_R16G16B16A16_SNORM,
-                                    VK_FORMAT_R32_SFLOAT,          VK_FORMAT_R32G32_UINT,
-                                    VK_FORMAT_R32G32B32A32_SFLOAT, VK_FORMAT_R32G32B32_SFLOAT,
-                                    VK_FORMAT_R8G8B8_UNORM,        VK_FORMAT_D32_SFLOAT,
-                                    VK_FORMAT_D24_UNORM_S8_UINT,   VK_FORMAT_S8_UINT,
-                                    VK_FORMAT_BC3_UNORM_BLOCK,     VK_FORMAT_A2B10G10R10_UNORM_PACK32};
+    static const VkFormat list[] = {
+        VK_FORMAT_R8G8B8A8_UNORM,      VK_FORMAT_R8_UNORM,
+        VK_FORMAT_R8G8_UINT,           VK_FORMAT_B8G8R8A8_SRGB,
+        VK_FORMAT_R16_SFLOAT,          VK_FORMAT_R16G16B16A16_SNORM,
+        VK_FORMAT_R32_SFLOAT,          VK_FORMAT_R32G32_UINT,
+        VK_FORMAT_R32G32B32A32_SFLOAT, VK_FORMAT_R32G32B32_SFLOAT,
+        VK_FORMAT_R8G8B8_UNORM,        VK_FORMAT_D32_SFLOAT,
+        VK_FORMAT_D24_UNORM_S8_UINT,   VK_FORMAT_S8_UINT,
+        VK_FORMAT_BC3_UNORM_BLOCK,     VK_FORMAT_A2B10G10R10_UNORM_PACK32};
     static const VkFormat odd[] = {VK_FORMAT_UNDEFINED, VK_FORMAT_MAX_ENUM, (VkFormat)190};
     return seldom(25) ? PICK(odd) : PICK(list);
 }
@@ -47,11 +49,12 @@ static VkFormat format(void)
 static VkImageCreateInfo image(void)
 {
     static const VkImageCreateFlags flags[] = {
-        VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT, VK_IMAGE_CREATE_ALIAS_BIT,    VK_IMAGE_CREATE_SPARSE_BINDING_BIT,
-        VK_IMAGE_CREATE_PROTECTED_BIT,      VK_IMAGE_CREATE_DISJOINT_BIT, 1u << 25};
-    static const VkImageUsageFlags usages[] = {VK_IMAGE_USAGE_SAMPLED_BIT, VK_IMAGE_USAGE_STORAGE_BIT,
-                                               VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
-                                               VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
+        VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT, VK_IMAGE_CREATE_ALIAS_BIT,
+        VK_IMAGE_CREATE_SPARSE_BINDING_BIT, VK_IMAGE_CREATE_PROTECTED_BIT,
+        VK_IMAGE_CREATE_DISJOINT_BIT,       1u << 25};
+    static const VkImageUsageFlags usages[] = {
+        VK_IMAGE_USAGE_SAMPLED_BIT, VK_IMAGE_USAGE_STORAGE_BIT, VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
+        VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
     static const VkImageType types[] = {VK_IMAGE_TYPE_2D, VK_IMAGE_TYPE_2D, VK_IMAGE_TYPE_1D,
                                         VK_IMAGE_TYPE_3D};
     static const uint32_t layers[] = {1, 2, 5, 6, 12, 13}, levels[] = {0, 9, 32, UINT32_MAX};
@@ -60,7 +63,8 @@ static VkImageCreateInfo image(void)
     if (info.imageType != VK_IMAGE_TYPE_1D || seldom(20)) info.extent.height = side();
     if (info.imageType == VK_IMAGE_TYPE_3D || seldom(20))
         info.extent.depth = seldom(4) ? side() : 1 + draw(9);
-    if (info.imageType != VK_IMAGE_TYPE_3D || seldom(20)) info.arrayLayers = seldom(2) ? PICK(layers) : 1;
+    if (info.imageType != VK_IMAGE_TYPE_3D || seldom(20))
+        info.arrayLayers = seldom(2) ? PICK(layers) : 1;
     if (info.imageType == VK_IMAGE_TYPE_2D && seldom(4)) {
         info.flags |= VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT;
         if (!seldom(4)) info.extent.height = info.extent.width;
@@ -105,9 +109,11 @@ static void images(void)
         const VkImageCreateInfo info = image();
         const culv_vk_check_desc d = desc();
         culv_vk_sharing s;
-        printf("%u: type %d format %d %u x %u x %u, %u levels, %u layers, flags %#x usage %#x tiling %d\n", n,
-               (int)info.imageType, (int)info.format, info.extent.width, info.extent.height,
-               info.extent.depth, info.mipLevels, info.arrayLayers, info.flags, info.usage, (int)info.tiling);
+        printf(
+            "%u: type %d format %d %u x %u x %u, %u levels, %u layers, flags %#x usage %#x tiling %d\n",
+            n, (int)info.imageType, (int)info.format, info.extent.width, info.extent.height,
+            info.extent.depth, info.mipLevels, info.arrayLayers, info.flags, info.usage,
+            (int)info.tiling);
         bool yes = check_image_agrees(&w, &info, &d, &s) == CULV_OK;
         if (!yes) printf("   %s\n", culv_last_error_message());
         accepted += yes;
@@ -132,7 +138,8 @@ static void buffers(void)
         VkBufferCreateInfo info = check_buffer_info(seldom(8) ? PICK(odd) : PICK(sizes));
         const culv_vk_check_desc d = desc();
         culv_vk_sharing s;
-        info.usage |= seldom(2) ? VK_BUFFER_USAGE_STORAGE_BUFFER_BIT : VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
+        info.usage |=
+            seldom(2) ? VK_BUFFER_USAGE_STORAGE_BUFFER_BIT : VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
         if (seldom(20)) info.usage = 0;
         if (seldom(8)) info.flags = PICK(flags);
         if (seldom(20)) info.sharingMode = VK_SHARING_MODE_CONCURRENT;

@@ -1,5 +1,6 @@
-/* What the gate refuses: each its class, its reason, the field and what to do; making it says the same.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the gate refuses: each its class, its reason, the field and what to do; making it says the
+ * same. */
 #include "check_stage.h"
 
 #include <stddef.h>
@@ -13,13 +14,13 @@ typedef struct change {
     bool given;
 } change;
 
-#define IMAGE(field, to)                                                                                     \
-    {                                                                                                        \
-        offsetof(VkImageCreateInfo, field), (uint32_t)(to), true                                             \
+#define IMAGE(field, to)                                                                           \
+    {                                                                                              \
+        offsetof(VkImageCreateInfo, field), (uint32_t)(to), true                                   \
     }
-#define BUFFER(field, to)                                                                                    \
-    {                                                                                                        \
-        offsetof(VkBufferCreateInfo, field), (uint32_t)(to), true                                            \
+#define BUFFER(field, to)                                                                          \
+    {                                                                                              \
+        offsetof(VkBufferCreateInfo, field), (uint32_t)(to), true                                  \
     }
 
 typedef struct refusal {
@@ -52,7 +53,10 @@ static void require_refusal(const refusal *r, culv_result actual)
 
 /* Of a 2D image of 64 x 64 R8G8B8A8 texels. */
 static const refusal images[] = {
-    {INVALID, WHY(VALUE), {"sType", "12, not"}, {IMAGE(sType, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)}},
+    {INVALID,
+     WHY(VALUE),
+     {"sType", "12, not"},
+     {IMAGE(sType, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO)}},
     {INVALID,
      WHY(TILING),
      {"tiling", "OPTIMAL", "LINEAR"},
@@ -73,7 +77,10 @@ static const refusal images[] = {
      WHY(USAGE),
      {"flags", "PROTECTED", "unprotected"},
      {IMAGE(flags, VK_IMAGE_CREATE_PROTECTED_BIT)}},
-    {INVALID, WHY(USAGE), {"flags", "DISJOINT", "planes"}, {IMAGE(flags, VK_IMAGE_CREATE_DISJOINT_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "DISJOINT", "planes"},
+     {IMAGE(flags, VK_IMAGE_CREATE_DISJOINT_BIT)}},
     {INVALID,
      WHY(USAGE),
      {"flags", "DISJOINT", "LINEAR"},
@@ -95,9 +102,18 @@ static const refusal images[] = {
      WHY(USAGE),
      {"flags", "2D_ARRAY_COMPATIBLE", "layers"},
      {IMAGE(flags, VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT), IMAGE(imageType, VK_IMAGE_TYPE_3D)}},
-    {INVALID, WHY(USAGE), {"flags", "2D_VIEW_COMPATIBLE"}, {IMAGE(flags, 0x20000), IMAGE(imageType, 2)}},
-    {INVALID, WHY(USAGE), {"flags", "CORNER_SAMPLED"}, {IMAGE(flags, VK_IMAGE_CREATE_CORNER_SAMPLED_BIT_NV)}},
-    {INVALID, WHY(USAGE), {"flags", "SUBSAMPLED"}, {IMAGE(flags, VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "2D_VIEW_COMPATIBLE"},
+     {IMAGE(flags, 0x20000), IMAGE(imageType, 2)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "CORNER_SAMPLED"},
+     {IMAGE(flags, VK_IMAGE_CREATE_CORNER_SAMPLED_BIT_NV)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "SUBSAMPLED"},
+     {IMAGE(flags, VK_IMAGE_CREATE_SUBSAMPLED_BIT_EXT)}},
     {INVALID, WHY(USAGE), {"flags", "FRAGMENT_DENSITY"}, {IMAGE(flags, 0x8000)}},
     {INVALID, WHY(USAGE), {"flags", "CAPTURE_REPLAY"}, {IMAGE(flags, 0x10000)}},
     {INVALID, WHY(USAGE), {"flags", "SINGLE_SAMPLED"}, {IMAGE(flags, 0x40000)}},
@@ -130,7 +146,10 @@ static const refusal images[] = {
      {"initialLayout", "UNDEFINED", "01443"},
      {IMAGE(initialLayout, VK_IMAGE_LAYOUT_PREINITIALIZED)}},
     {INVALID, WHY(VALUE), {"sharingMode is 7", "EXCLUSIVE"}, {IMAGE(sharingMode, 7)}},
-    {INVALID, WHY(VALUE), {"CONCURRENT", "0 families"}, {IMAGE(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
+    {INVALID,
+     WHY(VALUE),
+     {"CONCURRENT", "0 families"},
+     {IMAGE(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
     {INVALID, WHY(VALUE), {"imageType is 3"}, {IMAGE(imageType, 3)}},
     {INVALID, WHY(VALUE), {"imageType"}, {IMAGE(imageType, UINT32_MAX)}},
     {INVALID, WHY(EXTENT), {"extent 0 x 64", "no side"}, {IMAGE(extent.width, 0)}},
@@ -158,20 +177,30 @@ static const refusal images[] = {
     {INVALID,
      WHY(EXTENT),
      {"CUBE_COMPATIBLE", "square"},
-     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 6), IMAGE(extent.width, 32)}},
+     {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 6),
+      IMAGE(extent.width, 32)}},
     {INVALID,
      WHY(EXTENT),
      {"CUBE_COMPATIBLE", "2D"},
      {IMAGE(flags, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT), IMAGE(arrayLayers, 6), IMAGE(imageType, 0),
       IMAGE(extent.height, 1)}},
-    {INVALID, WHY(EXTENT), {"extent is 4294967295 x 64", "up to"}, {IMAGE(extent.width, UINT32_MAX)}},
-    {INVALID, WHY(EXTENT), {"extent is 64 x 4294967295", "up to"}, {IMAGE(extent.height, UINT32_MAX)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"extent is 4294967295 x 64", "up to"},
+     {IMAGE(extent.width, UINT32_MAX)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"extent is 64 x 4294967295", "up to"},
+     {IMAGE(extent.height, UINT32_MAX)}},
     {INVALID,
      WHY(EXTENT),
      {"extent", "4294967295 x 4294967295 x 4294967295"},
-     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(extent.width, UINT32_MAX), IMAGE(extent.height, UINT32_MAX),
-      IMAGE(extent.depth, UINT32_MAX)}},
-    {INVALID, WHY(EXTENT), {"arrayLayers is 4294967295", "up to"}, {IMAGE(arrayLayers, UINT32_MAX)}},
+     {IMAGE(imageType, VK_IMAGE_TYPE_3D), IMAGE(extent.width, UINT32_MAX),
+      IMAGE(extent.height, UINT32_MAX), IMAGE(extent.depth, UINT32_MAX)}},
+    {INVALID,
+     WHY(EXTENT),
+     {"arrayLayers is 4294967295", "up to"},
+     {IMAGE(arrayLayers, UINT32_MAX)}},
     {INVALID, WHY(EXTENT), {"mipLevels is 0", "1 to 7"}, {IMAGE(mipLevels, 0)}},
     {INVALID, WHY(EXTENT), {"mipLevels is 8", "1 to 7"}, {IMAGE(mipLevels, 8)}},
     {INVALID, WHY(EXTENT), {"mipLevels is 4294967295"}, {IMAGE(mipLevels, UINT32_MAX)}},
@@ -233,7 +262,10 @@ static const refusal images[] = {
      WHY(FORMAT),
      {"format is 2147483647", "format_list.h"},
      {IMAGE(format, VK_FORMAT_MAX_ENUM)}},
-    {UNSUPPORTED, WHY(FORMAT), {"format is R32G32B32_SFLOAT: "}, {IMAGE(format, VK_FORMAT_R32G32B32_SFLOAT)}},
+    {UNSUPPORTED,
+     WHY(FORMAT),
+     {"format is R32G32B32_SFLOAT: "},
+     {IMAGE(format, VK_FORMAT_R32G32B32_SFLOAT)}},
     {UNSUPPORTED,
      WHY(FORMAT),
      {"format is D24_UNORM_S8_UINT: "},
@@ -249,7 +281,8 @@ static const refusal images[] = {
      {IMAGE(tiling, VK_IMAGE_TILING_LINEAR), IMAGE(format, VK_FORMAT_D16_UNORM_S8_UINT)}},
 };
 
-/* A driver's CUDA may lack the array format of a row, or the library have no use for it: that is said first. */
+/* A driver's CUDA may lack the array format of a row, or the library have no use for it: that is
+ * said first. */
 static bool lacks_format(const lib_world *w, const refusal *r, VkFormat format)
 {
     const VkImageCreateInfo plain = check_image_info(format, 64, 64);
@@ -280,15 +313,24 @@ static void of_images(void)
 }
 
 static const refusal buffers[] = {
-    {INVALID, WHY(VALUE), {"sType", "14, not"}, {BUFFER(sType, VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)}},
+    {INVALID,
+     WHY(VALUE),
+     {"sType", "14, not"},
+     {BUFFER(sType, VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO)}},
     {INVALID, WHY(SIZE), {"size is 0"}, {BUFFER(size, 0)}},
     {INVALID, WHY(USAGE), {"usage is 0", "TRANSFER_SRC"}, {BUFFER(usage, 0)}},
-    {INVALID, WHY(USAGE), {"flags", "SPARSE_BINDING"}, {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_BINDING_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "SPARSE_BINDING"},
+     {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_BINDING_BIT)}},
     {INVALID,
      WHY(USAGE),
      {"flags", "SPARSE_RESIDENCY"},
      {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT)}},
-    {INVALID, WHY(USAGE), {"flags", "SPARSE_ALIASED"}, {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_ALIASED_BIT)}},
+    {INVALID,
+     WHY(USAGE),
+     {"flags", "SPARSE_ALIASED"},
+     {BUFFER(flags, VK_BUFFER_CREATE_SPARSE_ALIASED_BIT)}},
     {INVALID,
      WHY(USAGE),
      {"flags", "PROTECTED", "unprotected"},
@@ -300,7 +342,10 @@ static const refusal buffers[] = {
     {INVALID, WHY(USAGE), {"flags", "DESCRIPTOR_BUFFER_CAPTURE_REPLAY"}, {BUFFER(flags, 0x20)}},
     {INVALID, WHY(USAGE), {"flags", "0x80000000", "not know"}, {BUFFER(flags, 0x80000000u)}},
     {INVALID, WHY(VALUE), {"sharingMode is 2"}, {BUFFER(sharingMode, 2)}},
-    {INVALID, WHY(VALUE), {"CONCURRENT", "0 families"}, {BUFFER(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
+    {INVALID,
+     WHY(VALUE),
+     {"CONCURRENT", "0 families"},
+     {BUFFER(sharingMode, VK_SHARING_MODE_CONCURRENT)}},
 };
 
 static void of_buffers(void)
@@ -331,16 +376,19 @@ static void families(void)
     image.sharingMode = buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
     image.pQueueFamilyIndices = buffer.pQueueFamilyIndices = list;
     image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 1;
-    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "1 families", "EXCLUSIVE");
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "1 families",
+                  "EXCLUSIVE");
     image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 2;
     CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE,
                   "pQueueFamilyIndices[1] is 0 once more");
     CHECK_REFUSED(check_buffer_agrees(&w, &buffer, NULL, &s), INVALID, VALUE,
                   "pQueueFamilyIndices[1] is 0 once more");
     list[1] = w.vk.queue_count;
-    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, NULL, &s), INVALID, VALUE, "pQueueFamilyIndices[1]");
+    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, NULL, &s), INVALID, VALUE,
+                  "pQueueFamilyIndices[1]");
     list[1] = VK_QUEUE_FAMILY_EXTERNAL;
-    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "4294967294", "CUDA is not one");
+    CHECK_REFUSED(check_image_agrees(&w, &image, NULL, &s), INVALID, VALUE, "4294967294",
+                  "CUDA is not one");
     /* However many are said to be there, no more are read than there can be. */
     list[1] = 0;
     image.queueFamilyIndexCount = UINT32_MAX;
@@ -358,19 +406,28 @@ static void descriptors(void)
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_check_desc d = culv_vk_check_desc_init();
-    LIB_ERROR(culv_vk_check_image(NULL, &image, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_image(vk, NULL, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_image(NULL, &image, NULL, &s), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_image(vk, NULL, NULL, &s), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
-    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_buffer(NULL, &buffer, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_buffer(vk, NULL, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_image(vk, &image, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_buffer(NULL, &buffer, NULL, &s), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_buffer(vk, NULL, NULL, &s), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID,
+              CULV_REASON_STRUCT_SIZE);
     d = culv_vk_check_desc_init();
     s.struct_size = 0;
-    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
-    s.struct_size = sizeof s.struct_size + sizeof s.access + sizeof s.handle_types; /* an older version's */
+    LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), CULV_ERROR_INVALID,
+              CULV_REASON_STRUCT_SIZE);
+    s.struct_size =
+        sizeof s.struct_size + sizeof s.access + sizeof s.handle_types; /* an older version's */
     LIB_OK(culv_vk_check_buffer(vk, &buffer, &d, &s));
     REQUIRE_EQ(s.access, CULV_VK_ACCESS_POINTER);
     REQUIRE_EQ(s.max_array_layers, 0);
@@ -387,14 +444,17 @@ static void descriptors(void)
     s = culv_vk_sharing_init();
     for (size_t n = 0; n < sizeof types / sizeof types[0]; n++) {
         d.handle_type = types[n].type;
-        LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), types[n].result, CULV_REASON_HANDLE_TYPE);
+        LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), types[n].result,
+                  CULV_REASON_HANDLE_TYPE);
         LIB_SAYS(types[n].words);
-        LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), types[n].result, CULV_REASON_HANDLE_TYPE);
+        LIB_ERROR(culv_vk_check_buffer(vk, &buffer, &d, &s), types[n].result,
+                  CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("planned");
     }
     /* dma-bufs: whatever the device imports, no array is on one. */
     d.handle_type = CULV_HANDLE_DMA_BUF_FD;
-    LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("DMA_BUF_FD");
     culv_result r = culv_vk_check_buffer(vk, &buffer, &d, &s);
     MEASURED("check.dma_buf", "%s", r == CULV_OK ? "buffers" : culv_last_error_message());
@@ -405,12 +465,14 @@ static void descriptors(void)
     CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), INVALID, VALUE, "texels is 7");
     d.texels = CULV_TEXELS_NORMALIZED;
     image.format = VK_FORMAT_R32_SFLOAT;
-    CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), UNSUPPORTED, FORMAT, "R32_SFLOAT", "STORED");
+    CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), UNSUPPORTED, FORMAT, "R32_SFLOAT",
+                  "STORED");
     d.texels = CULV_TEXELS_STORED;
     d.memory_properties = 1u << 30;
     CHECK_REFUSED(check_image_agrees(&w, &image, &d, &s), INVALID, MEMORY_TYPE,
                   "memory_properties 0x40000000");
-    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, &d, &s), INVALID, MEMORY_TYPE, "memory_properties");
+    CHECK_REFUSED(check_buffer_agrees(&w, &buffer, &d, &s), INVALID, MEMORY_TYPE,
+                  "memory_properties");
     lib_close(&w);
 }
 
@@ -451,7 +513,8 @@ static void usages(void)
     lib_close(&w);
 }
 
-/* The calls that map say of LINEAR and OPTIMAL where the other way is; those that make, that they make no LINEAR. */
+/* The calls that map say of LINEAR and OPTIMAL where the other way is; those that make, that they
+ * make no LINEAR. */
 static void ways(void)
 {
     lib_world w;
@@ -461,8 +524,8 @@ static void ways(void)
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(w.attachment, &d, &made), CULV_ERROR_INVALID,
-                CULV_REASON_TILING);
+    LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(w.attachment, &d, &made),
+                CULV_ERROR_INVALID, CULV_REASON_TILING);
     LIB_SAYS("tiling");
     LIB_SAYS("culv_vk_image_map_pitched()");
     lib_close(&w);

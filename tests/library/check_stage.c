@@ -1,4 +1,5 @@
-/* See check_stage.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See check_stage.h. */
 #include "check_stage.h"
 
 #include <stdio.h>
@@ -6,7 +7,7 @@
 
 check_spying check_spy;
 
-/* The loader ------------------------------------------------------------------------------------------------ */
+/* The loader ----------------------------------------------------------------------------------- */
 
 static bool has(const void *chain, VkStructureType type)
 {
@@ -91,7 +92,8 @@ static VKAPI_ATTR void VKAPI_CALL spy_buffer_needs(VkDevice device,
     spoil_needs(out);
 }
 
-static VKAPI_ATTR void VKAPI_CALL spy_memory(VkPhysicalDevice device, VkPhysicalDeviceMemoryProperties *out)
+static VKAPI_ATTR void VKAPI_CALL spy_memory(VkPhysicalDevice device,
+                                             VkPhysicalDeviceMemoryProperties *out)
 {
     check_spy.others++;
     vkGetPhysicalDeviceMemoryProperties(device, out);
@@ -107,18 +109,22 @@ static VKAPI_ATTR void VKAPI_CALL spy_families(VkPhysicalDevice device, uint32_t
     lower(count, check_spy.families);
 }
 
-static VKAPI_ATTR void VKAPI_CALL spy_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out)
+static VKAPI_ATTR void VKAPI_CALL spy_properties(VkPhysicalDevice device,
+                                                 VkPhysicalDeviceProperties2 *out)
 {
     check_spy.others++;
     vkGetPhysicalDeviceProperties2(device, out);
     for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext)
         if (s->sType == VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES &&
             check_spy.max_buffer_size != 0)
-            ((VkPhysicalDeviceMaintenance4Properties *)(void *)s)->maxBufferSize = check_spy.max_buffer_size;
+            ((VkPhysicalDeviceMaintenance4Properties *)(void *)s)->maxBufferSize =
+                check_spy.max_buffer_size;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL spy_create_image(VkDevice device, const VkImageCreateInfo *info,
-                                                       const VkAllocationCallbacks *allocator, VkImage *out)
+static VKAPI_ATTR VkResult VKAPI_CALL spy_create_image(VkDevice device,
+                                                       const VkImageCreateInfo *info,
+                                                       const VkAllocationCallbacks *allocator,
+                                                       VkImage *out)
 {
     if (check_spy.create_result != VK_SUCCESS) return check_spy.create_result;
     return vkCreateImage(device, info, allocator, out);
@@ -163,7 +169,7 @@ culv_vk *check_attach(const lib_world *w, uint32_t api_version)
     return vk;
 }
 
-/* Plans ----------------------------------------------------------------------------------------------------- */
+/* Plans ---------------------------------------------------------------------------------------- */
 
 VkImageCreateInfo check_image_info(VkFormat format, uint32_t width, uint32_t height)
 {
@@ -174,7 +180,8 @@ VkImageCreateInfo check_image_info(VkFormat format, uint32_t width, uint32_t hei
                                .mipLevels = 1,
                                .arrayLayers = 1,
                                .samples = VK_SAMPLE_COUNT_1_BIT,
-                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT |
+                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT |
                                         VK_IMAGE_USAGE_SAMPLED_BIT};
 }
 
@@ -182,10 +189,11 @@ VkBufferCreateInfo check_buffer_info(VkDeviceSize size)
 {
     return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                 .size = size,
-                                .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                                .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                         VK_BUFFER_USAGE_TRANSFER_DST_BIT};
 }
 
-/* Agreement ------------------------------------------------------------------------------------------------- */
+/* Agreement ------------------------------------------------------------------------------------ */
 
 static culv_error last_error(void)
 {
@@ -225,7 +233,8 @@ static culv_vk_check_desc plain(const culv_vk_check_desc *desc)
     return d;
 }
 
-static void require_needs(const lib_world *w, const culv_vk_sharing *s, const VkMemoryRequirements2 *told,
+static void require_needs(const lib_world *w, const culv_vk_sharing *s,
+                          const VkMemoryRequirements2 *told,
                           const VkMemoryDedicatedRequirements *dedicated)
 {
     REQUIRE_EQ(s->requirements_known, 1); /* the tests' devices are of Vulkan 1.3 */
@@ -246,7 +255,8 @@ static uint32_t planes_of(VkFormat format)
 }
 
 /* Planes one after another. */
-static void require_plane_needs(const lib_world *w, const culv_vk_sharing *s, VkImage image, uint32_t planes)
+static void require_plane_needs(const lib_world *w, const culv_vk_sharing *s, VkImage image,
+                                uint32_t planes)
 {
     VkDeviceSize end = 0;
     for (uint32_t i = 0; i < 3; i++) {
@@ -255,7 +265,9 @@ static void require_plane_needs(const lib_world *w, const culv_vk_sharing *s, Vk
             .planeAspect = (VkImageAspectFlagBits)(VK_IMAGE_ASPECT_PLANE_0_BIT << i)};
         VkMemoryRequirements2 told = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
         const VkImageMemoryRequirementsInfo2 info = {
-            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .pNext = &plane, .image = image};
+            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+            .pNext = &plane,
+            .image = image};
         if (i < planes) vkGetImageMemoryRequirements2(w->vk.device, &info, &told);
         REQUIRE_EQ(s->plane_requirements[i].size, told.memoryRequirements.size);
         REQUIRE_EQ(s->plane_requirements[i].alignment, told.memoryRequirements.alignment);
@@ -277,15 +289,18 @@ static void require_plane_needs(const lib_world *w, const culv_vk_sharing *s, Vk
 
 static void require_image_needs(const lib_world *w, const culv_vk_sharing *s, VkImage image)
 {
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 told = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
-    const VkImageMemoryRequirementsInfo2 info = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-                                                 .image = image};
+    VkMemoryDedicatedRequirements dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 told = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                  .pNext = &dedicated};
+    const VkImageMemoryRequirementsInfo2 info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2, .image = image};
     vkGetImageMemoryRequirements2(w->vk.device, &info, &told);
     require_needs(w, s, &told, &dedicated);
 }
 
-/* The fields that are told alike; culv_image_get_desc() makes every default explicit, and so does the gate. */
+/* The fields that are told alike; culv_image_get_desc() makes every default explicit, and so does
+ * the gate. */
 static void require_mapped_as(const culv_vk_sharing *s, const culv_image *image)
 {
     culv_image_desc d = culv_image_desc_init();
@@ -309,7 +324,8 @@ static void require_mapped_as(const culv_vk_sharing *s, const culv_image *image)
 
 static void require_limits(const culv_vk_sharing *s, const VkImageCreateInfo *info)
 {
-    REQUIRE(s->max_extent.width >= info->extent.width && s->max_extent.height >= info->extent.height &&
+    REQUIRE(s->max_extent.width >= info->extent.width &&
+            s->max_extent.height >= info->extent.height &&
             s->max_extent.depth >= info->extent.depth);
     REQUIRE(s->max_mip_levels >= info->mipLevels && s->max_array_layers >= info->arrayLayers);
     REQUIRE_EQ(s->sample_counts, VK_SAMPLE_COUNT_1_BIT);
@@ -319,7 +335,8 @@ static void require_limits(const culv_vk_sharing *s, const VkImageCreateInfo *in
 }
 
 /* By Vulkan alone: culv_vk_image_create() makes no LINEAR images. */
-static void make_pitched(const lib_world *w, const VkImageCreateInfo *plan, const culv_vk_sharing *s)
+static void make_pitched(const lib_world *w, const VkImageCreateInfo *plan,
+                         const culv_vk_sharing *s)
 {
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
@@ -334,8 +351,8 @@ static void make_pitched(const lib_world *w, const VkImageCreateInfo *plan, cons
     REQUIRE_EQ(s->image.width, 0);
 }
 
-/* The gate cannot ask CUDA whether it would map an image. What NVIDIA's driver refuses besides is a finding, to be
- * made a rule of the gate; the twin has no rules of its own. */
+/* The gate cannot ask CUDA whether it would map an image. What NVIDIA's driver refuses besides is a
+ * finding, to be made a rule of the gate; the twin has no rules of its own. */
 static bool refused_by_cuda(const lib_world *w, culv_result checked, culv_result created)
 {
     culv_error e = last_error();
@@ -415,10 +432,13 @@ culv_result check_buffer_agrees(const lib_world *w, const VkBufferCreateInfo *in
         REQUIRE(made == POISON(culv_vk_buffer));
         return created;
     }
-    VkMemoryDedicatedRequirements dedicated = {.sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
-    VkMemoryRequirements2 told = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2, .pNext = &dedicated};
-    const VkBufferMemoryRequirementsInfo2 of = {.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
-                                                .buffer = culv_vk_buffer_handle(made)};
+    VkMemoryDedicatedRequirements dedicated = {.sType =
+                                                   VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
+    VkMemoryRequirements2 told = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2,
+                                  .pNext = &dedicated};
+    const VkBufferMemoryRequirementsInfo2 of = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_REQUIREMENTS_INFO_2,
+        .buffer = culv_vk_buffer_handle(made)};
     vkGetBufferMemoryRequirements2(w->vk.device, &of, &told);
     require_needs(w, out, &told, &dedicated);
     REQUIRE_EQ(out->access, CULV_VK_ACCESS_POINTER);
@@ -441,11 +461,12 @@ void check_require_equal(const culv_vk_sharing *a, const culv_vk_sharing *b)
         SAME(image.mip_levels);
     SAME(image.attachment), SAME(image.video), SAME(image.no_surfaces);
     for (int i = 0; i < 3; i++)
-        SAME(image.plane_offsets[i]), SAME(plane_requirements[i].size), SAME(plane_requirements[i].alignment);
+        SAME(image.plane_offsets[i]), SAME(plane_requirements[i].size),
+            SAME(plane_requirements[i].alignment);
 }
 
-void check_refused(const char *file, int line, culv_result actual, culv_result result, culv_reason reason,
-                   const char *const *words, size_t count)
+void check_refused(const char *file, int line, culv_result actual, culv_result result,
+                   culv_reason reason, const char *const *words, size_t count)
 {
     lib_require_error(file, line, "the gate", actual, result, reason);
     for (size_t i = 0; i < count; i++)

@@ -1,5 +1,5 @@
-/* The library's core, without a device: names, versions, the last error, NULLs, the log.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The library's core, without a device: names, versions, the last error, NULLs, the log. */
 #include "library.h"
 
 #include <pthread.h>
@@ -12,8 +12,10 @@ static void versions(void)
 {
     char text[32];
     REQUIRE_EQ(culv_version(), CULV_VERSION);
-    REQUIRE_EQ(CULV_VERSION, CULV_VERSION_MAJOR * 1000000 + CULV_VERSION_MINOR * 1000 + CULV_VERSION_PATCH);
-    snprintf(text, sizeof text, "%d.%d.%d", CULV_VERSION_MAJOR, CULV_VERSION_MINOR, CULV_VERSION_PATCH);
+    REQUIRE_EQ(CULV_VERSION,
+               CULV_VERSION_MAJOR * 1000000 + CULV_VERSION_MINOR * 1000 + CULV_VERSION_PATCH);
+    snprintf(text, sizeof text, "%d.%d.%d", CULV_VERSION_MAJOR, CULV_VERSION_MINOR,
+             CULV_VERSION_PATCH);
     REQUIRE_EQ_STR(culv_version_string(), text);
 }
 
@@ -86,8 +88,10 @@ static void reason_names(void)
         REQUIRE(strlen(culv_reason_name((culv_reason)i)) >= 2);
         REQUIRE(strlen(culv_reason_text((culv_reason)i)) >= 8);
         for (int j = 0; j < i; j++) {
-            REQUIRE(strcmp(culv_reason_name((culv_reason)i), culv_reason_name((culv_reason)j)) != 0);
-            REQUIRE(strcmp(culv_reason_text((culv_reason)i), culv_reason_text((culv_reason)j)) != 0);
+            REQUIRE(strcmp(culv_reason_name((culv_reason)i), culv_reason_name((culv_reason)j)) !=
+                    0);
+            REQUIRE(strcmp(culv_reason_text((culv_reason)i), culv_reason_text((culv_reason)j)) !=
+                    0);
         }
     }
     static const int others[] = {-1, CULV_REASON_COUNT_, 1000, 0x7fffffff};
@@ -97,8 +101,7 @@ static void reason_names(void)
     }
 }
 
-/* The last error ------------------------------------------------------------------------------------------
- */
+/* The last error ------------------------------------------------------------------------------- */
 
 static pthread_barrier_t barrier;
 
@@ -111,7 +114,8 @@ static void *other_thread(void *unused)
     REQUIRE_EQ(e.reason, CULV_REASON_NONE);
     REQUIRE_EQ_STR(culv_last_error_message(), "");
     pthread_barrier_wait(&barrier); /* the first thread has its error */
-    LIB_ERROR(culv_device_open_by_uuid(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_device_open_by_uuid(NULL, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("culv_device_open_by_uuid");
     pthread_barrier_wait(&barrier); /* both have */
     pthread_barrier_wait(&barrier); /* the first has looked */
@@ -190,13 +194,14 @@ static void last_error_copies_as_far_as_it_fits(void)
     culv_last_error(NULL);
 }
 
-/* NULLs ---------------------------------------------------------------------------------------------------
- */
+/* NULLs ---------------------------------------------------------------------------------------- */
 
 static void refuses_null(culv_result result, const char *call)
 {
-    if (strstr(call, "culv_vk_semaphore_import") != NULL) return; /* whose NULLs mark a forgotten error */
-    lib_require_error(__FILE__, __LINE__, call, result, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    if (strstr(call, "culv_vk_semaphore_import") != NULL)
+        return; /* whose NULLs mark a forgotten error */
+    lib_require_error(__FILE__, __LINE__, call, result, CULV_ERROR_INVALID,
+                      CULV_REASON_NULL_ARGUMENT);
 }
 #define NULLS(call) (lib_forget_error(), refuses_null((call), #call))
 
@@ -260,10 +265,12 @@ static void nulls(void)
               CULV_REASON_NULL_ARGUMENT);
     culv_vk_semaphore *made = POISON(culv_vk_semaphore);
     NULLS(culv_vk_semaphore_create(NULL, NULL, &made));
-    REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE && culv_vk_semaphore_cuda(NULL) == NULL);
+    REQUIRE(culv_vk_semaphore_handle(NULL) == VK_NULL_HANDLE &&
+            culv_vk_semaphore_cuda(NULL) == NULL);
     REQUIRE(made == POISON(culv_vk_semaphore));
     REQUIRE_EQ(count, 7);
-    REQUIRE(device == POISON(culv_device) && memory == POISON(culv_memory) && buffer == POISON(culv_buffer));
+    REQUIRE(device == POISON(culv_device) && memory == POISON(culv_memory) &&
+            buffer == POISON(culv_buffer));
     REQUIRE(semaphore == POISON(culv_semaphore) && vk == POISON(culv_vk));
 
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
@@ -312,8 +319,7 @@ static void nulls_to_destroy(void)
     culv_vk_detach(&vk);
 }
 
-/* What a caller must enable ---------------------------------------------------------------------------------
- */
+/* What a caller must enable -------------------------------------------------------------------- */
 
 static void extension_lists(void)
 {
@@ -344,4 +350,5 @@ static const test_case cases[] = {
     {.name = NULL},
 };
 extern const test_case log_cases[], struct_cases[], image_struct_cases[];
-const test_case *const test_suite_tables[] = {cases, log_cases, struct_cases, image_struct_cases, NULL};
+const test_case *const test_suite_tables[] = {cases, log_cases, struct_cases, image_struct_cases,
+                                              NULL};

@@ -1,4 +1,5 @@
-/* The log callback, its levels and CULVERT_LOG. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The log callback, its levels and CULVERT_LOG. */
 #include "library.h"
 
 #include <stdio.h>
@@ -87,8 +88,8 @@ static void failed_open_is_heard(void)
     REQUIRE_EQ_STR(h.last[CULV_LOG_ERROR], culv_last_error_message());
 }
 
-/* What a label has in it makes no second line, in the log or in the error, whether the object was made or not. Letters beyond
- * ASCII stay. */
+/* What a label has in it makes no second line, in the log or in the error, whether the object was
+ * made or not. Letters beyond ASCII stay. */
 static void labels_forge_no_lines(void)
 {
     heard h;
@@ -101,14 +102,16 @@ static void labels_forge_no_lines(void)
     culv_memory_desc m = culv_memory_desc_init();
     m.label = "gr\303\266\303\237e\n[gpu] second";
     REQUIRE_EQ(culv_memory_import_borrow(device, &m, &memory), CULV_ERROR_INVALID);
-    REQUIRE(strstr(h.last[CULV_LOG_ERROR], "[gpu?culvert error: forged???[2J?] '") == h.last[CULV_LOG_ERROR]);
+    REQUIRE(strstr(h.last[CULV_LOG_ERROR], "[gpu?culvert error: forged???[2J?] '") ==
+            h.last[CULV_LOG_ERROR]);
     REQUIRE(strstr(h.last[CULV_LOG_ERROR], "'gr\303\266\303\237e?[gpu] second': ") != NULL);
     REQUIRE_EQ_STR(h.last[CULV_LOG_ERROR], culv_last_error_message());
     culv_device_close(&device);
     REQUIRE(strstr(h.last[CULV_LOG_INFO], "[gpu?culvert error") == h.last[CULV_LOG_INFO]);
 }
 
-/* Nor is a letter cut: of those of UTF-8 the last one that fits whole stays. What is no UTF-8 is cut anywhere. */
+/* Nor is a letter cut: of those of UTF-8 the last one that fits whole stays. What is no UTF-8 is
+ * cut anywhere. */
 static void letters_are_not_cut(void)
 {
     static const struct {

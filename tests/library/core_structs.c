@@ -1,4 +1,5 @@
-/* Descriptors of older and newer programs: struct_size in every one of them. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Descriptors of older and newer programs: struct_size in every one of them. */
 #include "core_structs.h"
 
 #include <stdio.h>
@@ -14,7 +15,8 @@ void described_check(lib_world *w, const described *d)
     REQUIRE(copy != NULL);
     /* The last two before the ends would cut a pointer in two. */
     static const size_t wrong[] = {
-        0, 1, 4, sizeof(size_t), 2 * sizeof(size_t) + 4, 6 * sizeof(size_t) + 1, 65537, 100001, SIZE_MAX};
+        0,     1,      4,       sizeof(size_t), 2 * sizeof(size_t) + 4, 6 * sizeof(size_t) + 1,
+        65537, 100001, SIZE_MAX};
     printf("%s\n", d->name);
     memset(copy, 0, 1 << 17);
     memcpy(copy, d->desc, d->size);
@@ -26,8 +28,8 @@ void described_check(lib_world *w, const described *d)
     }
     free(copy);
     /* Just as long as it says, so that a sanitizer sees a read beyond. */
-    size_t oldest =
-        (d->oldest + sizeof(size_t) - 1) / sizeof(size_t) * sizeof(size_t); /* as its padding had it */
+    size_t oldest = (d->oldest + sizeof(size_t) - 1) / sizeof(size_t) *
+                    sizeof(size_t); /* as its padding had it */
     for (size_t size = oldest; size <= d->size + 24; size += size < d->size ? d->size - size : 8) {
         copy = calloc(1, size);
         REQUIRE(copy != NULL);
@@ -46,7 +48,8 @@ void described_check(lib_world *w, const described *d)
 static culv_result open_device(lib_world *w, const void *desc)
 {
     culv_device *device = POISON(culv_device);
-    culv_result r = culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, desc, &device);
+    culv_result r =
+        culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, desc, &device);
     if (r == CULV_OK)
         culv_device_close(&device);
     else
@@ -69,7 +72,8 @@ static culv_result open_ordinal(lib_world *w, const void *desc)
 static culv_result rank(lib_world *w, const void *desc)
 {
     uint32_t count = 77;
-    culv_result r = culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, desc, &count, NULL);
+    culv_result r =
+        culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, desc, &count, NULL);
     REQUIRE((count == 77) == (r != CULV_OK));
     return r;
 }
@@ -222,18 +226,19 @@ static void descriptors(void)
         {"culv_device_desc", &device, sizeof device, 16, open_ordinal},
         {"culv_device_desc", &device, sizeof device, 16, rank},
         {"culv_vk_desc", &vk, sizeof vk, offsetof(culv_vk_desc, api_version), attach},
-        {"culv_memory_desc", &memory, sizeof memory, offsetof(culv_memory_desc, dedicated), import_memory},
+        {"culv_memory_desc", &memory, sizeof memory, offsetof(culv_memory_desc, dedicated),
+         import_memory},
         {"culv_buffer_desc", &range, sizeof range, 16, map},
         {"culv_semaphore_desc", &semaphore, sizeof semaphore, offsetof(culv_semaphore_desc, value),
          import_semaphore},
-        {"culv_vk_memory_desc", &vk_memory, sizeof vk_memory, offsetof(culv_vk_memory_desc, dedicated),
-         import_vk_memory},
+        {"culv_vk_memory_desc", &vk_memory, sizeof vk_memory,
+         offsetof(culv_vk_memory_desc, dedicated), import_vk_memory},
         {"culv_vk_semaphore_desc", &vk_semaphore, sizeof vk_semaphore,
          offsetof(culv_vk_semaphore_desc, untracked), import_vk_semaphore},
         {"culv_vk_semaphore_create_desc", &made, sizeof made,
          offsetof(culv_vk_semaphore_create_desc, initial_value), make_vk_semaphore},
-        {"culv_vk_buffer_transfer", &transfer, sizeof transfer, offsetof(culv_vk_buffer_transfer, stage),
-         barriers},
+        {"culv_vk_buffer_transfer", &transfer, sizeof transfer,
+         offsetof(culv_vk_buffer_transfer, stage), barriers},
         {"culv_ring_desc", &ring, sizeof ring, offsetof(culv_ring_desc, ready), make_ring},
         {"culv_ring_settings", &settings, sizeof settings, 16, set_ring},
     };
@@ -303,7 +308,8 @@ static void outputs(void)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         memset(&out, 0x77, sizeof out);
         out.caps.struct_size = wrong[i];
-        LIB_ERROR(culv_device_get_caps(device, &out.caps), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        LIB_ERROR(culv_device_get_caps(device, &out.caps), CULV_ERROR_INVALID,
+                  CULV_REASON_STRUCT_SIZE);
         memset(&numbers, 0x77, sizeof numbers);
         numbers.counts.struct_size = wrong[i];
         LIB_ERROR(culv_device_get_counts(device, &numbers.counts), CULV_ERROR_INVALID,
@@ -351,11 +357,13 @@ static void candidates(void)
     REQUIRE_EQ(newer[sizeof(size_t)], 0x77);
 
     count = total;
-    static const size_t wrong[] = {0, sizeof(size_t), sizeof(culv_vk_candidate) + 4, 65537, SIZE_MAX};
+    static const size_t wrong[] = {0, sizeof(size_t), sizeof(culv_vk_candidate) + 4, 65537,
+                                   SIZE_MAX};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         now[0].struct_size = wrong[i];
-        LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, now),
-                  CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+        LIB_ERROR(
+            culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, now),
+            CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
         LIB_SAYS("culv_vk_candidate");
     }
     REQUIRE_EQ(count, total);

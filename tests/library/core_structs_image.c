@@ -1,5 +1,6 @@
-/* Descriptors of images, of what Culvert makes, and of images' barriers, of older and newer programs.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Descriptors of images, of what Culvert makes, and of images' barriers, of older and newer
+ * programs. */
 #include "core_structs.h"
 #include "image_stage.h"
 
@@ -8,13 +9,13 @@ extern const test_case image_struct_cases[];
 /* What the calls below map. */
 static shared_image subject;
 
-#define UNDONE(type, object, result, undo)                                                                   \
-    do {                                                                                                     \
-        if ((result) == CULV_OK)                                                                             \
-            undo(&(object));                                                                                 \
-        else                                                                                                 \
-            REQUIRE((object) == POISON(type));                                                               \
-        return (result);                                                                                     \
+#define UNDONE(type, object, result, undo)                                                         \
+    do {                                                                                           \
+        if ((result) == CULV_OK)                                                                   \
+            undo(&(object));                                                                       \
+        else                                                                                       \
+            REQUIRE((object) == POISON(type));                                                     \
+        return (result);                                                                           \
     } while (0)
 
 static culv_result map(lib_world *w, const void *desc)
@@ -83,7 +84,8 @@ static void descriptors(void)
     transfer.image = subject.image;
     const described rows[] = {
         {"culv_image_desc", &image, sizeof image, offsetof(culv_image_desc, mip_levels), map},
-        {"culv_vk_image_desc", &vk_image, sizeof vk_image, offsetof(culv_vk_image_desc, offset), map_vk},
+        {"culv_vk_image_desc", &vk_image, sizeof vk_image, offsetof(culv_vk_image_desc, offset),
+         map_vk},
         {"culv_vk_buffer_create_desc", &buffer, sizeof buffer,
          offsetof(culv_vk_buffer_create_desc, memory_properties), make_buffer},
         {"culv_vk_image_create_desc", &made, sizeof made,

@@ -1,5 +1,5 @@
-/* Objects given up while the GPU still works with them: deferred behind a stream, or waited for.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Objects given up while the GPU still works with them: deferred behind a stream, or waited for. */
 #include "library.h"
 
 #include <pthread.h>
@@ -8,8 +8,8 @@
 
 extern const test_case deferred_cases[];
 
-/* A stream that waits for a timeline's value 1, and then writes the buffer: whoever releases the mapping
- * before makes that a fault. */
+/* A stream that waits for a timeline's value 1, and then writes the buffer: whoever releases the
+ * mapping before makes that a fault. */
 typedef struct busy {
     raw_vk_buffer vk;
     VkSemaphore gate;
@@ -75,7 +75,8 @@ static void opener_start(opener *o, lib_world *w, const busy *b, long after_ms)
     REQUIRE_EQ(pthread_create(&o->thread, NULL, open_later, o), 0);
 }
 
-/* With a stream of last use nothing waits, and nothing is released before that stream has got there. */
+/* With a stream of last use nothing waits, and nothing is released before that stream has got
+ * there. */
 static void after_a_stream(void)
 {
     lib_world w;
@@ -185,8 +186,8 @@ static void plain_semaphore_destroy_waits(void)
     busy_end(&w, &b);
 }
 
-/* Giving up after another stream, which is done, does not wait for the busy one, and neither do imports and mappings
- * after it: what is due is released by calls that may wait. */
+/* Giving up after another stream, which is done, does not wait for the busy one, and neither do
+ * imports and mappings after it: what is due is released by calls that may wait. */
 static void idle_stream_does_not_wait(void)
 {
     lib_world w;
@@ -274,7 +275,8 @@ static void device_is_closed_first(void)
     busy_end(&w, &b);
 }
 
-/* A last use that cannot be told (the stream is gone) is no reason to wait now, nor to release early later. */
+/* A last use that cannot be told (the stream is gone) is no reason to wait now, nor to release
+ * early later. */
 static void last_use_on_a_destroyed_stream(void)
 {
     lib_world w;

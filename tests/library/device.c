@@ -1,4 +1,5 @@
-/* Opening devices, contexts, capabilities. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Opening devices, contexts, capabilities. */
 #include "library.h"
 
 #include <fcntl.h>
@@ -18,8 +19,8 @@ static void uuid_text(char out[40], const uint8_t uuid[16])
 {
     size_t n = 0;
     for (int i = 0; i < 16; i++)
-        n += (size_t)snprintf(out + n, 40 - n, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                              uuid[i]);
+        n += (size_t)snprintf(out + n, 40 - n, "%s%02x",
+                              i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
 /* All three ways find the same device. */
@@ -68,20 +69,21 @@ static void caps_are_the_drivers(void)
     const struct {
         uint32_t value;
         CUdevice_attribute attribute;
-    } rows[] = {{caps.compute_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
-                {caps.compute_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
-                {caps.timeline_semaphores, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED},
-                {caps.vmm, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
-                {caps.vmm_posix_fd, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED},
-                {caps.vmm_fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED},
-                {caps.dma_buf_export, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED},
-                {caps.gpudirect_rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED},
-                {caps.sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
-                {caps.multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
-                {caps.integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED},
-                {caps.host_register, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
-                {caps.host_register_address, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
-                {caps.host_page_tables, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES}};
+    } rows[] = {
+        {caps.compute_major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR},
+        {caps.compute_minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR},
+        {caps.timeline_semaphores, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED},
+        {caps.vmm, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED},
+        {caps.vmm_posix_fd, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED},
+        {caps.vmm_fabric, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED},
+        {caps.dma_buf_export, CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED},
+        {caps.gpudirect_rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED},
+        {caps.sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
+        {caps.multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
+        {caps.integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED},
+        {caps.host_register, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
+        {caps.host_register_address, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
+        {caps.host_page_tables, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int value = 0;
         CU_OK(cu->DeviceGetAttribute(&value, rows[i].attribute, caps.ordinal));
@@ -90,7 +92,8 @@ static void caps_are_the_drivers(void)
     REQUIRE(caps.total_memory > UINT64_C(1) << 20);
     REQUIRE(strlen(caps.pci_bus_id) >= 12);
     REQUIRE_EQ(caps.memory_handle_types, 1u << CULV_HANDLE_OPAQUE_FD);
-    REQUIRE_EQ(caps.semaphore_handle_types, caps.timeline_semaphores ? 1u << CULV_HANDLE_OPAQUE_FD : 0);
+    REQUIRE_EQ(caps.semaphore_handle_types,
+               caps.timeline_semaphores ? 1u << CULV_HANDLE_OPAQUE_FD : 0);
     REQUIRE_EQ(caps.mig_slice, 0);
     lib_close(&w);
 }
@@ -111,8 +114,7 @@ static void cuda_proc(void)
     lib_close(&w);
 }
 
-/* Refusals ------------------------------------------------------------------------------------------------
- */
+/* Refusals ------------------------------------------------------------------------------------- */
 
 static void unknown_uuid(void)
 {
@@ -123,8 +125,8 @@ static void unknown_uuid(void)
     culv_uuid uuid = caps_of(w.device).uuid;
     char text[40];
     uuid.bytes[7] ^= 0x55;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     uuid_text(text, uuid.bytes);
     LIB_SAYS(text);
     for (int i = 0; i < cu->device_count; i++) { /* every one that CUDA has, by name and UUID */
@@ -137,8 +139,8 @@ static void unknown_uuid(void)
         LIB_SAYS(text);
     }
     memset(&uuid, 0, sizeof uuid);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     lib_close(&w);
 }
 
@@ -159,8 +161,8 @@ static void unknown_ordinal(void)
     raw_cuda_require_empty(cu);
 }
 
-/* The Vulkan road knows both sides and names them. A Vulkan device that is nobody's is had by spoiling its
- * UUID. */
+/* The Vulkan road knows both sides and names them. A Vulkan device that is nobody's is had by
+ * spoiling its UUID. */
 static void vulkan_device_without_a_match(void)
 {
     lib_world w;
@@ -180,14 +182,16 @@ static void vulkan_device_without_a_match(void)
     LIB_SAYS(caps_of(w.device).name);
     uuid_text(text, w.vk.id.deviceUUID);
     LIB_SAYS(text);
-    LIB_SAYS(w.cu->software ? "software Vulkan device" : "CUDA_VISIBLE_DEVICES"); /* the likely cause */
+    LIB_SAYS(w.cu->software ? "software Vulkan device"
+                            : "CUDA_VISIBLE_DEVICES"); /* the likely cause */
 
     lib_lying.says_type = true; /* another vendor's: only where the name does not say NVIDIA */
     lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
     if (strstr(w.vk.properties.deviceName, "NVIDIA") == NULL) {
-        LIB_REFUSES(culv_device, device,
-                    culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
-                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+        LIB_REFUSES(
+            culv_device, device,
+            culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+            CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
         LIB_SAYS("not an NVIDIA GPU");
     }
     lib_close(&w);
@@ -201,8 +205,8 @@ static void driver_kinds(void)
     static const int wrong[] = {-1, 3, 0x7fffffff};
     for (size_t i = 0; i < 3; i++) {
         d.driver = (culv_driver)wrong[i];
-        LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device), CULV_ERROR_INVALID,
-                    CULV_REASON_VALUE);
+        LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
+                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
     }
     if (test_driver() != TEST_DRIVER_NVIDIA && cu->software) {
         /* Asked for by name, the twin needs no leave. */
@@ -219,8 +223,7 @@ static void driver_kinds(void)
     raw_cuda_require_empty(cu);
 }
 
-/* Contexts ------------------------------------------------------------------------------------------------
- */
+/* Contexts ------------------------------------------------------------------------------------- */
 
 static CUcontext create_context(const raw_cuda *cu, CUdevice device)
 {
@@ -253,14 +256,16 @@ static void callers_context(void)
     CU_OK(cu->CtxPopCurrent(&now));
     CU_OK(cu->CtxDestroy(context));
     if (cu->software) { /* on NVIDIA's driver a destroyed context's handle is undefined */
-        LIB_REFUSES(culv_device, device,
-                    culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d, &device),
-                    CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
+        LIB_REFUSES(
+            culv_device, device,
+            culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d, &device),
+            CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
     }
     lib_close(&w);
 }
 
-/* What the caller's thread must be found with after every call: its context, and its capture mode. */
+/* What the caller's thread must be found with after every call: its context, and its capture
+ * mode. */
 typedef struct watched {
     const raw_cuda *cu;
     CUcontext expected;
@@ -272,18 +277,19 @@ static void require_current(const watched *s, int line, const char *call)
     CUcontext now = NULL;
     REQUIRE_EQ(s->cu->CtxGetCurrent(&now), CUDA_SUCCESS);
     if (now != s->expected)
-        test_fail(__FILE__, line, "with %s current, %s leaves %p, not %p", s->state, call, (void *)now,
-                  (void *)s->expected);
+        test_fail(__FILE__, line, "with %s current, %s leaves %p, not %p", s->state, call,
+                  (void *)now, (void *)s->expected);
     if (s->cu->ThreadExchangeStreamCaptureMode == NULL) return;
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_GLOBAL; /* what every thread begins with (R8) */
+    CUstreamCaptureMode mode =
+        CU_STREAM_CAPTURE_MODE_GLOBAL; /* what every thread begins with (R8) */
     REQUIRE_EQ(s->cu->ThreadExchangeStreamCaptureMode(&mode), CUDA_SUCCESS);
     if (mode != CU_STREAM_CAPTURE_MODE_GLOBAL)
         test_fail(__FILE__, line, "%s leaves the thread's capture mode at %d", call, (int)mode);
 }
-#define STEP(call)                                                                                           \
-    do {                                                                                                     \
-        (void)(call);                                                                                        \
-        require_current(s, __LINE__, #call);                                                                 \
+#define STEP(call)                                                                                 \
+    do {                                                                                           \
+        (void)(call);                                                                              \
+        require_current(s, __LINE__, #call);                                                       \
     } while (0)
 
 /* Every call once that succeeds and once that fails. */
@@ -361,7 +367,8 @@ static void current_context_is_left_alone(void)
     CUstream stream = lib_stream(&w);
     CUcontext other = create_context(cu, culv_device_ordinal(w.device));
     uint64_t value = 0;
-    const watched states[] = {{cu, NULL, "nothing"}, {cu, w.context, "the device's"}, {cu, other, "another"}};
+    const watched states[] = {
+        {cu, NULL, "nothing"}, {cu, w.context, "the device's"}, {cu, other, "another"}};
     for (size_t i = 0; i < 3; i++) {
         CUcontext popped = NULL;
         if (states[i].expected != NULL) CU_OK(cu->CtxPushCurrent(states[i].expected));
@@ -394,4 +401,5 @@ static const test_case cases[] = {
     {.name = NULL},
 };
 extern const test_case attach_cases[], identity_cases[], luid_cases[];
-const test_case *const test_suite_tables[] = {cases, attach_cases, identity_cases, luid_cases, NULL};
+const test_case *const test_suite_tables[] = {cases, attach_cases, identity_cases, luid_cases,
+                                              NULL};

@@ -1,5 +1,6 @@
-/* CUDA's memory as dma-bufs, and dma-bufs in CUDA: on the driver under test, and on one that plays a machine that has
- * both ways (dma_buf_driver.c). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* CUDA's memory as dma-bufs, and dma-bufs in CUDA: on the driver under test, and on one that plays
+ * a machine that has both ways (dma_buf_driver.c). */
 #include "dma_buf_driver.h"
 #include "library.h"
 #include "raw_vulkan_image.h"
@@ -17,8 +18,8 @@ extern const test_case dma_buf_cases[];
 enum { BYTES = 4 << 20, WIDTH = 61, HEIGHT = 17 };
 
 /* Requires that the call fails so and writes nothing; no fd more than before. */
-static void refuse(const char *what, culv_device *device, CUdeviceptr p, uint64_t size, uint64_t flags,
-                   culv_result class, culv_reason reason)
+static void refuse(const char *what, culv_device *device, CUdeviceptr p, uint64_t size,
+                   uint64_t flags, culv_result class, culv_reason reason)
 {
     culv_handle out, expected;
     memset(&expected, 0x5a, sizeof expected);
@@ -37,13 +38,15 @@ static void wrong_calls(culv_device *device, CUdeviceptr p, uint64_t page)
     LIB_ERROR(culv_dma_buf_export_dup(device, p, page, 0, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     refuse("unknown flags", device, p, page, 2, CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    refuse("unknown flags", device, p, page, UINT64_C(1) << 40, CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    refuse("unknown flags", device, p, page, UINT64_C(1) << 40, CULV_ERROR_INVALID,
+           CULV_REASON_VALUE);
     refuse("no size", device, p, 0, 0, CULV_ERROR_INVALID, CULV_REASON_SIZE);
     refuse("not a page", device, p, page - 1, 0, CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("size is");
     refuse("not at a page", device, p + 256, page, 0, CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("pointer is");
-    refuse("beyond the end", device, p, UINT64_MAX - page + 1, 0, CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    refuse("beyond the end", device, p, UINT64_MAX - page + 1, 0, CULV_ERROR_INVALID,
+           CULV_REASON_RANGE);
 }
 
 static void on_this_driver(void)
@@ -66,7 +69,8 @@ static void on_this_driver(void)
     printf("not CUDA's: %s\n", culv_last_error_message());
     REQUIRE(cu->software ? r == CULV_ERROR_INVALID : r != CULV_OK);
     if (w.cu->software) {
-        refuse("the twin has none", w.device, p, BYTES, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+        refuse("the twin has none", w.device, p, BYTES, 0, CULV_ERROR_UNSUPPORTED,
+               CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("DMA_BUF_SUPPORTED is 0");
     }
     if (caps.dma_buf_export && cu->MemGetHandleForAddressRange != NULL) {
@@ -85,7 +89,8 @@ static void on_this_driver(void)
         d.size = BYTES;
         d.exporter = caps.uuid;
         r = culv_vk_memory_from_handle(w.attachment, &d, &memory);
-        MEASURED("library.dma_buf_into_vulkan", "%s", r == CULV_OK ? "made" : culv_last_error_message());
+        MEASURED("library.dma_buf_into_vulkan", "%s",
+                 r == CULV_OK ? "made" : culv_last_error_message());
         if (r == CULV_OK) vkFreeMemory(w.vk.device, memory, NULL);
         culv_handle_close(&one);
         culv_handle_close(&two);
@@ -95,8 +100,8 @@ static void on_this_driver(void)
         culv_memory *imported = lib_import(&w, &vk);
         culv_buffer *buffer = NULL;
         LIB_OK(culv_buffer_map(imported, NULL, &buffer));
-        refuse("an imported buffer", w.device, culv_buffer_pointer(buffer), BYTES, 0, CULV_ERROR_DRIVER,
-               CULV_REASON_NOT_EXPORTABLE);
+        refuse("an imported buffer", w.device, culv_buffer_pointer(buffer), BYTES, 0,
+               CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
         LIB_SAYS("imported from a graphics API");
         culv_buffer_unmap(&buffer);
         culv_memory_destroy(&imported);
@@ -108,8 +113,7 @@ static void on_this_driver(void)
     lib_close(&w);
 }
 
-/* The played driver -----------------------------------------------------------------------------------------
- */
+/* The played driver ---------------------------------------------------------------------------- */
 
 typedef struct stage {
     culv_device *device;
@@ -126,9 +130,9 @@ static void *cuda_function(const stage *s, const char *name, int version)
     return address;
 }
 
-#define CUDA(type, name, version)                                                                            \
-    type name;                                                                                               \
-    void *name##_address = cuda_function(s, #name, version);                                                 \
+#define CUDA(type, name, version)                                                                  \
+    type name;                                                                                     \
+    void *name##_address = cuda_function(s, #name, version);                                       \
     memcpy(&name, &name##_address, sizeof name)
 
 static void make_current(const stage *s, CUcontext context)
@@ -189,12 +193,13 @@ static void played_export(void)
     size_t fds = test_open_fds();
     culv_handle handles[3];
     for (int i = 0; i < 3; i++) {
-        LIB_OK(culv_dma_buf_export_dup(s.device, s.pointer + page, page * 2, i == 2 ? CULV_DMA_BUF_PCIE : 0,
-                                       &handles[i]));
+        LIB_OK(culv_dma_buf_export_dup(s.device, s.pointer + page, page * 2,
+                                       i == 2 ? CULV_DMA_BUF_PCIE : 0, &handles[i]));
         REQUIRE(handles[i].type == CULV_HANDLE_DMA_BUF_FD);
         REQUIRE_EQ(fcntl(handles[i].value.fd, F_GETFD), FD_CLOEXEC); /* the driver left that out */
         REQUIRE(s.plays->pointer == s.pointer + page && s.plays->size == page * 2);
-        REQUIRE_EQ(s.plays->flags, i == 2 ? 1 : 0); /* CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE */
+        REQUIRE_EQ(s.plays->flags,
+                   i == 2 ? 1 : 0); /* CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE */
     }
     REQUIRE_EQ(test_open_fds(), fds + 3);
     for (int i = 0; i < 3; i++)
@@ -208,7 +213,8 @@ static void played_export(void)
     LIB_SAYS("managed memory");
     s.plays->managed = 0;
     s.plays->ordinal = 1;
-    refuse("another device's", s.device, s.pointer, page, 0, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    refuse("another device's", s.device, s.pointer, page, 0, CULV_ERROR_INVALID,
+           CULV_REASON_DEVICE_MISMATCH);
     s.plays->ordinal = 0;
     REQUIRE_EQ(s.plays->calls, calls); /* the driver was not asked */
     static const struct {
@@ -217,15 +223,16 @@ static void played_export(void)
         culv_result class;
         culv_reason reason;
         const char *says;
-    } rows[] = {
-        {CUDA_ERROR_NOT_SUPPORTED, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-         "no dma-buf of such memory"},
-        {CUDA_ERROR_NOT_SUPPORTED, 1, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-         "without CULV_DMA_BUF_PCIE"},
-        {CUDA_ERROR_INVALID_VALUE, 0, CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE,
-         "imported from a graphics API"},
-        {CUDA_ERROR_OUT_OF_MEMORY, 0, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY, "cuMemGetHandle"},
-        {CUDA_ERROR_ILLEGAL_ADDRESS, 0, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, "not its cause"}};
+    } rows[] = {{CUDA_ERROR_NOT_SUPPORTED, 0, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                 "no dma-buf of such memory"},
+                {CUDA_ERROR_NOT_SUPPORTED, 1, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
+                 "without CULV_DMA_BUF_PCIE"},
+                {CUDA_ERROR_INVALID_VALUE, 0, CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE,
+                 "imported from a graphics API"},
+                {CUDA_ERROR_OUT_OF_MEMORY, 0, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY,
+                 "cuMemGetHandle"},
+                {CUDA_ERROR_ILLEGAL_ADDRESS, 0, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE,
+                 "not its cause"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         s.plays->answer = rows[i].code;
         refuse("refused", s.device, s.pointer, page, rows[i].flags, rows[i].class, rows[i].reason);
@@ -235,7 +242,8 @@ static void played_export(void)
     stage_close(&s);
 }
 
-/* A driver that takes dma-bufs, as on Tegra from Thor on: without flags, also of dedicated memory; buffers, no arrays. */
+/* A driver that takes dma-bufs, as on Tegra from Thor on: without flags, also of dedicated memory;
+ * buffers, no arrays. */
 static void played_import(void)
 {
     stage s;
@@ -285,12 +293,13 @@ static void played_bystanders(void)
     static const struct {
         int bystander;
         bool reopens; /* the import's file is one that can be opened anew */
-    } rows[] = {{DUPLICATES, false}, {DUPLICATES_THERE, false}, {DUPLICATES, true}, {REOPENS_THERE, true}};
+    } rows[] = {
+        {DUPLICATES, false}, {DUPLICATES_THERE, false}, {DUPLICATES, true}, {REOPENS_THERE, true}};
     stage s;
     stage_open(&s);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        int file =
-            rows[i].reopens ? memfd_create("garbage", MFD_CLOEXEC) : open("/dev/null", O_RDWR | O_CLOEXEC);
+        int file = rows[i].reopens ? memfd_create("garbage", MFD_CLOEXEC)
+                                   : open("/dev/null", O_RDWR | O_CLOEXEC);
         REQUIRE(file >= 0 && (!rows[i].reopens || ftruncate(file, 65536) == 0));
         const size_t fds = test_open_fds();
         culv_memory *memory = NULL;
@@ -299,8 +308,8 @@ static void played_bystanders(void)
         d.size = 65536;
         s.plays->bystander = rows[i].bystander;
         s.plays->file = file;
-        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(s.device, &d, &memory), CULV_ERROR_DRIVER,
-                    CULV_REASON_HANDLE_REFUSED);
+        LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(s.device, &d, &memory),
+                    CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
         s.plays->bystander = NO_BYSTANDER;
         printf("given %d, the bystander's is %d\n", s.plays->given, s.plays->opened);
         if (fcntl(s.plays->opened, F_GETFD) < 0) FAIL("the file of row %zu was closed", i);
@@ -311,7 +320,8 @@ static void played_bystanders(void)
     stage_close(&s);
 }
 
-/* On such a driver a LINEAR image is mapped by its rows. What only the import can tell, the gate does not deny. */
+/* On such a driver a LINEAR image is mapped by its rows. What only the import can tell, the gate
+ * does not deny. */
 static void played_pitched(void)
 {
     stage s;
@@ -319,7 +329,8 @@ static void played_pitched(void)
     raw_vk vk;
     culv_device_caps caps = culv_device_caps_init();
     LIB_OK(culv_device_get_caps(s.device, &caps));
-    raw_vk_open(&vk, &(raw_vk_options){.uuid = caps.uuid.bytes, .software = true, .with_formats = true});
+    raw_vk_open(&vk,
+                &(raw_vk_options){.uuid = caps.uuid.bytes, .software = true, .with_formats = true});
     const raw_vk_image_desc wanted = {.format = VK_FORMAT_R8G8B8A8_UNORM,
                                       .width = WIDTH,
                                       .height = HEIGHT,
@@ -344,8 +355,8 @@ static void played_pitched(void)
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
                                     .tiling = VK_IMAGE_TILING_LINEAR,
-                                    .usage =
-                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     const VkBufferCreateInfo planned = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                         .size = BYTES,
                                         .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
@@ -381,14 +392,15 @@ static void played_pitched(void)
     id.offset = image.offset;
     LIB_OK(culv_vk_image_map_pitched(attachment, memory, &id, 0, 0, &rows, &layout));
     for (size_t y = 0; y < HEIGHT; y++)
-        read_back(&s, culv_buffer_pointer(rows) + y * layout.row_pitch, back + y * WIDTH * 4, WIDTH * 4);
+        read_back(&s, culv_buffer_pointer(rows) + y * layout.row_pitch, back + y * WIDTH * 4,
+                  WIDTH * 4);
     REQUIRE_EQ_BYTES(back, texels, sizeof back);
     culv_buffer_unmap(&rows);
     VkImageCreateInfo optimal = info; /* an array there is none of */
     optimal.tiling = VK_IMAGE_TILING_OPTIMAL;
     id.create_info = &optimal;
-    LIB_REFUSES(culv_image, array, culv_vk_image_map(attachment, memory, &id, &array), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(culv_image, array, culv_vk_image_map(attachment, memory, &id, &array),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("LINEAR");
     culv_memory_destroy(&memory);
     culv_vk_detach(&attachment);

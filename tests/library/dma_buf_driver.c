@@ -1,6 +1,7 @@
-/* A libcuda.so.1 that has dma-bufs, both ways, as no machine at hand does: the software twin behind it does the work.
- * What it exports is a memfd, which proves handles and calls, not data; what it imports as a dma-buf the twin takes as
- * an opaque fd. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A libcuda.so.1 that has dma-bufs, both ways, as no machine at hand does: the software twin behind
+ * it does the work. What it exports is a memfd, which proves handles and calls, not data; what it
+ * imports as a dma-buf the twin takes as an opaque fd. */
 #include "dma_buf_driver.h"
 
 #include <cuda.h>
@@ -34,13 +35,14 @@ static void *function(const char *name, int version)
 {
     void *address = NULL;
     CUdriverProcAddressQueryResult status;
-    if (twin()(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS) abort();
+    if (twin()(name, &address, version, CU_GET_PROC_ADDRESS_LEGACY_STREAM, &status) != CUDA_SUCCESS)
+        abort();
     return address;
 }
 
-#define TWIN(type, name, version)                                                                            \
-    type real;                                                                                               \
-    void *address = function(name, version);                                                                 \
+#define TWIN(type, name, version)                                                                  \
+    type real;                                                                                     \
+    void *address = function(name, version);                                                       \
     memcpy(&real, &address, sizeof real)
 
 static CUresult CUDAAPI attribute(int *out, CUdevice_attribute which, CUdevice device)
@@ -51,8 +53,8 @@ static CUresult CUDAAPI attribute(int *out, CUdevice_attribute which, CUdevice d
     return r;
 }
 
-static CUresult CUDAAPI pointer_attributes(unsigned count, CUpointer_attribute *attributes, void **values,
-                                           CUdeviceptr pointer)
+static CUresult CUDAAPI pointer_attributes(unsigned count, CUpointer_attribute *attributes,
+                                           void **values, CUdeviceptr pointer)
 {
     TWIN(PFN_cuPointerGetAttributes_v7000, "cuPointerGetAttributes", 7000);
     CUresult r = real(count, attributes, values, pointer);
@@ -106,11 +108,13 @@ static CUresult CUDAAPI import(CUexternalMemory *out, const CUDA_EXTERNAL_MEMORY
         d.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
     }
     CUresult r = real(out, &d);
-    if (r != CUDA_SUCCESS && culvDmaBufDriver.bystander != NO_BYSTANDER) play_bystander(desc->handle.fd);
+    if (r != CUDA_SUCCESS && culvDmaBufDriver.bystander != NO_BYSTANDER)
+        play_bystander(desc->handle.fd);
     return r;
 }
 
-EXPORTED CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **out, int version, cuuint64_t flags,
+EXPORTED CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **out, int version,
+                                              cuuint64_t flags,
                                               CUdriverProcAddressQueryResult *status)
 {
     CUresult r = twin()(name, out, version, flags, status);
@@ -121,8 +125,10 @@ EXPORTED CUresult CUDAAPI cuGetProcAddress_v2(const char *name, void **out, int 
     if (strcmp(name, "cuMemGetHandleForAddressRange") == 0) r = CUDA_SUCCESS;
     if (r != CUDA_SUCCESS) return r;
     if (strcmp(name, "cuDeviceGetAttribute") == 0) memcpy(out, &my_attribute, sizeof *out);
-    if (strcmp(name, "cuPointerGetAttributes") == 0) memcpy(out, &my_pointer_attributes, sizeof *out);
-    if (strcmp(name, "cuMemGetHandleForAddressRange") == 0) memcpy(out, &my_range_handle, sizeof *out);
+    if (strcmp(name, "cuPointerGetAttributes") == 0)
+        memcpy(out, &my_pointer_attributes, sizeof *out);
+    if (strcmp(name, "cuMemGetHandleForAddressRange") == 0)
+        memcpy(out, &my_range_handle, sizeof *out);
     if (strcmp(name, "cuImportExternalMemory") == 0) memcpy(out, &my_import, sizeof *out);
     return CUDA_SUCCESS;
 }

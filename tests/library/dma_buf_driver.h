@@ -1,4 +1,5 @@
-/* What a test may set and read of dma_buf_driver.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a test may set and read of dma_buf_driver.c. */
 #ifndef CULVERT_TESTS_LIBRARY_DMA_BUF_DRIVER_H_
 #define CULVERT_TESTS_LIBRARY_DMA_BUF_DRIVER_H_
 
@@ -11,8 +12,8 @@ typedef struct dma_buf_driver {
     unsigned calls; /* of it */
     uint64_t pointer, size, flags;
     unsigned imports; /* of dma-bufs that came with flags 0 */
-    /* When an import is refused, another thread opens `file` before the call returns: its next number, or that which
-     * was given. */
+    /* When an import is refused, another thread opens `file` before the call returns: its next
+     * number, or that which was given. */
     enum { NO_BYSTANDER, DUPLICATES, DUPLICATES_THERE, REOPENS_THERE } bystander;
     int file, given, opened;
 } dma_buf_driver;

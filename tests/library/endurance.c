@@ -1,5 +1,6 @@
-/* Thousands of turns of export, import, map, use, unmap, destroy: file descriptors, mappings and memory stay
- * level. The option --turns=N says how many. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Thousands of turns of export, import, map, use, unmap, destroy: file descriptors, mappings and
+ * memory stay level. The option --turns=N says how many. */
 #include "library.h"
 
 #include <stdio.h>
@@ -16,13 +17,15 @@
 
 extern const test_case semaphore_endurance_cases[], image_endurance_cases[];
 
-static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUstream stream, uint64_t i)
+static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUstream stream,
+                 uint64_t i)
 {
     const raw_cuda *cu = w->cu;
     raw_vk_buffer own;
     raw_vk_buffer *vk = lasting;
     if (i % 4 == 0) { /* an allocation of its own */
-        raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT | (i % 8 == 0 ? RAW_VK_DEDICATED : 0), &own);
+        raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT | (i % 8 == 0 ? RAW_VK_DEDICATED : 0),
+                             &own);
         vk = &own;
     }
     culv_memory *memory = lib_import(w, vk);
@@ -75,8 +78,9 @@ static void turns(void)
     lib_settle(&w);
     lib_level end = lib_level_now();
     MEASURED("library.endurance",
-             "%ld turns: fds %zu to %zu, maps %zu to %zu, threads %zu to %zu, RSS %ld to %ld KiB", count,
-             start.fds, end.fds, start.maps, end.maps, start.threads, end.threads, start.rss, end.rss);
+             "%ld turns: fds %zu to %zu, maps %zu to %zu, threads %zu to %zu, RSS %ld to %ld KiB",
+             count, start.fds, end.fds, start.maps, end.maps, start.threads, end.threads, start.rss,
+             end.rss);
     REQUIRE_EQ(end.fds, start.fds);
     REQUIRE_EQ(end.threads, start.threads);
 #ifndef SANITIZED                         /* whose allocators keep what was freed */
@@ -100,7 +104,8 @@ static void devices(void)
         culv_device *device = NULL;
         culv_vk *vk = NULL;
         culv_vk_desc d = lib_vk_desc(&w);
-        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device));
+        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
+                                   &device));
         LIB_OK(culv_vk_attach(device, &d, &vk));
         culv_device_close(&device);
         culv_vk_detach(&vk);
@@ -121,4 +126,5 @@ static const test_case cases[] = {
     {.name = "devices", .run = devices, .time_limit = 900, .own = true},
     {.name = NULL},
 };
-const test_case *const test_suite_tables[] = {cases, semaphore_endurance_cases, image_endurance_cases, NULL};
+const test_case *const test_suite_tables[] = {cases, semaphore_endurance_cases,
+                                              image_endurance_cases, NULL};

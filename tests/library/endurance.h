@@ -1,5 +1,6 @@
-/* Turns of Culvert's beside as many of the raw calls that they come to. NVIDIA's driver grows by itself; what Culvert
- * may not do is make it grow more. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Turns of Culvert's beside as many of the raw calls that they come to. NVIDIA's driver grows by
+ * itself; what Culvert may not do is make it grow more. */
 #ifndef CULVERT_TESTS_LIBRARY_ENDURANCE_H_
 #define CULVERT_TESTS_LIBRARY_ENDURANCE_H_
 
@@ -13,8 +14,8 @@ typedef struct endurance_pair {
     void *user;
 } endurance_pair;
 
-/* As many turns of each as --turns says, by tenths, so that what changes with time changes for both; then requires
- * that file descriptors, threads, mappings and resident memory are level. */
+/* As many turns of each as --turns says, by tenths, so that what changes with time changes for
+ * both; then requires that file descriptors, threads, mappings and resident memory are level. */
 void endurance_run(const lib_world *w, const endurance_pair *pair);
 
 #endif

@@ -1,5 +1,6 @@
-/* Thousands of turns of buffers and images: made, imported, mapped, used, destroyed. The option --turns=N says how
- * many. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Thousands of turns of buffers and images: made, imported, mapped, used, destroyed. The option
+ * --turns=N says how many. */
 #include "endurance.h"
 #include "image_stage.h"
 
@@ -11,7 +12,8 @@ static const raw_vk_image_desc image_desc = {.format = VK_FORMAT_R8G8B8A8_UNORM,
                                              .width = WIDTH,
                                              .height = HEIGHT,
                                              .levels = LEVELS,
-                                             .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED | RAW_VK_UNTOUCHED};
+                                             .flags = RAW_VK_EXPORT | RAW_VK_DEDICATED |
+                                                      RAW_VK_UNTOUCHED};
 
 static void fill(const stage *s, CUdeviceptr p)
 {
@@ -21,7 +23,7 @@ static void fill(const stage *s, CUdeviceptr p)
     lib_leave(&s->w, before);
 }
 
-/* By the API's calls ---------------------------------------------------------------------------------------- */
+/* By the API's calls --------------------------------------------------------------------------- */
 
 static void use_image(culv_image *image)
 {
@@ -69,7 +71,7 @@ static void culvert_turn(void *user, long n)
     shared_image_close(s, &i);
 }
 
-/* By the raw ones ------------------------------------------------------------------------------------------- */
+/* By the raw ones ------------------------------------------------------------------------------ */
 
 static void raw_image(stage *s)
 {
@@ -78,21 +80,23 @@ static void raw_image(stage *s)
     CUexternalMemory memory = NULL;
     CUmipmappedArray mipmap = NULL;
     CUsurfObject surfaces[LEVELS];
-    const CUDA_ARRAY3D_DESCRIPTOR d = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, WIDTH, HEIGHT);
+    const CUDA_ARRAY3D_DESCRIPTOR d =
+        raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, WIDTH, HEIGHT);
     int width = WIDTH, height = HEIGHT;
     uint32_t seed = 1;
     void *params[] = {&surfaces[0], &width, &height, &seed};
     raw_vk_image_create(&s->w.vk, &image_desc, &image);
-    CU_OK(
-        raw_cuda_import_memory(cu, raw_vk_image_fd(&s->w.vk, &image), image.allocation_size, true, &memory));
+    CU_OK(raw_cuda_import_memory(cu, raw_vk_image_fd(&s->w.vk, &image), image.allocation_size, true,
+                                 &memory));
     CU_OK(raw_cuda_map_image(cu, memory, 0, &d, LEVELS, &mipmap));
     for (unsigned level = 0; level < LEVELS; level++) {
         CUarray array = NULL;
         CU_OK(cu->MipmappedArrayGetLevel(&array, mipmap, level));
         CU_OK(raw_cuda_surface(cu, array, &surfaces[level]));
     }
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, "library_paint_uchar4"), (WIDTH + 15) / 16,
-                           (HEIGHT + 15) / 16, 1, 16, 16, 1, 0, s->stream, params, NULL));
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, "library_paint_uchar4"),
+                           (WIDTH + 15) / 16, (HEIGHT + 15) / 16, 1, 16, 16, 1, 0, s->stream,
+                           params, NULL));
     CU_OK(cu->StreamSynchronize(s->stream));
     for (unsigned level = 0; level < LEVELS; level++)
         CU_OK(cu->SurfObjectDestroy(surfaces[level]));
@@ -111,8 +115,8 @@ static void raw_turn(void *user, long n)
     CUcontext before = lib_enter(&s->w);
     (void)n;
     raw_vk_buffer_create(&s->w.vk, BYTES, RAW_VK_EXPORT, &buffer);
-    CU_OK(raw_cuda_import_memory(cu, raw_vk_buffer_fd(&s->w.vk, &buffer), buffer.allocation_size, false,
-                                 &memory));
+    CU_OK(raw_cuda_import_memory(cu, raw_vk_buffer_fd(&s->w.vk, &buffer), buffer.allocation_size,
+                                 false, &memory));
     CU_OK(raw_cuda_map_buffer(cu, memory, 0, buffer.allocation_size, &p));
     fill(s, p);
     CU_OK(cu->StreamSynchronize(s->stream));

@@ -1,4 +1,5 @@
-/* See endurance.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See endurance.h. */
 #include "endurance.h"
 
 #include <stdio.h>
@@ -41,10 +42,10 @@ void endurance_run(const lib_world *w, const endurance_pair *pair)
     char name[64];
     snprintf(name, sizeof name, "library.endurance_%s", pair->name);
     MEASURED(name,
-             "%ld turns%s: growth of fds %ld, maps %ld, threads %ld, RSS %ld KiB; of the raw calls %ld, %ld, "
-             "%ld, %ld KiB",
-             turns, pair->note, culvert.fds, culvert.maps, culvert.threads, culvert.rss, raw.fds, raw.maps,
-             raw.threads, raw.rss);
+             "%ld turns%s: growth of fds %ld, maps %ld, threads %ld, RSS %ld KiB; "
+             "of the raw calls %ld, %ld, %ld, %ld KiB",
+             turns, pair->note, culvert.fds, culvert.maps, culvert.threads, culvert.rss, raw.fds,
+             raw.maps, raw.threads, raw.rss);
     REQUIRE_EQ(culvert.fds, 0);
     REQUIRE_EQ(culvert.threads, 0);
     if (test_sanitized()) return; /* whose allocators keep what was freed */

@@ -1,5 +1,6 @@
-/* Thousands of turns of semaphores: made, imported, binary, in batches. The option --turns=N says how many.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Thousands of turns of semaphores: made, imported, binary, in batches. The option --turns=N says
+ * how many. */
 #include "endurance.h"
 #include "raw_binary.h"
 
@@ -40,7 +41,8 @@ static void culvert_turn(void *user, long i)
     culv_vk_semaphore *made = NULL;
     LIB_OK(culv_vk_semaphore_create(s->w.attachment, NULL, &made));
     culv_semaphore *imported = lib_import_timeline(&s->w, s->lasting);
-    const culv_semaphore_point points[] = {{culv_vk_semaphore_cuda(made), 1}, {imported, ++s->value}};
+    const culv_semaphore_point points[] = {{culv_vk_semaphore_cuda(made), 1},
+                                           {imported, ++s->value}};
     LIB_OK(culv_semaphore_signal_batch(points, 2, s->stream));
     LIB_OK(culv_semaphore_wait_batch(points, 2, s->stream));
     LIB_OK(culv_semaphore_signal(imported, s->stream, ++s->value));
@@ -61,7 +63,8 @@ static CUexternalSemaphore raw_import(const scene *s, bool binary, int fd)
 {
     const raw_cuda *cu = s->w.cu;
     CUexternalSemaphore external = NULL;
-    CU_OK(binary ? raw_cuda_import_binary(cu, fd, &external) : raw_cuda_import_timeline(cu, fd, &external));
+    CU_OK(binary ? raw_cuda_import_binary(cu, fd, &external)
+                 : raw_cuda_import_timeline(cu, fd, &external));
     return external;
 }
 
@@ -108,8 +111,8 @@ static void semaphores(void)
     s.stream = lib_stream(&s.w);
     s.binaries = s.w.cu->software || (raw_binary_properties(&s.w.vk).externalSemaphoreFeatures &
                                       VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT);
-    endurance_run(&s.w, &(endurance_pair){"semaphores", s.binaries ? "" : " without binary ones", raw_turn,
-                                          culvert_turn, &s});
+    endurance_run(&s.w, &(endurance_pair){"semaphores", s.binaries ? "" : " without binary ones",
+                                          raw_turn, culvert_turn, &s});
     REQUIRE_EQ(lib_counts(&s.w).semaphores, 0);
     REQUIRE_EQ(lib_counts(&s.w).created, 0);
     lib_stream_destroy(&s.w, s.stream);

@@ -1,4 +1,5 @@
-/* See fake_ring.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See fake_ring.h. */
 #include "fake_ring.h"
 
 #include <errno.h>
@@ -123,7 +124,8 @@ void stage_open(ring_stage *s, uint32_t max_depth)
     s->desc.max_depth = max_depth;
     for (int i = 0; i < 2; i++)
         fake_start(&s->line[i], 0);
-    const culv_ring_timeline functions = {.value = value_of, .wait = wait_for, .signal = signal_from_host};
+    const culv_ring_timeline functions = {
+        .value = value_of, .wait = wait_for, .signal = signal_from_host};
     s->desc.ready = s->desc.done = functions;
     s->desc.ready.context = &s->line[P];
     s->desc.done.context = &s->line[C];
@@ -171,7 +173,7 @@ culv_ring_stats stage_stats(const ring_stage *s)
     return stats;
 }
 
-/* Queues -------------------------------------------------------------------------------------------------- */
+/* Queues --------------------------------------------------------------------------------------- */
 
 static void *work(void *user)
 {

@@ -1,5 +1,6 @@
-/* What the tests of culv_ring share: timelines in host memory, queues that work on them as a GPU would, and a ring of
- * both. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the tests of culv_ring share: timelines in host memory, queues that work on them as a GPU
+ * would, and a ring of both. */
 #ifndef CULVERT_TESTS_FAKE_RING_H_
 #define CULVERT_TESTS_FAKE_RING_H_
 
@@ -46,14 +47,14 @@ void stage_release(ring_stage *s, culv_ring_side side, culv_ring_frame *frame);
 culv_ring_frame stage_turn(ring_stage *s, culv_ring_side side);
 culv_ring_stats stage_stats(const ring_stage *s);
 
-#define REQUIRE_FRAME(f, slot_, number_, wait_, begins_, ends_)                                              \
-    do {                                                                                                     \
-        culv_ring_frame f_ = (f);                                                                            \
-        REQUIRE_EQ(f_.slot, (slot_));                                                                        \
-        REQUIRE_EQ(f_.number, (number_));                                                                    \
-        REQUIRE_EQ(f_.wait_value, (wait_));                                                                  \
-        REQUIRE_EQ(f_.burst_begins, (begins_));                                                              \
-        REQUIRE_EQ(f_.burst_ends, (ends_));                                                                  \
+#define REQUIRE_FRAME(f, slot_, number_, wait_, begins_, ends_)                                    \
+    do {                                                                                           \
+        culv_ring_frame f_ = (f);                                                                  \
+        REQUIRE_EQ(f_.slot, (slot_));                                                              \
+        REQUIRE_EQ(f_.number, (number_));                                                          \
+        REQUIRE_EQ(f_.wait_value, (wait_));                                                        \
+        REQUIRE_EQ(f_.burst_begins, (begins_));                                                    \
+        REQUIRE_EQ(f_.burst_ends, (ends_));                                                        \
     } while (0)
 
 /* A queue: a thread that does what is pushed, in order, as a GPU would. */

@@ -1,5 +1,5 @@
-/* Fallbacks: buffers, the same program on every path; what is refused; how they go.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks: buffers, the same program on every path; what is refused; how they go. */
 #include "fallback_scene.h"
 
 #include <stdatomic.h>
@@ -51,7 +51,8 @@ static void vulkan_copies(scene *s, culv_vk_buffer *buffer, const raw_vk_buffer 
     scene_submit(s, commands);
 }
 
-/* CUDA writes, Vulkan reads; Vulkan writes, CUDA reads; and CUDA reads back what Vulkan left alone. */
+/* CUDA writes, Vulkan reads; Vulkan writes, CUDA reads; and CUDA reads back what Vulkan left
+ * alone. */
 static void buffers(scene_kind kind)
 {
     static scene s;
@@ -114,7 +115,8 @@ static void buffers_peer(void)
     buffers(SCENE_PEER);
 }
 
-/* Where sharing is possible, allowing a fallback changes nothing, and the calls for it call nobody. */
+/* Where sharing is possible, allowing a fallback changes nothing, and the calls for it call
+ * nobody. */
 static void shared_costs_nothing(void)
 {
     static scene s;
@@ -149,25 +151,26 @@ static void refused(void)
     LIB_SAYS("own GPU");
     LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, BYTES, 8, &buffer), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), CULV_ERROR_INVALID,
-                CULV_REASON_SIZE);
-    LIB_REFUSES(culv_vk_semaphore, semaphore, scene_semaphore(&s, 0, &semaphore), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
+                CULV_ERROR_INVALID, CULV_REASON_SIZE);
+    LIB_REFUSES(culv_vk_semaphore, semaphore, scene_semaphore(&s, 0, &semaphore),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
     LIB_REFUSES(culv_vk_semaphore, semaphore, scene_semaphore(&s, CULV_FALLBACK_PEER, &semaphore),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.type = CULV_SEMAPHORE_BINARY;
     d.fallback = CULV_FALLBACK_ANY;
-    LIB_REFUSES(culv_vk_semaphore, semaphore, culv_vk_semaphore_create(s.w.attachment, &d, &semaphore),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_vk_semaphore, semaphore,
+                culv_vk_semaphore_create(s.w.attachment, &d, &semaphore), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_NOT_EXPORTABLE);
     LIB_ERROR(culv_buffer_push(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_buffer_pull(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_push(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_pull(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_buffer_record_push(NULL, VK_NULL_HANDLE), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_record_pull(NULL, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_record_pull(NULL, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(culv_buffer_path(NULL), CULV_PATH_SHARED);
     REQUIRE_EQ(culv_image_path(NULL), CULV_PATH_SHARED);
     REQUIRE_EQ(culv_semaphore_path(NULL), CULV_PATH_SHARED);
@@ -176,7 +179,8 @@ static void refused(void)
     scene_close(&s);
 }
 
-/* Another GPU: attached only when asked for, and nothing of it is imported, nor tried on the driver. */
+/* Another GPU: attached only when asked for, and nothing of it is imported, nor tried on the
+ * driver. */
 static void another_gpu(void)
 {
     static scene s;
@@ -192,7 +196,8 @@ static void another_gpu(void)
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("culv_vk_desc.fallback");
     d.fallback = 64;
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_REFUSES(culv_vk, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
+                CULV_REASON_VALUE);
     raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &own);
     VkSemaphore timeline = raw_vk_timeline(&s.w.vk, 0, true);
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
@@ -200,10 +205,10 @@ static void another_gpu(void)
     culv_vk_memory_desc m = culv_vk_memory_desc_init();
     m.memory = own.memory;
     m.allocation_size = own.allocation_size;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s.w.attachment, &m, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(s.w.attachment, &m, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s.w.attachment, &m, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(s.w.attachment, &m, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     culv_vk_semaphore_desc t = culv_vk_semaphore_desc_init();
     t.semaphore = timeline;
     t.type = CULV_SEMAPHORE_TIMELINE;
@@ -223,14 +228,15 @@ static void another_gpu(void)
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_HOST, &buffer));
     REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(buffer)), CULV_PATH_HOST);
     culv_vk_buffer_destroy(&buffer);
-    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer), CULV_ERROR_INVALID,
-                CULV_REASON_SIZE);
+    LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
+                CULV_ERROR_INVALID, CULV_REASON_SIZE);
     raw_vk_timeline_destroy(&s.w.vk, timeline);
     raw_vk_buffer_destroy(&s.w.vk, &own);
     scene_close(&s);
 }
 
-/* Copies between the GPUs that arrive wrong without an error are found out, once, and HOST is next (R37). */
+/* Copies between the GPUs that arrive wrong without an error are found out, once, and HOST is next
+ * (R37). */
 static void wrong_copies(void)
 {
     static scene s;
@@ -287,8 +293,8 @@ static void without_extensions(bool foreign)
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     LIB_OK(foreign ? culv_device_open_by_ordinal(1, &dd, &w->device)
-                   : culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                                         &w->device));
+                   : culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
+                                         NULL, &w->device));
     culv_vk_desc d = lib_vk_desc(w);
     LIB_REFUSES(culv_vk, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                 foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
@@ -322,9 +328,9 @@ static void stencil_usage(void)
     static scene s;
     culv_vk_image *image = NULL;
     scene_open_bare(&s, SCENE_PAGES);
-    const VkImageStencilUsageCreateInfo stencil = {.sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
-                                                   .stencilUsage =
-                                                       VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
+    const VkImageStencilUsageCreateInfo stencil = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO,
+        .stencilUsage = VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT};
     const VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                     .pNext = &stencil,
                                     .imageType = VK_IMAGE_TYPE_2D,
@@ -337,8 +343,8 @@ static void stencil_usage(void)
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_HOST;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_USAGE);
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+                CULV_ERROR_INVALID, CULV_REASON_USAGE);
     LIB_SAYS("stencilUsage");
     scene_close(&s);
 }

@@ -1,5 +1,6 @@
-/* Fallbacks: images of every kind and of formats that no CUDA array has, the same program on every path.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks: images of every kind and of formats that no CUDA array has, the same program on every
+ * path. */
 #include "fallback_scene.h"
 #include "raw_cuda_image.h"
 
@@ -37,7 +38,15 @@ static const row rows[] = {
      false},
     {"blocks", VK_FORMAT_BC1_RGBA_UNORM_BLOCK, IMAGE_2D, 0, {36, 20, 1}, 2, 1, false, false},
     {"depth", VK_FORMAT_D16_UNORM, IMAGE_2D, 0, {40, 20, 1}, 1, 1, false, false},
-    {"planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, DISJOINT, {48, 24, 1}, 1, 1, false, false},
+    {"planes",
+     VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+     IMAGE_2D,
+     DISJOINT,
+     {48, 24, 1},
+     1,
+     1,
+     false,
+     false},
     {"three planes",
      VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM,
      IMAGE_2D,
@@ -47,11 +56,35 @@ static const row rows[] = {
      1,
      false,
      false},
-    {"joined planes", VK_FORMAT_G8_B8R8_2PLANE_420_UNORM, IMAGE_2D, 0, {48, 24, 1}, 1, 1, false, true},
+    {"joined planes",
+     VK_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+     IMAGE_2D,
+     0,
+     {48, 24, 1},
+     1,
+     1,
+     false,
+     true},
     {"three channels", VK_FORMAT_R32G32B32_SFLOAT, IMAGE_2D, 0, {23, 11, 1}, 1, 1, true, false},
-    {"three channels, 3D", VK_FORMAT_R32G32B32_UINT, VK_IMAGE_TYPE_3D, 0, {9, 7, 3}, 1, 1, true, false},
+    {"three channels, 3D",
+     VK_FORMAT_R32G32B32_UINT,
+     VK_IMAGE_TYPE_3D,
+     0,
+     {9, 7, 3},
+     1,
+     1,
+     true,
+     false},
     {"depth and stencil", VK_FORMAT_D24_UNORM_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 2, true, false},
-    {"float depth and stencil", VK_FORMAT_D32_SFLOAT_S8_UINT, IMAGE_2D, 0, {19, 13, 1}, 2, 1, true, false},
+    {"float depth and stencil",
+     VK_FORMAT_D32_SFLOAT_S8_UINT,
+     IMAGE_2D,
+     0,
+     {19, 13, 1},
+     2,
+     1,
+     true,
+     false},
 };
 
 /* One plane of one level, as vkCmdCopyImageToBuffer lays it out. */
@@ -160,21 +193,23 @@ static void fill(const row *r, const piece *p, uint32_t seed, unsigned char *out
     }
 }
 
-static void require(const row *r, const piece *p, uint32_t seed, unsigned char *found, const char *where)
+static void require(const row *r, const piece *p, uint32_t seed, unsigned char *found,
+                    const char *where)
 {
     unsigned char *expected = malloc(p->size);
     REQUIRE(expected != NULL);
     fill(r, p, seed, expected);
-    for (size_t i = 3; r->format == VK_FORMAT_D24_UNORM_S8_UINT && p->block_bytes == 4 && i < p->size; i += 4)
+    for (size_t i = 3;
+         r->format == VK_FORMAT_D24_UNORM_S8_UINT && p->block_bytes == 4 && i < p->size; i += 4)
         found[i] = 0; /* undefined */
     for (size_t i = 0; i < p->size; i++)
         if (found[i] != expected[i])
-            FAIL("%s, %s: level %u, plane %u, byte %zu of %zu is 0x%02x, not 0x%02x", r->what, where,
-                 p->level, p->plane, i, p->size, found[i], expected[i]);
+            FAIL("%s, %s: level %u, plane %u, byte %zu of %zu is 0x%02x, not 0x%02x", r->what,
+                 where, p->level, p->plane, i, p->size, found[i], expected[i]);
     free(expected);
 }
 
-/* CUDA's side ------------------------------------------------------------------------------------------------ */
+/* CUDA's side ---------------------------------------------------------------------------------- */
 
 /* Copies a piece to or from CUDA's memory, whatever it is. */
 static void cuda_copies(const scene *s, const row *r, culv_image *image, const piece *p,
@@ -211,7 +246,8 @@ static void cuda_copies(const scene *s, const row *r, culv_image *image, const p
     lib_leave(&s->w, before);
 }
 
-static void write_cuda(const scene *s, const row *r, culv_image *image, uint32_t seed, unsigned char *texels)
+static void write_cuda(const scene *s, const row *r, culv_image *image, uint32_t seed,
+                       unsigned char *texels)
 {
     for (uint32_t i = 0; i < num_pieces; i++) {
         fill(r, &pieces[i], seed, texels);
@@ -230,10 +266,10 @@ static void require_cuda(const scene *s, const row *r, culv_image *image, uint32
     }
 }
 
-/* Vulkan's side ---------------------------------------------------------------------------------------------- */
+/* Vulkan's side -------------------------------------------------------------------------------- */
 
-static void image_barrier(VkCommandBuffer commands, const row *r, const culv_vk_image *image, culv_vk_use use,
-                          bool acquire, bool discard)
+static void image_barrier(VkCommandBuffer commands, const row *r, const culv_vk_image *image,
+                          culv_vk_use use, bool acquire, bool discard)
 {
     VkImageMemoryBarrier2 barrier;
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
@@ -249,12 +285,13 @@ static void image_barrier(VkCommandBuffer commands, const row *r, const culv_vk_
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image, const raw_vk_buffer *host,
-                          bool out)
+static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image,
+                          const raw_vk_buffer *host, bool out)
 {
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     culv_vk_use use = out ? CULV_VK_USE_TRANSFER_SRC : CULV_VK_USE_TRANSFER_DST;
-    VkImageLayout layout = out ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
+    VkImageLayout layout =
+        out ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     image_barrier(commands, r, image, use, true, false);
     if (out) LIB_OK(culv_vk_image_record_push(image, commands, layout));
     for (uint32_t i = 0; i < num_pieces; i++) {
@@ -263,9 +300,11 @@ static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image, co
                                           .imageSubresource = {p->aspect, p->level, 0, r->layers},
                                           .imageExtent = p->extent};
         if (out)
-            vkCmdCopyImageToBuffer(commands, culv_vk_image_handle(image), layout, host->buffer, 1, &region);
+            vkCmdCopyImageToBuffer(commands, culv_vk_image_handle(image), layout, host->buffer, 1,
+                                   &region);
         else
-            vkCmdCopyBufferToImage(commands, host->buffer, culv_vk_image_handle(image), layout, 1, &region);
+            vkCmdCopyBufferToImage(commands, host->buffer, culv_vk_image_handle(image), layout, 1,
+                                   &region);
     }
     if (!out) LIB_OK(culv_vk_image_record_pull(image, commands, layout));
     image_barrier(commands, r, image, use, false, false);
@@ -275,14 +314,16 @@ static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image, co
 static bool vulkan_makes(const scene *s, const VkImageCreateInfo *info)
 {
     VkImageFormatProperties2 properties = {.sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_PROPERTIES_2};
-    const VkPhysicalDeviceImageFormatInfo2 query = {.sType =
-                                                        VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                                    .format = info->format,
-                                                    .type = info->imageType,
-                                                    .usage = info->usage,
-                                                    .flags = info->flags};
-    if ((info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) && !lib_disjoint(&s->w, info->format)) return false;
-    return vkGetPhysicalDeviceImageFormatProperties2(s->w.vk.physical, &query, &properties) == VK_SUCCESS;
+    const VkPhysicalDeviceImageFormatInfo2 query = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+        .format = info->format,
+        .type = info->imageType,
+        .usage = info->usage,
+        .flags = info->flags};
+    if ((info->flags & VK_IMAGE_CREATE_DISJOINT_BIT) && !lib_disjoint(&s->w, info->format))
+        return false;
+    return vkGetPhysicalDeviceImageFormatProperties2(s->w.vk.physical, &query, &properties) ==
+           VK_SUCCESS;
 }
 
 static bool make(const scene *s, const row *r, culv_vk_image **out)
@@ -295,8 +336,8 @@ static bool make(const scene *s, const row *r, culv_vk_image **out)
                                     .mipLevels = r->levels,
                                     .arrayLayers = r->layers,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage =
-                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     if (!vulkan_makes(s, &info)) {
         printf("  %s: Vulkan makes no such images (format %d)\n", r->what, (int)r->format);
         return false;
@@ -326,7 +367,8 @@ static void refuse_arrays(culv_image *image)
     LIB_ERROR(culv_image_plane_array(image, 0, &array), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_ERROR(culv_image_surface(image, 0, &surface), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_ERROR(culv_image_texture(image, &d, &texture), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    REQUIRE(array == NULL && surface == 0 && texture == 0 && culv_image_mipmapped_array(image) == NULL);
+    REQUIRE(array == NULL && surface == 0 && texture == 0 &&
+            culv_image_mipmapped_array(image) == NULL);
 }
 
 static void run_row(scene *s, const row *r)
@@ -346,8 +388,8 @@ static void run_row(scene *s, const row *r)
     else
         LIB_ERROR(culv_image_linear(cuda, 0, 0, &l), CULV_ERROR_INVALID, CULV_REASON_USAGE);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_ERROR(culv_vk_image_record_push(image, commands, VK_IMAGE_LAYOUT_UNDEFINED), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_image_record_push(image, commands, VK_IMAGE_LAYOUT_UNDEFINED),
+              CULV_ERROR_INVALID, CULV_REASON_VALUE);
     image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
     raw_vk_submit(&s->w.vk, commands, NULL);
     for (uint32_t turn = 1; turn <= 2; turn++) {
@@ -418,7 +460,8 @@ static void refused(void)
                               .mipLevels = 1,
                               .arrayLayers = 1,
                               .samples = VK_SAMPLE_COUNT_1_BIT,
-                              .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                              .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                       VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     VkImageCreateInfo info;
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO};
@@ -435,27 +478,27 @@ static void refused(void)
     good.usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT; /* the other one is added */
     info = good;
     info.samples = VK_SAMPLE_COUNT_4_BIT;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_USAGE);
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+                CULV_ERROR_INVALID, CULV_REASON_USAGE);
     info = good;
     info.tiling = VK_IMAGE_TILING_LINEAR;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_TILING);
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+                CULV_ERROR_INVALID, CULV_REASON_TILING);
     info = good;
     info.mipLevels = 6;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_EXTENT);
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+                CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     info = good;
     info.pNext = &external;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
     info = good;
     d.fallback = 0;
     LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     d.fallback = 5;
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(s.w.attachment, &d, &image),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
     scene_close(&s);
 }
 

@@ -1,5 +1,5 @@
-/* Fallbacks: what leads on to the next path, forms of texels, streams that are gone.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks: what leads on to the next path, forms of texels, streams that are gone. */
 #include "fallback_scene.h"
 
 #include <string.h>
@@ -54,8 +54,8 @@ static culv_result make(const scene *s, VkFormat format, culv_texels texels, cul
                                     .mipLevels = 1,
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage =
-                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_ANY;
@@ -70,10 +70,12 @@ static void normalized(void)
     static scene s;
     culv_vk_image *image = NULL;
     scene_open_bare(&s, SCENE_PAGES);
-    LIB_REFUSES(culv_vk_image, image, make(&s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
+    LIB_REFUSES(culv_vk_image, image,
+                make(&s, VK_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED, &image),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_SAYS("CULV_TEXELS_STORED");
-    LIB_REFUSES(culv_vk_image, image, make(&s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
+    LIB_REFUSES(culv_vk_image, image,
+                make(&s, VK_FORMAT_D24_UNORM_S8_UINT, CULV_TEXELS_NORMALIZED, &image),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_OK(make(&s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
     CUarray array = NULL;
@@ -82,7 +84,8 @@ static void normalized(void)
     scene_close(&s);
 }
 
-/* The handle may be another context's stream by now: the error says so, not what the driver made of it. */
+/* The handle may be another context's stream by now: the error says so, not what the driver made of
+ * it. */
 static void stream_gone(scene_kind kind)
 {
     static scene s;
@@ -97,7 +100,8 @@ static void stream_gone(scene_kind kind)
     LIB_OK(culv_semaphore_signal(semaphore, gone, 1));
     lib_finish(&s.w, gone);
     lib_stream_destroy(&s.w, gone);
-    LIB_ERROR(culv_semaphore_signal(semaphore, gone, 2), CULV_ERROR_DRIVER, CULV_REASON_STREAM_DEVICE);
+    LIB_ERROR(culv_semaphore_signal(semaphore, gone, 2), CULV_ERROR_DRIVER,
+              CULV_REASON_STREAM_DEVICE);
     LIB_SAYS("was it destroyed?");
     LIB_ERROR(culv_semaphore_wait(culv_vk_semaphore_cuda(s.to_cuda), gone, 1), CULV_ERROR_DRIVER,
               CULV_REASON_STREAM_DEVICE);

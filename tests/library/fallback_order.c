@@ -1,12 +1,13 @@
-/* Fallbacks: semaphores and frames, on every path. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks: semaphores and frames, on every path. */
 #include "fallback_scene.h"
 
 #include <string.h>
 
 extern const test_case order_cases[];
 
-/* Frames, queued without waiting for any: two buffers by turns, each frame's number counted up by CUDA and copied out
- * by Vulkan. */
+/* Frames, queued without waiting for any: two buffers by turns, each frame's number counted up by
+ * CUDA and copied out by Vulkan. */
 enum { FRAMES = 24, SLOTS = 2 };
 
 static void frames(scene_kind kind)
@@ -14,7 +15,8 @@ static void frames(scene_kind kind)
     static scene s;
     culv_vk_buffer *slots[SLOTS];
     raw_vk_buffer host;
-    if (kind != SCENE_SHARED && kind != SCENE_PEER) lib_with_option("--validation=off"); /* scene_signal() */
+    if (kind != SCENE_SHARED && kind != SCENE_PEER)
+        lib_with_option("--validation=off"); /* scene_signal() */
     scene_open(&s, kind);
     const raw_cuda *cu = s.w.cu;
     raw_vk_buffer_create(&s.w.vk, FRAMES * 4096, RAW_VK_HOST, &host);
@@ -25,7 +27,8 @@ static void frames(scene_kind kind)
         culv_vk_buffer *slot = slots[frame % SLOTS];
         culv_buffer *cuda = culv_vk_buffer_cuda(slot);
         if (frame >= SLOTS)
-            LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(s.to_cuda), s.stream, frame - SLOTS + 1));
+            LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(s.to_cuda), s.stream,
+                                       frame - SLOTS + 1));
         CUcontext before = lib_enter(&s.w);
         CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 0x1000 + frame, 1024, s.stream));
         lib_leave(&s.w, before);
@@ -90,7 +93,8 @@ static void semaphores(scene_kind kind)
     if (kind != SCENE_PEER) lib_with_option("--validation=off");
     scene_open(&s, kind);
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &second));
-    culv_semaphore *one = culv_vk_semaphore_cuda(s.to_vulkan), *two = culv_vk_semaphore_cuda(second);
+    culv_semaphore *one = culv_vk_semaphore_cuda(s.to_vulkan),
+                   *two = culv_vk_semaphore_cuda(second);
     const culv_semaphore_point points[] = {{one, 5}, {two, 7}};
     LIB_OK(culv_semaphore_signal_batch(points, 2, s.stream));
     LIB_OK(culv_semaphore_wait_batch(points, 2, s.stream));
@@ -98,9 +102,11 @@ static void semaphores(scene_kind kind)
     REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(s.to_vulkan), 5, 10000));
     REQUIRE(raw_vk_timeline_wait(&s.w.vk, culv_vk_semaphore_handle(second), 7, 10000));
     REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, culv_vk_semaphore_handle(second)), 7);
-    LIB_ERROR(culv_semaphore_signal(one, s.stream, 5), CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_ERROR(culv_semaphore_signal(one, s.stream, 5), CULV_ERROR_INVALID,
+              CULV_REASON_TIMELINE_BACKWARDS);
     REQUIRE_EQ(culv_semaphore_last_value(one), 5);
-    /* NVIDIA's driver may have one thread for all host functions: docs/fallback.md, "Semaphores". */
+    /* NVIDIA's driver may have one thread for all host functions: docs/fallback.md,
+     * "Semaphores". */
     if (kind == SCENE_PEER || s.w.cu->software) out_of_order(&s);
     culv_vk_semaphore_destroy_after(&second, s.stream);
     scene_close(&s);
@@ -118,14 +124,16 @@ static void semaphores_peer(void)
 enum { PAIR = 2 };
 
 /* Vulkan's counters are what Culvert says was signalled last. */
-static void require_signalled(scene *s, culv_vk_semaphore *const pair[PAIR], uint64_t first, uint64_t second)
+static void require_signalled(scene *s, culv_vk_semaphore *const pair[PAIR], uint64_t first,
+                              uint64_t second)
 {
     const uint64_t expected[PAIR] = {first, second};
     lib_finish(&s->w, s->stream);
     for (int i = 0; i < PAIR; i++) {
         REQUIRE_EQ(culv_semaphore_last_value(culv_vk_semaphore_cuda(pair[i])), expected[i]);
         /* By another GPU's stream. */
-        REQUIRE(raw_vk_timeline_wait(&s->w.vk, culv_vk_semaphore_handle(pair[i]), expected[i], 10000));
+        REQUIRE(
+            raw_vk_timeline_wait(&s->w.vk, culv_vk_semaphore_handle(pair[i]), expected[i], 10000));
         lib_sleep_ms(1);
         REQUIRE_EQ(raw_vk_timeline_value(&s->w.vk, culv_vk_semaphore_handle(pair[i])), expected[i]);
     }
@@ -159,7 +167,8 @@ static bool submits(const char *call)
     return false;
 }
 
-/* Each driver call of a batch fails once, up to the first that signals or waits: none was signalled or waited for then. */
+/* Each driver call of a batch fails once, up to the first that signals or waits: none was signalled
+ * or waited for then. */
 static void refused_by_driver(scene *s, culv_vk_semaphore *const pair[PAIR], bool signal)
 {
     const raw_cuda *cu = s->w.cu;
@@ -206,7 +215,8 @@ static void batches(scene_kind kind)
         require_signalled(&s, pair, 0, 9);
     }
     const culv_semaphore_point twice[] = {{one, 5}, {one, 6}};
-    LIB_ERROR(culv_semaphore_signal_batch(twice, PAIR, s.stream), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_semaphore_signal_batch(twice, PAIR, s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     /* One that is shared before one that is not. */
     VkSemaphore timeline = VK_NULL_HANDLE;
     culv_semaphore *shared = NULL;
@@ -266,9 +276,11 @@ static void host_function_fails(void)
     LIB_OK(culv_semaphore_signal(semaphore, s.stream, 1));
     lib_finish(&s.w, s.stream);
     layer.fail_at(0, 0);
-    LIB_ERROR(culv_semaphore_signal(semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
+    LIB_ERROR(culv_semaphore_signal(semaphore, s.stream, 2), CULV_ERROR_ASYNC,
+              CULV_REASON_EARLIER_FAILURE);
     LIB_SAYS("vkSignalSemaphore");
-    LIB_ERROR(culv_semaphore_wait(semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
+    LIB_ERROR(culv_semaphore_wait(semaphore, s.stream, 2), CULV_ERROR_ASYNC,
+              CULV_REASON_EARLIER_FAILURE);
     scene_close(&s);
 }
 

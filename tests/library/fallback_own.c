@@ -1,5 +1,6 @@
-/* Arrays of CUDA's own, which a fallback copies to and from: those of Y'CbCr images, which no software Vulkan makes,
- * so by libculvert's inner calls. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Arrays of CUDA's own, which a fallback copies to and from: those of Y'CbCr images, which no
+ * software Vulkan makes, so by libculvert's inner calls. */
 #include "base/alloc.h"
 #include "core/staging.h"
 #include "library.h"
@@ -31,8 +32,12 @@ static const row rows[] = {
     {CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 2, {{FULL, 1, 1, U8}, {SMALL, 2, 2, U8}}},
     {CULV_FORMAT_G8_B8R8_2PLANE_422_UNORM, 2, {{FULL, 1, 1, U8}, {HALF, 2, 2, U8}}},
     {CULV_FORMAT_G8_B8R8_2PLANE_444_UNORM, 2, {{FULL, 1, 1, U8}, {FULL, 2, 2, U8}}},
-    {CULV_FORMAT_G8_B8_R8_3PLANE_444_UNORM, 3, {{FULL, 1, 1, U8}, {FULL, 1, 1, U8}, {FULL, 1, 1, U8}}},
-    {CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16, 2, {{FULL, 1, 2, U16}, {SMALL, 2, 4, U16}}},
+    {CULV_FORMAT_G8_B8_R8_3PLANE_444_UNORM,
+     3,
+     {{FULL, 1, 1, U8}, {FULL, 1, 1, U8}, {FULL, 1, 1, U8}}},
+    {CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
+     2,
+     {{FULL, 1, 2, U16}, {SMALL, 2, 4, U16}}},
     {CULV_FORMAT_G16_B16R16_2PLANE_422_UNORM, 2, {{FULL, 1, 2, U16}, {HALF, 2, 4, U16}}},
 };
 
@@ -60,8 +65,8 @@ static culv_result make(const lib_world *w, const culv_image_desc *d, culv_image
 static culvi_staging *stage(const lib_world *w, culv_image *image, const culv_image_desc *d)
 {
     uint64_t size = 0;
-    culvi_staging *staging =
-        culvi_staging_new(w->device, CULV_PATH_HOST, "own", culvi_format_find((uint32_t)d->format), d, &size);
+    culvi_staging *staging = culvi_staging_new(w->device, CULV_PATH_HOST, "own",
+                                               culvi_format_find((uint32_t)d->format), d, &size);
     REQUIRE(staging != NULL && size <= MAX_BYTES);
     staging->block = staging->host = culvi_alloc(MAX_BYTES);
     REQUIRE(staging->block != NULL);
@@ -138,14 +143,16 @@ static void check_row(const lib_world *w, const row *r)
     for (uint32_t i = 0; i < r->planes; i++) {
         size_t size = (size_t)r->plane[i].width * r->plane[i].bytes * r->plane[i].height;
         fill(expected, size, 50 + i);
-        REQUIRE(memcmp(expected, (unsigned char *)staging->host + staging->parts[i].offset, size) == 0);
+        REQUIRE(memcmp(expected, (unsigned char *)staging->host + staging->parts[i].offset, size) ==
+                0);
     }
     lib_stream_destroy(w, stream);
     culv_image_unmap(&image);
     REQUIRE_EQ(lib_counts(w).allocations, 0);
 }
 
-/* Each plane is an array of a plain format: drivers refuse mipmapped arrays of video formats (measured). */
+/* Each plane is an array of a plain format: drivers refuse mipmapped arrays of video formats
+ * (measured). */
 static void planes(void)
 {
     lib_world w;
@@ -175,8 +182,8 @@ static bool is_for_video(const lib_world *w, culv_image *image)
     return (d.Flags & VIDEO) != 0;
 }
 
-/* Packed texels are one array, for encoding and decoding where that was asked for; and where a driver has them for that
- * alone, or not for that, the other one. */
+/* Packed texels are one array, for encoding and decoding where that was asked for; and where a
+ * driver has them for that alone, or not for that, the other one. */
 static void packed(void)
 {
     lib_world w;

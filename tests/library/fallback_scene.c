@@ -1,4 +1,5 @@
-/* Scenes in which nothing can be shared. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Scenes in which nothing can be shared. */
 #include "fallback_scene.h"
 
 #include <stdlib.h>
@@ -22,13 +23,14 @@ void scene_open_bare(scene *s, scene_kind kind)
                                           .with_formats = true,
                                           .host_memory = kind != SCENE_MAPPED});
     w->fds = test_open_fds();
-    /* NVIDIA's driver opens files of its own with each context; library-endurance shows that none is leaked. */
+    /* NVIDIA's driver opens files of its own with each context; library-endurance shows that none
+     * is leaked. */
     if (!cu->software) w->fds += 1000;
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    LIB_OK(kind == SCENE_PEER
-               ? culv_device_open_by_ordinal(1, &dd, &w->device)
-               : culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd, &w->device));
+    LIB_OK(kind == SCENE_PEER ? culv_device_open_by_ordinal(1, &dd, &w->device)
+                              : culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance,
+                                                    w->vk.physical, &dd, &w->device));
     lib_lying = (lib_lies){
         .exports_nothing = lies, .exports_no_semaphores = lies, .takes_pages = kind == SCENE_PAGES};
     culv_vk_desc d = lib_vk_desc(w);
@@ -77,8 +79,8 @@ culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback, culv_
 {
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = size,
-                                     .usage =
-                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.fallback = fallback;
@@ -89,8 +91,8 @@ culv_result scene_buffer(const scene *s, uint64_t size, uint32_t fallback, culv_
 void scene_signal(scene *s)
 {
     LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(s->to_vulkan), s->stream, ++s->cuda_value));
-    /* On the HOST path the host function may still be returning, which validation layers before 1.3.296 take ill
-     * (Vulkan-ValidationLayers pull 8519). */
+    /* On the HOST path the host function may still be returning, which validation layers before
+     * 1.3.296 take ill (Vulkan-ValidationLayers pull 8519). */
     if (s->path == CULV_PATH_HOST && s->w.vk.validation) lib_finish(&s->w, s->stream);
 }
 
@@ -110,7 +112,8 @@ void scene_wait(scene *s)
     LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(s->to_cuda), s->stream, s->vulkan_value));
 }
 
-void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_vk_buffer *buffer, bool acquire)
+void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_vk_buffer *buffer,
+                          bool acquire)
 {
     VkBufferMemoryBarrier2 barrier;
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();

@@ -1,4 +1,5 @@
-/* What the fallback suites share: one program for every path. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the fallback suites share: one program for every path. */
 #ifndef CULVERT_TESTS_LIBRARY_FALLBACK_SCENE_H_
 #define CULVERT_TESTS_LIBRARY_FALLBACK_SCENE_H_
 
@@ -35,6 +36,7 @@ void scene_submit(scene *s, VkCommandBuffer commands);
 void scene_wait(scene *s);
 
 /* Barriers that Culvert hands out. */
-void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_vk_buffer *buffer, bool acquire);
+void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_vk_buffer *buffer,
+                          bool acquire);
 
 #endif

@@ -1,5 +1,5 @@
-/* Fallbacks: what waits for the GPU and what does not, and what goes before the VkDevice may.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Fallbacks: what waits for the GPU and what does not, and what goes before the VkDevice may. */
 #include "fallback_scene.h"
 
 #include <pthread.h>
@@ -10,7 +10,8 @@ extern const test_case waits_cases[];
 
 enum { BYTES = 65536, LATE_MS = 3000 };
 
-/* Holds streams up. Nobody is to wait for it as long as it is closed; who does is found out after a while. */
+/* Holds streams up. Nobody is to wait for it as long as it is closed; who does is found out after a
+ * while. */
 static struct {
     atomic_bool open, late;
 } gate;
@@ -130,8 +131,8 @@ static culv_vk_image *make_image(const scene *s, VkFormat format)
                                     .mipLevels = 1,
                                     .arrayLayers = 1,
                                     .samples = VK_SAMPLE_COUNT_1_BIT,
-                                    .usage =
-                                        VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                    .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                             VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
     d.fallback = CULV_FALLBACK_ANY;
@@ -145,7 +146,8 @@ static void after_waits_for_nothing(scene_kind kind)
     static scene s;
     culv_vk_buffer *buffer = NULL;
     culv_vk_semaphore *semaphore = NULL;
-    if (kind != SCENE_PEER) lib_with_option("--validation=off"); /* fallback_scene.c, scene_signal() */
+    if (kind != SCENE_PEER)
+        lib_with_option("--validation=off"); /* fallback_scene.c, scene_signal() */
     scene_open(&s, kind);
     CUstream other = lib_stream(&s.w);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
@@ -185,7 +187,8 @@ static void after_peer(void)
     after_waits_for_nothing(SCENE_PEER);
 }
 
-/* A semaphore stays as long as a host function is to come, whatever the stream of last use has done. */
+/* A semaphore stays as long as a host function is to come, whatever the stream of last use has
+ * done. */
 static void host_function_in_another_stream(void)
 {
     static scene s;
@@ -234,8 +237,8 @@ static void attach(scene *s)
     LIB_OK(culv_vk_attach(s->w.device, &d, &s->w.attachment));
 }
 
-/* The VkDevice may go once nothing of an attachment is left, the attachment itself included: what was deferred is
- * waited for then. */
+/* The VkDevice may go once nothing of an attachment is left, the attachment itself included: what
+ * was deferred is waited for then. */
 static void last_one_waits(bool detached_first)
 {
     static scene s;
@@ -309,7 +312,8 @@ static void refused_once(void)
     scene_close(&s);
 }
 
-/* A call that is refused while it waits for a host function. Returns the name of that call, NULL: there were less. */
+/* A call that is refused while it waits for a host function. Returns the name of that call, NULL:
+ * there were less. */
 static const char *destroyed_at(scene *s, uint64_t n, int code)
 {
     culv_vk_semaphore *semaphore = NULL;
@@ -344,7 +348,8 @@ static void refused_to_wait(void)
     for (uint64_t n = 1; n == hits + 1; n++) {
         const char *call = destroyed_at(&s, n, CUDA_ERROR_UNKNOWN);
         hits += call != NULL;
-        if (call == NULL || (!begins(call, "cuEventQuery") && !begins(call, "cuEventSynchronize"))) continue;
+        if (call == NULL || (!begins(call, "cuEventQuery") && !begins(call, "cuEventSynchronize")))
+            continue;
         /* Nor is an answer that would stay with the context believed at once. */
         (void)destroyed_at(&s, n, CUDA_ERROR_ILLEGAL_ADDRESS);
         asked++;
@@ -359,7 +364,9 @@ const test_case waits_cases[] = {
     {.name = "waits.after.pages", .run = after_pages, .own = true},
     {.name = "waits.after.mapped", .run = after_mapped, .own = true},
     {.name = "waits.after.peer", .run = after_peer, .own = true},
-    {.name = "waits.host_function_in_another_stream", .run = host_function_in_another_stream, .own = true},
+    {.name = "waits.host_function_in_another_stream",
+     .run = host_function_in_another_stream,
+     .own = true},
     {.name = "waits.detach", .run = detach_waits, .own = true},
     {.name = "waits.last_object", .run = last_object_waits, .own = true},
     {.name = "waits.refused_once", .run = refused_once},

@@ -1,5 +1,6 @@
-/* A context that a kernel's fault has broken (R2), and one that is gone (R3): all can be destroyed, nothing
- * is left. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A context that a kernel's fault has broken (R2), and one that is gone (R3): all can be destroyed,
+ * nothing is left. */
 #include "image_stage.h"
 
 #include <stdio.h>
@@ -60,11 +61,13 @@ static void scene_open(scene *s)
     raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &s->vk);
     raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &s->vk2);
     s->timeline = raw_vk_timeline(&w->vk, 0, true);
-    close(raw_vk_timeline_fd(&w->vk, s->timeline)); /* from its first export on, Vulkan's side keeps an fd */
+    /* From its first export on, Vulkan's side keeps an fd */
+    close(raw_vk_timeline_fd(&w->vk, s->timeline));
     s->fds = test_open_fds();
     culv_device_desc dd = culv_device_desc_init();
     dd.log = (culv_log){hear, &s->heard, CULV_LOG_WARNING};
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd, &w->device));
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
+                               &w->device));
     culv_vk_desc vd = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
     w->context = culv_device_context(w->device);
@@ -124,10 +127,10 @@ static void require_earlier_failure(const lib_world *w)
     LIB_SAYS(caps.name);
 }
 
-#define BROKEN(call)                                                                                         \
-    do {                                                                                                     \
-        LIB_ERROR(call, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);                                      \
-        require_earlier_failure(&s.w);                                                                       \
+#define BROKEN(call)                                                                               \
+    do {                                                                                           \
+        LIB_ERROR(call, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);                            \
+        require_earlier_failure(&s.w);                                                             \
     } while (0)
 
 static void sticky_fault(void)
@@ -223,13 +226,15 @@ static void primary_context_is_reset(void)
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
     culv_memory *memory = NULL;
     culv_memory_desc d = lib_memory_desc(&s.w, &s.vk2, fd.fd);
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(s.w.device, &d, &memory), CULV_ERROR_ASYNC,
-                CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(s.w.device, &d, &memory),
+                CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
     LIB_SAYS("was reset or destroyed");
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-    LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC,
+              CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,
+              CULV_REASON_DEVICE_LOST);
     REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
     culv_vk_semaphore *made = NULL;
     LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(s.w.attachment, NULL, &made),
@@ -272,10 +277,19 @@ static void primary_context_is_reset(void)
     raw_cuda_require_empty(s.w.cu);
 }
 
-/* What hands out something that was made before asks whether its context is still there: each call is the first one
- * after a reset, by which the others would know; also after another library has retained the context anew, which it finds at
- * the same handle. */
-typedef enum way { MAP, ACQUIRE, IMPORT, IMPORT_TIMELINE, MAKE_BUFFER, MAKE_IMAGE, NEW_LEVEL, WAYS } way;
+/* What hands out something that was made before asks whether its context is still there: each call
+ * is the first one after a reset, by which the others would know; also after another library has
+ * retained the context anew, which it finds at the same handle. */
+typedef enum way {
+    MAP,
+    ACQUIRE,
+    IMPORT,
+    IMPORT_TIMELINE,
+    MAKE_BUFFER,
+    MAKE_IMAGE,
+    NEW_LEVEL,
+    WAYS
+} way;
 
 static void first_call(scene *s, way which)
 {
@@ -298,19 +312,23 @@ static void first_call(scene *s, way which)
         LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(s->memory, NULL, &buffer), lost, why);
         break;
     case ACQUIRE: /* the import that is there */
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(s->w.attachment, &md, &memory), lost, why);
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(s->w.attachment, &md, &memory),
+                    lost, why);
         break;
     case IMPORT:
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s->w.attachment, &md, &memory), lost, why);
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s->w.attachment, &md, &memory), lost,
+                    why);
         break;
     case IMPORT_TIMELINE:
-        LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore),
-                    lost, why);
+        LIB_REFUSES(culv_semaphore, semaphore,
+                    culv_vk_semaphore_import(s->w.attachment, &sd, &semaphore), lost, why);
         break;
     case MAKE_BUFFER:
         LIB_REFUSES(culv_vk_buffer, made_buffer, make_buffer(s, &made_buffer), lost, why);
         break;
-    case MAKE_IMAGE: LIB_REFUSES(culv_vk_image, made_image, make_image(s, &made_image), lost, why); break;
+    case MAKE_IMAGE:
+        LIB_REFUSES(culv_vk_image, made_image, make_image(s, &made_image), lost, why);
+        break;
     default:
         LIB_ERROR(culv_image_array(culv_vk_image_cuda(s->made_image), 1, &array), lost, why);
         REQUIRE(array == NULL);
@@ -347,15 +365,17 @@ static void nothing_from_before(bool retained_again)
         /* Those that ask no driver know by then. */
         CUsurfObject surface = 0;
         CUarray array = NULL;
-        LIB_ERROR(culv_image_surface(culv_vk_image_cuda(s.made_image), 0, &surface), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_image_surface(culv_vk_image_cuda(s.made_image), 0, &surface),
+                  CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
         LIB_ERROR(culv_image_array(culv_vk_image_cuda(s.made_image), 0, &array), CULV_ERROR_ASYNC,
                   CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_image_texture(culv_vk_image_cuda(s.made_image), NULL, &texture), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_image_texture(culv_vk_image_cuda(s.made_image), NULL, &texture),
+                  CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
         REQUIRE(surface == 0 && array == NULL && texture == 0);
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,
+                  CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC,
+                  CULV_REASON_DEVICE_LOST);
         s.heard = (heard){0};
         culv_buffer_unmap(&s.buffer);
         culv_buffer_unmap_after(&s.second, s.stream);
@@ -393,8 +413,8 @@ static void nothing_after_the_next_retain(void)
     nothing_from_before(true);
 }
 
-/* The first to notice is a call of the frame path, which asks no driver: the handle is nobody's by then. What NVIDIA's driver
- * does with such a handle is undefined. */
+/* The first to notice is a call of the frame path, which asks no driver: the handle is nobody's by
+ * then. What NVIDIA's driver does with such a handle is undefined. */
 static void signal_is_first(void)
 {
     for (int again = 0; again < 2; again++) {
@@ -405,9 +425,12 @@ static void signal_is_first(void)
         CUcontext theirs = NULL;
         CU_OK(cu->DevicePrimaryCtxReset(0));
         if (again) CU_OK(cu->DevicePrimaryCtxRetain(&theirs, 0));
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,
+                  CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_wait(s.semaphore, s.stream, 1), CULV_ERROR_ASYNC,
+                  CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_semaphore_signal(s.semaphore, NULL, 2), CULV_ERROR_ASYNC,
+                  CULV_REASON_DEVICE_LOST);
         REQUIRE_EQ(culv_semaphore_last_value(s.semaphore), 1);
         culv_buffer_unmap(&s.buffer);
         culv_buffer_unmap(&s.second);
@@ -432,14 +455,15 @@ static void opened_after_a_fault(void)
     const raw_cuda *cu = s.w.cu;
     fault(&s);
     culv_device *device = NULL;
-    if (!cu->software) { /* an H200 lets the broken context be retained once more, now and then (measured) */
+    if (!cu->software) {
+        /* An H200 lets the broken context be retained once more, now and then (measured). */
         const culv_result second = culv_device_open_by_ordinal(0, NULL, &device);
         MEASURED("library.opened_after_a_fault", "%s", culv_result_name(second));
         if (second != CULV_OK) REQUIRE_EQ(second, CULV_ERROR_ASYNC);
         test_pass(); /* the context is not to be used any further in this process */
     }
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device), CULV_ERROR_ASYNC,
-                CULV_REASON_EARLIER_FAILURE);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
+                CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
     LIB_SAYS("cuDevicePrimaryCtxRetain");
     culv_buffer_unmap(&s.buffer);
     culv_buffer_unmap(&s.second);
@@ -450,8 +474,8 @@ static void opened_after_a_fault(void)
     culv_memory_destroy(&s.memory);
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device), CULV_ERROR_ASYNC,
-                CULV_REASON_EARLIER_FAILURE);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
+                CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE);
     const CUresult r = cu->DevicePrimaryCtxReset(0);
     const culv_result opened = culv_device_open_by_ordinal(0, NULL, &device);
     REQUIRE(r == CUDA_SUCCESS && opened == CULV_OK);
@@ -527,10 +551,14 @@ static const test_case cases[] = {
     {.name = "reset.primary_context", .run = primary_context_is_reset, .own = true, .smoke = true},
     {.name = "opened_after_a_fault", .run = opened_after_a_fault, .own = true},
     {.name = "reset.nothing_from_before", .run = nothing_after_a_reset, .own = true},
-    {.name = "reset.nothing_after_the_next_retain", .run = nothing_after_the_next_retain, .own = true},
+    {.name = "reset.nothing_after_the_next_retain",
+     .run = nothing_after_the_next_retain,
+     .own = true},
     {.name = "reset.signal_is_first", .run = signal_is_first, .own = true},
     {.name = "reset.device_closed_first", .run = reset_and_closed_first, .own = true},
-    {.name = "reset.callers_context_destroyed_first", .run = callers_context_is_destroyed_first, .own = true},
+    {.name = "reset.callers_context_destroyed_first",
+     .run = callers_context_is_destroyed_first,
+     .own = true},
     {.name = NULL},
 };
 TEST_SUITE(cases);

@@ -1,5 +1,6 @@
-/* The table of formats: complete, sound in itself, against Vulkan's and CUDA's own names and numbers.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The table of formats: complete, sound in itself, against Vulkan's and CUDA's own names and
+ * numbers. */
 #include "formats.h"
 
 #include <stdio.h>
@@ -38,7 +39,8 @@ static void complete(void)
             culv_format_info info = culv_format_info_init();
             info.name[0] = 'x';
             culv_result result = culv_format_get_info((culv_format)n, &info);
-            if ((result == CULV_OK) != in_vulkan_1_3(n)) FAIL("format %u: %s", n, culv_result_name(result));
+            if ((result == CULV_OK) != in_vulkan_1_3(n))
+                FAIL("format %u: %s", n, culv_result_name(result));
             if (result == CULV_OK) found++;
             if (result != CULV_OK) REQUIRE_EQ(info.name[0], 'x');
         }
@@ -138,8 +140,8 @@ static void sizes(void)
     REQUIRE_EQ(twice, 18);
 }
 
-/* The numbers of the table are those of this cuda.h, which may be newer than the oldest that Culvert builds
- * with. */
+/* The numbers of the table are those of this cuda.h, which may be newer than the oldest that
+ * Culvert builds with. */
 static void array_formats(void)
 {
     static const struct {
@@ -214,7 +216,8 @@ static void holes(void)
         REQUIRE_EQ(f.reason, CULV_REASON_FORMAT);
         REQUIRE_EQ(f.kind, CULV_TEXEL_KIND_NONE);
         REQUIRE(f.cuda_array_format == 0 && f.channels == 0 && f.normalized_array_format == 0);
-        if (length < 40 || length >= sizeof f.why - 1) FAIL("%s: '%s' has %zu bytes", f.name, f.why, length);
+        if (length < 40 || length >= sizeof f.why - 1)
+            FAIL("%s: '%s' has %zu bytes", f.name, f.why, length);
         /* "...: use NAME ..." or "...: use two images of NAME ..." */
         const char *use = strstr(f.why, ": use ");
         if (use == NULL) FAIL("%s: '%s' gives no advice", f.name, f.why);
@@ -222,21 +225,26 @@ static void holes(void)
         if (strncmp(use, "two images of ", 14) == 0) use += 14;
         size_t name = strcspn(use, " ,");
         size_t n = 0;
-        while (n < format_count &&
-               (strncmp(format_names[n].name, use, name) != 0 || format_names[n].name[name] != '\0'))
+        while (n < format_count && (strncmp(format_names[n].name, use, name) != 0 ||
+                                    format_names[n].name[name] != '\0'))
             n++;
         if (n == format_count) FAIL("%s: '%s' names no format", f.name, f.why);
-        if (!format_info(format_names[n].format).mapped) FAIL("%s: '%s' is no way out", f.name, f.why);
+        if (!format_info(format_names[n].format).mapped)
+            FAIL("%s: '%s' is no way out", f.name, f.why);
     }
 }
 
 static void bad_arguments(void)
 {
     culv_format_info info = culv_format_info_init();
-    LIB_ERROR(culv_format_get_info(CULV_FORMAT_NONE, &info), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_format_get_info((culv_format)-1, &info), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_format_get_info((culv_format)185, &info), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_format_get_info(CULV_FORMAT_FORCE32, &info), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_ERROR(culv_format_get_info(CULV_FORMAT_NONE, &info), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_FORMAT);
+    LIB_ERROR(culv_format_get_info((culv_format)-1, &info), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_FORMAT);
+    LIB_ERROR(culv_format_get_info((culv_format)185, &info), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_FORMAT);
+    LIB_ERROR(culv_format_get_info(CULV_FORMAT_FORCE32, &info), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_FORMAT);
     LIB_SAYS("2147483647");
     LIB_ERROR(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
@@ -277,8 +285,8 @@ static void dump(void)
 {
     for (size_t i = 0; i < format_count; i++) {
         culv_format_info f = format_info(format_names[i].format);
-        printf("FORMAT %s %u %u %u %u %u %s %u\n", f.name, f.vk_format, f.bytes_per_block, f.block_width,
-               f.block_height, f.planes, f.channel_order, f.mapped);
+        printf("FORMAT %s %u %u %u %u %u %s %u\n", f.name, f.vk_format, f.bytes_per_block,
+               f.block_width, f.block_height, f.planes, f.channel_order, f.mapped);
         for (uint32_t plane = 0; f.planes > 1 && plane < f.planes; plane++) {
             culv_format of = CULV_FORMAT_NONE;
             uint32_t across = 0, down = 0;
@@ -300,4 +308,5 @@ static const test_case cases[] = {
     {.name = NULL},
 };
 extern const test_case derived_cases[], counterpart_cases[], support_cases[];
-const test_case *const test_suite_tables[] = {cases, derived_cases, counterpart_cases, support_cases, NULL};
+const test_case *const test_suite_tables[] = {cases, derived_cases, counterpart_cases,
+                                              support_cases, NULL};

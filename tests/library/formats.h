@@ -1,4 +1,5 @@
-/* What the programs on the format table share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the programs on the format table share. */
 #ifndef CULVERT_TESTS_FORMATS_H_
 #define CULVERT_TESTS_FORMATS_H_
 

@@ -1,4 +1,5 @@
-/* The other direction: from CUDA's, Direct3D's and OpenGL's formats. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The other direction: from CUDA's, Direct3D's and OpenGL's formats. */
 #include "format_numbers.h"
 #include "formats.h"
 
@@ -15,11 +16,13 @@ static bool contains(const culv_format *list, uint32_t count, culv_format format
     return false;
 }
 
-/* CUDA's array format of the same blocks that are sRGB comes after the one that is not, which is mapped. */
+/* CUDA's array format of the same blocks that are sRGB comes after the one that is not, which is
+ * mapped. */
 static uint32_t srgb_array_format(const culv_format_info *f)
 {
-    return f->kind == CULV_TEXEL_KIND_BLOCKS && strstr(f->name, "_SRGB_") != NULL ? f->cuda_array_format + 1
-                                                                                  : 0;
+    return f->kind == CULV_TEXEL_KIND_BLOCKS && strstr(f->name, "_SRGB_") != NULL
+               ? f->cuda_array_format + 1
+               : 0;
 }
 
 /* Every mapped format is among the candidates of each of its forms, and no other is. */
@@ -58,14 +61,16 @@ static void from_cuda(void)
         }
         if (f.normalized_array_format == 0) continue;
         count = MOST;
-        LIB_OK(culv_format_from_cuda(f.normalized_array_format, f.normalized_channels, &count, list));
+        LIB_OK(
+            culv_format_from_cuda(f.normalized_array_format, f.normalized_channels, &count, list));
         REQUIRE(contains(list, count, f.format));
         forms++;
     }
     REQUIRE_EQ(total, forms);
 }
 
-static void require_first(CUarray_format array, uint32_t channels, const culv_format *expected, uint32_t num)
+static void require_first(CUarray_format array, uint32_t channels, const culv_format *expected,
+                          uint32_t num)
 {
     culv_format list[MOST];
     uint32_t count = MOST;
@@ -78,19 +83,22 @@ static void require_first(CUarray_format array, uint32_t channels, const culv_fo
 /* Best first. */
 static void order(void)
 {
-    static const culv_format rgba8[] = {CULV_FORMAT_R8G8B8A8_UINT,    CULV_FORMAT_A8B8G8R8_UINT_PACK32,
-                                        CULV_FORMAT_R8G8B8A8_UNORM,   CULV_FORMAT_A8B8G8R8_UNORM_PACK32,
-                                        CULV_FORMAT_R8G8B8A8_SRGB,    CULV_FORMAT_A8B8G8R8_SRGB_PACK32,
-                                        CULV_FORMAT_R8G8B8A8_USCALED, CULV_FORMAT_A8B8G8R8_USCALED_PACK32,
-                                        CULV_FORMAT_B8G8R8A8_UINT};
-    static const culv_format unorm8[] = {CULV_FORMAT_R8G8B8A8_UNORM, CULV_FORMAT_A8B8G8R8_UNORM_PACK32,
-                                         CULV_FORMAT_B8G8R8A8_UNORM};
+    static const culv_format rgba8[] = {
+        CULV_FORMAT_R8G8B8A8_UINT,    CULV_FORMAT_A8B8G8R8_UINT_PACK32,
+        CULV_FORMAT_R8G8B8A8_UNORM,   CULV_FORMAT_A8B8G8R8_UNORM_PACK32,
+        CULV_FORMAT_R8G8B8A8_SRGB,    CULV_FORMAT_A8B8G8R8_SRGB_PACK32,
+        CULV_FORMAT_R8G8B8A8_USCALED, CULV_FORMAT_A8B8G8R8_USCALED_PACK32,
+        CULV_FORMAT_B8G8R8A8_UINT};
+    static const culv_format unorm8[] = {
+        CULV_FORMAT_R8G8B8A8_UNORM, CULV_FORMAT_A8B8G8R8_UNORM_PACK32, CULV_FORMAT_B8G8R8A8_UNORM};
     static const culv_format r32f[] = {CULV_FORMAT_R32_SFLOAT, CULV_FORMAT_D32_SFLOAT};
     static const culv_format r16f[] = {CULV_FORMAT_R16_SFLOAT};
     static const culv_format r32ui[] = {CULV_FORMAT_R32_UINT};
-    static const culv_format bc1[] = {CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_FORMAT_BC1_RGBA_SRGB_BLOCK,
-                                      CULV_FORMAT_BC1_RGB_UNORM_BLOCK, CULV_FORMAT_BC1_RGB_SRGB_BLOCK};
-    static const culv_format bc1_srgb[] = {CULV_FORMAT_BC1_RGBA_SRGB_BLOCK, CULV_FORMAT_BC1_RGB_SRGB_BLOCK};
+    static const culv_format bc1[] = {
+        CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_FORMAT_BC1_RGBA_SRGB_BLOCK,
+        CULV_FORMAT_BC1_RGB_UNORM_BLOCK, CULV_FORMAT_BC1_RGB_SRGB_BLOCK};
+    static const culv_format bc1_srgb[] = {CULV_FORMAT_BC1_RGBA_SRGB_BLOCK,
+                                           CULV_FORMAT_BC1_RGB_SRGB_BLOCK};
     static const culv_format nv12[] = {CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM};
     static const culv_format r16[] = {CULV_FORMAT_R16_UNORM, CULV_FORMAT_D16_UNORM};
     require_first(CU_AD_FORMAT_UNSIGNED_INT8, 4, rgba8, sizeof rgba8 / sizeof rgba8[0]);
@@ -142,9 +150,10 @@ static const counterpart gl_formats[] = {GL_FORMATS(ROW)
 #undef ROW
 };
 
-/* A list against the table: each pair is there, no other is, and the way back leads to the first of those
- * that share the number. */
-static void check_list(const counterpart *list, size_t count, culv_format (*back)(uint32_t), size_t info_at)
+/* A list against the table: each pair is there, no other is, and the way back leads to the first of
+ * those that share the number. */
+static void check_list(const counterpart *list, size_t count, culv_format (*back)(uint32_t),
+                       size_t info_at)
 {
     size_t with = 0;
     for (size_t i = 0; i < format_count; i++) {
@@ -184,8 +193,10 @@ static void dxgi(void)
     size_t known = 0;
     for (uint32_t n = 0; n < 256; n++)
         if (culv_format_from_dxgi(n) != CULV_FORMAT_NONE) known++;
-    REQUIRE_EQ(known, sizeof dxgi_formats / sizeof dxgi_formats[0] - 5); /* A8B8G8R8_*_PACK32 share theirs */
-    /* Unknown, typeless ones, views of one aspect, A8, R1, R8G8_B8G8, B8G8R8X8, XR_BIAS, AYUV, Y410, Y416. */
+    /* A8B8G8R8_*_PACK32 share theirs */
+    REQUIRE_EQ(known, sizeof dxgi_formats / sizeof dxgi_formats[0] - 5);
+    /* Unknown, typeless ones, views of one aspect, A8, R1, R8G8_B8G8, B8G8R8X8, XR_BIAS, AYUV,
+     * Y410, Y416. */
     static const uint32_t none[] = {0,  1,  5,  9,  15, 19, 21,  22,  23,  27,        33,
                                     39, 44, 46, 47, 48, 53, 60,  65,  66,  68,        69,
                                     70, 88, 89, 90, 92, 93, 100, 101, 102, UINT32_MAX};
@@ -197,10 +208,11 @@ static void gl(void)
 {
     check_list(gl_formats, sizeof gl_formats / sizeof gl_formats[0], culv_format_from_gl,
                offsetof(culv_format_info, gl_internal_format));
-    /* GL_RGB, GL_RGBA, GL_ALPHA8, GL_LUMINANCE8, GL_R3_G3_B2, GL_RGB4, GL_RGB5, GL_RGB10, GL_RGB12, GL_RGBA2,
-     * GL_RGBA12, GL_DEPTH_COMPONENT, GL_DEPTH_COMPONENT32, GL_BGRA. */
-    static const uint32_t none[] = {0,      0x1907, 0x1908, 0x803C, 0x8040, 0x2A10, 0x804F, 0x8050,
-                                    0x8052, 0x8053, 0x8055, 0x805A, 0x1902, 0x81A7, 0x80E1, UINT32_MAX};
+    /* GL_RGB, GL_RGBA, GL_ALPHA8, GL_LUMINANCE8, GL_R3_G3_B2, GL_RGB4, GL_RGB5, GL_RGB10, GL_RGB12,
+     * GL_RGBA2, GL_RGBA12, GL_DEPTH_COMPONENT, GL_DEPTH_COMPONENT32, GL_BGRA. */
+    static const uint32_t none[] = {0,      0x1907, 0x1908, 0x803C,    0x8040, 0x2A10,
+                                    0x804F, 0x8050, 0x8052, 0x8053,    0x8055, 0x805A,
+                                    0x1902, 0x81A7, 0x80E1, UINT32_MAX};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
         REQUIRE_EQ(culv_format_from_gl(none[i]), CULV_FORMAT_NONE);
 }

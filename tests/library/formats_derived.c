@@ -1,5 +1,6 @@
-/* What follows from a format's name, worked out again for every row of the table. Sources: the Vulkan
- * specification, "Format Definition" and "Packed Formats". SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What follows from a format's name, worked out again for every row of the table. Sources: the
+ * Vulkan specification, "Format Definition" and "Packed Formats". */
 #include "formats.h"
 
 #include <ctype.h>
@@ -47,7 +48,8 @@ static parts take_apart(const char *name)
     return p;
 }
 
-static void expect_integers(const culv_format_info *f, bool is_signed, uint32_t bits, uint32_t channels)
+static void expect_integers(const culv_format_info *f, bool is_signed, uint32_t bits,
+                            uint32_t channels)
 {
     static const CUarray_format of[2][3] = {
         {CU_AD_FORMAT_UNSIGNED_INT8, CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_UNSIGNED_INT32},
@@ -64,7 +66,8 @@ static void expect_hole(const culv_format_info *f, const char *why)
     if (!has(f->why, why)) FAIL("%s: '%s' says nothing of '%s'", f->name, f->why, why);
 }
 
-static void expect_one_plane(const culv_format_info *f, uint32_t aspects, uint32_t width, uint32_t height)
+static void expect_one_plane(const culv_format_info *f, uint32_t aspects, uint32_t width,
+                             uint32_t height)
 {
     REQUIRE_EQ(f->planes, 1);
     REQUIRE_EQ(f->aspects, aspects);
@@ -95,8 +98,9 @@ static void check_blocks(const culv_format_info *f)
         height = (uint32_t)strtoul(end + 1, NULL, 10);
     }
     expect_one_plane(f, 1, width, height);
-    bool small = begins(f->name, "BC1_") || begins(f->name, "BC4_") || begins(f->name, "ETC2_R8G8B8_") ||
-                 begins(f->name, "ETC2_R8G8B8A1_") || begins(f->name, "EAC_R11_");
+    bool small = begins(f->name, "BC1_") || begins(f->name, "BC4_") ||
+                 begins(f->name, "ETC2_R8G8B8_") || begins(f->name, "ETC2_R8G8B8A1_") ||
+                 begins(f->name, "EAC_R11_");
     REQUIRE_EQ(f->bytes_per_block, small ? 8 : 16);
     REQUIRE_EQ(f->surfaces, 0);
     REQUIRE_EQ(f->normalized_array_format, 0);
@@ -105,7 +109,8 @@ static void check_blocks(const culv_format_info *f)
         return;
     }
     REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_BLOCKS);
-    REQUIRE(f->cuda_array_format >= CU_AD_FORMAT_BC1_UNORM && f->cuda_array_format <= CU_AD_FORMAT_BC7_UNORM);
+    REQUIRE(f->cuda_array_format >= CU_AD_FORMAT_BC1_UNORM &&
+            f->cuda_array_format <= CU_AD_FORMAT_BC7_UNORM);
     if (!has(f->name, "_SRGB_")) return;
     /* As the blocks before it, which are not sRGB. */
     culv_format_info plain = format_info((culv_format)(f->format - 1));
@@ -132,7 +137,10 @@ static void check_planes(const culv_format_info *f)
         REQUIRE_EQ(p.mapped, 1);
         REQUIRE_EQ(p.channels, planes == 2 && plane == 1 ? 2 : 1);
         REQUIRE_EQ(p.bytes_per_block, (bits == 8 ? 1 : 2) * p.channels);
-        REQUIRE(begins(p.name, bits == 8 ? "R8" : bits == 10 ? "R10X6" : bits == 12 ? "R12X4" : "R16"));
+        REQUIRE(begins(p.name, bits == 8    ? "R8"
+                               : bits == 10 ? "R10X6"
+                               : bits == 12 ? "R12X4"
+                                            : "R16"));
     }
     REQUIRE_EQ(f->mapped, 1);
     REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_PLANES);
@@ -183,7 +191,8 @@ static void check_packed(const culv_format_info *f, const parts *p)
     for (uint32_t i = 0; i < p->count; i++)
         order[i] = p->letters[p->count - 1 - i];
     REQUIRE_EQ_STR(f->channel_order, order);
-    if (begins(f->name, "A8B8G8R8_")) { /* which is four bytes, on processors that begin with the lowest */
+    if (begins(f->name,
+               "A8B8G8R8_")) { /* which is four bytes, on processors that begin with the lowest */
         culv_texel_kind kind = kind_of(p->rest);
         REQUIRE_EQ(f->kind, kind);
         expect_integers(f,
@@ -194,13 +203,15 @@ static void check_packed(const culv_format_info *f, const parts *p)
     }
     REQUIRE_EQ(f->kind, CULV_TEXEL_KIND_PACKED);
     expect_integers(f, false, p->total, 1);
-    REQUIRE((f->normalized_array_format != 0) == (strcmp(f->name, "A2B10G10R10_UNORM_PACK32") == 0));
+    REQUIRE((f->normalized_array_format != 0) ==
+            (strcmp(f->name, "A2B10G10R10_UNORM_PACK32") == 0));
 }
 
 static void check_normalized(const culv_format_info *f, const parts *p)
 {
-    static const CUarray_format first[2][2] = {{CU_AD_FORMAT_UNORM_INT8X1, CU_AD_FORMAT_UNORM_INT16X1},
-                                               {CU_AD_FORMAT_SNORM_INT8X1, CU_AD_FORMAT_SNORM_INT16X1}};
+    static const CUarray_format first[2][2] = {
+        {CU_AD_FORMAT_UNORM_INT8X1, CU_AD_FORMAT_UNORM_INT16X1},
+        {CU_AD_FORMAT_SNORM_INT8X1, CU_AD_FORMAT_SNORM_INT16X1}};
     if (f->kind != CULV_TEXEL_KIND_UNORM && f->kind != CULV_TEXEL_KIND_SNORM) {
         REQUIRE_EQ(f->normalized_array_format, 0);
         return;
@@ -275,7 +286,8 @@ static void planes(void)
     LIB_OK(culv_format_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 1, &of, &across, &down));
     REQUIRE_EQ(of, CULV_FORMAT_R8G8_UNORM);
     REQUIRE(across == 2 && down == 2);
-    LIB_OK(culv_format_plane(CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16, 1, &of, &across, &down));
+    LIB_OK(culv_format_plane(CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16, 1, &of, &across,
+                             &down));
     REQUIRE_EQ(of, CULV_FORMAT_R10X6G10X6_UNORM_2PACK16);
     REQUIRE(across == 2 && down == 1);
     LIB_OK(culv_format_plane(CULV_FORMAT_R8G8B8_UNORM, 0, &of, &across, &down)); /* holes too */
@@ -290,11 +302,12 @@ static void planes(void)
         REQUIRE_EQ(down, 1);
         across = 77;
         REQUIRE_EQ(culv_format_plane(f.format, f.planes, &of, &across, &down), CULV_ERROR_INVALID);
-        REQUIRE_EQ(culv_format_plane(f.format, UINT32_MAX, &of, &across, &down), CULV_ERROR_INVALID);
+        REQUIRE_EQ(culv_format_plane(f.format, UINT32_MAX, &of, &across, &down),
+                   CULV_ERROR_INVALID);
         REQUIRE_EQ(across, 77);
     }
-    LIB_ERROR(culv_format_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 2, &of, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_ERROR(culv_format_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 2, &of, NULL, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("G8_B8R8_2PLANE_420_UNORM has 2");
     LIB_ERROR(culv_format_plane(CULV_FORMAT_NONE, 0, &of, NULL, NULL), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_FORMAT);

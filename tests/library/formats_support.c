@@ -1,5 +1,5 @@
-/* Whether a driver has an array format: known of the oldest, asked once of each other.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Whether a driver has an array format: known of the oldest, asked once of each other. */
 #include "formats.h"
 
 #include <dlfcn.h>
@@ -33,8 +33,8 @@ static void need_twin(const lib_world *w)
     if (!w->cu->software) SKIP("only the twin counts calls and makes them fail");
 }
 
-/* What this driver has, both forms of every mapped format. Those that every driver from 525 on has must be
- * there; of the video formats the answer is printed. */
+/* What this driver has, both forms of every mapped format. Those that every driver from 525 on has
+ * must be there; of the video formats the answer is printed. */
 static void every_format(void)
 {
     lib_world w = {0};
@@ -54,8 +54,10 @@ static void every_format(void)
             }
             if (array == 0) {
                 REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
-                if (strstr(culv_last_error_message(), f.name) == NULL) FAIL("%s is not named", f.name);
-                if (strstr(culv_last_error_message(), f.why) == NULL) FAIL("%s: no '%s'", f.name, f.why);
+                if (strstr(culv_last_error_message(), f.name) == NULL)
+                    FAIL("%s is not named", f.name);
+                if (strstr(culv_last_error_message(), f.why) == NULL)
+                    FAIL("%s: no '%s'", f.name, f.why);
                 continue;
             }
             asked++;
@@ -66,7 +68,8 @@ static void every_format(void)
                 MEASURED(f.name, "not an array of this driver: %s", culv_last_error_message());
             }
             if (version == 0 && result != CULV_OK) FAIL("%s is missing", f.name);
-            /* The twin makes all arrays of its own age; NVIDIA's driver 580 was seen to map these. */
+            /* The twin makes all arrays of its own age; NVIDIA's driver 580 was seen to map
+             * these. */
             if (w.cu->software && version <= caps.driver_version) REQUIRE_EQ(result, CULV_OK);
         }
     }
@@ -90,16 +93,17 @@ static void asked_once(void)
     REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_R8G8B8A8_UNORM,
                                                             CULV_TEXELS_STORED))),
                0);
-    REQUIRE_EQ(
-        CALLS(&w, LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_D32_SFLOAT, CULV_TEXELS_STORED))),
-        0);
-    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_D32_SFLOAT,
                                                             CULV_TEXELS_STORED))),
                0);
+    REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(
+                             w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED))),
+               0);
     for (size_t i = 0; i < sizeof newer / sizeof newer[0]; i++) {
-        REQUIRE(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, newer[i].format, newer[i].texels))) >
-                0);
-        REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, newer[i].format, newer[i].texels))),
+        REQUIRE(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, newer[i].format,
+                                                             newer[i].texels))) > 0);
+        REQUIRE_EQ(CALLS(&w, LIB_OK(culv_device_supports_format(w.device, newer[i].format,
+                                                                newer[i].texels))),
                    0);
         REQUIRE_EQ(arrays_of(&w), i + 1); /* kept, not destroyed: that may wait */
     }
@@ -143,12 +147,16 @@ static void older_driver(void)
     memcpy(&play_version, &symbol, sizeof symbol);
     play_version(12040);
     lib_open_culvert(&w);
-    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK, CULV_TEXELS_STORED));
-    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, CULV_TEXELS_STORED));
+    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_BC1_RGBA_UNORM_BLOCK,
+                                       CULV_TEXELS_STORED));
+    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+                                       CULV_TEXELS_STORED));
     for (int turn = 0; turn < 2; turn++) { /* asked, then remembered */
-        LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
+        LIB_OK(culv_device_supports_format(w.device,
+                                           CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_420_UNORM_3PACK16,
                                            CULV_TEXELS_STORED)); /* its planes are older */
-        LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_G8B8G8R8_422_UNORM, CULV_TEXELS_STORED),
+        LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_G8B8G8R8_422_UNORM,
+                                              CULV_TEXELS_STORED),
                   CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
         LIB_SAYS("12.4");
         LIB_SAYS("12.5");
@@ -156,22 +164,24 @@ static void older_driver(void)
                                               CULV_TEXELS_NORMALIZED),
                   CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
         LIB_SAYS("12.8");
-        LIB_OK(
-            culv_device_supports_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32, CULV_TEXELS_STORED));
+        LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_A2B10G10R10_UNORM_PACK32,
+                                           CULV_TEXELS_STORED));
         play_version(0); /* the answers are of the device, not asked again */
     }
     lib_close_culvert(&w);
     lib_open_culvert(&w); /* another device, asked anew */
-    LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_G8B8G8R8_422_UNORM, CULV_TEXELS_STORED));
+    LIB_OK(
+        culv_device_supports_format(w.device, CULV_FORMAT_G8B8G8R8_422_UNORM, CULV_TEXELS_STORED));
     lib_close(&w);
 }
 
-/* The n-th driver call of a question fails: an error, nothing left behind, and the next question is asked
- * again. Two answers mean that the driver has no such arrays, and are kept. */
+/* The n-th driver call of a question fails: an error, nothing left behind, and the next question is
+ * asked again. Two answers mean that the driver has no such arrays, and are kept. */
 static void failures(void)
 {
-    static const CUresult codes[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_UNKNOWN, CUDA_ERROR_ILLEGAL_ADDRESS,
-                                     CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED};
+    static const CUresult codes[] = {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_UNKNOWN,
+                                     CUDA_ERROR_ILLEGAL_ADDRESS, CUDA_ERROR_INVALID_VALUE,
+                                     CUDA_ERROR_NOT_SUPPORTED};
     lib_world w = {0};
     lib_open_vulkan(&w);
     need_twin(&w);
@@ -182,25 +192,26 @@ static void failures(void)
             REQUIRE(n < 50);
             lib_open_culvert(&w);
             w.cu->SoftFailAt(n, (int)codes[c]);
-            culv_result result =
-                culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED);
+            culv_result result = culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK,
+                                                             CULV_TEXELS_STORED);
             const char *failed = w.cu->SoftFailedCall();
             bool hit = failed != NULL, create = hit && strncmp(failed, "cuArray3DCreate", 15) == 0;
             w.cu->SoftFailAt(0, 0);
             if (result != CULV_OK) refusals++;
             if (create && lacks) {
                 REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
-                LIB_ERROR(
-                    culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+                LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK,
+                                                      CULV_TEXELS_STORED),
+                          CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
             } else {
                 if (create)
-                    REQUIRE_EQ(result, codes[c] == CUDA_ERROR_OUT_OF_MEMORY     ? CULV_ERROR_OUT_OF_MEMORY
-                                       : codes[c] == CUDA_ERROR_ILLEGAL_ADDRESS ? CULV_ERROR_ASYNC
-                                                                                : CULV_ERROR_DRIVER);
+                    REQUIRE_EQ(result,
+                               codes[c] == CUDA_ERROR_OUT_OF_MEMORY     ? CULV_ERROR_OUT_OF_MEMORY
+                               : codes[c] == CUDA_ERROR_ILLEGAL_ADDRESS ? CULV_ERROR_ASYNC
+                                                                        : CULV_ERROR_DRIVER);
                 REQUIRE(result != CULV_ERROR_UNSUPPORTED);
-                LIB_OK(
-                    culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK, CULV_TEXELS_STORED));
+                LIB_OK(culv_device_supports_format(w.device, CULV_FORMAT_BC3_UNORM_BLOCK,
+                                                   CULV_TEXELS_STORED));
             }
             lib_close_culvert(&w);
             REQUIRE_EQ(arrays_of(&w), 0);
@@ -222,9 +233,10 @@ static void video(void)
         REQUIRE(n < 50);
         lib_open_culvert(&w);
         w.cu->SoftFailAt(
-            n, CUDA_ERROR_INVALID_VALUE); /* the n-th call; the first that makes an array is meant */
-        culv_result result =
-            culv_device_supports_format(w.device, CULV_FORMAT_G8B8G8R8_422_UNORM, CULV_TEXELS_STORED);
+            /* The n-th call; the first that makes an array is meant */
+            n, CUDA_ERROR_INVALID_VALUE);
+        culv_result result = culv_device_supports_format(w.device, CULV_FORMAT_G8B8G8R8_422_UNORM,
+                                                         CULV_TEXELS_STORED);
         const char *failed = w.cu->SoftFailedCall();
         bool create = failed != NULL && strncmp(failed, "cuArray3DCreate", 15) == 0;
         w.cu->SoftFailAt(0, 0);
@@ -240,10 +252,10 @@ static void bad_arguments(void)
 {
     lib_world w = {0};
     lib_open(&w);
-    LIB_ERROR(culv_device_supports_format(NULL, CULV_FORMAT_R8_UNORM, CULV_TEXELS_STORED), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_R8_UNORM, (culv_texels)2), CULV_ERROR_INVALID,
-              CULV_REASON_VALUE);
+    LIB_ERROR(culv_device_supports_format(NULL, CULV_FORMAT_R8_UNORM, CULV_TEXELS_STORED),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_R8_UNORM, (culv_texels)2),
+              CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_R8_UNORM, (culv_texels)-1),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_NONE, CULV_TEXELS_STORED),
@@ -254,8 +266,9 @@ static void bad_arguments(void)
     LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_R8G8B8_UNORM, CULV_TEXELS_STORED),
               CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_SAYS("never 3");
-    LIB_ERROR(culv_device_supports_format(w.device, CULV_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED),
-              CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_ERROR(
+        culv_device_supports_format(w.device, CULV_FORMAT_R8G8B8A8_SRGB, CULV_TEXELS_NORMALIZED),
+        CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_SAYS("CULV_TEXELS_STORED");
     lib_close(&w);
 }

@@ -1,6 +1,7 @@
-/* The frame loop, as a program has it: wait, kernel, signal; a submission that acquires, reads and releases. Once it
- * runs, Culvert allocates nothing, and calls of the driver what a hand-written program would and one
- * cuCtxGetCurrent. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The frame loop, as a program has it: wait, kernel, signal; a submission that acquires, reads and
+ * releases. Once it runs, Culvert allocates nothing, and calls of the driver what a hand-written
+ * program would and one cuCtxGetCurrent. */
 #include "library.h"
 #include "raw_binary.h"
 
@@ -100,7 +101,8 @@ static void simulate(uint32_t f)
 {
     const raw_cuda *cu = s.w.cu;
     if (s.kind == BATCHES) {
-        const culv_semaphore_point read[] = {{s.to_cuda, f - 1}, {culv_vk_semaphore_cuda(s.out[1]), f - 1}};
+        const culv_semaphore_point read[] = {{s.to_cuda, f - 1},
+                                             {culv_vk_semaphore_cuda(s.out[1]), f - 1}};
         LIB_OK(culv_semaphore_wait_batch(read, 2, s.stream));
     } else if (s.kind == TIMELINES) {
         LIB_OK(culv_semaphore_wait(s.to_cuda, s.stream, f - 1));
@@ -114,7 +116,8 @@ static void simulate(uint32_t f)
     CU_OK(cu->LaunchKernel(s.write, WORDS / 256, 1, 1, 256, 1, 1, 0, s.stream, params, NULL));
     lib_leave(&s.w, before);
     if (s.kind == BATCHES) {
-        const culv_semaphore_point written[] = {{s.to_vulkan, f}, {culv_vk_semaphore_cuda(s.out[1]), f}};
+        const culv_semaphore_point written[] = {{s.to_vulkan, f},
+                                                {culv_vk_semaphore_cuda(s.out[1]), f}};
         LIB_OK(culv_semaphore_signal_batch(written, 2, s.stream));
     } else {
         LIB_OK(culv_semaphore_signal(s.to_vulkan, s.stream, s.kind == BINARIES ? 0 : f));
@@ -153,7 +156,8 @@ static void draw(uint32_t f)
         culv_semaphore_note_value(s.to_cuda, f);
         return;
     }
-    raw_binary_turn turn = {.queue = queue, .wait = &s.written, .signal = f < FRAMES ? &s.read : NULL};
+    raw_binary_turn turn = {
+        .queue = queue, .wait = &s.written, .signal = f < FRAMES ? &s.read : NULL};
     raw_vk_submit(&s.w.vk, commands, raw_binary_turn_begin(cu, &turn));
     raw_binary_turn_end(cu, &turn);
     LIB_OK(culv_semaphore_note_wait(s.to_vulkan));
@@ -196,8 +200,7 @@ static void binaries(void)
     loop(BINARIES);
 }
 
-/* Driver calls ----------------------------------------------------------------------------------------------
- */
+/* Driver calls --------------------------------------------------------------------------------- */
 
 static uint64_t cuda_calls(void)
 {
@@ -207,11 +210,11 @@ static uint64_t cuda_calls(void)
 }
 
 /* Of one call of Culvert's. */
-#define CALLS(call, expected)                                                                                \
-    do {                                                                                                     \
-        uint64_t calls_ = cuda_calls();                                                                      \
-        call;                                                                                                \
-        REQUIRE_EQ(cuda_calls() - calls_, (expected));                                                       \
+#define CALLS(call, expected)                                                                      \
+    do {                                                                                           \
+        uint64_t calls_ = cuda_calls();                                                            \
+        call;                                                                                      \
+        REQUIRE_EQ(cuda_calls() - calls_, (expected));                                             \
     } while (0)
 
 static void driver_calls(void)
@@ -226,7 +229,8 @@ static void driver_calls(void)
     layer.counts(&start);
     for (uint64_t f = 2; f < 20; f++) {
         CUcontext before = f < 10 ? lib_enter(&s.w) : NULL;
-        /* A known stream brings its context along; for a default stream Culvert's is made current. */
+        /* A known stream brings its context along; for a default stream Culvert's is made
+         * current. */
         CALLS(LIB_OK(culv_semaphore_signal(s.to_vulkan, s.stream, f)), 1);
         CALLS(LIB_OK(culv_semaphore_wait(s.to_vulkan, s.stream, f)), 1);
         CALLS(LIB_OK(culv_semaphore_wait(s.to_cuda, NULL, 0)), f < 10 ? 2 : 4);

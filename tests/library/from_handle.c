@@ -1,5 +1,6 @@
-/* VkDeviceMemory made of handles: of Vulkan's own exports (which lavapipe takes too), and of dma-bufs, played where the
- * machine has none. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* VkDeviceMemory made of handles: of Vulkan's own exports (which lavapipe takes too), and of
+ * dma-bufs, played where the machine has none. */
 #include "fallback_scene.h"
 
 #include <fcntl.h>
@@ -12,11 +13,11 @@ extern const test_case from_handle_cases[];
 
 enum { WORDS = 4096, BYTES = WORDS * 4 };
 
-#define REFUSES(out, call, class, why)                                                                       \
-    do {                                                                                                     \
-        (out) = nobodys_memory();                                                                            \
-        LIB_ERROR(call, class, why);                                                                         \
-        REQUIRE((out) == nobodys_memory());                                                                  \
+#define REFUSES(out, call, class, why)                                                             \
+    do {                                                                                           \
+        (out) = nobodys_memory();                                                                  \
+        LIB_ERROR(call, class, why);                                                               \
+        REQUIRE((out) == nobodys_memory());                                                        \
     } while (0)
 
 static VkDeviceMemory nobodys_memory(void)
@@ -35,8 +36,8 @@ static VkBuffer make_buffer(const lib_world *w, VkExternalMemoryHandleTypeFlagBi
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .pNext = &external,
                                      .size = BYTES,
-                                     .usage =
-                                         VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+                                     .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                              VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     VkBuffer buffer;
     VK_OK(vkCreateBuffer(w->vk.device, &info, NULL, &buffer));
     return buffer;
@@ -59,7 +60,8 @@ static void export(const lib_world *w, const raw_vk_buffer *buffer, culv_handle 
     LIB_OK(culv_vk_memory_export_dup(w->attachment, buffer->memory, CULV_HANDLE_OPAQUE_FD, out));
 }
 
-/* A second VkDeviceMemory of the same pages: what one writes the other shows. The handle stays the caller's. */
+/* A second VkDeviceMemory of the same pages: what one writes the other shows. The handle stays the
+ * caller's. */
 static void same_pages(bool dedicated)
 {
     static uint32_t words[WORDS], back[WORDS];
@@ -123,17 +125,22 @@ static void wrong_descriptors(void)
     culv_vk *vk = w.attachment;
     const culv_vk_memory_from_handle_desc right = describe(&w, &like, handle);
     culv_vk_memory_from_handle_desc d = right;
-    REFUSES(out, culv_vk_memory_from_handle(NULL, &d, &out), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    REFUSES(out, culv_vk_memory_from_handle(vk, NULL, &out), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_memory_from_handle(vk, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    REFUSES(out, culv_vk_memory_from_handle(NULL, &d, &out), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    REFUSES(out, culv_vk_memory_from_handle(vk, NULL, &out), CULV_ERROR_INVALID,
+            CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_memory_from_handle(vk, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
+            CULV_REASON_STRUCT_SIZE);
     d = right;
     d.size = 0;
     REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_SIZE);
     d = right;
     d.exporter.bytes[3] ^= 1;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
+            CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("'twice'");
     d = right;
     d.buffer = buffer;
@@ -157,7 +164,8 @@ static void wrong_descriptors(void)
     export(&w, &bigger, &big);
     d.handle = big;
     d.size = bigger.allocation_size;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
+            CULV_REASON_DEDICATED);
     LIB_SAYS("of the very size");
     LIB_SAYS("leave dedicated 0");
     d.dedicated = VK_FALSE;
@@ -168,14 +176,18 @@ static void wrong_descriptors(void)
     raw_vk_buffer_destroy(&w.vk, &bigger);
     d = right;
     d.memory_type_bits = 1u << 31;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
+            CULV_REASON_MEMORY_TYPE);
     d = right;
     d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_HANDLE_TYPE);
     d.handle.type = CULV_HANDLE_NONE;
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_opaque_fd(-1);
-    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
+    REFUSES(out, culv_vk_memory_from_handle(vk, &d, &out), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_BAD);
     d = right;
     d.handle.type = CULV_HANDLE_DMA_BUF_FD;
     if (!w.vk.dma_buf) {
@@ -192,7 +204,8 @@ static void wrong_descriptors(void)
 }
 
 /* Requires a failure that leaves the handle and the number of descriptors as they were. */
-static void refused(const lib_world *w, const char *what, int file, VkDeviceSize size, culv_result class)
+static void refused(const lib_world *w, const char *what, int file, VkDeviceSize size,
+                    culv_result class)
 {
     VkDeviceMemory out = nobodys_memory();
     lib_fd fd = lib_fd_watch(file);
@@ -213,8 +226,8 @@ static void refused(const lib_world *w, const char *what, int file, VkDeviceSize
     lib_fd_done(&fd, false);
 }
 
-/* What the driver refuses: whether it closes what it was given (Mesa 22, 25) or not, nothing is left and the caller's
- * own is untouched. */
+/* What the driver refuses: whether it closes what it was given (Mesa 22, 25) or not, nothing is
+ * left and the caller's own is untouched. */
 static void driver_refuses(void)
 {
     lib_with_option("--validation=off");
@@ -236,7 +249,8 @@ static void driver_refuses(void)
     lib_close(&w);
 }
 
-/* A device with dma-bufs, played: the types that Vulkan tells are held against those of the buffer. */
+/* A device with dma-bufs, played: the types that Vulkan tells are held against those of the
+ * buffer. */
 static void played_dma_bufs(void)
 {
     lib_world w;
@@ -260,18 +274,22 @@ static void played_dma_bufs(void)
         uint32_t told, asked;
         VkMemoryPropertyFlags second;
         int type; /* -1: refused */
-    } rows[] = {
-        {1, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0},  {2, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 1},
-        {3, 2, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, 1},  {3, 0, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, 0},
-        {2, 0, VK_MEMORY_PROPERTY_PROTECTED_BIT, -1},    {2, 0, VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, -1},
-        {2, 1, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, -1}, {0, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, -1}};
+    } rows[] = {{1, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0},
+                {2, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 1},
+                {3, 2, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, 1},
+                {3, 0, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, 0},
+                {2, 0, VK_MEMORY_PROPERTY_PROTECTED_BIT, -1},
+                {2, 0, VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT, -1},
+                {2, 1, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, -1},
+                {0, 0, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, -1}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         lib_lying.dma_buf_types = rows[i].told;
         lib_lying.second_type = rows[i].second;
         d.memory_type_bits = rows[i].asked;
         if (rows[i].type < 0) {
             REFUSES(memory, culv_vk_memory_from_handle(lying, &d, &memory),
-                    rows[i].told == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
+                    rows[i].told == 0 ? CULV_ERROR_UNSUPPORTED : CULV_ERROR_INVALID,
+                    CULV_REASON_MEMORY_TYPE);
         } else {
             LIB_OK(culv_vk_memory_from_handle(lying, &d, &memory));
             REQUIRE_EQ(lib_saw_type, rows[i].type);
@@ -354,7 +372,8 @@ static void not_enabled(void)
     lib_close(&w);
 }
 
-/* Attached as another GPU than the culv_device: what Vulkan's GPU exported it takes back, what CUDA's did never. */
+/* Attached as another GPU than the culv_device: what Vulkan's GPU exported it takes back, what
+ * CUDA's did never. */
 static void another_gpu(void)
 {
     static scene s;
@@ -365,7 +384,8 @@ static void another_gpu(void)
     VkSemaphore timeline = raw_vk_timeline(&w->vk, 0, true);
     culv_handle handle, semaphore;
     export(w, &like, &handle);
-    LIB_OK(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &semaphore));
+    LIB_OK(
+        culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &semaphore));
     culv_handle_close(&semaphore);
     lib_fd fd = lib_fd_watch(handle.value.fd);
     culv_device_caps caps = culv_device_caps_init();
@@ -390,14 +410,16 @@ static void another_gpu(void)
     scene_close(&s);
 }
 
-/* Mesa from 25 on takes any memfd for a dma-buf, whole: the road that a real one goes, with data. */
+/* Mesa from 25 on takes any memfd for a dma-buf, whole: the road that a real one goes, with
+ * data. */
 static void mesa_dma_buf(void)
 {
     static uint32_t back[WORDS];
     lib_world w;
     lib_open(&w);
     if (!w.vk.dma_buf)
-        SKIP("%s has no %s", w.vk.properties.deviceName, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+        SKIP("%s has no %s", w.vk.properties.deviceName,
+             VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
     if (!w.cu->software) SKIP("a memfd is a dma-buf for software Vulkan only");
     raw_vk_buffer buffer = {.size = BYTES, .flags = RAW_VK_IMPORT};
     buffer.buffer = make_buffer(&w, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT);

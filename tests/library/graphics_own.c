@@ -1,5 +1,7 @@
-/* What src/graphics does for every API, over one that is none: views of vectors, rings. A chunk's native part is another
- * mapping of it, so that the data are seen; a submission is noted, and its signal set. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What src/graphics does for every API, over one that is none: views of vectors, rings. A chunk's
+ * native part is another mapping of it, so that the data are seen; a submission is noted, and its
+ * signal set. */
 #include "graphics/graphics_ring.h"
 #include "graphics/vector_view.h"
 #include "vector_stage.h"
@@ -9,7 +11,7 @@
 
 extern _Atomic long culvi_alloc_countdown;
 
-/* The API ---------------------------------------------------------------------------------------------------- */
+/* The API -------------------------------------------------------------------------------------- */
 
 enum { CODE = -7 };
 
@@ -28,8 +30,8 @@ static bool fails(void)
 
 static culv_result refuse(const culvi_graphics *graphics, const char *text)
 {
-    return culvi_fail(&graphics->device->voice, NULL, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, "%s",
-                      text);
+    return culvi_fail(&graphics->device->voice, NULL, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
+                      "%s", text);
 }
 
 static void free_none(culvi_graphics *graphics)
@@ -41,12 +43,13 @@ static void free_none(culvi_graphics *graphics)
 /* Nothing is shared: its timelines are the host's. */
 static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
 {
-    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-                      "this API exports no %s at all", semaphores ? "semaphores" : "memory");
+    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_NOT_EXPORTABLE, "this API exports no %s at all",
+                      semaphores ? "semaphores" : "memory");
 }
 
-static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan, bool exportable,
-                                  uint64_t *out)
+static culv_result make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
+                                  bool exportable, uint64_t *out)
 {
     REQUIRE(!exportable && plan->type == CULV_SEMAPHORE_TIMELINE);
     if (fails()) return refuse(graphics, "the API makes no timeline, as it was told");
@@ -77,7 +80,8 @@ static int value_none(const culvi_graphics *graphics, uint64_t semaphore, uint64
     return none.code;
 }
 
-static int wait_none(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value, uint64_t timeout_ns)
+static int wait_none(const culvi_graphics *graphics, uint64_t semaphore, uint64_t value,
+                     uint64_t timeout_ns)
 {
     (void)graphics;
     (void)timeout_ns;
@@ -91,11 +95,11 @@ static int signal_none(const culvi_graphics *graphics, uint64_t semaphore, uint6
     return none.code;
 }
 
-static culv_result fail_none(const culvi_graphics *graphics, const char *label, int code, const char *call,
-                             const char *what)
+static culv_result fail_none(const culvi_graphics *graphics, const char *label, int code,
+                             const char *call, const char *what)
 {
-    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED,
-                      "%s: %s answered %d", what, call, code);
+    return culvi_fail(&graphics->device->voice, label, CULV_ERROR_DRIVER,
+                      CULV_REASON_DRIVER_REFUSED, "%s: %s answered %d", what, call, code);
 }
 
 static const culvi_graphics_api api = {.words = &culvi_plain_words,
@@ -123,7 +127,7 @@ static void detach(culvi_graphics *graphics)
     REQUIRE_EQ(none.frees, 1);
 }
 
-/* Views of vectors ------------------------------------------------------------------------------------------- */
+/* Views of vectors ----------------------------------------------------------------------------- */
 
 typedef struct null_view {
     culvi_vector_view base;
@@ -132,7 +136,8 @@ typedef struct null_view {
     bool fail_show;
 } null_view;
 
-static culv_result make_part(culvi_vector_view *base, const culv_vector_chunk *chunk, culvi_view_part *part)
+static culv_result make_part(culvi_vector_view *base, const culv_vector_chunk *chunk,
+                             culvi_view_part *part)
 {
     null_view *view = (null_view *)base;
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
@@ -160,7 +165,8 @@ static void drop_part(culvi_vector_view *base, const culvi_view_part *part)
 static culv_result show_parts(culvi_vector_view *base, const culvi_view_part *parts, size_t count)
 {
     null_view *view = (null_view *)base;
-    if (view->fail_show) return refuse(base->graphics, "the API does not show the parts, as it was told");
+    if (view->fail_show)
+        return refuse(base->graphics, "the API does not show the parts, as it was told");
     /* What is new is what was made since the last time. */
     unsigned fresh = 0;
     for (size_t i = 0; i < count; i++)
@@ -170,7 +176,8 @@ static culv_result show_parts(culvi_vector_view *base, const culvi_view_part *pa
 }
 
 static const culvi_vector_view_api plain_views = {.make = make_part, .drop = drop_part};
-static const culvi_vector_view_api shown_views = {.make = make_part, .drop = drop_part, .show = show_parts};
+static const culvi_vector_view_api shown_views = {
+    .make = make_part, .drop = drop_part, .show = show_parts};
 
 /* The parts are the vector's chunks, and have its words. */
 static void require_view(const vector_stage *s, const null_view *view, uint64_t size, uint32_t seed)
@@ -182,7 +189,8 @@ static void require_view(const vector_stage *s, const null_view *view, uint64_t 
     REQUIRE(words != NULL);
     REQUIRE_EQ(atomic_load(&base->generation), culv_vector_generation(base->vector));
     REQUIRE_EQ(view->made - view->dropped, base->num_parts);
-    REQUIRE_EQ(culvi_vector_view_end(base->parts, base->num_parts), culv_vector_committed(base->vector));
+    REQUIRE_EQ(culvi_vector_view_end(base->parts, base->num_parts),
+               culv_vector_committed(base->vector));
     CUcontext before = lib_enter(&s->w);
     for (size_t i = 0; i < base->num_parts; i++) {
         const culvi_view_part *p = &base->parts[i];
@@ -191,11 +199,13 @@ static void require_view(const vector_stage *s, const null_view *view, uint64_t 
         end += p->size;
         if (p->offset >= size) continue;
         const uint64_t bytes = size - p->offset < p->size ? size - p->offset : p->size;
-        CU_OK(cu->MemcpyDtoH((char *)words + p->offset, culv_vmm_range_pointer(range), (size_t)bytes));
+        CU_OK(cu->MemcpyDtoH((char *)words + p->offset, culv_vmm_range_pointer(range),
+                             (size_t)bytes));
     }
     lib_leave(&s->w, before);
     for (uint64_t i = 0; i < size / 4; i++)
-        if (words[i] != lib_word((uint32_t)i, seed)) FAIL("word %llu differs", (unsigned long long)i);
+        if (words[i] != lib_word((uint32_t)i, seed))
+            FAIL("word %llu differs", (unsigned long long)i);
     free(words);
 }
 
@@ -215,7 +225,8 @@ static void view_follows(void)
         d.max_chunk = s.chunk;
         culv_vector *v = vector_make(&s, &d);
         vector_write(&s, culv_vector_pointer(v), 0, d.size, 3);
-        culvi_vector_view_init(&view.base, shown ? &shown_views : &plain_views, &graphics, v, "view");
+        culvi_vector_view_init(&view.base, shown ? &shown_views : &plain_views, &graphics, v,
+                               "view");
         LIB_OK(culvi_vector_view_update(&view.base));
         require_view(&s, &view, d.size, 3);
         REQUIRE_EQ(view.made, 2);
@@ -237,7 +248,8 @@ static void view_follows(void)
         LIB_OK(culvi_vector_view_update(&view.base));
         require_view(&s, &view, s.chunk + 4, 3);
         REQUIRE_EQ(view.dropped, 3);
-        LIB_OK(culv_vector_grow(v, 3 * s.chunk)); /* where others were: new chunks, at an old offset */
+        /* Where others were: new chunks, at an old offset */
+        LIB_OK(culv_vector_grow(v, 3 * s.chunk));
         LIB_OK(culvi_vector_view_update(&view.base));
         require_view(&s, &view, s.chunk + 4, 3);
         REQUIRE_EQ(view.made, 6);
@@ -252,7 +264,8 @@ static void view_follows(void)
     }
 }
 
-/* A part that is not made, a list that is not shown, host memory that is not there: nothing has changed. */
+/* A part that is not made, a list that is not shown, host memory that is not there: nothing has
+ * changed. */
 static void view_failures(void)
 {
     vector_stage s;
@@ -272,7 +285,8 @@ static void view_failures(void)
     for (int i = 0; i < 6; i++) {
         const uint64_t generation = atomic_load(&view.base.generation);
         const culvi_view_part part = view.base.parts[0];
-        view.fail_make = i < 3 ? view.made + 1 + (unsigned)i : 0; /* the first, second, third new one */
+        view.fail_make =
+            i < 3 ? view.made + 1 + (unsigned)i : 0; /* the first, second, third new one */
         view.fail_show = i == 3;
         atomic_store(&culvi_alloc_countdown, i == 4 ? 1 : i == 5 ? 2 : 0);
         const culv_result result = culvi_vector_view_update(&view.base);
@@ -293,7 +307,7 @@ static void view_failures(void)
     vector_stage_close(&s);
 }
 
-/* Rings ------------------------------------------------------------------------------------------------------- */
+/* Rings ---------------------------------------------------------------------------------------- */
 
 typedef struct null_ring {
     culvi_graphics_ring base;
@@ -314,8 +328,8 @@ static culv_result make_object(culvi_graphics_ring *base, const void *descriptio
     return CULV_OK;
 }
 
-static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *work, uint32_t count,
-                          uint64_t wait, uint64_t signal)
+static culv_result submit(culvi_graphics_ring *base, const culvi_graphics_work *work,
+                          uint32_t count, uint64_t wait, uint64_t signal)
 {
     null_ring *ring = (null_ring *)base;
     REQUIRE(work->queue == ring);
@@ -339,16 +353,19 @@ static const culvi_graphics_ring_api rings = {.desc = "null_ring_desc",
                                               .submit = submit};
 
 /* Images and buffers, both handed in. */
-static culv_result make_ring(null_ring *ring, culvi_graphics *graphics, culv_ring_side side, uint32_t depth,
-                             uint32_t burst, culvi_pair *const *images, culvi_pair *const *buffers)
+static culv_result make_ring(null_ring *ring, culvi_graphics *graphics, culv_ring_side side,
+                             uint32_t depth, uint32_t burst, culvi_pair *const *images,
+                             culvi_pair *const *buffers)
 {
     culv_ring_settings settings = culv_ring_settings_init();
     settings.burst = burst;
     LIB_OK(culvi_graphics_ring_check(&rings, graphics, NULL, depth, side, 2));
     culvi_graphics_ring_init(&ring->base, &rings, graphics, depth, side, "ring");
     culv_result result = culvi_graphics_ring_make_timelines(&ring->base, CULV_FALLBACK_HOST);
-    if (result == CULV_OK) result = culvi_graphics_ring_make_resource(&ring->base, images, true, false);
-    if (result == CULV_OK) result = culvi_graphics_ring_make_resource(&ring->base, buffers, false, false);
+    if (result == CULV_OK)
+        result = culvi_graphics_ring_make_resource(&ring->base, images, true, false);
+    if (result == CULV_OK)
+        result = culvi_graphics_ring_make_resource(&ring->base, buffers, false, false);
     if (result == CULV_OK) result = culvi_graphics_ring_make_core(&ring->base, &settings);
     if (result != CULV_OK) {
         culvi_graphics_ring_unmake(&ring->base);
@@ -453,7 +470,8 @@ static void ring_is_made(void)
     world_close(&w);
 }
 
-/* A burst is one submission, of all its commands in order, after the last value that a frame of it waits for. */
+/* A burst is one submission, of all its commands in order, after the last value that a frame of it
+ * waits for. */
 static void ring_bursts(void)
 {
     ring_world w;
@@ -478,7 +496,8 @@ static void ring_bursts(void)
         REQUIRE_EQ(ring->wait, burst);
         REQUIRE_EQ(ring->signal, burst);
     }
-    /* A fence within a burst submits what there is, without a signal; a flush ends the burst with one. */
+    /* A fence within a burst submits what there is, without a signal; a flush ends the burst with
+     * one. */
     turn_cuda(&w, 3);
     culvi_graphics_work work = work_of(&w, 100, 0);
     LIB_OK(culvi_graphics_ring_acquire(&ring->base, 0, &f, "acquire"));
@@ -500,7 +519,8 @@ static void ring_bursts(void)
     world_close(&w);
 }
 
-/* What fails leaves the frame with its side, and what is kept is kept; what is kept bars a release without it. */
+/* What fails leaves the frame with its side, and what is kept is kept; what is kept bars a release
+ * without it. */
 static void ring_failures(void)
 {
     ring_world w;

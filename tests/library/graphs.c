@@ -1,5 +1,6 @@
-/* Timelines in CUDA graphs: nodes by hand and from captures, values that change from launch to launch, rings that graphs
- * drive, what is refused. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Timelines in CUDA graphs: nodes by hand and from captures, values that change from launch to
+ * launch, rings that graphs drive, what is refused. */
 #include "raw_binary.h"
 #include "vulkan_ring_stage.h"
 
@@ -9,7 +10,8 @@ typedef struct scene {
     lib_world w;
     CUstream stream;
     culv_vk_semaphore *made[3];
-    culv_semaphore *in, *out, *more; /* CUDA's halves: the host signals the first, CUDA the others */
+    /* CUDA's halves: the host signals the first, CUDA the others */
+    culv_semaphore *in, *out, *more;
     VkSemaphore in_vk, out_vk, more_vk;
     CUgraph graph;
     CUcontext before;
@@ -65,7 +67,7 @@ static void require_at(const scene *s, uint64_t value)
     FAIL("the timeline has not reached %llu", (unsigned long long)value);
 }
 
-/* Nodes by hand ----------------------------------------------------------------------------------------------- */
+/* Nodes by hand -------------------------------------------------------------------------------- */
 
 /* in >= n, then out = n: each launch has its own n, also of those that are queued. */
 static void launches(void)
@@ -95,7 +97,8 @@ static void launches(void)
     /* A second launch of the same value would leave the timeline where it is; Culvert knows. */
     LIB_ERROR(culv_graph_exec_set_signal(exec, signal, &(culv_semaphore_point){s.out, 6}, 1),
               CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
-    LIB_ERROR(culv_semaphore_signal(s.out, s.stream, 6), CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_ERROR(culv_semaphore_signal(s.out, s.stream, 6), CULV_ERROR_INVALID,
+              CULV_REASON_TIMELINE_BACKWARDS);
     LIB_OK(culv_semaphore_signal(s.out, s.stream, 7)); /* and streams go on from there */
     require_at(&s, 7);
     lib_finish(&s.w, s.stream);
@@ -138,7 +141,7 @@ static void several_semaphores(void)
     scene_close(&s);
 }
 
-/* Captures ---------------------------------------------------------------------------------------------------- */
+/* Captures ------------------------------------------------------------------------------------- */
 
 static void captured(void)
 {
@@ -166,7 +169,8 @@ static void captured(void)
     for (uint64_t n = 2; n <= 4; n++) {
         const culv_semaphore_point next[] = {{s.out, 2 * n}, {s.more, n}};
         LIB_OK(culv_graph_exec_set_wait(exec, waits[0], &(culv_semaphore_point){s.in, n}, 1));
-        LIB_OK(culv_graph_exec_set_signal(exec, signals[0], &(culv_semaphore_point){s.out, 2 * n - 1}, 1));
+        LIB_OK(culv_graph_exec_set_signal(exec, signals[0],
+                                          &(culv_semaphore_point){s.out, 2 * n - 1}, 1));
         LIB_OK(culv_graph_exec_set_signal(exec, signals[1], next, 2));
         CU_OK(cu->GraphLaunch(exec, s.stream));
         raw_vk_timeline_signal(&s.w.vk, s.in_vk, n);
@@ -185,39 +189,43 @@ static void found(void)
     scene_open(&s);
     const raw_cuda *cu = s.w.cu;
     size_t num_signals = 7, num_waits = 7;
-    LIB_OK(culv_graph_find(s.w.device, s.graph, NULL, &num_signals, NULL, &num_waits)); /* an empty graph */
+    /* An empty graph */
+    LIB_OK(culv_graph_find(s.w.device, s.graph, NULL, &num_signals, NULL, &num_waits));
     REQUIRE_EQ(num_signals, 0);
     REQUIRE_EQ(num_waits, 0);
     CUgraphNode signals[3], waits[2], other = NULL;
     for (uint64_t i = 0; i < 3; i++)
-        LIB_OK(
-            culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){s.out, i + 1}, 1, &signals[i]));
+        LIB_OK(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){s.out, i + 1}, 1,
+                                     &signals[i]));
     CU_OK(cu->GraphAddEmptyNode(&other, s.graph, signals, 3));
     for (uint64_t i = 0; i < 2; i++)
-        LIB_OK(culv_graph_add_wait(s.graph, &other, 1, &(culv_semaphore_point){s.in, i}, 1, &waits[i]));
+        LIB_OK(culv_graph_add_wait(s.graph, &other, 1, &(culv_semaphore_point){s.in, i}, 1,
+                                   &waits[i]));
     for (size_t room = 0; room < 5; room++) {
         CUgraphNode got[5] = {NULL}, all[5] = {NULL};
         num_signals = room;
         num_waits = 5;
-        LIB_OK(culv_graph_find(s.w.device, s.graph, room > 0 ? got : NULL, &num_signals, all, &num_waits));
+        LIB_OK(culv_graph_find(s.w.device, s.graph, room > 0 ? got : NULL, &num_signals, all,
+                               &num_waits));
         REQUIRE_EQ(num_signals, 3);
         REQUIRE_EQ(num_waits, 2);
         for (size_t i = 0; i < 5; i++)
             REQUIRE_EQ(got[i] != NULL, i < room && i < 3);
-        REQUIRE((all[0] == waits[0] && all[1] == waits[1]) || (all[0] == waits[1] && all[1] == waits[0]));
+        REQUIRE((all[0] == waits[0] && all[1] == waits[1]) ||
+                (all[0] == waits[1] && all[1] == waits[0]));
     }
-    LIB_ERROR(culv_graph_find(NULL, s.graph, NULL, &num_signals, NULL, &num_waits), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_find(s.w.device, NULL, NULL, &num_signals, NULL, &num_waits), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_find(s.w.device, s.graph, NULL, NULL, NULL, &num_waits), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_find(s.w.device, s.graph, NULL, &num_signals, NULL, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_find(NULL, s.graph, NULL, &num_signals, NULL, &num_waits),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_find(s.w.device, NULL, NULL, &num_signals, NULL, &num_waits),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_find(s.w.device, s.graph, NULL, NULL, NULL, &num_waits),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_find(s.w.device, s.graph, NULL, &num_signals, NULL, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     scene_close(&s);
 }
 
-/* Refusals ---------------------------------------------------------------------------------------------------- */
+/* Refusals ------------------------------------------------------------------------------------- */
 
 #define NO_NODE(call, why) LIB_REFUSES(struct CUgraphNode_st, node, call, CULV_ERROR_INVALID, why)
 
@@ -226,7 +234,8 @@ static void misused(const scene *s, const char *how, culv_result result)
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
-    MEASURED("graphs.misused", "%s: %s, native code %d", how, culv_result_name(result), (int)e.native_code);
+    MEASURED("graphs.misused", "%s: %s, native code %d", how, culv_result_name(result),
+             (int)e.native_code);
     if (!s->w.cu->software) return;
     REQUIRE_EQ(result, CULV_ERROR_INVALID);
     REQUIRE_EQ(e.reason, CULV_REASON_VALUE);
@@ -258,7 +267,8 @@ static void refused(void)
     NO_NODE(culv_graph_add_wait(NULL, NULL, 0, &one, 1, &node), CULV_REASON_NULL_ARGUMENT);
     LIB_OK(culv_semaphore_signal(s.more, s.stream, 9));
     for (uint64_t value = 0; value <= 9; value += 9)
-        NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){s.more, value}, 1, &node),
+        NO_NODE(culv_graph_add_signal(s.graph, NULL, 0, &(culv_semaphore_point){s.more, value}, 1,
+                                      &node),
                 CULV_REASON_TIMELINE_BACKWARDS);
     size_t nodes = 77;
     CU_OK(cu->GraphGetNodes(s.graph, NULL, &nodes));
@@ -273,15 +283,19 @@ static void refused(void)
     const culv_semaphore_point two[] = {{s.out, 6}, {s.more, 10}};
     LIB_ERROR(culv_graph_exec_set_signal(NULL, signal, &one, 1), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_exec_set_signal(exec, NULL, &one, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_exec_set_signal(exec, NULL, &one, 1), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_graph_exec_set_signal(exec, signal, NULL, 1), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, &one, 0), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_graph_exec_set_signal(exec, signal, &one, 0), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     misused(&s, "signal of a wait node", culv_graph_exec_set_signal(exec, wait, &one, 1));
     misused(&s, "another count", culv_graph_exec_set_signal(exec, signal, two, 2));
     misused(&s, "wait of a signal node", culv_graph_exec_set_wait(exec, signal, &one, 1));
-    LIB_ERROR(culv_graph_exec_set_wait(NULL, wait, &one, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    if (cu->software) REQUIRE_EQ(culv_semaphore_last_value(s.out), 5); /* no value of those was noted */
+    LIB_ERROR(culv_graph_exec_set_wait(NULL, wait, &one, 1), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    /* No value of those was noted */
+    if (cu->software) REQUIRE_EQ(culv_semaphore_last_value(s.out), 5);
     CU_OK(cu->GraphExecDestroy(exec));
     lib_finish(&s.w, s.stream);
     scene_close(&s);
@@ -297,7 +311,8 @@ static void refused_kinds(void)
     culv_vk *attached = NULL;
     culv_vk_semaphore *theirs = NULL, *relayed = NULL;
     culv_vk_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL, &other));
+    LIB_OK(
+        culv_vk_device_open(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL, &other));
     LIB_OK(culv_vk_attach(other, &vd, &attached));
     LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
     const culv_semaphore_point mixed[] = {{s.out, 1}, {culv_vk_semaphore_cuda(theirs), 1}};
@@ -314,7 +329,8 @@ static void refused_kinds(void)
     REQUIRE_EQ(culv_semaphore_path(culv_vk_semaphore_cuda(relayed)), CULV_PATH_HOST);
     LIB_REFUSES(struct CUgraphNode_st, node,
                 culv_graph_add_signal(s.graph, NULL, 0,
-                                      &(culv_semaphore_point){culv_vk_semaphore_cuda(relayed), 1}, 1, &node),
+                                      &(culv_semaphore_point){culv_vk_semaphore_cuda(relayed), 1},
+                                      1, &node),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE);
     culv_vk_semaphore_destroy(&relayed);
     culv_vk_detach(&attached);
@@ -337,7 +353,7 @@ static void refused_kinds(void)
     scene_close(&s);
 }
 
-/* Rings ------------------------------------------------------------------------------------------------------- */
+/* Rings ---------------------------------------------------------------------------------------- */
 
 /* A producer: one graph for all slots, whose kernel is told slot and frame anew. */
 typedef struct produced {
@@ -355,7 +371,8 @@ static void produce(ring_stage *s, produced *g)
     LIB_OK(culv_ring_acquire(s->core, CULV_RING_PRODUCER, RING_LIMIT, &frame));
     ring_begin_frame(s, &s->cuda, &frame);
     LIB_OK(culv_ring_release(s->core, CULV_RING_PRODUCER, &frame));
-    const culv_semaphore_point wait = {done, frame.wait_value}, signal = {ready, frame.signal_value};
+    const culv_semaphore_point wait = {done, frame.wait_value},
+                               signal = {ready, frame.signal_value};
     CUdeviceptr pointer =
         culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame.slot, 0)));
     uint32_t count = RING_WORDS, seed = ring_seed(frame.number);
@@ -407,8 +424,8 @@ static void consume(ring_stage *s, produced *all)
         REQUIRE(signals == 1 && waits == 1);
         g->exec = instantiate(cu, g->graph);
     } else {
-        LIB_OK(
-            culv_graph_exec_set_wait(g->exec, g->wait, &(culv_semaphore_point){ready, frame.wait_value}, 1));
+        LIB_OK(culv_graph_exec_set_wait(g->exec, g->wait,
+                                        &(culv_semaphore_point){ready, frame.wait_value}, 1));
         LIB_OK(culv_graph_exec_set_signal(g->exec, g->signal,
                                           &(culv_semaphore_point){done, frame.signal_value}, 1));
     }

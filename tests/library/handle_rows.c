@@ -1,5 +1,6 @@
-/* Every type of handle at every call that takes one or makes one: accepted, or refused by name with the class and reason
- * that the type's row has, and nothing is consumed or written. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Every type of handle at every call that takes one or makes one: accepted, or refused by name with
+ * the class and reason that the type's row has, and nothing is consumed or written. */
 #include "library.h"
 #include "raw_binary.h"
 
@@ -11,10 +12,26 @@
 
 extern const test_case handle_rows_cases[];
 
-enum { BYTES = 65536, FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD, POSIX = 1, WINDOWS = 0, BUILT = 1, LATER = 0 };
+enum {
+    BYTES = 65536,
+    FD_BIT = 1 << CULV_HANDLE_OPAQUE_FD,
+    POSIX = 1,
+    WINDOWS = 0,
+    BUILT = 1,
+    LATER = 0
+};
 
 /* The columns that a call goes by. */
-typedef enum column { MEMORY, BINARY, TIMELINE, VMM, MULTICAST, VK_MEMORY, VK_SEMAPHORE, COLUMNS } column;
+typedef enum column {
+    MEMORY,
+    BINARY,
+    TIMELINE,
+    VMM,
+    MULTICAST,
+    VK_MEMORY,
+    VK_SEMAPHORE,
+    COLUMNS
+} column;
 
 static const struct row {
     culv_handle_type type;
@@ -22,14 +39,14 @@ static const struct row {
     bool here, built;
     bool serves[COLUMNS];
 } rows[] = {
-#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary, timeline, mutex,   \
-                     vmm, multicast, vk_memory, vk_semaphore, gl)                                            \
-    {CULV_HANDLE_##name,                                                                                     \
-     #name,                                                                                                  \
-     system,                                                                                                 \
-     state,                                                                                                  \
-     {(memory) != 0, (binary) + (mutex) != 0, (timeline) + (mutex) != 0, (vmm) != 0, (multicast) != 0,       \
-      (vk_memory) != 0, (vk_semaphore) != 0}},
+#define CULVI_HANDLE(name, words, kind, system, closer, state, dedicated, memory, binary,          \
+                     timeline, mutex, vmm, multicast, vk_memory, vk_semaphore, gl)                 \
+    {CULV_HANDLE_##name,                                                                           \
+     #name,                                                                                        \
+     system,                                                                                       \
+     state,                                                                                        \
+     {(memory) != 0, (binary) + (mutex) != 0, (timeline) + (mutex) != 0, (vmm) != 0,               \
+      (multicast) != 0, (vk_memory) != 0, (vk_semaphore) != 0}},
 #include "base/handle_rows.h"
 #undef CULVI_HANDLE
 };
@@ -45,7 +62,8 @@ typedef struct stage {
     culv_mem_pool *pool;
 } stage;
 
-/* A call with a handle, or with a type alone. On success it gives back what it made, and closes what it was lent. */
+/* A call with a handle, or with a type alone. On success it gives back what it made, and closes
+ * what it was lent. */
 typedef culv_result call(const stage *s, culv_handle handle);
 
 static culv_result memory_take(const stage *s, culv_handle handle)
@@ -75,7 +93,8 @@ static culv_result memory_borrow(const stage *s, culv_handle handle)
     return result;
 }
 
-static culv_result semaphore(const stage *s, culv_handle handle, culv_semaphore_type type, bool take)
+static culv_result semaphore(const stage *s, culv_handle handle, culv_semaphore_type type,
+                             bool take)
 {
     culv_semaphore *out = POISON(culv_semaphore);
     culv_semaphore_desc d = culv_semaphore_desc_init();
@@ -119,8 +138,8 @@ static culv_result vmm(const stage *s, culv_handle handle, bool take)
     LIB_OK(culv_vmm_get_allocation_info(s->allocation, &info));
     d.handle = handle;
     d.size = info.size;
-    culv_result result =
-        take ? culv_vmm_import_take(s->w.device, &d, &out) : culv_vmm_import_borrow(s->w.device, &d, &out);
+    culv_result result = take ? culv_vmm_import_take(s->w.device, &d, &out)
+                              : culv_vmm_import_borrow(s->w.device, &d, &out);
     if (result != CULV_OK)
         REQUIRE(out == POISON(culv_vmm_allocation));
     else
@@ -218,7 +237,8 @@ static culv_result plan(const stage *s, culv_handle handle)
 }
 
 /* Exports: the handle that is given tells the type alone. */
-static culv_result exported(const stage *s, culv_handle handle, culv_result result, culv_handle *out)
+static culv_result exported(const stage *s, culv_handle handle, culv_result result,
+                            culv_handle *out)
 {
     (void)s;
     if (result != CULV_OK) {
@@ -235,13 +255,15 @@ static culv_result export_memory(const stage *s, culv_handle handle)
 {
     culv_handle out = {0};
     return exported(s, handle,
-                    culv_vk_memory_export_dup(s->w.attachment, s->buffer.memory, handle.type, &out), &out);
+                    culv_vk_memory_export_dup(s->w.attachment, s->buffer.memory, handle.type, &out),
+                    &out);
 }
 
 static culv_result export_semaphore(const stage *s, culv_handle handle)
 {
     culv_handle out = {0};
-    return exported(s, handle, culv_vk_semaphore_export_dup(s->w.attachment, s->timeline, handle.type, &out),
+    return exported(s, handle,
+                    culv_vk_semaphore_export_dup(s->w.attachment, s->timeline, handle.type, &out),
                     &out);
 }
 
@@ -331,10 +353,12 @@ static void open_stage(stage *s)
     raw_vk_buffer_create(&s->w.vk, BYTES, RAW_VK_EXPORT, &s->buffer);
     s->timeline = raw_vk_timeline(&s->w.vk, 0, true);
     close(
-        raw_vk_timeline_fd(&s->w.vk, s->timeline)); /* from its first export on, Vulkan's side keeps an fd */
+        /* From its first export on, Vulkan's side keeps an fd */
+        raw_vk_timeline_fd(&s->w.vk, s->timeline));
     close(raw_vk_buffer_fd(&s->w.vk, &s->buffer));
-    s->has_binary = s->w.cu->software || (raw_binary_properties(&s->w.vk).externalSemaphoreFeatures &
-                                          VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
+    s->has_binary =
+        s->w.cu->software || (raw_binary_properties(&s->w.vk).externalSemaphoreFeatures &
+                              VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT) != 0;
     if (s->has_binary) raw_binary_create(&s->w.vk, s->w.cu, &s->binary);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = BYTES;
@@ -364,7 +388,9 @@ static int right_fd(stage *s, const struct entry *c)
         return h.value.fd;
     }
     switch (c->by) {
-    case VMM: LIB_OK(culv_vmm_export_dup(s->allocation, CULV_HANDLE_OPAQUE_FD, &h)); return h.value.fd;
+    case VMM:
+        LIB_OK(culv_vmm_export_dup(s->allocation, CULV_HANDLE_OPAQUE_FD, &h));
+        return h.value.fd;
     case BINARY: return s->has_binary ? raw_binary_fd(&s->w.vk, &s->binary) : -1;
     case TIMELINE:
     case VK_SEMAPHORE: return raw_vk_timeline_fd(&s->w.vk, s->timeline);
@@ -423,7 +449,8 @@ static void each_pair(void)
             lib_forget_error();
             culv_result result = c->run(&s, handle);
             if (right) {
-                if (result != CULV_OK) FAIL("%s, %s: %s", c->name, r->name, culv_last_error_message());
+                if (result != CULV_OK)
+                    FAIL("%s, %s: %s", c->name, r->name, culv_last_error_message());
                 lib_fd_require_gone(&watched);
                 lib_fd_done(&watched, false);
                 accepted++;
@@ -482,7 +509,8 @@ static void duplicated_and_closed(void)
             REQUIRE(out.type == r->type && out.value.fd != fd && fcntl(out.value.fd, F_GETFD) >= 0);
             culv_handle_close(&out);
         } else {
-            LIB_ERROR(culv_handle_dup(&handle, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+            LIB_ERROR(culv_handle_dup(&handle, &out), CULV_ERROR_UNSUPPORTED,
+                      CULV_REASON_HANDLE_TYPE);
             LIB_SAYS(r->name);
             REQUIRE_EQ(out.type, CULV_HANDLE_NONE);
             culv_handle_close(&handle);

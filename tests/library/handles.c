@@ -1,5 +1,6 @@
-/* Handles: types, duplicates, closing, and what Vulkan exports: each call a new one, the caller's.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Handles: types, duplicates, closing, and what Vulkan exports: each call a new one, the
+ * caller's. */
 #include "library.h"
 
 #include <fcntl.h>
@@ -23,11 +24,11 @@ static bool poisoned(const culv_handle *h)
     return memcmp(h, &expected, sizeof expected) == 0;
 }
 
-#define REFUSES_HANDLE(out, call, class, why)                                                                \
-    do {                                                                                                     \
-        (out) = poison();                                                                                    \
-        LIB_ERROR(call, class, why);                                                                         \
-        REQUIRE(poisoned(&(out)));                                                                           \
+#define REFUSES_HANDLE(out, call, class, why)                                                      \
+    do {                                                                                           \
+        (out) = poison();                                                                          \
+        LIB_ERROR(call, class, why);                                                               \
+        REQUIRE(poisoned(&(out)));                                                                 \
     } while (0)
 
 static bool open_and_private(const culv_handle *h)
@@ -53,8 +54,10 @@ static void constructors(void)
     REQUIRE(fd.type == CULV_HANDLE_OPAQUE_FD && fd.value.fd == 7 && fd.name == NULL);
     REQUIRE(dma.type == CULV_HANDLE_DMA_BUF_FD && dma.value.fd == 8 && dma.name == NULL);
     REQUIRE(nt.type == CULV_HANDLE_OPAQUE_WIN32 && nt.value.win32 == number && nt.name == NULL);
-    REQUIRE(kmt.type == CULV_HANDLE_OPAQUE_WIN32_KMT && kmt.value.win32 == number && kmt.name == NULL);
-    REQUIRE(named.type == CULV_HANDLE_OPAQUE_WIN32 && named.value.win32 == NULL && named.name != NULL);
+    REQUIRE(kmt.type == CULV_HANDLE_OPAQUE_WIN32_KMT && kmt.value.win32 == number &&
+            kmt.name == NULL);
+    REQUIRE(named.type == CULV_HANDLE_OPAQUE_WIN32 && named.value.win32 == NULL &&
+            named.name != NULL);
 }
 
 /* Closing closes what is a file descriptor, once, and forgets. */
@@ -78,7 +81,8 @@ static void closing(void)
     culv_handle never = culv_handle_opaque_fd(-1);
     culv_handle_close(&never);
     REQUIRE_EQ(never.type, CULV_HANDLE_NONE);
-    /* Of another system's handles, and of what is none, the bytes are no descriptor of this one's. */
+    /* Of another system's handles, and of what is none, the bytes are no descriptor of this
+     * one's. */
     int fd = memfd_create("handle", MFD_CLOEXEC);
     static const int others[] = {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT, 5, 99, -1};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -105,7 +109,8 @@ static void duplicates(void)
         lib_fd fd = lib_fd_watch(files[i]);
         for (int k = 0; k < 3; k++) {
             LIB_OK(culv_handle_dup(&h, &copies[k]));
-            REQUIRE(copies[k].type == h.type && copies[k].value.fd != files[i] && copies[k].name == NULL);
+            REQUIRE(copies[k].type == h.type && copies[k].value.fd != files[i] &&
+                    copies[k].name == NULL);
             REQUIRE(open_and_private(&copies[k]) && same_file(copies[k].value.fd, files[i]));
             for (int other = 0; other < k; other++)
                 REQUIRE(copies[other].value.fd != copies[k].value.fd);
@@ -134,7 +139,8 @@ static void duplicates_refused(void)
     LIB_SAYS("handle.name");
     close(ends[0]);
     close(ends[1]);
-    const culv_handle windows[] = {culv_handle_opaque_win32(&out), culv_handle_opaque_win32_named(L"heights"),
+    const culv_handle windows[] = {culv_handle_opaque_win32(&out),
+                                   culv_handle_opaque_win32_named(L"heights"),
                                    culv_handle_opaque_win32_kmt(&out)};
     for (int i = 0; i < 3; i++) {
         REFUSES_HANDLE(out, culv_handle_dup(&windows[i], &out), CULV_ERROR_UNSUPPORTED,
@@ -162,7 +168,8 @@ static void imports_refused(void)
     culv_semaphore *semaphore = NULL;
     culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
     culv_semaphore_desc sd = culv_semaphore_desc_init();
-    const culv_handle windows[] = {culv_handle_opaque_win32(&w), culv_handle_opaque_win32_named(L"heights"),
+    const culv_handle windows[] = {culv_handle_opaque_win32(&w),
+                                   culv_handle_opaque_win32_named(L"heights"),
                                    culv_handle_opaque_win32_kmt(&w)};
     for (int i = 0; i < 3; i++) {
         d.handle = sd.handle = windows[i];
@@ -170,11 +177,13 @@ static void imports_refused(void)
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("culv_memory_desc.handle.type");
         sd.type = CULV_SEMAPHORE_BINARY;
-        LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w.device, &sd, &semaphore),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(culv_semaphore, semaphore,
+                    culv_semaphore_import_take(w.device, &sd, &semaphore), CULV_ERROR_UNSUPPORTED,
+                    CULV_REASON_HANDLE_TYPE);
         sd.type = CULV_SEMAPHORE_TIMELINE;
         bool kmt = i == 2; /* CUDA has no such import on Windows either */
-        LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w.device, &sd, &semaphore),
+        LIB_REFUSES(culv_semaphore, semaphore,
+                    culv_semaphore_import_take(w.device, &sd, &semaphore),
                     kmt ? CULV_ERROR_INVALID : CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         if (kmt) LIB_SAYS("handles of timelines are OPAQUE_FD (1), OPAQUE_WIN32 (2)");
     }
@@ -185,8 +194,8 @@ static void imports_refused(void)
     d.handle = culv_handle_opaque_fd(fd.fd);
     sd.handle = culv_handle_opaque_fd(fd2.fd);
     d.handle.name = sd.handle.name = L"heights";
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(w.device, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(w.device, &d, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("culv_memory_desc.handle.name");
     LIB_REFUSES(culv_semaphore, semaphore, culv_semaphore_import_take(w.device, &sd, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_VALUE);
@@ -199,7 +208,8 @@ static void imports_refused(void)
     lib_close(&w);
 }
 
-/* A dma-buf into CUDA is asked of the driver, whose refusal is the machine's answer: the twin's always. */
+/* A dma-buf into CUDA is asked of the driver, whose refusal is the machine's answer: the twin's
+ * always. */
 static void dma_buf_import(void)
 {
     lib_world w;
@@ -224,7 +234,8 @@ static void dma_buf_import(void)
         REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
         lib_fd_require_untouched(&fd);
     }
-    MEASURED("library.dma_buf_import", "an opaque fd as a dma-buf: CUresult %d", (int)e.native_code);
+    MEASURED("library.dma_buf_import", "an opaque fd as a dma-buf: CUresult %d",
+             (int)e.native_code);
     REQUIRE_EQ(test_open_fds(), fds);
     LIB_OK(culv_device_get_caps(w.device, &caps));
     REQUIRE_EQ(caps.memory_handle_types & 1u << CULV_HANDLE_DMA_BUF_FD, 0);
@@ -233,7 +244,8 @@ static void dma_buf_import(void)
     lib_close(&w);
 }
 
-/* Exports of one memory: each a new descriptor, all the same memory, which outlives none of them. */
+/* Exports of one memory: each a new descriptor, all the same memory, which outlives none of
+ * them. */
 static void memory_is_exported(void)
 {
     enum { WORDS = 4096, TIMES = 3 };
@@ -249,7 +261,8 @@ static void memory_is_exported(void)
     size_t fds = test_open_fds();
     culv_handle handles[TIMES];
     for (int i = 0; i < TIMES; i++) {
-        LIB_OK(culv_vk_memory_export_dup(w.attachment, vk.memory, CULV_HANDLE_OPAQUE_FD, &handles[i]));
+        LIB_OK(
+            culv_vk_memory_export_dup(w.attachment, vk.memory, CULV_HANDLE_OPAQUE_FD, &handles[i]));
         REQUIRE_EQ(handles[i].type, CULV_HANDLE_OPAQUE_FD);
         REQUIRE(open_and_private(&handles[i]));
         for (int other = 0; other < i; other++)
@@ -319,12 +332,13 @@ static void exports_refused(void)
     raw_vk_buffer buffer;
     raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
     VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
-    close(raw_vk_timeline_fd(&w.vk, timeline)); /* from its first export on, Vulkan's side keeps an fd */
+    /* From its first export on, Vulkan's side keeps an fd */
+    close(raw_vk_timeline_fd(&w.vk, timeline));
     size_t fds = test_open_fds();
     culv_handle out;
     const culv_handle_type fd = CULV_HANDLE_OPAQUE_FD;
-    REFUSES_HANDLE(out, culv_vk_memory_export_dup(NULL, buffer.memory, fd, &out), CULV_ERROR_INVALID,
-                   CULV_REASON_NULL_ARGUMENT);
+    REFUSES_HANDLE(out, culv_vk_memory_export_dup(NULL, buffer.memory, fd, &out),
+                   CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, VK_NULL_HANDLE, fd, &out), CULV_ERROR_INVALID,
                    CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("memory is VK_NULL_HANDLE");
@@ -332,8 +346,8 @@ static void exports_refused(void)
               CULV_REASON_NULL_ARGUMENT);
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(NULL, timeline, fd, &out), CULV_ERROR_INVALID,
                    CULV_REASON_NULL_ARGUMENT);
-    REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, VK_NULL_HANDLE, fd, &out), CULV_ERROR_INVALID,
-                   CULV_REASON_NULL_ARGUMENT);
+    REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, VK_NULL_HANDLE, fd, &out),
+                   CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_semaphore_export_dup(vk, timeline, fd, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     static const struct {
@@ -346,16 +360,18 @@ static void exports_refused(void)
                 {CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_ERROR_UNSUPPORTED}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_handle_type type = (culv_handle_type)rows[i].type;
-        REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, buffer.memory, type, &out), rows[i].result,
-                       CULV_REASON_HANDLE_TYPE);
+        REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, buffer.memory, type, &out),
+                       rows[i].result, CULV_REASON_HANDLE_TYPE);
         REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, timeline, type, &out), rows[i].result,
                        CULV_REASON_HANDLE_TYPE);
     }
     REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(vk, timeline, CULV_HANDLE_DMA_BUF_FD, &out),
                    CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     LIB_SAYS("a dma-buf; handles of Vulkan's semaphores are OPAQUE_FD");
-    if (!raw_vk_has_device_extension(w.vk.physical, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME)) {
-        REFUSES_HANDLE(out, culv_vk_memory_export_dup(vk, buffer.memory, CULV_HANDLE_DMA_BUF_FD, &out),
+    if (!raw_vk_has_device_extension(w.vk.physical,
+                                     VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME)) {
+        REFUSES_HANDLE(out,
+                       culv_vk_memory_export_dup(vk, buffer.memory, CULV_HANDLE_DMA_BUF_FD, &out),
                        CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
         LIB_SAYS(VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
     }
@@ -368,10 +384,12 @@ static void exports_refused(void)
 /* A success is no cause. */
 static void require_no_success(void)
 {
-    if (strstr(culv_last_error_message(), "VK_SUCCESS") != NULL) FAIL("%s", culv_last_error_message());
+    if (strstr(culv_last_error_message(), "VK_SUCCESS") != NULL)
+        FAIL("%s", culv_last_error_message());
 }
 
-/* A driver that gives nothing: without an error, as Mesa of memory that was not made for export, or with one. */
+/* A driver that gives nothing: without an error, as Mesa of memory that was not made for export, or
+ * with one. */
 static void export_fails(void)
 {
     lib_world w;
@@ -398,10 +416,12 @@ static void export_fails(void)
                                .semaphore_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(w.device, &vd, &lying));
-        REFUSES_HANDLE(out, culv_vk_memory_export_dup(lying, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out),
+        REFUSES_HANDLE(out,
+                       culv_vk_memory_export_dup(lying, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out),
                        rows[i].result, rows[i].reason);
         require_no_success();
-        REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(lying, timeline, CULV_HANDLE_OPAQUE_FD, &out),
+        REFUSES_HANDLE(out,
+                       culv_vk_semaphore_export_dup(lying, timeline, CULV_HANDLE_OPAQUE_FD, &out),
                        rows[i].result, rows[i].reason);
         require_no_success();
         culv_vk_detach(&lying);
@@ -411,7 +431,8 @@ static void export_fails(void)
     lib_close(&w);
 }
 
-/* A VkDevice without the extensions, which can be attached for fallbacks: there is no function to call. */
+/* A VkDevice without the extensions, which can be attached for fallbacks: there is no function to
+ * call. */
 static void not_enabled(void)
 {
     lib_world w;
@@ -429,8 +450,9 @@ static void not_enabled(void)
         vd.fallback = CULV_FALLBACK_ANY;
         LIB_OK(culv_vk_attach(w.device, &vd, &poor));
         if (semaphores) {
-            REFUSES_HANDLE(out, culv_vk_semaphore_export_dup(poor, timeline, CULV_HANDLE_OPAQUE_FD, &out),
-                           CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
+            REFUSES_HANDLE(
+                out, culv_vk_semaphore_export_dup(poor, timeline, CULV_HANDLE_OPAQUE_FD, &out),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_EXTENSION_MISSING);
             LIB_SAYS(VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME);
             LIB_OK(culv_vk_memory_export_dup(poor, buffer.memory, CULV_HANDLE_OPAQUE_FD, &out));
             culv_handle_close(&out);

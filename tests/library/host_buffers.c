@@ -1,5 +1,5 @@
-/* Buffers in host memory: what CUDA, Vulkan and the CPU write there is what the others read.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers in host memory: what CUDA, Vulkan and the CPU write there is what the others read. */
 #include "host_stage.h"
 
 #include <inttypes.h>
@@ -35,11 +35,11 @@ void host_pages_free(host_pages *pages)
 
 VkBufferCreateInfo host_info(VkDeviceSize size)
 {
-    return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                .size = size,
-                                .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                         VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
+    return (VkBufferCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .size = size,
+        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT};
 }
 
 culv_vk_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_pages *pages)
@@ -68,9 +68,10 @@ void host_require_unregistered(const lib_world *w, const host_pages *pages)
     lib_leave(w, before);
 }
 
-/* Data ---------------------------------------------------------------------------------------------------- */
+/* Data ----------------------------------------------------------------------------------------- */
 
-/* What Vulkan does in its turn: takes the buffer, copies its end out, fills all of it, and gives it back. */
+/* What Vulkan does in its turn: takes the buffer, copies its end out, fills all of it, and gives it
+ * back. */
 static void vulkan_turn(stage *s, culv_vk_buffer *b, VkDeviceSize size, uint32_t word,
                         const raw_vk_buffer *out)
 {
@@ -84,24 +85,24 @@ static void vulkan_turn(stage *s, culv_vk_buffer *b, VkDeviceSize size, uint32_t
     LIB_OK(culv_vk_buffer_acquire_barrier(&t, &acquire));
     t.use = CULV_VK_USE_TRANSFER_DST;
     LIB_OK(culv_vk_buffer_release_barrier(&t, &release));
-    vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1, &acquire.barrier, 0,
-                         NULL);
+    vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
+                         &acquire.barrier, 0, NULL);
     const VkBufferCopy region = {.srcOffset = size - bytes, .size = bytes};
     vkCmdCopyBuffer(commands, t.buffer, out->buffer, 1, &region);
     const VkMemoryBarrier between = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_TRANSFER_READ_BIT,
                                      .dstAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT};
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0, 1,
-                         &between, 0, NULL, 0, NULL);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT,
+                         0, 1, &between, 0, NULL, 0, NULL);
     vkCmdFillBuffer(commands, t.buffer, 0, VK_WHOLE_SIZE, word);
     /* What the queue wrote, the CPU reads (docs/vulkan.md, "Host memory"). */
     const VkMemoryBarrier host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                   .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
                                   .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
-    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &host, 0,
-                         NULL, 0, NULL);
-    vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 1, &release.barrier, 0,
-                         NULL);
+    vkCmdPipelineBarrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                         &host, 0, NULL, 0, NULL);
+    vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 1,
+                         &release.barrier, 0, NULL);
     stage_submit(s, commands, 0);
 }
 
@@ -110,12 +111,13 @@ static void launch(stage *s, const char *kernel, CUdeviceptr data, uint32_t coun
     const raw_cuda *cu = s->w.cu;
     CUcontext before = lib_enter(&s->w);
     void *params[] = {&data, &count, &operand};
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256, 1, 1, 256, 1, 1, 0,
-                           s->stream, params, NULL));
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256, 1, 1, 256,
+                           1, 1, 0, s->stream, params, NULL));
     lib_leave(&s->w, before);
 }
 
-/* CPU, kernels, Vulkan, CPU, kernels again: each reads what the one before it wrote, in the same bytes. */
+/* CPU, kernels, Vulkan, CPU, kernels again: each reads what the one before it wrote, in the same
+ * bytes. */
 static void round_trip(stage *s, host_origin origin, VkDeviceSize size)
 {
     host_pages pages = {.start = NULL};
@@ -202,8 +204,8 @@ static void in_the_middle(void)
     const host_pages some = {.start = start + FIRST * unit, .size = SHARED * unit};
     culv_vk_buffer *b = host_make(&s.w, SHARED * unit, &some);
     stage_cuda_begin(&s);
-    launch(&s, "library_write", culv_buffer_pointer(culv_vk_buffer_cuda(b)), (uint32_t)(SHARED * unit / 4),
-           9);
+    launch(&s, "library_write", culv_buffer_pointer(culv_vk_buffer_cuda(b)),
+           (uint32_t)(SHARED * unit / 4), 9);
     stage_cuda_end(&s);
     lib_finish(&s.w, s.stream);
     for (size_t i = 0; i < PAGES * unit; i++)
@@ -222,15 +224,16 @@ static void in_the_middle(void)
     stage_close(&s);
 }
 
-/* A descriptor, a device address, a chain: as of any VkBuffer; and the memory type is the processor's. */
+/* A descriptor, a device address, a chain: as of any VkBuffer; and the memory type is the
+ * processor's. */
 static void is_a_plain_buffer(void)
 {
     lib_world w;
     lib_open(&w);
     host_require(&w);
     culv_vk_buffer *b = host_make(&w, BYTES, NULL);
-    const VkBufferDeviceAddressInfo address = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                               .buffer = culv_vk_buffer_handle(b)};
+    const VkBufferDeviceAddressInfo address = {
+        .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = culv_vk_buffer_handle(b)};
     REQUIRE(vkGetBufferDeviceAddress(w.vk.device, &address) != 0);
     REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(b)), CULV_PATH_SHARED);
     culv_buffer *cuda = culv_vk_buffer_cuda(b);
@@ -240,7 +243,8 @@ static void is_a_plain_buffer(void)
     LIB_OK(culv_device_get_caps(w.device, &caps));
     uintptr_t host = (uintptr_t)culv_vk_buffer_host_pointer(b);
     MEASURED("library.host_pointer", "integrated %u, register %u, same address %u: %s",
-             (unsigned)caps.integrated, (unsigned)caps.host_register, (unsigned)caps.host_register_address,
+             (unsigned)caps.integrated, (unsigned)caps.host_register,
+             (unsigned)caps.host_register_address,
              culv_buffer_pointer(cuda) == host ? "the same" : "another");
     if (caps.host_register_address) REQUIRE_EQ(culv_buffer_pointer(cuda), host);
     culv_vk_buffer_destroy(&b);
@@ -281,7 +285,8 @@ static void on_another_gpu(void)
     w.context = culv_device_context(w.device);
     host_require(&w);
     culv_vk_buffer *b = host_make(&w, BYTES, NULL);
-    const raw_vk_buffer raw = {.buffer = culv_vk_buffer_handle(b), .size = BYTES, .flags = RAW_VK_EXPORT};
+    const raw_vk_buffer raw = {
+        .buffer = culv_vk_buffer_handle(b), .size = BYTES, .flags = RAW_VK_EXPORT};
     CUcontext before = lib_enter(&w);
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 11);

@@ -1,4 +1,5 @@
-/* Buffers in host memory: every way to give them up, and what they leave. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers in host memory: every way to give them up, and what they leave. */
 #include "host_stage.h"
 
 #include <malloc.h>
@@ -39,7 +40,8 @@ static void held_back(stage *s, culv_vk_buffer *b, culv_semaphore *gate, CUdevic
     lib_leave(&s->w, before);
 }
 
-/* Given up while the stream is held back: nothing waits, and pages and registration stay until it is done. */
+/* Given up while the stream is held back: nothing waits, and pages and registration stay until it
+ * is done. */
 static void destroyed_with_work_pending(void)
 {
     for (int origin = 0; origin < HOST_ORIGINS; origin++) {
@@ -92,7 +94,8 @@ static void destroyed_with_work_pending(void)
     }
 }
 
-/* A loader whose vkFreeMemory looks whether CUDA has let go by then, and the pages are still there. */
+/* A loader whose vkFreeMemory looks whether CUDA has let go by then, and the pages are still
+ * there. */
 static struct {
     const lib_world *w;
     const host_pages *pages; /* the caller's; NULL: Culvert's */
@@ -113,19 +116,22 @@ static VKAPI_ATTR void VKAPI_CALL watching_free(VkDevice device, VkDeviceMemory 
     vkFreeMemory(device, memory, callbacks);
 }
 
-static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_device_proc(VkDevice device, const char *name)
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_device_proc(VkDevice device,
+                                                                     const char *name)
 {
     return strcmp(name, "vkFreeMemory") == 0 ? (PFN_vkVoidFunction)watching_free
                                              : vkGetDeviceProcAddr(device, name);
 }
 
-static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_loader(VkInstance instance, const char *name)
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL watching_loader(VkInstance instance,
+                                                                const char *name)
 {
     return strcmp(name, "vkGetDeviceProcAddr") == 0 ? (PFN_vkVoidFunction)watching_device_proc
                                                     : vkGetInstanceProcAddr(instance, name);
 }
 
-/* CUDA's registration, Vulkan's memory, the pages: 1 MiB of them, which free() gives back to the system. */
+/* CUDA's registration, Vulkan's memory, the pages: 1 MiB of them, which free() gives back to the
+ * system. */
 static void order_of_the_end(void)
 {
     enum { LARGE = BYTES * 64 };
@@ -170,11 +176,13 @@ static void any_order(void)
         culv_device *device = NULL;
         culv_vk *vk = NULL;
         culv_vk_desc vd = lib_vk_desc(&w);
-        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device));
+        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
+                                   &device));
         LIB_OK(culv_vk_attach(device, &vd, &vk));
         lib_world other = w;
         other.attachment = vk;
-        culv_vk_buffer *buffers[2] = {host_make(&other, BYTES, NULL), host_make(&other, BYTES, &pages)};
+        culv_vk_buffer *buffers[2] = {host_make(&other, BYTES, NULL),
+                                      host_make(&other, BYTES, &pages)};
         int left[OBJECTS] = {0, 1, 2, 3};
         unsigned code = n / 2;
         for (int i = 0; i < OBJECTS; i++) {
@@ -222,7 +230,8 @@ static void nothing_piles_up(void)
     lib_close(&w); /* with all counts at zero */
 }
 
-/* R8: a capture in global mode goes on. What NVIDIA's driver says of registering meanwhile is told, not required. */
+/* R8: a capture in global mode goes on. What NVIDIA's driver says of registering meanwhile is told,
+ * not required. */
 static void during_a_capture(void)
 {
     lib_world w;
@@ -243,8 +252,8 @@ static void during_a_capture(void)
     culv_result made = culv_vk_buffer_create(w.attachment, &d, &b);
     culv_vk_buffer_destroy(&b);
     CUresult ended = cu->StreamEndCapture(captured, &graph);
-    MEASURED("library.host_memory_during_a_capture", "%s, the capture ends with %d", culv_result_name(made),
-             (int)ended);
+    MEASURED("library.host_memory_during_a_capture", "%s, the capture ends with %d",
+             culv_result_name(made), (int)ended);
     if (cu->software) REQUIRE(made == CULV_OK && ended == CUDA_SUCCESS);
     if (graph != NULL) CU_OK(cu->GraphDestroy(graph));
     lib_leave(&w, before);
@@ -253,7 +262,8 @@ static void during_a_capture(void)
     lib_close(&w);
 }
 
-/* Whether cuMemHostUnregister waits for work that uses the pages, as cuMemFree does: no text says so. */
+/* Whether cuMemHostUnregister waits for work that uses the pages, as cuMemFree does: no text says
+ * so. */
 static void does_unregistering_wait(void)
 {
     stage s;
@@ -281,7 +291,8 @@ static void does_unregistering_wait(void)
              waited ? "waits" : "does not wait", (int)r,
              (unsigned)((const uint32_t *)pages.start)[WORDS - 1]);
     lib_leave(w, before);
-    if (!waited && r != CUDA_SUCCESS && !cu->software) return; /* the context is lost, and the case with it */
+    if (!waited && r != CUDA_SUCCESS && !cu->software)
+        return; /* the context is lost, and the case with it */
     REQUIRE(!cu->software || (waited && r == CUDA_SUCCESS));
     host_pages_free(&pages);
     culv_semaphore_destroy(&wait);

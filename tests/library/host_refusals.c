@@ -1,5 +1,6 @@
-/* Buffers in host memory: what is refused, what the gate says before, and what a caller can enable.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers in host memory: what is refused, what the gate says before, and what a caller can
+ * enable. */
 #include "host_stage.h"
 
 #include <culvert/vulkan_check.h>
@@ -30,8 +31,8 @@ static void nothing_is_left(const lib_world *w)
     REQUIRE_EQ(c.deferred, 0);
 }
 
-static void refuses(lib_world *w, const culv_vk_buffer_create_desc *d, culv_result class, culv_reason reason,
-                    const char *says)
+static void refuses(lib_world *w, const culv_vk_buffer_create_desc *d, culv_result class,
+                    culv_reason reason, const char *says)
 {
     culv_vk_buffer *b;
     LIB_REFUSES(culv_vk_buffer, b, culv_vk_buffer_create(w->attachment, d, &b), class, reason);
@@ -146,8 +147,8 @@ static void memory_that_cuda_has(void)
     CU_OK(cu->MemHostUnregister(pages.start)); /* left as it was */
     lib_leave(&w, before);
     culv_vk_buffer *one = host_make(&w, BYTES, &pages), *two;
-    LIB_REFUSES(culv_vk_buffer, two, culv_vk_buffer_create(w.attachment, &d, &two), CULV_ERROR_DRIVER,
-                CULV_REASON_DRIVER_REFUSED);
+    LIB_REFUSES(culv_vk_buffer, two, culv_vk_buffer_create(w.attachment, &d, &two),
+                CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("another buffer");
     REQUIRE_EQ(lib_counts(&w).mappings, 1);
     culv_vk_buffer_destroy(&one);
@@ -162,14 +163,16 @@ static void extension_not_enabled(void)
     lib_world w = {.cu = lib_driver()};
     CUuuid uuid;
     REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
-    raw_vk_open(&w.vk, &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = w.cu->software});
+    raw_vk_open(&w.vk,
+                &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = w.cu->software});
     w.fds = test_open_fds();
     lib_open_culvert(&w);
     if (!w.cu->software) w.fds = test_open_fds();
     VkDeviceSize unit = culv_vk_host_import_alignment(w.attachment);
     if (unit != 0) {
         REQUIRE(!w.cu->software);
-        MEASURED("library.host_extension_not_enabled", "the driver hands its function out all the same");
+        MEASURED("library.host_extension_not_enabled",
+                 "the driver hands its function out all the same");
         lib_close(&w);
         return;
     }
@@ -199,11 +202,12 @@ static void driver_that_will_not(void)
         lib_lies lies;
         culv_reason reason;
         const char *says;
-    } rows[] = {
-        {{.exports_nothing = true}, CULV_REASON_USAGE, "fewer usages"},
-        {{.requires_dedicated = true}, CULV_REASON_DEDICATED, "dedicated"},
-        {{.dedicated_only = true}, CULV_REASON_DEDICATED, "dedicated"},
-        {{.missing = "vkGetMemoryHostPointerPropertiesEXT"}, CULV_REASON_EXTENSION_MISSING, "without"}};
+    } rows[] = {{{.exports_nothing = true}, CULV_REASON_USAGE, "fewer usages"},
+                {{.requires_dedicated = true}, CULV_REASON_DEDICATED, "dedicated"},
+                {{.dedicated_only = true}, CULV_REASON_DEDICATED, "dedicated"},
+                {{.missing = "vkGetMemoryHostPointerPropertiesEXT"},
+                 CULV_REASON_EXTENSION_MISSING,
+                 "without"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vk_desc vd = lib_vk_desc(&w);
         lib_lying = rows[i].lies;
@@ -245,14 +249,16 @@ static void asked_before(void)
     LIB_SAYS("HOST_ALLOCATION");
     info.pNext = NULL;
     ask.handle_type = CULV_HANDLE_OPAQUE_FD;
-    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &s), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &s), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     ask.handle_type = CULV_HANDLE_NONE;
     ask.memory_properties = VK_MEMORY_PROPERTY_LAZILY_ALLOCATED_BIT;
     LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &s), CULV_ERROR_INVALID,
               CULV_REASON_MEMORY_TYPE);
     ask.memory_properties = 0;
     const VkImageCreateInfo image = image_info(VK_FORMAT_R8G8B8A8_UNORM, 8, 8, 1, 0, NULL);
-    LIB_ERROR(culv_vk_check_image(w.attachment, &image, &ask, &s), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_check_image(w.attachment, &image, &ask, &s), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_SAYS("for buffers");
     lib_close(&w);
 }
@@ -278,7 +284,8 @@ static void what_can_be_enabled(void)
         REQUIRE(names[0] != NULL && names[1] == NULL);
         REQUIRE(lists(versions[i], VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME));
         REQUIRE(lists(versions[i], VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME));
-        REQUIRE_EQ(lists(versions[i], VK_KHR_MAINTENANCE_4_EXTENSION_NAME), versions[i] < VK_API_VERSION_1_3);
+        REQUIRE_EQ(lists(versions[i], VK_KHR_MAINTENANCE_4_EXTENSION_NAME),
+                   versions[i] < VK_API_VERSION_1_3);
         /* Nothing twice. */
         uint32_t needed = culv_vk_device_extensions(versions[i], 8, required);
         for (uint32_t k = 0; k < needed; k++)
@@ -292,9 +299,9 @@ static void what_can_be_enabled(void)
     LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, all));
     for (uint32_t i = 0; i < count; i++)
         if (all[i].physical_device == w.vk.physical)
-            REQUIRE_EQ(
-                all[i].buffer_host_import,
-                raw_vk_has_device_extension(w.vk.physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME));
+            REQUIRE_EQ(all[i].buffer_host_import,
+                       raw_vk_has_device_extension(w.vk.physical,
+                                                   VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME));
     lib_close(&w);
 }
 

@@ -1,4 +1,5 @@
-/* Buffers in host memory: what their suites share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers in host memory: what their suites share. */
 #ifndef CULVERT_TESTS_LIBRARY_HOST_STAGE_H_
 #define CULVERT_TESTS_LIBRARY_HOST_STAGE_H_
 

@@ -1,6 +1,7 @@
-/* Drivers that are missing, too old or another's, and devices that are not each other's: with the twin posing
- * as NVIDIA's libcuda.so.1 (two invented devices), and with libraries that are no driver.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Drivers that are missing, too old or another's, and devices that are not each other's: with the
+ * twin posing as NVIDIA's libcuda.so.1 (two invented devices), and with libraries that are no
+ * driver. */
 #include "library.h"
 
 #include <dlfcn.h>
@@ -50,14 +51,14 @@ static void posing_driver(void)
     REQUIRE(culv_device_context(first) != culv_device_context(second));
     culv_device_close(&first);
     culv_device_close(&second);
-    LIB_REFUSES(culv_device, first, culv_device_open_by_ordinal(2, NULL, &first), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, first, culv_device_open_by_ordinal(2, NULL, &first),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS(one.name);
     LIB_SAYS(two.name);
 }
 
-/* Memory and semaphores of another GPU: refused before the driver, which would take some of them, is asked.
- */
+/* Memory and semaphores of another GPU: refused before the driver, which would take some of them,
+ * is asked. */
 static void exporter_is_another_device(void)
 {
     culv_device *device = NULL, *other = NULL;
@@ -73,12 +74,12 @@ static void exporter_is_another_device(void)
     m.handle = culv_handle_opaque_fd(fd.fd);
     m.size = 4096;
     m.exporter = caps_of(other).uuid;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(device, &m, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_take(device, &m, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(caps_of(device).name); /* who it was tried on */
     lib_fd_require_untouched(&fd);
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(device, &m, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(device, &m, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     culv_semaphore_desc s = culv_semaphore_desc_init();
     s.handle = m.handle;
     s.type = CULV_SEMAPHORE_TIMELINE;
@@ -110,9 +111,10 @@ static void attach_to_another_device(void)
     LIB_SAYS("culv_vk_device_open()");
     culv_device_close(&device);
     /* No posing device is a Vulkan device. */
-    LIB_REFUSES(culv_device, device,
-                culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(
+        culv_device, device,
+        culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device),
+        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("posing device 0");
     LIB_SAYS("posing device 1");
     raw_vk_close(&w.vk);
@@ -143,9 +145,10 @@ static void two_drivers(void)
     LIB_REFUSES(culv_device, soft, culv_device_open_by_uuid(&uuid, &d, &soft), CULV_ERROR_NO_DEVICE,
                 CULV_REASON_DEVICE_UNKNOWN);
     d.driver = CULV_DRIVER_SOFT;
-    LIB_REFUSES(culv_device, soft, culv_device_open_by_uuid(&posing, &d, &soft), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN);
-    LIB_REFUSES(culv_device, soft, culv_device_open_by_ordinal(2, NULL, &soft), CULV_ERROR_NO_DEVICE,
+    LIB_REFUSES(culv_device, soft, culv_device_open_by_uuid(&posing, &d, &soft),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, soft, culv_device_open_by_ordinal(2, NULL, &soft),
+                CULV_ERROR_NO_DEVICE,
                 CULV_REASON_DEVICE_UNKNOWN); /* not the twin's in NVIDIA's place */
     culv_device_close(&nvidia);
 }
@@ -157,8 +160,8 @@ static void context_of_another_device(void)
     LIB_OK(culv_device_open_by_ordinal(1, NULL, &other));
     culv_device_desc d = culv_device_desc_init();
     d.context = culv_device_context(other);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device), CULV_ERROR_INVALID,
-                CULV_REASON_CONTEXT_DEVICE);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
+                CULV_ERROR_INVALID, CULV_REASON_CONTEXT_DEVICE);
     LIB_SAYS("culv_device_desc.context");
     LIB_OK(culv_device_open_by_ordinal(1, &d, &device));
     REQUIRE(culv_device_context(device) == d.context);
@@ -190,12 +193,12 @@ static void long_names(void)
     m.size = 4096;
     m.exporter = caps_of(w.device).uuid;
     m.exporter.bytes[5] ^= 0x10;
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(name);
     m.exporter = (culv_uuid){{0}};
-    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory), CULV_ERROR_DRIVER,
-                CULV_REASON_HANDLE_REFUSED);
+    LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory),
+                CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     LIB_SAYS(name);
     fclose(file);
 
@@ -207,14 +210,13 @@ static void long_names(void)
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(name);
     culv_device *none = NULL;
-    LIB_REFUSES(culv_device, none, culv_device_open_by_ordinal(99, NULL, &none), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, none, culv_device_open_by_ordinal(99, NULL, &none),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS(name);
     lib_close(&w);
 }
 
-/* No driver ------------------------------------------------------------------------------------------------
- */
+/* No driver ------------------------------------------------------------------------------------ */
 
 static void no_nvidia_driver(void)
 {
@@ -223,12 +225,12 @@ static void no_nvidia_driver(void)
     lib_with_environment("CULVERT_SOFT", NULL);
     culv_device *device = NULL;
     culv_uuid uuid = {{1}};
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DRIVER_MISSING);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
     LIB_SAYS("libcuda.so.1");
     LIB_SAYS("CULVERT_SOFT=1"); /* what would help */
-    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DRIVER_MISSING);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
     LIB_SAYS("CULVERT_SOFT=1");
 }
 
@@ -238,8 +240,8 @@ static void driver_is_too_old(void)
     lib_with_libcuda_of("lib/old");
     lib_with_environment("CULVERT_SOFT", NULL);
     culv_device *device = NULL;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DRIVER_TOO_OLD);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, NULL, &device),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_TOO_OLD);
     LIB_SAYS("525");
 }
 
@@ -254,15 +256,14 @@ static void twin_without_vulkan(void)
     culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.driver = CULV_DRIVER_SOFT;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_DRIVER_INIT);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_INIT);
     LIB_SAYS("lavapipe");
     REQUIRE(strstr(culv_last_error_message(), "could not be loaded") ==
             NULL); /* it was, from the last place */
 }
 
-/* Loading -------------------------------------------------------------------------------------------------
- */
+/* Loading -------------------------------------------------------------------------------------- */
 
 /* What is expected of the program below, started as another process. */
 static const char expected[] = "CULVERT_TEST_EXPECTED", raw_twin[] = "CULVERT_TEST_RAW_TWIN";
@@ -279,13 +280,14 @@ static void as_privileged(void)
     LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
     LIB_SAYS("CULVERT_SOFT_PATH is not read");
     d.driver = CULV_DRIVER_SOFT;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_SOFT_MISSING);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
     fflush(stderr);
     REQUIRE_EQ(lseek(fileno(log), 0, SEEK_END), 0); /* CULVERT_LOG */
 
     void *twin = dlopen(getenv(raw_twin), RTLD_NOW | RTLD_LOCAL);
-    if (twin == NULL) SKIP("the library is right; the twin cannot be read by that user: %s", dlerror());
+    if (twin == NULL)
+        SKIP("the library is right; the twin cannot be read by that user: %s", dlerror());
     CUresult (*init)(unsigned flags) = NULL;
     CUresult (*get_count)(int *count) = NULL;
     void *symbol = dlsym(twin, "cuInit");
@@ -354,19 +356,21 @@ static void twin_is_missing(void)
     culv_device *device = NULL;
     culv_device_desc d = culv_device_desc_init();
     d.driver = CULV_DRIVER_SOFT;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_SOFT_MISSING);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_ordinal(0, &d, &device),
+                CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
     LIB_SAYS("libculvert-soft.so.0");
     LIB_SAYS("CULVERT_SOFT_PATH");
     LIB_SAYS("'/nonexistent'");
-    REQUIRE(strstr(culv_last_error_message(), "CUDA_VISIBLE_DEVICES") == NULL); /* which hides no twin */
+    REQUIRE(strstr(culv_last_error_message(), "CUDA_VISIBLE_DEVICES") ==
+            NULL); /* which hides no twin */
     unsetenv("CULVERT_SOFT");
     LIB_ERROR(culv_soft_enable(), CULV_ERROR_UNSUPPORTED, CULV_REASON_SOFT_MISSING);
     LIB_SAYS("set CULVERT_SOFT_PATH");
     REQUIRE_EQ(culv_soft_enabled(), 0);
 }
 
-/* The same as seen from a software Vulkan device: its cause is that the twin is missing, and no other one. */
+/* The same as seen from a software Vulkan device: its cause is that the twin is missing, and no
+ * other one. */
 static void twin_is_missing_for_vulkan(void)
 {
     need("lib/broken/libcuda.so.1");
@@ -419,7 +423,8 @@ static void make_place(place *p)
     REQUIRE(chmod(p->root, 0755) == 0 && mkdir(p->a, 0755) == 0 && mkdir(p->b, 0755) == 0);
     FILE *from = fopen("/proc/self/exe", "rb"), *to = fopen(p->program, "wb");
     REQUIRE(from != NULL && to != NULL);
-    for (size_t n = fread(bytes, 1, sizeof bytes, from); n > 0; n = fread(bytes, 1, sizeof bytes, from))
+    for (size_t n = fread(bytes, 1, sizeof bytes, from); n > 0;
+         n = fread(bytes, 1, sizeof bytes, from))
         REQUIRE_EQ(fwrite(bytes, 1, n, to), n);
     REQUIRE(fclose(from) == 0 && fclose(to) == 0 && chmod(p->program, 0755) == 0);
     unsetenv("CULVERT_SOFT_PATH");
@@ -453,15 +458,18 @@ static void program_in_path(void)
                                     .directory = p.b,
                                     .expected = "missing",
                                     .path = p.a});
-    int by_name = run(&(start){.program = p.program, .argv0 = lie, .directory = "/", .expected = "missing"});
+    int by_name =
+        run(&(start){.program = p.program, .argv0 = lie, .directory = "/", .expected = "missing"});
     link_twin(&p, p.a);
     int beside = run(&(start){.program = "culvert-test",
                               .argv0 = "culvert-test",
                               .directory = "/",
                               .expected = "found",
                               .path = p.a});
-    int lied_to = run(&(start){
-        .program = p.program, .argv0 = "/nonexistent/culvert-test", .directory = "/", .expected = "found"});
+    int lied_to = run(&(start){.program = p.program,
+                               .argv0 = "/nonexistent/culvert-test",
+                               .directory = "/",
+                               .expected = "found"});
     remove_place(&p);
     REQUIRE_EQ(in_directory, 0);
     REQUIRE_EQ(by_name, 0);
@@ -497,8 +505,8 @@ static void privileged_program(void)
     REQUIRE(setenv("CULVERT_SOFT_FAIL_AT", "cuda:1", 1) == 0);
     REQUIRE(setenv("CULVERT_SOFT_DEVICES", "3", 1) == 0);
     REQUIRE(setenv(raw_twin, p.twin, 1) == 0);
-    int status =
-        run(&(start){.program = p.program, .argv0 = p.program, .directory = "/", .expected = "privileged"});
+    int status = run(&(start){
+        .program = p.program, .argv0 = p.program, .directory = "/", .expected = "privileged"});
     remove_place(&p);
     if (status == TEST_SKIPPED) SKIP("see the line above");
     REQUIRE_EQ(status, 0);
@@ -543,10 +551,10 @@ static void twin_is_not_allowed(void)
         if (list[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
         found = true;
         REQUIRE(strstr(list[i].why, "CULVERT_SOFT=1") != NULL);
-        LIB_REFUSES(
-            culv_device, device,
-            culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, list[i].physical_device, NULL, &device),
-            CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
+        LIB_REFUSES(culv_device, device,
+                    culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance,
+                                        list[i].physical_device, NULL, &device),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
         LIB_SAYS("CULVERT_SOFT=1");
         LIB_SAYS("culv_soft_enable()");
     }
@@ -568,7 +576,9 @@ const test_case identity_cases[] = {
     {.name = "loading.as_told", .run = as_told, .own = true},
 #ifdef CULV_STATIC
     {.name = "no_driver.twin_is_missing", .run = twin_is_missing, .own = true},
-    {.name = "no_driver.twin_is_missing_for_vulkan", .run = twin_is_missing_for_vulkan, .own = true},
+    {.name = "no_driver.twin_is_missing_for_vulkan",
+     .run = twin_is_missing_for_vulkan,
+     .own = true},
     {.name = "loading.program_in_path", .run = program_in_path, .own = true},
     {.name = "loading.privileged_program", .run = privileged_program, .own = true},
 #else

@@ -1,5 +1,6 @@
-/* Images that cannot be shared: each its class and reason, before any driver is asked to make or map it.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Images that cannot be shared: each its class and reason, before any driver is asked to make or
+ * map it. */
 #include "image_stage.h"
 
 #include <stdio.h>
@@ -20,15 +21,16 @@ typedef struct bad_info {
     VkImageCreateInfo info;
 } bad_info;
 
-#define BAD(class, why, ...)                                                                                 \
-    {                                                                                                        \
-        .name = #__VA_ARGS__, .result = CULV_ERROR_##class, .reason = CULV_REASON_##why, .info = {           \
-            .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,                                                    \
-            __VA_ARGS__                                                                                      \
-        }                                                                                                    \
+#define BAD(class, why, ...)                                                                       \
+    {                                                                                              \
+        .name = #__VA_ARGS__, .result = CULV_ERROR_##class, .reason = CULV_REASON_##why, .info = { \
+            .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
     }
 
-/* Fields that are not named are 0 here and become those of right_info(). NOUGHT stands for a real 0. */
+/* Fields that are not named are 0 here and become those of right_info(). NOUGHT stands for a real
+ * 0. */
 enum { NOUGHT = 0x5a5a5a };
 static const bad_info bad_infos[] = {
     BAD(INVALID, TILING, .tiling = VK_IMAGE_TILING_LINEAR),
@@ -36,7 +38,8 @@ static const bad_info bad_infos[] = {
     BAD(INVALID, USAGE, .samples = VK_SAMPLE_COUNT_4_BIT),
     BAD(INVALID, USAGE, .samples = (VkSampleCountFlagBits)NOUGHT),
     BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT),
-    BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT),
+    BAD(INVALID, USAGE,
+        .flags = VK_IMAGE_CREATE_SPARSE_BINDING_BIT | VK_IMAGE_CREATE_SPARSE_RESIDENCY_BIT),
     BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_SPARSE_ALIASED_BIT),
     BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_PROTECTED_BIT),
     BAD(INVALID, USAGE, .flags = VK_IMAGE_CREATE_DISJOINT_BIT),
@@ -72,7 +75,7 @@ static const bad_info bad_infos[] = {
 enum { BAD_INFOS = sizeof bad_infos / sizeof bad_infos[0] };
 
 #define SET(to, from, otherwise) ((to) = (uint32_t)(from) == 0 ? (otherwise) : (from))
-#define SET_ENUM(to, from, otherwise)                                                                        \
+#define SET_ENUM(to, from, otherwise)                                                              \
     ((to) = (uint32_t)(from) == 0 ? (otherwise) : (uint32_t)(from) == NOUGHT ? 0 : (from))
 
 /* The row's info, whole. */
@@ -115,8 +118,8 @@ static void infos(void)
         culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
         info.pNext = NULL;
         c.create_info = &info;
-        LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(s.w.attachment, &c, &made), bad_infos[n].result,
-                    bad_infos[n].reason);
+        LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(s.w.attachment, &c, &made),
+                    bad_infos[n].result, bad_infos[n].reason);
     }
     culv_device_counts counts = lib_counts(&s.w);
     REQUIRE_EQ(counts.images, 1);
@@ -139,23 +142,24 @@ static void descriptors(void)
     VkImageCreateInfo info = right_info(&external);
     culv_vk_image_desc d = culv_vk_image_desc_init();
     culv_vk_image_create_desc c = culv_vk_image_create_desc_init();
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     d.image = i.image;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
     LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
     d.create_info = c.create_info = &info;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(NULL, i.memory, &d, &mapped), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(NULL, i.memory, &d, &mapped),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, NULL, &d, &mapped), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, NULL, &mapped), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_map(vk, i.memory, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, NULL, &mapped),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_map(vk, i.memory, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(NULL, &c, &made), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, NULL, &made), CULV_ERROR_INVALID,
@@ -163,23 +167,24 @@ static void descriptors(void)
     LIB_ERROR(culv_vk_image_create(vk, &c, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 
     info.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
     info.pNext = NULL;
     LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(vk, &c, &made), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
     info.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO;
 
-    /* The caller's image has to be created for export, as OPAQUE_FD; Culvert's gets that from Culvert. */
-    static const VkExternalMemoryHandleTypeFlags types[] = {0,
-                                                            VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT};
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_EXPORTABLE);
+    /* The caller's image has to be created for export, as OPAQUE_FD; Culvert's gets that from
+     * Culvert. */
+    static const VkExternalMemoryHandleTypeFlags types[] = {
+        0, VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT};
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
+                CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     info.pNext = &external;
     for (int n = 0; n < 2; n++) {
         external.handleTypes = types[n];
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped), CULV_ERROR_INVALID,
-                    CULV_REASON_NOT_EXPORTABLE);
+        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, i.memory, &d, &mapped),
+                    CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     }
     external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
     const VkFormat list[] = {VK_FORMAT_R8G8B8A8_UNORM};
@@ -256,11 +261,12 @@ static void bindings(void)
     culv_device *device = NULL;
     culv_vk *vk = NULL;
     culv_vk_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL, &device));
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL,
+                               &device));
     LIB_OK(culv_vk_attach(device, &vd, &vk));
     d.create_info = &info;
-    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, at.memory, &d, &mapped), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, at.memory, &d, &mapped),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     culv_vk_detach(&vk);
     culv_device_close(&device);
     shared_image_close(&s, &at);
@@ -283,7 +289,9 @@ static void vulkan_says_no(void)
     VkImageCreateInfo plain = right_info(NULL);
     const VkFormat list[] = {VK_FORMAT_R8G8B8A8_UNORM};
     const VkImageFormatListCreateInfo formats = {
-        .sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO, .viewFormatCount = 1, .pViewFormats = list};
+        .sType = VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO,
+        .viewFormatCount = 1,
+        .pViewFormats = list};
     const VkBufferOpaqueCaptureAddressCreateInfo address = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_OPAQUE_CAPTURE_ADDRESS_CREATE_INFO};
     plain.pNext = &formats; /* the caller's chain is passed on */
@@ -320,8 +328,8 @@ static void vulkan_says_no(void)
         lib_lying = lies[n];
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(s.w.device, &vd, &lying));
-        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(lying, at.memory, &d, &mapped), answers[n].result,
-                    answers[n].reason);
+        LIB_REFUSES(culv_image, mapped, culv_vk_image_map(lying, at.memory, &d, &mapped),
+                    answers[n].result, answers[n].reason);
         if (n < 2) { /* Culvert allocates as Vulkan wants it */
             lib_saw_dedicated = lib_saw_chain = false;
             LIB_OK(culv_vk_image_create(lying, &c, &made));
@@ -332,12 +340,12 @@ static void vulkan_says_no(void)
             culv_vk_image_destroy(&made);
             culv_vk_buffer_destroy(&buffer);
         } else {
-            LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(lying, &c, &made), answers[n].result,
-                        answers[n].reason);
+            LIB_REFUSES(culv_vk_image, made, culv_vk_image_create(lying, &c, &made),
+                        answers[n].result, answers[n].reason);
         }
         if (n == 2)
-            LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer), answers[n].result,
-                        answers[n].reason);
+            LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
+                        answers[n].result, answers[n].reason);
         culv_vk_detach(&lying);
     }
     shared_image_close(&s, &at);

@@ -1,4 +1,5 @@
-/* culv_image_map() and what is asked of an image, called wrongly. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_image_map() and what is asked of an image, called wrongly. */
 #include "image_stage.h"
 
 extern const test_case map_error_cases[];
@@ -20,8 +21,9 @@ static void maps(void)
         culv_reason reason;
     } rows[] = {
         {offset, 0, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT},
-        {offset, 23, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT},  /* three channels */
-        {offset, 129, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT}, /* D24_UNORM_S8_UINT */
+        {offset, 23, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT}, /* three channels */
+        {offset, 129, 64, 64, 7, CULV_ERROR_UNSUPPORTED,
+         CULV_REASON_FORMAT}, /* D24_UNORM_S8_UINT */
         {offset, UINT32_MAX, 64, 64, 7, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT},
         {offset, 124, 8, 8, 1, CULV_ERROR_INVALID, CULV_REASON_DEDICATED}, /* D16_UNORM */
         {offset, 127, 8, 8, 1, CULV_ERROR_INVALID, CULV_REASON_DEDICATED}, /* S8_UINT */
@@ -92,7 +94,8 @@ static void kinds(void)
         {CULV_IMAGE_1D, FLOAT, 0, 8, 1, 1, 1, 5, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
         {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 2, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
         {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 1, 2049, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
-        {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 1, UINT32_MAX, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
+        {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 1, UINT32_MAX, 1, 0, CULV_ERROR_INVALID,
+         CULV_REASON_EXTENT},
         {CULV_IMAGE_2D, FLOAT, 0, 8, 8, 1, 2, 1, 1, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
         {CULV_IMAGE_3D, FLOAT, 0, 8, 8, 0, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
         {CULV_IMAGE_3D, FLOAT, 0, 8, 8, 8, 2, 1, 0, CULV_ERROR_INVALID, CULV_REASON_EXTENT},
@@ -114,8 +117,8 @@ static void kinds(void)
         {CULV_IMAGE_2D, FLOAT, 0, 64, 64, 1, 2048, 7, 0, CULV_ERROR_INVALID, CULV_REASON_RANGE},
         {CULV_IMAGE_3D, FLOAT, 0, 64, 64, 16384, 1, 1, 0, CULV_ERROR_INVALID, CULV_REASON_RANGE},
         {CULV_IMAGE_CUBE, FLOAT, 0, 64, 64, 1, 0, 7, 0, CULV_ERROR_INVALID, CULV_REASON_RANGE},
-        {CULV_IMAGE_2D, CULV_FORMAT_R64G64_UINT, 0, 131072, 131072, 1, 2048, 18, 0, CULV_ERROR_INVALID,
-         CULV_REASON_RANGE},
+        {CULV_IMAGE_2D, CULV_FORMAT_R64G64_UINT, 0, 131072, 131072, 1, 2048, 18, 0,
+         CULV_ERROR_INVALID, CULV_REASON_RANGE},
     };
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         culv_image_desc d = culv_image_desc_init();
@@ -149,7 +152,8 @@ static void told(void)
     REQUIRE_EQ(d.offset, i.caller.offset);
     REQUIRE_EQ(d.format, CULV_FORMAT_R8G8B8A8_UNORM);
     REQUIRE_EQ(d.type, CULV_IMAGE_2D);
-    REQUIRE(d.width == 40 && d.height == 30 && d.depth == 1 && d.array_layers == 1 && d.mip_levels == 3);
+    REQUIRE(d.width == 40 && d.height == 30 && d.depth == 1 && d.array_layers == 1 &&
+            d.mip_levels == 3);
     REQUIRE(d.label == NULL);
     uint32_t depth = 9;
     LIB_OK(culv_image_extent(i.cuda, 2, NULL, NULL, &depth));
@@ -164,8 +168,10 @@ static void told(void)
     REQUIRE(a == b);
     LIB_ERROR(culv_image_plane_array(i.cuda, 1, &plane), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
     LIB_ERROR(culv_image_plane_surface(i.cuda, 1, &b), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_image_plane_array(NULL, 0, &plane), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_plane_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_plane_array(NULL, 0, &plane), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_plane_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_get_desc(NULL, &d), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_get_desc(i.cuda, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
@@ -185,8 +191,10 @@ static void levels(void)
     CUsurfObject surface = 99;
     uint32_t width = 98, height = 97;
     for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
-        LIB_ERROR(culv_image_array(i.cuda, wrong[n], &array), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-        LIB_ERROR(culv_image_surface(i.cuda, wrong[n], &surface), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+        LIB_ERROR(culv_image_array(i.cuda, wrong[n], &array), CULV_ERROR_INVALID,
+                  CULV_REASON_LEVEL);
+        LIB_ERROR(culv_image_surface(i.cuda, wrong[n], &surface), CULV_ERROR_INVALID,
+                  CULV_REASON_LEVEL);
         LIB_ERROR(culv_image_extent(i.cuda, wrong[n], &width, &height, NULL), CULV_ERROR_INVALID,
                   CULV_REASON_LEVEL);
     }
@@ -201,7 +209,8 @@ static void levels(void)
     stage_close(&s);
 }
 
-/* The caller's memory is only borrowed by a mapping that fails: its descriptor and its other mappings stay. */
+/* The caller's memory is only borrowed by a mapping that fails: its descriptor and its other
+ * mappings stay. */
 static void handles_stay_untouched(void)
 {
     lib_world w;

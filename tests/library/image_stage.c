@@ -1,11 +1,12 @@
-/* See image_stage.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See image_stage.h. */
 #include "image_stage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The stage ----------------------------------------------------------------------------------------------- */
+/* The stage ------------------------------------------------------------------------------------ */
 
 void stage_open(stage *s)
 {
@@ -40,8 +41,8 @@ void stage_close(stage *s)
 bool stage_copies(const stage *s, uint32_t queue)
 {
     VkQueueFlags flags = s->w.vk.queues[queue].flags;
-    const VkQueueFlags common =
-        VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT;
+    const VkQueueFlags common = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT |
+                                VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT;
     return (flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0 ||
            ((flags & VK_QUEUE_TRANSFER_BIT) != 0 && (flags & ~common) == 0);
 }
@@ -66,15 +67,15 @@ void stage_cuda_end(stage *s)
     LIB_OK(culv_semaphore_signal(s->signals, s->stream, ++s->vulkan_value));
 }
 
-/* Images -------------------------------------------------------------------------------------------------- */
+/* Images --------------------------------------------------------------------------------------- */
 
 VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, uint32_t levels,
                              VkImageUsageFlags usage, VkExternalMemoryImageCreateInfo *external)
 {
     if (external != NULL)
-        *external =
-            (VkExternalMemoryImageCreateInfo){.sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
-                                              .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
+        *external = (VkExternalMemoryImageCreateInfo){
+            .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
+            .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     return (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                .pNext = external,
                                .imageType = VK_IMAGE_TYPE_2D,
@@ -84,14 +85,14 @@ VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, u
                                .arrayLayers = 1,
                                .samples = VK_SAMPLE_COUNT_1_BIT,
                                .tiling = VK_IMAGE_TILING_OPTIMAL,
-                               .usage =
-                                   usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+                               .usage = usage | VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT,
                                .sharingMode = VK_SHARING_MODE_EXCLUSIVE,
                                .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED};
 }
 
-static raw_vk_image_desc callers_desc(image_origin origin, VkFormat format, uint32_t width, uint32_t height,
-                                      uint32_t levels, VkImageUsageFlags usage)
+static raw_vk_image_desc callers_desc(image_origin origin, VkFormat format, uint32_t width,
+                                      uint32_t height, uint32_t levels, VkImageUsageFlags usage)
 {
     bool dedicated = origin == CALLERS_DEDICATED;
     return (raw_vk_image_desc){.format = format,
@@ -100,8 +101,8 @@ static raw_vk_image_desc callers_desc(image_origin origin, VkFormat format, uint
                                .levels = levels,
                                .usage = usage,
                                .min_offset = dedicated ? 0 : 70000,
-                               .flags =
-                                   RAW_VK_EXPORT | RAW_VK_UNTOUCHED | (dedicated ? RAW_VK_DEDICATED : 0)};
+                               .flags = RAW_VK_EXPORT | RAW_VK_UNTOUCHED |
+                                        (dedicated ? RAW_VK_DEDICATED : 0)};
 }
 
 bool image_origin_possible(stage *s, image_origin origin)
@@ -115,7 +116,8 @@ static void open_callers(stage *s, shared_image *i, VkImageUsageFlags usage)
     raw_vk *vk = &s->w.vk;
     bool dedicated = i->origin == CALLERS_DEDICATED;
     VkFormat format = (VkFormat)i->format.format;
-    const raw_vk_image_desc d = callers_desc(i->origin, format, i->width, i->height, i->levels, usage);
+    const raw_vk_image_desc d =
+        callers_desc(i->origin, format, i->width, i->height, i->levels, usage);
     if (!raw_vk_image_supported(vk, &d)) SKIP("no such image can be exported here");
     raw_vk_image_create(vk, &d, &i->caller);
     i->image = i->caller.image;
@@ -127,7 +129,8 @@ static void open_callers(stage *s, shared_image *i, VkImageUsageFlags usage)
     md.image_offset = i->caller.offset;
     LIB_OK(culv_vk_memory_import(s->w.attachment, &md, &i->memory));
     VkExternalMemoryImageCreateInfo external;
-    const VkImageCreateInfo info = image_info(format, i->width, i->height, i->levels, usage, &external);
+    const VkImageCreateInfo info =
+        image_info(format, i->width, i->height, i->levels, usage, &external);
     culv_vk_image_desc id = culv_vk_image_desc_init();
     id.image = i->caller.image;
     id.create_info = &info;
@@ -146,8 +149,8 @@ static void open_culverts(stage *s, shared_image *i, VkImageUsageFlags usage)
     i->cuda = culv_vk_image_cuda(i->made);
 }
 
-void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t width, uint32_t height,
-                       uint32_t levels, VkImageUsageFlags usage, shared_image *out)
+void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t width,
+                       uint32_t height, uint32_t levels, VkImageUsageFlags usage, shared_image *out)
 {
     memset(out, 0, sizeof *out);
     REQUIRE(levels <= MAX_LEVELS);
@@ -194,7 +197,7 @@ VkExtent3D shared_image_extent(const shared_image *i, uint32_t level)
     return e;
 }
 
-/* Patterns ------------------------------------------------------------------------------------------------ */
+/* Patterns ------------------------------------------------------------------------------------- */
 
 /* As library_byte() of library_kernels.cu. */
 static unsigned char texel_byte(uint32_t x, uint32_t y, uint32_t b, uint32_t seed)
@@ -221,8 +224,8 @@ void image_fill(const shared_image *i, uint32_t seed, unsigned char flip, unsign
         fill_level(i, level, seed, flip, texels + i->at[level]);
 }
 
-void image_require(const char *file, int line, const shared_image *i, uint32_t seed, unsigned char flip,
-                   const unsigned char *texels)
+void image_require(const char *file, int line, const shared_image *i, uint32_t seed,
+                   unsigned char flip, const unsigned char *texels)
 {
     unsigned char *expected = malloc(i->size);
     REQUIRE(expected != NULL);
@@ -238,9 +241,10 @@ void image_require(const char *file, int line, const shared_image *i, uint32_t s
     free(expected);
 }
 
-/* CUDA ---------------------------------------------------------------------------------------------------- */
+/* CUDA ----------------------------------------------------------------------------------------- */
 
-static void launch(stage *s, const shared_image *i, uint32_t level, const char *kernel, uint32_t argument)
+static void launch(stage *s, const shared_image *i, uint32_t level, const char *kernel,
+                   uint32_t argument)
 {
     const raw_cuda *cu = s->w.cu;
     char name[64];
@@ -252,8 +256,8 @@ static void launch(stage *s, const shared_image *i, uint32_t level, const char *
     snprintf(name, sizeof name, "library_%s_%s", kernel, i->format.kernel_type);
     CUcontext before = lib_enter(&s->w);
     CUfunction function = raw_cuda_function(cu, s->module, name);
-    CU_OK(cu->LaunchKernel(function, (e.width + 15) / 16, (e.height + 15) / 16, 1, 16, 16, 1, 0, s->stream,
-                           params, NULL));
+    CU_OK(cu->LaunchKernel(function, (e.width + 15) / 16, (e.height + 15) / 16, 1, 16, 16, 1, 0,
+                           s->stream, params, NULL));
     lib_leave(&s->w, before);
 }
 
@@ -300,20 +304,25 @@ void cuda_copy_out(stage *s, const shared_image *i, uint32_t level, unsigned cha
     copy(s, i, level, NULL, texels + i->at[level]);
 }
 
-/* Vulkan -------------------------------------------------------------------------------------------------- */
+/* Vulkan --------------------------------------------------------------------------------------- */
 
-void record_barrier(VkCommandBuffer commands, const culv_vk_image_transfer *t, hand_over way, bool old_form)
+void record_barrier(VkCommandBuffer commands, const culv_vk_image_transfer *t, hand_over way,
+                    bool old_form)
 {
     if (old_form) {
         culv_vk_image_barrier b;
-        LIB_OK(way == TO_CUDA ? culv_vk_image_release_barrier(t, &b) : culv_vk_image_acquire_barrier(t, &b));
-        vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1, &b.barrier);
+        LIB_OK(way == TO_CUDA ? culv_vk_image_release_barrier(t, &b)
+                              : culv_vk_image_acquire_barrier(t, &b));
+        vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1,
+                             &b.barrier);
         return;
     }
     VkImageMemoryBarrier2 b;
-    LIB_OK(way == TO_CUDA ? culv_vk_image_release_barrier2(t, &b) : culv_vk_image_acquire_barrier2(t, &b));
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .imageMemoryBarrierCount = 1, .pImageMemoryBarriers = &b};
+    LIB_OK(way == TO_CUDA ? culv_vk_image_release_barrier2(t, &b)
+                          : culv_vk_image_acquire_barrier2(t, &b));
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .imageMemoryBarrierCount = 1,
+                                   .pImageMemoryBarriers = &b};
     vkCmdPipelineBarrier2(commands, &info);
 }
 
@@ -335,12 +344,14 @@ void image_first_release(stage *s, const shared_image *i, uint32_t queue, bool o
     stage_submit(s, commands, queue);
 }
 
-static uint32_t regions(const shared_image *i, VkDeviceSize offset, VkBufferImageCopy out[MAX_LEVELS])
+static uint32_t regions(const shared_image *i, VkDeviceSize offset,
+                        VkBufferImageCopy out[MAX_LEVELS])
 {
     for (uint32_t level = 0; level < i->levels; level++)
-        out[level] = (VkBufferImageCopy){.bufferOffset = offset + i->at[level],
-                                         .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, level, 0, 1},
-                                         .imageExtent = shared_image_extent(i, level)};
+        out[level] =
+            (VkBufferImageCopy){.bufferOffset = offset + i->at[level],
+                                .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, level, 0, 1},
+                                .imageExtent = shared_image_extent(i, level)};
     return i->levels;
 }
 
@@ -348,20 +359,24 @@ void record_copy_out(VkCommandBuffer commands, const shared_image *i, VkBuffer b
 {
     VkBufferImageCopy list[MAX_LEVELS];
     uint32_t count = regions(i, 0, list);
-    vkCmdCopyImageToBuffer(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, count, list);
+    vkCmdCopyImageToBuffer(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, buffer, count,
+                           list);
     const VkMemoryBarrier2 to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER_2,
                                       .srcStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT,
                                       .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
                                       .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
                                       .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &to_host};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &to_host};
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-void record_copy_in(VkCommandBuffer commands, const shared_image *i, VkBuffer buffer, VkDeviceSize offset)
+void record_copy_in(VkCommandBuffer commands, const shared_image *i, VkBuffer buffer,
+                    VkDeviceSize offset)
 {
     VkBufferImageCopy list[MAX_LEVELS];
     uint32_t count = regions(i, offset, list);
-    vkCmdCopyBufferToImage(commands, buffer, i->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, count, list);
+    vkCmdCopyBufferToImage(commands, buffer, i->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, count,
+                           list);
 }

@@ -1,5 +1,6 @@
-/* What the image suites share: a stage with a stream and a timeline each way, shared images of every origin,
- * patterns, and the barriers that Culvert hands out, recorded in either form. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the image suites share: a stage with a stream and a timeline each way, shared images of
+ * every origin, patterns, and the barriers that Culvert hands out, recorded in either form. */
 #ifndef CULVERT_TESTS_LIBRARY_IMAGE_STAGE_H_
 #define CULVERT_TESTS_LIBRARY_IMAGE_STAGE_H_
 
@@ -23,7 +24,8 @@ void stage_open(stage *s);
 void stage_close(stage *s);
 /* Families whose queues copy any region of an image (video queues need not). */
 bool stage_copies(const stage *s, uint32_t queue);
-/* Ends and submits what Vulkan does with an image, between CUDA's last signal and the next wait; waits for it. */
+/* Ends and submits what Vulkan does with an image, between CUDA's last signal and the next wait;
+ * waits for it. */
 void stage_submit(stage *s, VkCommandBuffer commands, uint32_t queue);
 /* CUDA's turn begins after what Vulkan submitted, and ends. */
 void stage_cuda_begin(stage *s);
@@ -52,21 +54,24 @@ typedef struct shared_image {
 
 /* Whether this Vulkan exports images of that origin. */
 bool image_origin_possible(stage *s, image_origin origin);
-/* What vkCreateImage is called with: 2D, OPTIMAL, exclusive. `external` goes into its chain unless NULL. */
+/* What vkCreateImage is called with: 2D, OPTIMAL, exclusive. `external` goes into its chain unless
+ * NULL. */
 VkImageCreateInfo image_info(VkFormat format, uint32_t width, uint32_t height, uint32_t levels,
                              VkImageUsageFlags usage, VkExternalMemoryImageCreateInfo *external);
 /* The usages besides transfers. In UNDEFINED, of nobody. */
-void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t width, uint32_t height,
-                       uint32_t levels, VkImageUsageFlags usage, shared_image *out);
+void shared_image_open(stage *s, image_origin origin, VkFormat format, uint32_t width,
+                       uint32_t height, uint32_t levels, VkImageUsageFlags usage,
+                       shared_image *out);
 void shared_image_close(stage *s, shared_image *i);
 /* The level's extent, as Culvert tells it. */
 VkExtent3D shared_image_extent(const shared_image *i, uint32_t level);
 
-/* Patterns: all levels in `texels` (i->size bytes), each with its own seed, each byte inverted where `flip`. */
+/* Patterns: all levels in `texels` (i->size bytes), each with its own seed, each byte inverted
+ * where `flip`. */
 void image_fill(const shared_image *i, uint32_t seed, unsigned char flip, unsigned char *texels);
-void image_require(const char *file, int line, const shared_image *i, uint32_t seed, unsigned char flip,
-                   const unsigned char *texels);
-#define REQUIRE_IMAGE(image, seed, flip, texels)                                                             \
+void image_require(const char *file, int line, const shared_image *i, uint32_t seed,
+                   unsigned char flip, const unsigned char *texels);
+#define REQUIRE_IMAGE(image, seed, flip, texels)                                                   \
     image_require(__FILE__, __LINE__, (image), (seed), (flip), (texels))
 
 /* On the stage's stream, between stage_cuda_begin() and _end(). */
@@ -77,12 +82,15 @@ void cuda_copy_out(stage *s, const shared_image *i, uint32_t level, unsigned cha
 
 /* Records the barrier that Culvert hands out. */
 typedef enum hand_over { TO_CUDA, TO_VULKAN } hand_over;
-void record_barrier(VkCommandBuffer commands, const culv_vk_image_transfer *t, hand_over way, bool old_form);
+void record_barrier(VkCommandBuffer commands, const culv_vk_image_transfer *t, hand_over way,
+                    bool old_form);
 culv_vk_image_transfer image_transfer(const shared_image *i, uint32_t queue, culv_vk_use use);
 /* A new image's way to CUDA, submitted. */
 void image_first_release(stage *s, const shared_image *i, uint32_t queue, bool old_form);
-/* All levels, in `buffer` as image_fill() lays them out; the image is in TRANSFER_SRC or TRANSFER_DST layout. */
+/* All levels, in `buffer` as image_fill() lays them out; the image is in TRANSFER_SRC or
+ * TRANSFER_DST layout. */
 void record_copy_out(VkCommandBuffer commands, const shared_image *i, VkBuffer buffer);
-void record_copy_in(VkCommandBuffer commands, const shared_image *i, VkBuffer buffer, VkDeviceSize offset);
+void record_copy_in(VkCommandBuffer commands, const shared_image *i, VkBuffer buffer,
+                    VkDeviceSize offset);
 
 #endif

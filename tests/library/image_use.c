@@ -1,4 +1,5 @@
-/* Shared images used as Vulkan programs use theirs: sampled by a shader, drawn into. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Shared images used as Vulkan programs use theirs: sampled by a shader, drawn into. */
 #include "image_stage.h"
 
 #include <math.h>
@@ -10,17 +11,18 @@ extern const test_case image_use_cases[];
 
 static VkImageView view_of(const stage *s, const shared_image *i, uint32_t levels)
 {
-    const VkImageViewCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                                        .image = i->image,
-                                        .viewType = VK_IMAGE_VIEW_TYPE_2D,
-                                        .format = (VkFormat)i->format.format,
-                                        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, levels, 0, 1}};
+    const VkImageViewCreateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+        .image = i->image,
+        .viewType = VK_IMAGE_VIEW_TYPE_2D,
+        .format = (VkFormat)i->format.format,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, levels, 0, 1}};
     VkImageView view = VK_NULL_HANDLE;
     VK_OK(vkCreateImageView(s->w.vk.device, &info, NULL, &view));
     return view;
 }
 
-/* Sampled ------------------------------------------------------------------------------------------------- */
+/* Sampled -------------------------------------------------------------------------------------- */
 
 typedef struct fetcher {
     VkSampler sampler;
@@ -56,12 +58,14 @@ static void fetcher_open(VkDevice device, fetcher *f)
     const VkDescriptorSetLayoutBinding bindings[] = {
         {0, VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL},
         {1, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL}};
-    const VkDescriptorSetLayoutCreateInfo set = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
-                                                 .bindingCount = 2,
-                                                 .pBindings = bindings};
+    const VkDescriptorSetLayoutCreateInfo set = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
+        .bindingCount = 2,
+        .pBindings = bindings};
     VK_OK(vkCreateDescriptorSetLayout(device, &set, NULL, &f->set_layout));
     const VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, 12};
-    const VkPipelineLayoutCreateInfo layout = {.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
+    const VkPipelineLayoutCreateInfo layout = {.sType =
+                                                   VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
                                                .setLayoutCount = 1,
                                                .pSetLayouts = &f->set_layout,
                                                .pushConstantRangeCount = 1,
@@ -83,10 +87,11 @@ static void fetcher_open(VkDevice device, fetcher *f)
                                              .poolSizeCount = 2,
                                              .pPoolSizes = sizes};
     VK_OK(vkCreateDescriptorPool(device, &pool, NULL, &f->pool));
-    const VkDescriptorSetAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
-                                                  .descriptorPool = f->pool,
-                                                  .descriptorSetCount = 1,
-                                                  .pSetLayouts = &f->set_layout};
+    const VkDescriptorSetAllocateInfo allocate = {
+        .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
+        .descriptorPool = f->pool,
+        .descriptorSetCount = 1,
+        .pSetLayouts = &f->set_layout};
     VK_OK(vkAllocateDescriptorSets(device, &allocate, &f->set));
 }
 
@@ -102,7 +107,8 @@ static void fetcher_close(VkDevice device, fetcher *f)
 
 static void bind(VkDevice device, const fetcher *f, VkImageView view, VkBuffer buffer)
 {
-    const VkDescriptorImageInfo image = {f->sampler, view, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
+    const VkDescriptorImageInfo image = {f->sampler, view,
+                                         VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL};
     const VkDescriptorBufferInfo texels = {buffer, 0, VK_WHOLE_SIZE};
     const VkWriteDescriptorSet writes[] = {
         {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
@@ -163,7 +169,8 @@ static void fetch(stage *s, const shared_image *i, bool old_form)
     record_barrier(commands, &t, TO_VULKAN, old_form);
     const int32_t push[] = {(int32_t)e.width, (int32_t)e.height, LEVEL};
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, f.pipeline);
-    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, f.layout, 0, 1, &f.set, 0, NULL);
+    vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, f.layout, 0, 1, &f.set, 0,
+                            NULL);
     vkCmdPushConstants(commands, f.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, push);
     vkCmdDispatch(commands, (e.width + 7) / 8, (e.height + 7) / 8, 1);
     record_barrier(commands, &t, TO_CUDA, old_form);
@@ -172,8 +179,9 @@ static void fetch(stage *s, const shared_image *i, bool old_form)
                                       .srcAccessMask = VK_ACCESS_2_SHADER_WRITE_BIT,
                                       .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
                                       .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &to_host};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &to_host};
     vkCmdPipelineBarrier2(commands, &info);
     stage_submit(s, commands, 0);
 
@@ -198,18 +206,19 @@ static void fetch(stage *s, const shared_image *i, bool old_form)
     raw_vk_buffer_destroy(vk, &seen);
 }
 
-/* Drawn into ---------------------------------------------------------------------------------------------- */
+/* Drawn into ----------------------------------------------------------------------------------- */
 
 static VkRenderPass render_pass(VkDevice device, VkFormat format)
 {
-    const VkAttachmentDescription attachment = {.format = format,
-                                                .samples = VK_SAMPLE_COUNT_1_BIT,
-                                                .loadOp = VK_ATTACHMENT_LOAD_OP_LOAD,
-                                                .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
-                                                .stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE,
-                                                .stencilStoreOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
-                                                .initialLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
-                                                .finalLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
+    const VkAttachmentDescription attachment = {
+        .format = format,
+        .samples = VK_SAMPLE_COUNT_1_BIT,
+        .loadOp = VK_ATTACHMENT_LOAD_OP_LOAD,
+        .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
+        .stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE,
+        .stencilStoreOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
+        .initialLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL,
+        .finalLayout = VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
     const VkAttachmentReference reference = {0, VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL};
     const VkSubpassDescription subpass = {.pipelineBindPoint = VK_PIPELINE_BIND_POINT_GRAPHICS,
                                           .colorAttachmentCount = 1,
@@ -299,16 +308,17 @@ static void draw(stage *s, const shared_image *i, bool old_form)
     free(expected);
 }
 
-static void each(void (*use)(stage *, const shared_image *, bool), VkImageUsageFlags usage, uint32_t levels)
+static void each(void (*use)(stage *, const shared_image *, bool), VkImageUsageFlags usage,
+                 uint32_t levels)
 {
     stage s;
     stage_open(&s);
     if ((s.w.vk.queues[0].flags & VK_QUEUE_GRAPHICS_BIT) == 0 ||
         (s.w.vk.queues[0].flags & VK_QUEUE_COMPUTE_BIT) == 0)
         SKIP("queue family 0 does not draw and compute");
-    static const VkFormat formats[] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_B8G8R8A8_UNORM,
-                                       VK_FORMAT_R16G16B16A16_SFLOAT, VK_FORMAT_R32_SFLOAT,
-                                       VK_FORMAT_R32G32B32A32_SFLOAT}; /* those that decode() knows */
+    static const VkFormat formats[] = {
+        VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_R16G16B16A16_SFLOAT,
+        VK_FORMAT_R32_SFLOAT, VK_FORMAT_R32G32B32A32_SFLOAT}; /* those that decode() knows */
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
         for (int origin = 0; origin < IMAGE_ORIGINS; origin++) {
             if (!image_origin_possible(&s, (image_origin)origin)) continue;

@@ -1,14 +1,15 @@
-/* Images that CUDA and Vulkan share: every format and origin, both ways, all levels. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Images that CUDA and Vulkan share: every format and origin, both ways, all levels. */
 #include "image_stage.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Data both ways ------------------------------------------------------------------------------------------ */
+/* Data both ways ------------------------------------------------------------------------------- */
 
-/* CUDA fills a new image, by copies and by kernels; Vulkan reads it and fills it anew; kernels change that in
- * place; Vulkan and a copy read it. */
+/* CUDA fills a new image, by copies and by kernels; Vulkan reads it and fills it anew; kernels
+ * change that in place; Vulkan and a copy read it. */
 static void exchange(stage *s, const shared_image *i, uint32_t queue, bool old_form, uint32_t seed)
 {
     raw_vk *vk = &s->w.vk;
@@ -90,9 +91,10 @@ static void data(culv_format format)
         if (!image_origin_possible(&s, (image_origin)origin)) continue;
         for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
             shared_image i;
-            if (test_sanitized() && sizes[k].width > 256) continue; /* seconds there, and no other way */
-            shared_image_open(&s, (image_origin)origin, (VkFormat)format, sizes[k].width, sizes[k].height,
-                              sizes[k].levels, 0, &i);
+            /* Seconds there, and no other way */
+            if (test_sanitized() && sizes[k].width > 256) continue;
+            shared_image_open(&s, (image_origin)origin, (VkFormat)format, sizes[k].width,
+                              sizes[k].height, sizes[k].levels, 0, &i);
             for (int turn = 0; turn < 2; turn++, seed++) {
                 do
                     queue = (queue + 1) % s.w.vk.queue_count;
@@ -130,7 +132,8 @@ static void data_rgba32f(void)
     data(CULV_FORMAT_R32G32B32A32_SFLOAT);
 }
 
-/* Each level has its own layout and owner: handed over one by one, while the others stay Vulkan's. */
+/* Each level has its own layout and owner: handed over one by one, while the others stay
+ * Vulkan's. */
 static void levels_one_by_one(void)
 {
     stage s;
@@ -163,7 +166,8 @@ static void levels_one_by_one(void)
     stage_close(&s);
 }
 
-/* A buffer and an image in one VkDeviceMemory: one import, a mapping of each kind, neither in the other's way. */
+/* A buffer and an image in one VkDeviceMemory: one import, a mapping of each kind, neither in the
+ * other's way. */
 static void beside_a_buffer(void)
 {
     enum { WORDS = 4096, BYTES = WORDS * 4, FAR = 1 << 20 };
@@ -208,7 +212,8 @@ static void beside_a_buffer(void)
     for (uint32_t i = 0; i < WORDS; i++)
         words[i] = lib_word(i, 5);
     raw_vk_write(vk, &buffer, 0, words, BYTES);
-    shared_image i = {.origin = CALLERS_AT_OFFSET, .width = d.width, .height = d.height, .levels = d.levels};
+    shared_image i = {
+        .origin = CALLERS_AT_OFFSET, .width = d.width, .height = d.height, .levels = d.levels};
     i.format = culv_format_info_init();
     LIB_OK(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &i.format));
     i.cuda = mapped;
@@ -275,7 +280,8 @@ static void outlives_its_parents(void)
     stage_open(&s);
     lib_world first = s.w;
     for (int order = 0; order < 6; order++) {
-        static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+        static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                         {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
         lib_open_culvert(&s.w); /* another device and attachment */
         shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R32_SFLOAT, 16, 16, 2, 0, &i);
         CUarray array = NULL;
@@ -296,7 +302,7 @@ static void outlives_its_parents(void)
     stage_close(&s);
 }
 
-/* Accessors ----------------------------------------------------------------------------------------------- */
+/* Accessors ------------------------------------------------------------------------------------ */
 
 static void arrays_and_surfaces_are_kept(void)
 {
@@ -385,8 +391,8 @@ static void threads_ask_for_levels(void)
 
 /* docs/vulkan.md's example. */
 static culv_result image_from_fd(culv_device *device, culv_vk *vk, int fd, uint64_t allocation_size,
-                                 uint64_t offset, VkImage image, const VkImageCreateInfo *create_info,
-                                 culv_image **out)
+                                 uint64_t offset, VkImage image,
+                                 const VkImageCreateInfo *create_info, culv_image **out)
 {
     culv_memory_desc allocation = culv_memory_desc_init();
     culv_vk_image_desc bound = culv_vk_image_desc_init();
@@ -403,7 +409,8 @@ static culv_result image_from_fd(culv_device *device, culv_vk *vk, int fd, uint6
     return e;
 }
 
-/* Of another library's image only a file descriptor, the allocation's size and the offset are known. */
+/* Of another library's image only a file descriptor, the allocation's size and the offset are
+ * known. */
 static void from_a_file_descriptor(void)
 {
     stage s;
@@ -421,7 +428,8 @@ static void from_a_file_descriptor(void)
     REQUIRE(theirs.offset >= 70000);
     VkExternalMemoryImageCreateInfo external;
     const VkImageCreateInfo info = image_info(d.format, d.width, d.height, d.levels, 0, &external);
-    shared_image i = {.origin = CALLERS_AT_OFFSET, .width = d.width, .height = d.height, .levels = d.levels};
+    shared_image i = {
+        .origin = CALLERS_AT_OFFSET, .width = d.width, .height = d.height, .levels = d.levels};
     lib_fd fd = lib_fd_watch(raw_vk_image_fd(vk, &theirs));
     LIB_OK(image_from_fd(s.w.device, s.w.attachment, fd.fd, theirs.allocation_size, theirs.offset,
                          theirs.image, &info, &i.cuda));

@@ -1,4 +1,5 @@
-/* Worlds, checks and small helpers of the library's suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Worlds, checks and small helpers of the library's suite. */
 #include "library.h"
 
 #include <dlfcn.h>
@@ -8,13 +9,13 @@
 #include <string.h>
 #include <time.h>
 
-/* Errors --------------------------------------------------------------------------------------------------
- */
+/* Errors --------------------------------------------------------------------------------------- */
 
 void lib_require_ok(const char *file, int line, const char *text, culv_result result)
 {
     if (result == CULV_OK) return;
-    test_fail(file, line, "%s is %s: %s", text, culv_result_name(result), culv_last_error_message());
+    test_fail(file, line, "%s is %s: %s", text, culv_result_name(result),
+              culv_last_error_message());
 }
 
 static const char forgotten[] = "culv_vk_semaphore_import: vk is NULL";
@@ -26,8 +27,8 @@ void lib_forget_error(void)
         FAIL("the message that tells an old error is \"%s\"", culv_last_error_message());
 }
 
-void lib_require_error(const char *file, int line, const char *text, culv_result result, culv_result expected,
-                       culv_reason reason)
+void lib_require_error(const char *file, int line, const char *text, culv_result result,
+                       culv_result expected, culv_reason reason)
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
@@ -35,8 +36,8 @@ void lib_require_error(const char *file, int line, const char *text, culv_result
         test_fail(file, line, "%s is %s, not %s: %s", text, culv_result_name(result),
                   culv_result_name(expected), e.message);
     if (e.result != expected)
-        test_fail(file, line, "%s: the last error's class is %s, not %s", text, culv_result_name(e.result),
-                  culv_result_name(expected));
+        test_fail(file, line, "%s: the last error's class is %s, not %s", text,
+                  culv_result_name(e.result), culv_result_name(expected));
     if (e.reason != reason)
         test_fail(file, line, "%s: the reason is %s, not %s: %s", text, culv_reason_name(e.reason),
                   culv_reason_name(reason), e.message);
@@ -45,8 +46,8 @@ void lib_require_error(const char *file, int line, const char *text, culv_result
     if (strlen(e.message) < 15 || strchr(e.message, '\n') != NULL)
         test_fail(file, line, "%s: the message is no paragraph: \"%s\"", text, e.message);
     if ((e.native_api == CULV_API_NONE) != (e.native_call[0] == '\0'))
-        test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text, (int)e.native_api,
-                  e.native_call);
+        test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text,
+                  (int)e.native_api, e.native_call);
     /* Only for reading in the log: what users get to see. */
     printf("  %s: %s\n", culv_reason_name(e.reason), e.message);
 }
@@ -54,11 +55,11 @@ void lib_require_error(const char *file, int line, const char *text, culv_result
 void lib_require_says(const char *file, int line, const char *text)
 {
     if (strstr(culv_last_error_message(), text) == NULL)
-        test_fail(file, line, "the message does not say \"%s\": %s", text, culv_last_error_message());
+        test_fail(file, line, "the message does not say \"%s\": %s", text,
+                  culv_last_error_message());
 }
 
-/* Worlds --------------------------------------------------------------------------------------------------
- */
+/* Worlds --------------------------------------------------------------------------------------- */
 
 const raw_cuda *lib_driver(void)
 {
@@ -99,7 +100,8 @@ void lib_open_vulkan(lib_world *w)
 
 void lib_open_culvert(lib_world *w)
 {
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &w->device));
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                               &w->device));
     culv_vk_desc d = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
@@ -130,9 +132,9 @@ void lib_open(lib_world *w)
     lib_open_culvert(w);
 }
 
-/* NVIDIA's driver opens files of its own with the first context, stream, module or semaphore and keeps them;
- * they are counted while the device is open; a second GPU has as many again. That none is leaked turn by turn is shown by
- * library-endurance. */
+/* NVIDIA's driver opens files of its own with the first context, stream, module or semaphore and
+ * keeps them; they are counted while the device is open; a second GPU has as many again. That none
+ * is leaked turn by turn is shown by library-endurance. */
 enum { NVIDIA_FDS = 16 };
 
 static void close_culvert(lib_world *w, bool count_fds)
@@ -185,7 +187,8 @@ culv_device_counts lib_counts(const lib_world *w)
 void lib_settle(const lib_world *w)
 {
     for (int i = 0; lib_counts(w).deferred > 0; i++) {
-        if (i == 5000) FAIL("%" PRIu64 " releases are still deferred after 5 s", lib_counts(w).deferred);
+        if (i == 5000)
+            FAIL("%" PRIu64 " releases are still deferred after 5 s", lib_counts(w).deferred);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
 }
@@ -206,7 +209,8 @@ void lib_require_no_objects(const lib_world *w)
     REQUIRE_EQ(c.deferred, 0);
 }
 
-void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings, uint64_t semaphores)
+void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings,
+                               uint64_t semaphores)
 {
     if (w->cu->SoftCounts == NULL) return;
     culv_soft_counts s = {.struct_size = sizeof s};
@@ -303,7 +307,8 @@ uint32_t lib_word(uint32_t i, uint32_t seed)
     return i * 2654435761u + seed;
 }
 
-void lib_require_words(const char *file, int line, const uint32_t *words, size_t count, uint32_t seed)
+void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,
+                       uint32_t seed)
 {
     for (size_t i = 0; i < count; i++)
         if (words[i] != lib_word((uint32_t)i, seed))

@@ -1,5 +1,6 @@
-/* What the programs of the library's suite share: a device with its Vulkan partner, checks of errors, file
- * descriptors and counts, and a Vulkan loader that can be made to lie. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the programs of the library's suite share: a device with its Vulkan partner, checks of
+ * errors, file descriptors and counts, and a Vulkan loader that can be made to lie. */
 #ifndef CULVERT_TESTS_LIBRARY_H_
 #define CULVERT_TESTS_LIBRARY_H_
 
@@ -11,25 +12,27 @@
 #include <culvert/culvert.h>
 #include <culvert/vulkan.h>
 
-/* An out pointer that no call returns: still there after an error, or the call wrote where it must not. */
+/* An out pointer that no call returns: still there after an error, or the call wrote where it must
+ * not. */
 #define POISON(type) ((type *)(uintptr_t)0x5a5a5a50u)
 
-/* Both evaluate `call` once. LIB_ERROR also holds the thread's last error against class and reason. */
+/* Both evaluate `call` once. LIB_ERROR also holds the thread's last error against class and
+ * reason. */
 #define LIB_OK(call) lib_require_ok(__FILE__, __LINE__, #call, (call))
-#define LIB_ERROR(call, class, why)                                                                          \
+#define LIB_ERROR(call, class, why)                                                                \
     lib_require_error(__FILE__, __LINE__, #call, (lib_forget_error(), (call)), (class), (why))
 /* The same for a call that would write *(out); it must not. */
-#define LIB_REFUSES(type, out, call, class, why)                                                             \
-    do {                                                                                                     \
-        (out) = POISON(type);                                                                                \
-        LIB_ERROR(call, class, why);                                                                         \
-        REQUIRE((out) == POISON(type));                                                                      \
-        (out) = NULL;                                                                                        \
+#define LIB_REFUSES(type, out, call, class, why)                                                   \
+    do {                                                                                           \
+        (out) = POISON(type);                                                                      \
+        LIB_ERROR(call, class, why);                                                               \
+        REQUIRE((out) == POISON(type));                                                            \
+        (out) = NULL;                                                                              \
     } while (0)
 
 void lib_require_ok(const char *file, int line, const char *text, culv_result result);
-void lib_require_error(const char *file, int line, const char *text, culv_result result, culv_result expected,
-                       culv_reason reason);
+void lib_require_error(const char *file, int line, const char *text, culv_result result,
+                       culv_result expected, culv_reason reason);
 /* Makes the last error one that no test expects. */
 void lib_forget_error(void);
 /* The last error's message has this text in it. */
@@ -53,10 +56,11 @@ void lib_open(lib_world *w);
 /* The Vulkan half alone. */
 void lib_open_vulkan(lib_world *w);
 void lib_open_culvert(lib_world *w);
-/* Closes all that is open and requires that nothing is left: fds, driver's and layer's objects, validation
- * messages. */
+/* Closes all that is open and requires that nothing is left: fds, driver's and layer's objects,
+ * validation messages. */
 void lib_close(lib_world *w);
-/* The attachment and the device alone, while Vulkan's objects (and the fds they hold) are still there. */
+/* The attachment and the device alone, while Vulkan's objects (and the fds they hold) are still
+ * there. */
 void lib_close_culvert(lib_world *w);
 culv_vk_desc lib_vk_desc(const lib_world *w);
 
@@ -64,7 +68,8 @@ culv_device_counts lib_counts(const lib_world *w);
 /* Of counts: all zero but late_destroys. */
 void lib_require_no_objects(const lib_world *w);
 /* What the driver itself has, where it tells (the twin). */
-void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings, uint64_t semaphores);
+void lib_require_driver_counts(const lib_world *w, uint64_t memories, uint64_t mappings,
+                               uint64_t semaphores);
 /* Waits (5 s at most) until no release is deferred any more. */
 void lib_settle(const lib_world *w);
 
@@ -87,13 +92,15 @@ culv_memory_desc lib_memory_desc(const lib_world *w, const raw_vk_buffer *buffer
 culv_semaphore *lib_import_timeline(const lib_world *w, VkSemaphore timeline);
 /* Word i of the pattern that tests write: its index and a seed mixed. */
 uint32_t lib_word(uint32_t i, uint32_t seed);
-void lib_require_words(const char *file, int line, const uint32_t *words, size_t count, uint32_t seed);
-#define REQUIRE_WORDS(words, count, seed) lib_require_words(__FILE__, __LINE__, (words), (count), (seed))
+void lib_require_words(const char *file, int line, const uint32_t *words, size_t count,
+                       uint32_t seed);
+#define REQUIRE_WORDS(words, count, seed)                                                          \
+    lib_require_words(__FILE__, __LINE__, (words), (count), (seed))
 
-/* File descriptors ----------------------------------------------------------------------------------------
- */
+/* File descriptors ----------------------------------------------------------------------------- */
 
-/* A descriptor that is being watched: `twin` is a duplicate that tells whether fd is still the same file. */
+/* A descriptor that is being watched: `twin` is a duplicate that tells whether fd is still the same
+ * file. */
 typedef struct lib_fd {
     int fd, twin;
     int64_t offset;
@@ -106,10 +113,10 @@ void lib_fd_require_untouched(const lib_fd *watched);
 void lib_fd_require_gone(const lib_fd *watched);
 void lib_fd_done(lib_fd *watched, bool close_fd);
 
-/* Processes -----------------------------------------------------------------------------------------------
- */
+/* Processes ------------------------------------------------------------------------------------ */
 
-/* Starts this case anew in an environment where name is value (NULL: unset); returns once it is so. */
+/* Starts this case anew in an environment where name is value (NULL: unset); returns once it is
+ * so. */
 void lib_with_environment(const char *name, const char *value);
 /* Starts this case anew with another option, "--validation=off", on its command line. */
 void lib_with_option(const char *option);
@@ -135,8 +142,7 @@ typedef struct lib_layer {
 } lib_layer;
 bool lib_layer_find(lib_layer *out);
 
-/* A loader that lies ----------------------------------------------------------------------------------------
- */
+/* A loader that lies --------------------------------------------------------------------------- */
 
 typedef struct lib_lies {
     const char *missing;  /* a function that it does not know */
@@ -145,34 +151,37 @@ typedef struct lib_lies {
     uint8_t uuid_xor;     /* spoils each device's UUID */
     const uint8_t *luid;  /* each device has these 8 bytes and node_mask, when not NULL */
     uint32_t node_mask;
-    VkPhysicalDevice
-        stranger_like;       /* lists a first device that is this one, but for a UUID that is nobody's */
+    /* Lists a first device that is this one, but for a UUID that is nobody's */
+    VkPhysicalDevice stranger_like;
     bool no_timelines;       /* the device lacks their functions */
     bool requires_dedicated; /* of every buffer and image */
     bool dedicated_only;     /* the same, by what can be exported */
     bool exports_nothing;    /* no buffer and no image */
     bool exports_no_semaphores;
-    bool takes_pages;             /* with exports_nothing: pages of the host may be imported all the same */
-    VkResult image_format_result; /* of vkGetPhysicalDeviceImageFormatProperties2, when not success */
-    bool memory_fd_fails;         /* vkGetMemoryFdKHR answers memory_fd_result and fd -1 */
+    /* With exports_nothing: pages of the host may be imported all the same */
+    bool takes_pages;
+    /* Of vkGetPhysicalDeviceImageFormatProperties2, when not success */
+    VkResult image_format_result;
+    bool memory_fd_fails; /* vkGetMemoryFdKHR answers memory_fd_result and fd -1 */
     VkResult memory_fd_result;
     bool semaphore_fd_fails;
     VkResult semaphore_fd_result;
     VkPhysicalDeviceType type; /* with says_type */
     bool says_type;
-    bool plays_binaries; /* every semaphore is a binary one, and exported as a duplicate of binary_fd */
+    /* Every semaphore is a binary one, and exported as a duplicate of binary_fd */
+    bool plays_binaries;
     int binary_fd;
-    bool
-        plays_dma_bufs; /* the device offers them; what is imported or asked of as one goes to it as an opaque fd */
+    /* The device offers them; what is imported or asked of as one goes to it as an opaque fd */
+    bool plays_dma_bufs;
     uint32_t dma_buf_types;
     VkResult dma_buf_result; /* of vkGetMemoryFdPropertiesKHR */
     uint32_t second_type;    /* property flags of a memory type 1 that is added, when not 0 */
 } lib_lies;
 
 extern lib_lies lib_lying;
-/* By this loader: the last vkAllocateMemory had VkMemoryDedicatedAllocateInfo; the last vkCreateBuffer or
- * vkCreateImage had Culvert's structure in its chain, and VkBufferOpaqueCaptureAddressCreateInfo or
- * VkImageFormatListCreateInfo. */
+/* By this loader: the last vkAllocateMemory had VkMemoryDedicatedAllocateInfo; the last
+ * vkCreateBuffer or vkCreateImage had Culvert's structure in its chain, and
+ * VkBufferOpaqueCaptureAddressCreateInfo or VkImageFormatListCreateInfo. */
 extern bool lib_saw_dedicated, lib_saw_chain;
 extern uint32_t lib_saw_type; /* VkMemoryAllocateInfo::memoryTypeIndex */
 VkPhysicalDevice lib_stranger(void);

@@ -1,4 +1,5 @@
-/* Kernels of the library's suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Kernels of the library's suite. */
 #include "culvert_kernel.h"
 
 #include <string.h>
@@ -22,40 +23,41 @@ CULV_KERNEL void library_poke(CULV_GRID unsigned *address, unsigned value)
     if (threadIdx.x == 0) *(volatile unsigned *)address = value;
 }
 
-/* Byte b of texel (x, y), as lib_texel_byte() says it: no float that texels hold is an infinity or a NaN. */
+/* Byte b of texel (x, y), as lib_texel_byte() says it: no float that texels hold is an infinity or
+ * a NaN. */
 static __device__ __forceinline__ unsigned char library_byte(int x, int y, int b, unsigned seed)
 {
-    unsigned h =
-        (unsigned)x * 73856093u + (unsigned)y * 19349663u + (unsigned)b * 83492791u + seed * 2654435761u;
+    unsigned h = (unsigned)x * 73856093u + (unsigned)y * 19349663u + (unsigned)b * 83492791u +
+                 seed * 2654435761u;
     return (unsigned char)(0x20u + (h >> 13 & 0x3fu));
 }
 
 /* paint: every texel as above. flip: what is there, its lower four bits of each byte inverted. */
-#define LIBRARY_SURFACE_KERNELS(type)                                                                        \
-    CULV_KERNEL void library_paint_##type(CULV_GRID cudaSurfaceObject_t surface, int width, int height,      \
-                                          unsigned seed)                                                     \
-    {                                                                                                        \
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;            \
-        if (x >= width || y >= height) return;                                                               \
-        unsigned char bytes[sizeof(type)];                                                                   \
-        for (int b = 0; b < (int)sizeof(type); b++)                                                          \
-            bytes[b] = library_byte(x, y, b, seed);                                                          \
-        type texel;                                                                                          \
-        memcpy(&texel, bytes, sizeof texel);                                                                 \
-        surf2Dwrite(texel, surface, x *(int)sizeof(type), y);                                                \
-    }                                                                                                        \
-    CULV_KERNEL void library_flip_##type(CULV_GRID cudaSurfaceObject_t surface, int width, int height,       \
-                                         unsigned mask)                                                      \
-    {                                                                                                        \
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;            \
-        if (x >= width || y >= height) return;                                                               \
-        type texel = surf2Dread<type>(surface, x * (int)sizeof(type), y);                                    \
-        unsigned char bytes[sizeof(type)];                                                                   \
-        memcpy(bytes, &texel, sizeof texel);                                                                 \
-        for (int b = 0; b < (int)sizeof(type); b++)                                                          \
-            bytes[b] = (unsigned char)(bytes[b] ^ mask);                                                     \
-        memcpy(&texel, bytes, sizeof texel);                                                                 \
-        surf2Dwrite(texel, surface, x *(int)sizeof(type), y);                                                \
+#define LIBRARY_SURFACE_KERNELS(type)                                                              \
+    CULV_KERNEL void library_paint_##type(CULV_GRID cudaSurfaceObject_t surface, int width,        \
+                                          int height, unsigned seed)                               \
+    {                                                                                              \
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;  \
+        if (x >= width || y >= height) return;                                                     \
+        unsigned char bytes[sizeof(type)];                                                         \
+        for (int b = 0; b < (int)sizeof(type); b++)                                                \
+            bytes[b] = library_byte(x, y, b, seed);                                                \
+        type texel;                                                                                \
+        memcpy(&texel, bytes, sizeof texel);                                                       \
+        surf2Dwrite(texel, surface, x *(int)sizeof(type), y);                                      \
+    }                                                                                              \
+    CULV_KERNEL void library_flip_##type(CULV_GRID cudaSurfaceObject_t surface, int width,         \
+                                         int height, unsigned mask)                                \
+    {                                                                                              \
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;  \
+        if (x >= width || y >= height) return;                                                     \
+        type texel = surf2Dread<type>(surface, x * (int)sizeof(type), y);                          \
+        unsigned char bytes[sizeof(type)];                                                         \
+        memcpy(bytes, &texel, sizeof texel);                                                       \
+        for (int b = 0; b < (int)sizeof(type); b++)                                                \
+            bytes[b] = (unsigned char)(bytes[b] ^ mask);                                           \
+        memcpy(&texel, bytes, sizeof texel);                                                       \
+        surf2Dwrite(texel, surface, x *(int)sizeof(type), y);                                      \
     }
 
 /* Their names end in culv_format_info::kernel_type. */

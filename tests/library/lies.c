@@ -1,6 +1,6 @@
-/* A Vulkan loader that lies as lib_lying says, for what no machine at hand has: linked GPUs, Vulkan 1.0,
- * buffers that must be dedicated, exports that fail. Everything else goes to the real one.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A Vulkan loader that lies as lib_lying says, for what no machine at hand has: linked GPUs, Vulkan
+ * 1.0, buffers that must be dedicated, exports that fail. Everything else goes to the real one. */
 #include "library.h"
 
 #include <fcntl.h>
@@ -18,7 +18,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_groups(VkInstance instance, uint32_t
     for (uint32_t i = 0; i < *count; i++) {
         /* A handle that is nobody's: it is compared, never used. */
         uintptr_t other = 0x10;
-        for (uint32_t j = groups[i].physicalDeviceCount; j < lib_lying.group_size; j++, other += 0x10)
+        for (uint32_t j = groups[i].physicalDeviceCount; j < lib_lying.group_size;
+             j++, other += 0x10)
             memcpy(&groups[i].physicalDevices[j], &other, sizeof other);
         groups[i].physicalDeviceCount = lib_lying.group_size;
     }
@@ -71,12 +72,13 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_extensions(VkPhysicalDevice device, 
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL lying_fd_properties(VkDevice device,
-                                                          VkExternalMemoryHandleTypeFlagBits type, int fd,
-                                                          VkMemoryFdPropertiesKHR *out)
+                                                          VkExternalMemoryHandleTypeFlagBits type,
+                                                          int fd, VkMemoryFdPropertiesKHR *out)
 {
     (void)device;
     (void)fd;
-    if (type != VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    if (type != VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
+        return VK_ERROR_INVALID_EXTERNAL_HANDLE;
     out->memoryTypeBits = lib_lying.dma_buf_types;
     return lib_lying.dma_buf_result;
 }
@@ -91,7 +93,8 @@ static VKAPI_ATTR void VKAPI_CALL lying_memory_types(VkPhysicalDevice device,
     out->memoryTypeCount = 2;
 }
 
-static VKAPI_ATTR void VKAPI_CALL lying_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
+static VKAPI_ATTR void VKAPI_CALL lying_features(VkPhysicalDevice device,
+                                                 VkPhysicalDeviceFeatures2 *out)
 {
     vkGetPhysicalDeviceFeatures2(real(device), out);
 }
@@ -112,9 +115,9 @@ static VKAPI_ATTR void VKAPI_CALL lying_buffer(VkPhysicalDevice device,
     if (!pages || !lib_lying.takes_pages) spoil_features(&out->externalMemoryProperties);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL lying_image_format(VkPhysicalDevice device,
-                                                         const VkPhysicalDeviceImageFormatInfo2 *info,
-                                                         VkImageFormatProperties2 *out)
+static VKAPI_ATTR VkResult VKAPI_CALL
+lying_image_format(VkPhysicalDevice device, const VkPhysicalDeviceImageFormatInfo2 *info,
+                   VkImageFormatProperties2 *out)
 {
     VkPhysicalDeviceExternalImageFormatInfo opaque;
     VkPhysicalDeviceImageFormatInfo2 plain = *info;
@@ -164,13 +167,15 @@ static void spoil(VkPhysicalDeviceProperties *properties)
     if (lib_lying.says_type) properties->deviceType = lib_lying.type;
 }
 
-static VKAPI_ATTR void VKAPI_CALL lying_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties *out)
+static VKAPI_ATTR void VKAPI_CALL lying_properties(VkPhysicalDevice device,
+                                                   VkPhysicalDeviceProperties *out)
 {
     vkGetPhysicalDeviceProperties(real(device), out);
     spoil(out);
 }
 
-static VKAPI_ATTR void VKAPI_CALL lying_properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out)
+static VKAPI_ATTR void VKAPI_CALL lying_properties2(VkPhysicalDevice device,
+                                                    VkPhysicalDeviceProperties2 *out)
 {
     vkGetPhysicalDeviceProperties2(real(device), out);
     spoil(&out->properties);
@@ -203,9 +208,8 @@ static VKAPI_ATTR void VKAPI_CALL lying_requirements(VkDevice device,
     require_dedicated(out);
 }
 
-static VKAPI_ATTR void VKAPI_CALL lying_image_requirements(VkDevice device,
-                                                           const VkImageMemoryRequirementsInfo2 *info,
-                                                           VkMemoryRequirements2 *out)
+static VKAPI_ATTR void VKAPI_CALL lying_image_requirements(
+    VkDevice device, const VkImageMemoryRequirementsInfo2 *info, VkMemoryRequirements2 *out)
 {
     vkGetImageMemoryRequirements2(device, info, out);
     require_dedicated(out);
@@ -219,7 +223,8 @@ static bool has(const void *chain, VkStructureType type)
 }
 
 /* These remember what the caller's chain brought along. */
-static VKAPI_ATTR VkResult VKAPI_CALL lying_create_buffer(VkDevice device, const VkBufferCreateInfo *info,
+static VKAPI_ATTR VkResult VKAPI_CALL lying_create_buffer(VkDevice device,
+                                                          const VkBufferCreateInfo *info,
                                                           const VkAllocationCallbacks *callbacks,
                                                           VkBuffer *out)
 {
@@ -228,8 +233,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_create_buffer(VkDevice device, const
     return vkCreateBuffer(device, info, callbacks, out);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL lying_create_image(VkDevice device, const VkImageCreateInfo *info,
-                                                         const VkAllocationCallbacks *callbacks, VkImage *out)
+static VKAPI_ATTR VkResult VKAPI_CALL lying_create_image(VkDevice device,
+                                                         const VkImageCreateInfo *info,
+                                                         const VkAllocationCallbacks *callbacks,
+                                                         VkImage *out)
 {
     lib_saw_chain = has(info->pNext, VK_STRUCTURE_TYPE_IMAGE_FORMAT_LIST_CREATE_INFO) &&
                     has(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO);
@@ -237,7 +244,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_create_image(VkDevice device, const 
 }
 
 /* Remembers whether the allocation was a dedicated one. */
-static VKAPI_ATTR VkResult VKAPI_CALL lying_allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+static VKAPI_ATTR VkResult VKAPI_CALL lying_allocate(VkDevice device,
+                                                     const VkMemoryAllocateInfo *info,
                                                      const VkAllocationCallbacks *callbacks,
                                                      VkDeviceMemory *out)
 {
@@ -254,8 +262,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_allocate(VkDevice device, const VkMe
     return vkAllocateMemory(device, &plain, callbacks, out);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL lying_memory_fd(VkDevice device, const VkMemoryGetFdInfoKHR *info,
-                                                      int *fd)
+static VKAPI_ATTR VkResult VKAPI_CALL lying_memory_fd(VkDevice device,
+                                                      const VkMemoryGetFdInfoKHR *info, int *fd)
 {
     (void)device;
     (void)info;
@@ -263,7 +271,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL lying_memory_fd(VkDevice device, const VkM
     return lib_lying.memory_fd_result;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL lying_semaphore_fd(VkDevice device, const VkSemaphoreGetFdInfoKHR *info,
+static VKAPI_ATTR VkResult VKAPI_CALL lying_semaphore_fd(VkDevice device,
+                                                         const VkSemaphoreGetFdInfoKHR *info,
                                                          int *fd)
 {
     (void)device;
@@ -318,10 +327,12 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, c
     if (lib_lying.second_type != 0 && strcmp(name, "vkGetPhysicalDeviceMemoryProperties") == 0)
         return (PFN_vkVoidFunction)lying_memory_types;
     if (lib_lying.stranger_like != VK_NULL_HANDLE) {
-        if (strcmp(name, "vkEnumeratePhysicalDevices") == 0) return (PFN_vkVoidFunction)lying_devices;
+        if (strcmp(name, "vkEnumeratePhysicalDevices") == 0)
+            return (PFN_vkVoidFunction)lying_devices;
         if (strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0)
             return (PFN_vkVoidFunction)lying_extensions;
-        if (strcmp(name, "vkGetPhysicalDeviceFeatures2") == 0) return (PFN_vkVoidFunction)lying_features;
+        if (strcmp(name, "vkGetPhysicalDeviceFeatures2") == 0)
+            return (PFN_vkVoidFunction)lying_features;
         if (strcmp(name, "vkGetPhysicalDeviceExternalSemaphoreProperties") == 0)
             return (PFN_vkVoidFunction)lying_semaphore;
     }
@@ -332,8 +343,10 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL lib_lying_loader(VkInstance instance, c
         return (PFN_vkVoidFunction)lying_buffer;
     if (strcmp(name, "vkGetPhysicalDeviceImageFormatProperties2") == 0)
         return (PFN_vkVoidFunction)lying_image_format;
-    if (strcmp(name, "vkGetPhysicalDeviceProperties") == 0) return (PFN_vkVoidFunction)lying_properties;
-    if (strcmp(name, "vkGetPhysicalDeviceProperties2") == 0) return (PFN_vkVoidFunction)lying_properties2;
+    if (strcmp(name, "vkGetPhysicalDeviceProperties") == 0)
+        return (PFN_vkVoidFunction)lying_properties;
+    if (strcmp(name, "vkGetPhysicalDeviceProperties2") == 0)
+        return (PFN_vkVoidFunction)lying_properties2;
     if (strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction)lying_device_proc;
     return vkGetInstanceProcAddr(instance, name);
 }

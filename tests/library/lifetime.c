@@ -1,11 +1,11 @@
-/* Objects given up in any order, and by several threads. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Objects given up in any order, and by several threads. */
 #include "library.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-/* Orders --------------------------------------------------------------------------------------------------
- */
+/* Orders --------------------------------------------------------------------------------------- */
 
 enum { OBJECTS = 6 }; /* memory, two buffers, semaphore, attachment, device */
 
@@ -23,7 +23,8 @@ static void make(const lib_world *w, const raw_vk_buffer *buffer, VkSemaphore ti
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
     culv_buffer_desc bd = culv_buffer_desc_init();
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &o->device));
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                               &o->device));
     LIB_OK(culv_vk_attach(o->device, &vd, &o->vk));
     md.memory = buffer->memory;
     md.allocation_size = buffer->allocation_size;
@@ -115,8 +116,7 @@ static void mapping_goes_before_import(void)
     lib_close(&w);
 }
 
-/* Threads ---------------------------------------------------------------------------------------------------
- */
+/* Threads -------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, TURNS = 60 };
 

@@ -1,5 +1,6 @@
-/* Devices by LUID and node mask, as a Direct3D program knows them: drivers tell LUIDs on Windows only, so here the twin
- * plays them. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Devices by LUID and node mask, as a Direct3D program knows them: drivers tell LUIDs on Windows
+ * only, so here the twin plays them. */
 #include "library.h"
 
 #include <stdio.h>
@@ -7,8 +8,8 @@
 
 extern const test_case luid_cases[];
 
-static const culv_luid one = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x80}}, two = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x81}},
-                       zero;
+static const culv_luid one = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x80}},
+                       two = {{0xf4, 0x03, 0, 0, 0, 0, 0, 0x81}}, zero;
 
 static culv_device_caps caps_of(const culv_device *device)
 {
@@ -22,7 +23,8 @@ static const raw_cuda *twin(const char *devices)
 {
     lib_with_environment("CULVERT_SOFT_DEVICES", devices);
     const raw_cuda *cu = lib_driver();
-    if (cu->SoftPlayLuid == NULL) SKIP("NVIDIA's driver tells LUIDs on Windows only, and plays none");
+    if (cu->SoftPlayLuid == NULL)
+        SKIP("NVIDIA's driver tells LUIDs on Windows only, and plays none");
     return cu;
 }
 
@@ -79,8 +81,8 @@ static void two_nodes(void)
         REQUIRE_EQ(caps_of(device).node_mask, i);
         culv_device_close(&device);
     }
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 4, NULL, &device), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_GROUP);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 4, NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_GROUP);
     LIB_SAYS("LUID f403000000000080 node mask 0x4");
     for (int i = 0; i < 3; i++)
         LIB_SAYS(name_of(cu, i));
@@ -88,13 +90,13 @@ static void two_nodes(void)
     LIB_SAYS("LUID f403000000000080 node mask 0x2");
     LIB_SAYS("LUID f403000000000081 node mask 0x1");
     LIB_SAYS("the bit of the node");
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 3, NULL, &device), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_GROUP);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 3, NULL, &device),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP);
     LIB_SAYS("node_mask is 0x3");
     /* A device that spans nodes is not the one of a node. */
     cu->SoftPlayLuid(1, one.bytes, 3);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_GROUP);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_GROUP);
     raw_cuda_require_empty(cu);
 }
 
@@ -108,7 +110,8 @@ static void unknown(void)
         LIB_SAYS("no CUDA device is LUID f403000000000081 node mask 0x1");
         LIB_SAYS(name_of(cu, 0));
         LIB_SAYS(name_of(cu, 1));
-        LIB_SAYS(played ? "Of 1 of them the driver tells no LUID" : "Of 2 of them the driver tells no LUID");
+        LIB_SAYS(played ? "Of 1 of them the driver tells no LUID"
+                        : "Of 2 of them the driver tells no LUID");
         if (played) LIB_SAYS("LUID f403000000000080 node mask 0x1");
         cu->SoftPlayLuid(0, one.bytes, 1);
     }
@@ -120,20 +123,21 @@ static void invalid(void)
 {
     const raw_cuda *cu = lib_driver();
     culv_device *device = NULL;
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(NULL, 1, NULL, &device), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(NULL, 1, NULL, &device),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("culv_device_open_by_luid: luid is NULL");
-    LIB_ERROR(culv_device_open_by_luid(&one, 1, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_device_open_by_luid(&one, 1, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("culv_device_open_by_luid: out is NULL");
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&zero, 1, NULL, &device), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&zero, 1, NULL, &device),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("luid is 0");
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 0, NULL, &device), CULV_ERROR_INVALID,
-                CULV_REASON_VALUE);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 0, NULL, &device),
+                CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("node_mask is 0");
     /* On NVIDIA's driver for Linux too: no device has one. */
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS(name_of(cu, 0));
     LIB_SAYS("the driver tells no LUID");
     if (cu->SoftPlayLuid == NULL) return;
@@ -147,12 +151,13 @@ static void invalid(void)
     REQUIRE(caps.luid_valid == 0 && caps.node_mask == 0);
     REQUIRE_EQ_BYTES(caps.luid.bytes, zero.bytes, 8);
     culv_device_close(&device);
-    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device), CULV_ERROR_NO_DEVICE,
-                CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, device, culv_device_open_by_luid(&one, 1, NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     raw_cuda_require_empty(cu);
 }
 
-/* Vulkan's side: what it tells is passed on and named, and another node of the same adapter is no match. */
+/* Vulkan's side: what it tells is passed on and named, and another node of the same adapter is no
+ * match. */
 static void vulkan(void)
 {
     lib_world w;
@@ -174,7 +179,8 @@ static void vulkan(void)
         unsigned cuda; /* 0: CUDA tells none */
         uint32_t vulkan;
         bool match;
-    } rows[] = {{0, 1, true}, {1, 1, true}, {2, 2, true}, {2, 1, false}, {1, 2, false}, {3, 3, false}};
+    } rows[] = {{0, 1, true},  {1, 1, true},  {2, 2, true},
+                {2, 1, false}, {1, 2, false}, {3, 3, false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_device *device = NULL;
         culv_vk *vk = NULL;

@@ -1,5 +1,5 @@
-/* Buffers and images that Culvert makes: what they are, and every way to give them up. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* Buffers and images that Culvert makes: what they are, and every way to give them up. */
 #include "image_stage.h"
 
 #include <pthread.h>
@@ -10,11 +10,11 @@ enum { WORDS = 4096, BYTES = WORDS * 4 };
 
 static VkBufferCreateInfo buffer_info(VkDeviceSize size)
 {
-    return (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                                .size = size,
-                                .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
-                                         VK_BUFFER_USAGE_STORAGE_BUFFER_BIT |
-                                         VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT};
+    return (VkBufferCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+        .size = size,
+        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                 VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT};
 }
 
 static culv_vk_buffer *make_buffer(const lib_world *w, VkDeviceSize size)
@@ -48,7 +48,7 @@ static raw_vk_buffer as_raw(const culv_vk_buffer *buffer)
     return raw;
 }
 
-/* What they are ------------------------------------------------------------------------------------------- */
+/* What they are -------------------------------------------------------------------------------- */
 
 static void buffer_both_ways(void)
 {
@@ -125,8 +125,9 @@ static void buffer_in_host_visible_memory(void)
         }
         void *mapped = NULL;
         VkDeviceMemory memory = culv_vk_buffer_memory(made, NULL);
-        const VkMappedMemoryRange range = {
-            .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = memory, .size = VK_WHOLE_SIZE};
+        const VkMappedMemoryRange range = {.sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
+                                           .memory = memory,
+                                           .size = VK_WHOLE_SIZE};
         VK_OK(vkMapMemory(w.vk.device, memory, 0, VK_WHOLE_SIZE, 0, &mapped));
         uint32_t *words = mapped, back[64];
         for (uint32_t i = 0; i < 64; i++)
@@ -148,7 +149,8 @@ static void buffer_in_host_visible_memory(void)
     lib_close(&w);
 }
 
-/* Views and descriptors as of the caller's own; the sharing mode and a chain are the caller's too. */
+/* Views and descriptors as of the caller's own; the sharing mode and a chain are the caller's
+ * too. */
 static void buffer_is_like_the_callers(void)
 {
     lib_world w;
@@ -176,7 +178,8 @@ static void buffer_is_like_the_callers(void)
     VkBufferView view = VK_NULL_HANDLE;
     VK_OK(vkCreateBufferView(w.vk.device, &view_info, NULL, &view));
     vkDestroyBufferView(w.vk.device, view, NULL);
-    const VkBufferDeviceAddressInfo address = {.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+    const VkBufferDeviceAddressInfo address = {.sType =
+                                                   VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
                                                .buffer = culv_vk_buffer_handle(made)};
     REQUIRE(vkGetBufferDeviceAddress(w.vk.device, &address) != 0);
     culv_vk_buffer_destroy(&made);
@@ -213,7 +216,7 @@ static void image_without_surfaces(void)
     lib_close(&w);
 }
 
-/* Giving up ----------------------------------------------------------------------------------------------- */
+/* Giving up ------------------------------------------------------------------------------------ */
 
 static void nothing_to_give_up(void)
 {
@@ -228,7 +231,8 @@ static void nothing_to_give_up(void)
     culv_vk_image_destroy(&image);
     culv_vk_image_destroy_after(NULL, NULL);
     culv_vk_image_destroy_after(&image, NULL);
-    REQUIRE(culv_vk_buffer_handle(NULL) == VK_NULL_HANDLE && culv_vk_image_handle(NULL) == VK_NULL_HANDLE);
+    REQUIRE(culv_vk_buffer_handle(NULL) == VK_NULL_HANDLE &&
+            culv_vk_image_handle(NULL) == VK_NULL_HANDLE);
     REQUIRE(culv_vk_buffer_cuda(NULL) == NULL && culv_vk_image_cuda(NULL) == NULL);
     REQUIRE(culv_vk_buffer_memory(NULL, &size) == VK_NULL_HANDLE && size == 0);
     size = 5;
@@ -297,7 +301,8 @@ static void any_order(void)
         culv_device *device = NULL;
         culv_vk *vk = NULL;
         culv_vk_desc vd = lib_vk_desc(&w);
-        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device));
+        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
+                                   &device));
         LIB_OK(culv_vk_attach(device, &vd, &vk));
         lib_world other = w;
         other.attachment = vk;
@@ -344,7 +349,8 @@ static void *open_gate(void *user)
     return NULL;
 }
 
-/* Given up while CUDA's work on them is still to come: destroy_after returns at once, the pages stay. */
+/* Given up while CUDA's work on them is still to come: destroy_after returns at once, the pages
+ * stay. */
 static void destroyed_with_work_pending(void)
 {
     stage s;
@@ -417,7 +423,8 @@ static void capture_is_left_alone(void)
             culv_vk_image_destroy(&image);
         } else {
             culv_vk_buffer_destroy_after(&buffer, other);
-            culv_vk_image_destroy_after(&image, captured); /* its event must not become part of the graph */
+            culv_vk_image_destroy_after(&image,
+                                        captured); /* its event must not become part of the graph */
         }
     }
     (void)lib_counts(&w);

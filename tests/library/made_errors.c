@@ -1,4 +1,5 @@
-/* Buffers and images that Culvert cannot make. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers and images that Culvert cannot make. */
 #include "image_stage.h"
 
 #include <stdio.h>
@@ -31,24 +32,24 @@ static void buffers(void)
         {NULL, VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
         {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 0, usage, CULV_REASON_SIZE},
         {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, 0, CULV_REASON_USAGE},
-        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_SPARSE_BINDING_BIT, 4096, usage,
-         CULV_REASON_USAGE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_SPARSE_BINDING_BIT, 4096,
+         usage, CULV_REASON_USAGE},
         {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
          VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT, 4096, usage,
          CULV_REASON_USAGE},
-        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_SPARSE_ALIASED_BIT, 4096, usage,
-         CULV_REASON_USAGE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_SPARSE_ALIASED_BIT, 4096,
+         usage, CULV_REASON_USAGE},
         {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_PROTECTED_BIT, 4096, usage,
          CULV_REASON_USAGE},
-        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT, 4096,
-         usage, CULV_REASON_USAGE},
+        {NULL, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+         VK_BUFFER_CREATE_DEVICE_ADDRESS_CAPTURE_REPLAY_BIT, 4096, usage, CULV_REASON_USAGE},
         {&usage2, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_USAGE},
         {&external, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
         {&harmless, VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, 0, 4096, usage, CULV_REASON_VALUE},
     };
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
-    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         const VkBufferCreateInfo info = {.sType = rows[n].type,
@@ -57,14 +58,15 @@ static void buffers(void)
                                          .size = rows[n].size,
                                          .usage = rows[n].usage};
         d.create_info = &info;
-        LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made), CULV_ERROR_INVALID,
-                    rows[n].reason);
+        LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, &d, &made),
+                    CULV_ERROR_INVALID, rows[n].reason);
     }
     LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(NULL, &d, &made), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, NULL, &made), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_create(w.attachment, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_buffer, made, culv_vk_buffer_create(w.attachment, NULL, &made),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_create(w.attachment, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(&w).created, 0);
     lib_close(&w);
 }
@@ -84,11 +86,11 @@ static void memory_properties(void)
     b.create_info = &info;
     i.create_info = &picture;
     b.memory_properties = i.memory_properties = 1u << 30 | VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
-    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(w.attachment, &b, &buffer), CULV_ERROR_INVALID,
-                CULV_REASON_MEMORY_TYPE);
+    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(w.attachment, &b, &buffer),
+                CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
     LIB_SAYS("0x");
-    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(w.attachment, &i, &image), CULV_ERROR_INVALID,
-                CULV_REASON_MEMORY_TYPE);
+    LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(w.attachment, &i, &image),
+                CULV_ERROR_INVALID, CULV_REASON_MEMORY_TYPE);
     lib_close(&w);
 }
 
@@ -99,7 +101,8 @@ static void too_big(void)
     lib_world w;
     lib_open(&w);
     culv_vk_buffer *made = NULL;
-    static const VkDeviceSize sizes[] = {UINT64_C(1) << 50, UINT64_C(1) << 62, UINT64_MAX - 4095, UINT64_MAX};
+    static const VkDeviceSize sizes[] = {UINT64_C(1) << 50, UINT64_C(1) << 62, UINT64_MAX - 4095,
+                                         UINT64_MAX};
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
         if (n >= 2 && !w.cu->software)
             break; /* no driver owes an answer to a size that its sums cannot hold */
@@ -136,8 +139,8 @@ static void export_fails(void)
     lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = VK_ERROR_TOO_MANY_OBJECTS};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &vd, &lying));
-    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer), CULV_ERROR_DRIVER,
-                CULV_REASON_NOT_EXPORTABLE);
+    LIB_REFUSES(culv_vk_buffer, buffer, culv_vk_buffer_create(lying, &b, &buffer),
+                CULV_ERROR_DRIVER, CULV_REASON_NOT_EXPORTABLE);
     LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(lying, &i, &image), CULV_ERROR_DRIVER,
                 CULV_REASON_NOT_EXPORTABLE);
     culv_vk_detach(&lying);

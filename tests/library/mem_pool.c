@@ -1,5 +1,5 @@
-/* Memory pools: allocations in stream order, other processes, Vulkan, and what pointers tell.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Memory pools: allocations in stream order, other processes, Vulkan, and what pointers tell. */
 #include "sparse_stage.h"
 
 #include <errno.h>
@@ -108,15 +108,17 @@ static void other_process_child(void)
     LIB_OK(culv_mem_pool_import_take(s.w.device, &d, &pool));
     lib_fd_require_gone(&watched);
     lib_fd_done(&watched, false);
-    LIB_ERROR(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_ERROR(culv_mem_pool_alloc(pool, BYTES, s.stream, &none), CULV_ERROR_INVALID,
+              CULV_REASON_USAGE);
     REQUIRE_EQ(none, 77);
     LIB_OK(culv_mem_pool_import_pointer(pool, &sent, &memory));
     require_words(&s, memory, 0x27182818u);
     write_words(&s, memory, 0x28182845u);
     culv_pointer_info info = culv_pointer_info_init();
     LIB_OK(culv_pointer_get_info(s.w.device, memory, &info));
-    MEASURED("library.imported_pool_pointer", "kind %d, handle types %#x, memory_id %d, buffer_id %d",
-             (int)info.kind, info.handle_types, info.memory_id != 0, info.buffer_id != 0);
+    MEASURED("library.imported_pool_pointer",
+             "kind %d, handle types %#x, memory_id %d, buffer_id %d", (int)info.kind,
+             info.handle_types, info.memory_id != 0, info.buffer_id != 0);
     REQUIRE_EQ(info.kind, CULV_POINTER_POOL);
     REQUIRE_EQ(info.graphics, 0);
     culv_mem_pool_pointer again;
@@ -144,7 +146,8 @@ static void other_process(void)
     /* The pool goes first. */
     memset(&sent, 0x5a, sizeof sent);
     const culv_mem_pool_pointer poison = sent;
-    LIB_ERROR(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
+    LIB_ERROR(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_READY);
     LIB_SAYS("culv_mem_pool_export_dup() first");
     REQUIRE_EQ_BYTES(&sent, &poison, sizeof sent);
     LIB_OK(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle));
@@ -171,8 +174,8 @@ static void count_warnings(void *user, culv_log_level level, const char *text)
     *(int *)user += level == CULV_LOG_WARNING;
 }
 
-/* The process may open no more files. NVIDIA's driver crashes when a pool is destroyed then (measured): it is left until
- * there is one more, and with the device if there never is. */
+/* The process may open no more files. NVIDIA's driver crashes when a pool is destroyed then
+ * (measured): it is left until there is one more, and with the device if there never is. */
 static void no_fds_left(void)
 {
     sparse_stage s;
@@ -216,7 +219,8 @@ static void no_fds_left(void)
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
     REQUIRE(pool == NULL && kept == NULL && left == 1);
     REQUIRE_EQ(warnings, 1);
-    REQUIRE_EQ(s.w.cu->GetProcAddress("cuMemPoolDestroy", &address, 11020, 0, &status), CUDA_SUCCESS);
+    REQUIRE_EQ(s.w.cu->GetProcAddress("cuMemPoolDestroy", &address, 11020, 0, &status),
+               CUDA_SUCCESS);
     memcpy(&cuMemPoolDestroy, &address, sizeof address);
     CU_OK(cuMemPoolDestroy(native));
     REQUIRE_EQ(culv_device_collect(s.w.device), 0);
@@ -251,8 +255,7 @@ static void vulkan_takes_none(void)
     lib_close(&w);
 }
 
-/* What pointers tell ---------------------------------------------------------------------------------------
- */
+/* What pointers tell --------------------------------------------------------------------------- */
 
 static culv_pointer_info told(const sparse_stage *s, const char *what, CUdeviceptr pointer)
 {
@@ -261,8 +264,7 @@ static culv_pointer_info told(const sparse_stage *s, const char *what, CUdevicep
     printf("%s: %s\n", what, info.why);
     MEASURED(
         "library.pointer_info",
-        "%s: kind %d, handle types %#x, range of %llu, mapping of %llu, memory_id %s, buffer_id %s, ipc %u, "
-        "rdma %u",
+        "%s: kind %d, handle types %#x, range of %llu, mapping of %llu, memory_id %s, buffer_id %s, ipc %u, rdma %u",
         what, (int)info.kind, info.handle_types, (unsigned long long)info.range_size,
         (unsigned long long)info.mapping_size, info.memory_id != 0 ? "told" : "0",
         info.buffer_id != 0 ? "told" : "0", info.ipc, info.rdma);
@@ -304,8 +306,9 @@ static void pointers_vmm(void)
         LIB_OK(culv_vmm_map(range, i * CHUNK, by_place[i], NULL, 0));
     const CUdeviceptr base = culv_vmm_range_pointer(range);
     culv_pointer_info info[5];
-    static const char *const names[] = {"VMM, exportable", "the same, mapped again", "VMM, not exportable",
-                                        "VMM, imported", "VMM, nothing mapped"};
+    static const char *const names[] = {"VMM, exportable", "the same, mapped again",
+                                        "VMM, not exportable", "VMM, imported",
+                                        "VMM, nothing mapped"};
     for (uint64_t i = 0; i < 5; i++)
         info[i] = told(&s, names[i], base + i * CHUNK + 4096);
     for (uint64_t i = 0; i < 4; i++) {
@@ -394,7 +397,8 @@ static void pointers(void)
     memcpy(&managed_alloc, &proc, sizeof proc);
     CUdeviceptr managed = 0;
     before = lib_enter(&w);
-    if (managed_alloc != NULL && managed_alloc(&managed, BYTES, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) {
+    if (managed_alloc != NULL &&
+        managed_alloc(&managed, BYTES, CU_MEM_ATTACH_GLOBAL) == CUDA_SUCCESS) {
         info = told(&s, "managed", managed);
         REQUIRE_EQ(info.kind, CULV_POINTER_MANAGED);
         REQUIRE_EQ(info.handle_types, 0);
@@ -414,12 +418,13 @@ static void pointers(void)
     lib_close(&w);
 }
 
-static const test_case cases[] = {{.name = "mem_pool.life", .run = life},
-                                  {.name = "mem_pool.other_process", .run = other_process, .own = true},
-                                  {.name = "mem_pool.other_process_child", .run = other_process_child},
-                                  {.name = "mem_pool.vulkan_takes_none", .run = vulkan_takes_none},
-                                  {.name = "mem_pool.no_fds_left", .run = no_fds_left},
-                                  {.name = "mem_pool.pointers", .run = pointers},
-                                  {.name = "mem_pool.pointers_vmm", .run = pointers_vmm},
-                                  {.name = NULL}};
+static const test_case cases[] = {
+    {.name = "mem_pool.life", .run = life},
+    {.name = "mem_pool.other_process", .run = other_process, .own = true},
+    {.name = "mem_pool.other_process_child", .run = other_process_child},
+    {.name = "mem_pool.vulkan_takes_none", .run = vulkan_takes_none},
+    {.name = "mem_pool.no_fds_left", .run = no_fds_left},
+    {.name = "mem_pool.pointers", .run = pointers},
+    {.name = "mem_pool.pointers_vmm", .run = pointers_vmm},
+    {.name = NULL}};
 const test_case *const test_suite_tables[] = {cases, mem_pool_refused_cases, NULL};

@@ -1,4 +1,5 @@
-/* Memory pools: what is refused. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Memory pools: what is refused. */
 #include "cuda/device.h"
 #include "sparse_stage.h"
 
@@ -11,7 +12,8 @@ extern const test_case mem_pool_refused_cases[];
 
 enum { BYTES = 65536 };
 
-static void refuse(const sparse_stage *s, const culv_mem_pool_desc *d, culv_result class, culv_reason reason)
+static void refuse(const sparse_stage *s, const culv_mem_pool_desc *d, culv_result class,
+                   culv_reason reason)
 {
     culv_mem_pool *pool;
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_create(s->w.device, d, &pool), class, reason);
@@ -25,7 +27,8 @@ static void pools(void)
     culv_mem_pool_desc d = culv_mem_pool_desc_init();
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_create(NULL, &d, &pool), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_create(s.w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_mem_pool_create(s.w.device, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
     refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     d = culv_mem_pool_desc_init();
@@ -78,12 +81,13 @@ static void allocations(void)
     LIB_ERROR(culv_mem_pool_alloc(pool, BYTES, s.stream, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_mem_pool_alloc(pool, 0, s.stream, &none), CULV_ERROR_INVALID, CULV_REASON_SIZE);
-    LIB_ERROR(culv_mem_pool_alloc(pool, UINT64_C(1) << 52, s.stream, &none), CULV_ERROR_OUT_OF_MEMORY,
-              CULV_REASON_DEVICE_MEMORY);
+    LIB_ERROR(culv_mem_pool_alloc(pool, UINT64_C(1) << 52, s.stream, &none),
+              CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
     REQUIRE_EQ(none, 77);
     culv_device *second = sparse_stage_second(&s);
     if (second != NULL) {
-        const lib_world t = {.cu = s.w.cu, .device = second, .context = culv_device_context(second)};
+        const lib_world t = {
+            .cu = s.w.cu, .device = second, .context = culv_device_context(second)};
         CUstream far = lib_stream(&t);
         LIB_ERROR(culv_mem_pool_alloc(pool, BYTES, far, &none), CULV_ERROR_INVALID,
                   CULV_REASON_STREAM_DEVICE);
@@ -92,7 +96,8 @@ static void allocations(void)
     }
     LIB_OK(culv_mem_pool_alloc(pool, BYTES, s.stream, &memory));
     LIB_OK(culv_mem_pool_alloc(open, BYTES, s.stream, &of_open));
-    LIB_ERROR(culv_mem_pool_free(NULL, memory, s.stream), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_mem_pool_free(NULL, memory, s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     memset(&poison, 0x5a, sizeof poison);
     handle = poison;
     LIB_ERROR(culv_mem_pool_export_dup(NULL, CULV_HANDLE_OPAQUE_FD, &handle), CULV_ERROR_INVALID,
@@ -103,44 +108,51 @@ static void allocations(void)
               CULV_REASON_NOT_EXPORTABLE);
     LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_DMA_BUF_FD, &handle), CULV_ERROR_INVALID,
               CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_WIN32, &handle), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_HANDLE_TYPE);
+    LIB_ERROR(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_WIN32, &handle),
+              CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_ERROR(culv_mem_pool_export_dup(open, (culv_handle_type)99, &handle), CULV_ERROR_INVALID,
               CULV_REASON_HANDLE_TYPE);
     REQUIRE_EQ_BYTES(&handle, &poison, sizeof handle);
     LIB_ERROR(culv_mem_pool_export_pointer(NULL, memory, &sent), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_export_pointer(open, 0, &sent), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_mem_pool_export_pointer(open, 0, &sent), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_mem_pool_export_pointer(pool, memory, &sent), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_mem_pool_export_pointer(open, of_open, &sent), CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
+    LIB_ERROR(culv_mem_pool_export_pointer(open, of_open, &sent), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_READY);
     LIB_OK(culv_mem_pool_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
-    LIB_ERROR(culv_mem_pool_export_pointer(open, memory, &sent), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_mem_pool_export_pointer(open, memory, &sent), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_SAYS("of another pool");
     CUcontext before = lib_enter(&s.w);
     CUdeviceptr plain = 0;
     const raw_cuda *cu = s.w.cu;
     CU_OK(cu->MemAlloc(&plain, BYTES));
     lib_leave(&s.w, before);
-    LIB_ERROR(culv_mem_pool_export_pointer(open, plain, &sent), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_mem_pool_export_pointer(open, plain, &sent), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_SAYS("no memory of a pool");
     before = lib_enter(&s.w);
     CU_OK(cu->MemFree(plain));
     lib_leave(&s.w, before);
     LIB_ERROR(culv_mem_pool_import_pointer(NULL, &sent, &none), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_mem_pool_import_pointer(open, &sent, &none), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_ERROR(culv_mem_pool_import_pointer(open, &sent, &none), CULV_ERROR_INVALID,
+              CULV_REASON_USAGE);
     /* Data of nothing. */
     culv_mem_pool_import_desc id = culv_mem_pool_import_desc_init();
     culv_mem_pool *imported = NULL;
     id.handle = handle;
     culv_result r = culv_mem_pool_import_borrow(s.w.device, &id, &imported);
-    MEASURED("library.pool_of_this_process", "%s", r == CULV_OK ? "imported" : culv_last_error_message());
+    MEASURED("library.pool_of_this_process", "%s",
+             r == CULV_OK ? "imported" : culv_last_error_message());
     if (s.w.cu->software) LIB_OK(r);
     if (r == CULV_OK) {
         memset(&sent, 0x77, sizeof sent);
         r = culv_mem_pool_import_pointer(imported, &sent, &none);
-        MEASURED("library.pool_pointer_of_nothing", "%s: %s", culv_result_name(r), culv_last_error_message());
+        MEASURED("library.pool_pointer_of_nothing", "%s: %s", culv_result_name(r),
+                 culv_last_error_message());
         if (s.w.cu->software)
             LIB_ERROR(culv_mem_pool_import_pointer(imported, &sent, &none), CULV_ERROR_DRIVER,
                       CULV_REASON_HANDLE_REFUSED);
@@ -149,10 +161,13 @@ static void allocations(void)
     }
     culv_handle_close(&handle);
     culv_pointer_info info = culv_pointer_info_init();
-    LIB_ERROR(culv_pointer_get_info(NULL, memory, &info), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_pointer_get_info(s.w.device, memory, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_pointer_get_info(NULL, memory, &info), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_pointer_get_info(s.w.device, memory, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     info.struct_size = 0;
-    LIB_ERROR(culv_pointer_get_info(s.w.device, memory, &info), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_pointer_get_info(s.w.device, memory, &info), CULV_ERROR_INVALID,
+              CULV_REASON_STRUCT_SIZE);
     LIB_OK(culv_mem_pool_free(pool, memory, s.stream));
     LIB_OK(culv_mem_pool_free(open, of_open, s.stream));
     lib_finish(&s.w, s.stream);
@@ -169,38 +184,39 @@ static void imports(void)
     sparse_stage_open(&s);
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(NULL, &d, &pool), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, NULL, &pool), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool), CULV_ERROR_INVALID,
-                CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, NULL, &pool),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool),
+                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_opaque_fd(-1);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s.w.device, &d, &pool), CULV_ERROR_INVALID,
-                CULV_REASON_HANDLE_BAD);
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s.w.device, &d, &pool),
+                CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
     d.handle = culv_handle_opaque_win32(&d);
     LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s.w.device, &d, &pool),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     d.handle = culv_handle_dma_buf_fd(0);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s.w.device, &d, &pool), CULV_ERROR_INVALID,
-                CULV_REASON_HANDLE_TYPE);
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_borrow(s.w.device, &d, &pool),
+                CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     d.handle = culv_handle_opaque_fd(ends[0]);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool), CULV_ERROR_INVALID,
-                CULV_REASON_HANDLE_KIND);
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool),
+                CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
     close(ends[0]);
     close(ends[1]);
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     REQUIRE(null >= 0);
     lib_fd watched = lib_fd_watch(null);
     d.handle = culv_handle_opaque_fd(null);
-    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool), CULV_ERROR_DRIVER,
-                CULV_REASON_HANDLE_REFUSED);
+    LIB_REFUSES(culv_mem_pool, pool, culv_mem_pool_import_take(s.w.device, &d, &pool),
+                CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     sparse_stage_close(&s);
 }
 
-const test_case mem_pool_refused_cases[] = {{.name = "mem_pool_refused.pools", .run = pools},
-                                            {.name = "mem_pool_refused.allocations", .run = allocations},
-                                            {.name = "mem_pool_refused.imports", .run = imports},
-                                            {.name = NULL}};
+const test_case mem_pool_refused_cases[] = {
+    {.name = "mem_pool_refused.pools", .run = pools},
+    {.name = "mem_pool_refused.allocations", .run = allocations},
+    {.name = "mem_pool_refused.imports", .run = imports},
+    {.name = NULL}};

@@ -1,5 +1,5 @@
-/* Imported memory: data both ways, offsets, several buffers on one mapping, barriers.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Imported memory: data both ways, offsets, several buffers on one mapping, barriers. */
 #include "library.h"
 
 #include <stdlib.h>
@@ -50,8 +50,10 @@ static culv_buffer *map(culv_memory *memory, uint64_t offset, uint64_t size)
     return buffer;
 }
 
-/* Both directions through one buffer: Vulkan's words in CUDA, then a kernel's and a copy's in Vulkan. */
-static void exchange(lib_world *w, const raw_vk_buffer *vk, const culv_buffer *buffer, uint32_t seed)
+/* Both directions through one buffer: Vulkan's words in CUDA, then a kernel's and a copy's in
+ * Vulkan. */
+static void exchange(lib_world *w, const raw_vk_buffer *vk, const culv_buffer *buffer,
+                     uint32_t seed)
 {
     static uint32_t words[WORDS], back[WORDS];
     CUdeviceptr p = culv_buffer_pointer(buffer);
@@ -146,7 +148,8 @@ static void data_outlives_vulkans_memory(void)
     lib_close(&w);
 }
 
-/* Two VkBuffers in one VkDeviceMemory, and more ranges besides: one import, one mapping at the driver. */
+/* Two VkBuffers in one VkDeviceMemory, and more ranges besides: one import, one mapping at the
+ * driver. */
 static void ranges_share_one_mapping(void)
 {
     lib_world w;
@@ -163,7 +166,8 @@ static void ranges_share_one_mapping(void)
     REQUIRE_EQ(culv_buffer_size(whole), vk.allocation_size);
     for (uint32_t i = 0; i < RANGES; i++) {
         buffers[i] = map(memory, vk.offset + i * 1024, i % 2 == 0 ? 1024 : 0);
-        REQUIRE_EQ(culv_buffer_pointer(buffers[i]), culv_buffer_pointer(whole) + vk.offset + i * 1024);
+        REQUIRE_EQ(culv_buffer_pointer(buffers[i]),
+                   culv_buffer_pointer(whole) + vk.offset + i * 1024);
         REQUIRE_EQ(culv_buffer_size(buffers[i]),
                    i % 2 == 0 ? 1024 : vk.allocation_size - vk.offset - i * 1024);
     }
@@ -251,27 +255,31 @@ static void borrow_again(void)
     lib_close(&w);
 }
 
-/* Barriers ------------------------------------------------------------------------------------------------
- */
+/* Barriers ------------------------------------------------------------------------------------- */
 
-static void record(VkCommandBuffer commands, const culv_vk_buffer_transfer *t, bool acquire, bool old_form)
+static void record(VkCommandBuffer commands, const culv_vk_buffer_transfer *t, bool acquire,
+                   bool old_form)
 {
     if (old_form) {
         culv_vk_buffer_barrier b;
-        LIB_OK(acquire ? culv_vk_buffer_acquire_barrier(t, &b) : culv_vk_buffer_release_barrier(t, &b));
-        vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0, NULL);
+        LIB_OK(acquire ? culv_vk_buffer_acquire_barrier(t, &b)
+                       : culv_vk_buffer_release_barrier(t, &b));
+        vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0,
+                             NULL);
         return;
     }
     VkBufferMemoryBarrier2 b;
-    LIB_OK(acquire ? culv_vk_buffer_acquire_barrier2(t, &b) : culv_vk_buffer_release_barrier2(t, &b));
+    LIB_OK(acquire ? culv_vk_buffer_acquire_barrier2(t, &b)
+                   : culv_vk_buffer_release_barrier2(t, &b));
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .bufferMemoryBarrierCount = 1,
                                    .pBufferMemoryBarriers = &b};
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-/* On every queue: acquire what CUDA wrote, copy it out, write, release; with stages named and with the
- * defaults. lib_close() requires that validation and synchronization validation said nothing. */
+/* On every queue: acquire what CUDA wrote, copy it out, write, release; with stages named and with
+ * the defaults. lib_close() requires that validation and synchronization validation said
+ * nothing. */
 static void barriers(bool old_form, bool defaults)
 {
     lib_world w;
@@ -282,7 +290,8 @@ static void barriers(bool old_form, bool defaults)
     raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_HOST, &host);
     culv_memory *memory = lib_import(&w, &vk);
     culv_buffer *buffer = map(memory, vk.offset, BYTES);
-    VkSemaphore to_vulkan = raw_vk_timeline(&w.vk, 0, true), to_cuda = raw_vk_timeline(&w.vk, 0, true);
+    VkSemaphore to_vulkan = raw_vk_timeline(&w.vk, 0, true),
+                to_cuda = raw_vk_timeline(&w.vk, 0, true);
     culv_semaphore *to_vulkan_cu = lib_import_timeline(&w, to_vulkan);
     culv_semaphore *to_cuda_cu = lib_import_timeline(&w, to_cuda);
     CUstream stream = lib_stream(&w);
@@ -309,8 +318,9 @@ static void barriers(bool old_form, bool defaults)
             .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
             .dstStageMask = VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT | VK_PIPELINE_STAGE_2_HOST_BIT,
             .dstAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT | VK_ACCESS_2_HOST_READ_BIT};
-        const VkDependencyInfo info = {
-            .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &between};
+        const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                       .memoryBarrierCount = 1,
+                                       .pMemoryBarriers = &between};
         vkCmdPipelineBarrier2(commands, &info);
         vkCmdFillBuffer(commands, vk.buffer, 0, BYTES, round * 3);
         if (!defaults) t.access = VK_ACCESS_2_TRANSFER_WRITE_BIT;
@@ -343,8 +353,8 @@ static void barriers(bool old_form, bool defaults)
     lib_close(&w);
 }
 
-/* On a release's old form the stages are Vulkan 1.0's; VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT is its TRANSFER
- * bit. */
+/* On a release's old form the stages are Vulkan 1.0's; VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT is its
+ * TRANSFER bit. */
 static void barriers_named(void)
 {
     barriers(false, false);

@@ -1,5 +1,5 @@
-/* Imports and mappings that are wrong: each its class and reason, nothing consumed. SPDX-License-Identifier:
- * MIT */
+/* SPDX-License-Identifier: MIT */
+/* Imports and mappings that are wrong: each its class and reason, nothing consumed. */
 #include "bad_handles.h"
 
 #include <errno.h>
@@ -43,8 +43,8 @@ static void fd_is_used_twice(void)
     culv_memory_desc d = lib_memory_desc(&w, &vk, raw_vk_buffer_fd(&w.vk, &vk));
     LIB_OK(culv_memory_import_take(w.device, &d, &memory));
     if (fcntl(d.handle.value.fd, F_GETFD) < 0) /* else the driver has the number by now */
-        LIB_REFUSES(culv_memory, again, culv_memory_import_take(w.device, &d, &again), CULV_ERROR_INVALID,
-                    CULV_REASON_HANDLE_BAD);
+        LIB_REFUSES(culv_memory, again, culv_memory_import_take(w.device, &d, &again),
+                    CULV_ERROR_INVALID, CULV_REASON_HANDLE_BAD);
     culv_memory_destroy(&memory);
     raw_vk_buffer_destroy(&w.vk, &vk);
     lib_close(&w);
@@ -64,13 +64,13 @@ static void wrong_descriptors(void)
         d.size = 0;
         LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_INVALID,
                     CULV_REASON_SIZE);
-        static const culv_handle_type types[] = {CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT,
-                                                 CULV_HANDLE_DMA_BUF_FD};
+        static const culv_handle_type types[] = {
+            CULV_HANDLE_OPAQUE_WIN32, CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_HANDLE_DMA_BUF_FD};
         for (int i = 0; i < 3; i++) { /* another system's; and one that the driver does not take */
             d = right;
             d.handle.type = types[i];
-            LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory), CULV_ERROR_UNSUPPORTED,
-                        CULV_REASON_HANDLE_TYPE);
+            LIB_REFUSES(culv_memory, memory, imports[k](w.device, &d, &memory),
+                        CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         }
         static const int none[] = {CULV_HANDLE_NONE, 99, -1};
         for (int i = 0; i < 3; i++) { /* no types at all: the descriptor is wrong */
@@ -87,7 +87,8 @@ static void wrong_descriptors(void)
         LIB_SAYS("'heights'");
         LIB_REFUSES(culv_memory, memory, imports[k](w.device, NULL, &memory), CULV_ERROR_INVALID,
                     CULV_REASON_NULL_ARGUMENT);
-        LIB_ERROR(imports[k](w.device, &right, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        LIB_ERROR(imports[k](w.device, &right, NULL), CULV_ERROR_INVALID,
+                  CULV_REASON_NULL_ARGUMENT);
         lib_fd_require_untouched(&fd);
     }
     lib_fd_done(&fd, true);
@@ -95,8 +96,8 @@ static void wrong_descriptors(void)
     lib_close(&w);
 }
 
-/* A size beyond the allocation's. Where the handle tells its size (a memfd), the import is refused; NVIDIA's
- * driver takes it (measured), and then the mapping must be refused. */
+/* A size beyond the allocation's. Where the handle tells its size (a memfd), the import is refused;
+ * NVIDIA's driver takes it (measured), and then the mapping must be refused. */
 static void size_is_too_big(void)
 {
     lib_world w;
@@ -105,7 +106,8 @@ static void size_is_too_big(void)
     raw_vk_buffer_create(&w.vk, 1 << 20, RAW_VK_EXPORT, &vk);
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&w.vk, &vk));
     static const uint64_t sizes[] = {UINT64_C(2) << 20, UINT64_C(1) << 45, UINT64_MAX};
-    static const culv_reason reasons[] = {CULV_REASON_SIZE, CULV_REASON_SIZE, CULV_REASON_DEVICE_MEMORY};
+    static const culv_reason reasons[] = {CULV_REASON_SIZE, CULV_REASON_SIZE,
+                                          CULV_REASON_DEVICE_MEMORY};
     for (int i = 0; i < 3; i++) {
         culv_memory *memory = POISON(culv_memory);
         culv_memory_desc d = lib_memory_desc(&w, &vk, fd.fd);
@@ -116,7 +118,8 @@ static void size_is_too_big(void)
             culv_buffer *buffer = NULL;
             REQUIRE(!w.cu->software);
             LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(memory, NULL, &buffer),
-                        reasons[i] == CULV_REASON_SIZE ? CULV_ERROR_DRIVER : CULV_ERROR_OUT_OF_MEMORY,
+                        reasons[i] == CULV_REASON_SIZE ? CULV_ERROR_DRIVER
+                                                       : CULV_ERROR_OUT_OF_MEMORY,
                         reasons[i]);
             REQUIRE_EQ(lib_counts(&w).mappings, 0);
             culv_memory_destroy(&memory);
@@ -127,7 +130,8 @@ static void size_is_too_big(void)
             REQUIRE_EQ(e.reason, CULV_REASON_SIZE);
             REQUIRE(memory == POISON(culv_memory));
         } else {
-            REQUIRE(r == CULV_ERROR_INVALID || r == CULV_ERROR_DRIVER || r == CULV_ERROR_OUT_OF_MEMORY);
+            REQUIRE(r == CULV_ERROR_INVALID || r == CULV_ERROR_DRIVER ||
+                    r == CULV_ERROR_OUT_OF_MEMORY);
             REQUIRE(memory == POISON(culv_memory));
         }
         lib_fd_require_untouched(&fd);
@@ -207,7 +211,8 @@ static void vulkan_contradicts(void)
         {vk.memory, vk.allocation_size, vk.allocation_size, VK_FALSE, CULV_REASON_RANGE},
         {vk.memory, vk.allocation_size, UINT64_MAX, VK_FALSE, CULV_REASON_RANGE},
         {vk.memory, vk.allocation_size, UINT64_MAX - 65535, VK_FALSE, CULV_REASON_RANGE},
-        {vk.memory, vk.allocation_size, vk.offset - 1, VK_FALSE, CULV_REASON_RANGE}, /* not aligned */
+        {vk.memory, vk.allocation_size, vk.offset - 1, VK_FALSE,
+         CULV_REASON_RANGE}, /* not aligned */
         {vk.memory, vk.allocation_size, vk.offset, VK_TRUE, CULV_REASON_DEDICATED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -216,11 +221,11 @@ static void vulkan_contradicts(void)
         d.allocation_size = rows[i].allocation_size;
         d.buffer_offset = rows[i].offset;
         d.dedicated = rows[i].dedicated;
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, &d, &memory), CULV_ERROR_INVALID,
-                    rows[i].reason);
+        LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, &d, &memory),
+                    CULV_ERROR_INVALID, rows[i].reason);
     }
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, NULL, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(w.attachment, NULL, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_memory_import(w.attachment, &right, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
 
@@ -230,8 +235,8 @@ static void vulkan_contradicts(void)
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &vd, &lying));
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(lying, &right, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEDICATED);
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(lying, &right, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = dedicated.memory;
     d.allocation_size = dedicated.allocation_size;
@@ -248,10 +253,12 @@ static void vulkan_contradicts(void)
 /* A success is no cause. */
 static void require_no_success(void)
 {
-    if (strstr(culv_last_error_message(), "VK_SUCCESS") != NULL) FAIL("%s", culv_last_error_message());
+    if (strstr(culv_last_error_message(), "VK_SUCCESS") != NULL)
+        FAIL("%s", culv_last_error_message());
 }
 
-/* vkGetMemoryFdKHR that gives nothing: Mesa says success and -1 for what was not made for export. */
+/* vkGetMemoryFdKHR that gives nothing: Mesa says success and -1 for what was not made for
+ * export. */
 static void export_fails(void)
 {
     lib_world w;
@@ -262,10 +269,11 @@ static void export_fails(void)
         VkResult vulkan;
         culv_result result;
         culv_reason reason;
-    } rows[] = {{VK_SUCCESS, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE},
-                {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
-                {VK_ERROR_OUT_OF_DEVICE_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY},
-                {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
+    } rows[] = {
+        {VK_SUCCESS, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE},
+        {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
+        {VK_ERROR_OUT_OF_DEVICE_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY},
+        {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vk *lying = NULL;
         culv_memory *memory = NULL;
@@ -290,8 +298,8 @@ static void export_fails(void)
     lib_close(&w);
 }
 
-/* The real thing. Asking for it is against the specification, so validation stays off; what a driver does is
- * its own affair, but Culvert answers for what it hands out. */
+/* The real thing. Asking for it is against the specification, so validation stays off; what a
+ * driver does is its own affair, but Culvert answers for what it hands out. */
 static void memory_was_not_made_for_export(void)
 {
     lib_with_option("--validation=off");
@@ -366,7 +374,9 @@ const test_case memory_error_cases[] = {
     {.name = "errors.ranges", .run = ranges},
     {.name = "errors.vulkan_contradicts", .run = vulkan_contradicts},
     {.name = "errors.export_fails", .run = export_fails},
-    {.name = "errors.memory_was_not_made_for_export", .run = memory_was_not_made_for_export, .own = true},
+    {.name = "errors.memory_was_not_made_for_export",
+     .run = memory_was_not_made_for_export,
+     .own = true},
     {.name = "errors.out_of_file_descriptors", .run = out_of_file_descriptors, .own = true},
     {.name = NULL},
 };

@@ -1,5 +1,7 @@
-/* Multicast objects: where the twin plays devices that have them; NVIDIA's driver is only asked whether it does, since
- * making one may disturb others on a shared machine. Striped ranges besides. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Multicast objects: where the twin plays devices that have them; NVIDIA's driver is only asked
+ * whether it does, since making one may disturb others on a shared machine. Striped ranges
+ * besides. */
 #include "multicast_stage.h"
 
 #include <stdlib.h>
@@ -31,8 +33,8 @@ static void asked(void)
     d.num_devices = 2;
     d.size = 2 << 20;
     const uint64_t before = driver_calls(cu);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_create(s.w.device, &d, &none), CULV_ERROR_INVALID,
-                CULV_REASON_OPT_IN);
+    LIB_REFUSES(culv_multicast, none, culv_multicast_create(s.w.device, &d, &none),
+                CULV_ERROR_INVALID, CULV_REASON_OPT_IN);
     LIB_SAYS("may disturb other programs");
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
     id.num_devices = 2;
@@ -43,18 +45,19 @@ static void asked(void)
     if (supported) {
         LIB_OK(culv_multicast_get_granularity(s.w.device, &d, &least, &best));
         REQUIRE(least > 0 && best >= least && best % least == 0);
-        MEASURED("library.multicast_granularity", "least %llu, recommended %llu", (unsigned long long)least,
-                 (unsigned long long)best);
+        MEASURED("library.multicast_granularity", "least %llu, recommended %llu",
+                 (unsigned long long)least, (unsigned long long)best);
     } else {
-        LIB_ERROR(culv_multicast_get_granularity(s.w.device, &d, &least, &best), CULV_ERROR_UNSUPPORTED,
-                  CULV_REASON_VMM);
+        LIB_ERROR(culv_multicast_get_granularity(s.w.device, &d, &least, &best),
+                  CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
         REQUIRE(least == 77 && best == 77);
     }
     MEASURED("library.multicast_supported", "%d", supported);
     sparse_stage_close(&s);
 }
 
-/* Made, its team, bound, mapped, read through the object; the twin shows the memory of the device that was added first. */
+/* Made, its team, bound, mapped, read through the object; the twin shows the memory of the device
+ * that was added first. */
 static void team(void)
 {
     multicast_stage m;
@@ -75,11 +78,13 @@ static void team(void)
     /* Nothing waits for who is missing. */
     for (uint32_t missing = 2; missing > 0; missing--) {
         REQUIRE_EQ(culv_multicast_missing(object), missing);
-        LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK), CULV_ERROR_INVALID,
-                  CULV_REASON_NOT_READY);
-        LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], MULTICAST_CHUNK),
+        LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK),
                   CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
-        LIB_ERROR(culv_vmm_map(range, 0, as_memory, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
+        LIB_ERROR(
+            culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], MULTICAST_CHUNK),
+            CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
+        LIB_ERROR(culv_vmm_map(range, 0, as_memory, NULL, 0), CULV_ERROR_INVALID,
+                  CULV_REASON_NOT_READY);
         LIB_OK(culv_multicast_add_device(object, m.devices[2 - missing]));
     }
     REQUIRE_EQ(culv_multicast_missing(object), 0);
@@ -95,7 +100,8 @@ static void team(void)
     REQUIRE_EQ(multicast_read(&m, m.mapped[0]), 0x16180339u);
     REQUIRE_EQ(multicast_read(&m, m.mapped[1]), 0x27182818u);
     /* By address, at the other half; what is there goes on. */
-    LIB_OK(culv_multicast_bind_address(object, MULTICAST_CHUNK, m.devices[1], m.mapped[1], MULTICAST_CHUNK));
+    LIB_OK(culv_multicast_bind_address(object, MULTICAST_CHUNK, m.devices[1], m.mapped[1],
+                                       MULTICAST_CHUNK));
     LIB_OK(culv_multicast_unbind(object, MULTICAST_CHUNK, m.devices[1], MULTICAST_CHUNK));
     LIB_OK(culv_multicast_unbind(object, 0, m.devices[1], MULTICAST_CHUNK));
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
@@ -107,8 +113,8 @@ static void team(void)
     multicast_stage_close(&m);
 }
 
-/* Another process's half. The twin exports no multicast objects: the import is of plain memory, as which the driver then
- * refuses it; the rest is the object's own count. */
+/* Another process's half. The twin exports no multicast objects: the import is of plain memory, as
+ * which the driver then refuses it; the rest is the object's own count. */
 static void shared(void)
 {
     multicast_stage m;
@@ -122,7 +128,8 @@ static void shared(void)
     uint64_t best = 0;
     LIB_OK(culv_multicast_get_granularity(m.devices[0], &d, NULL, &best));
     REQUIRE_EQ(culv_multicast_size(ours), best);
-    culv_result r = culv_vmm_export_dup(culv_multicast_allocation(ours), CULV_HANDLE_OPAQUE_FD, &handle);
+    culv_result r =
+        culv_vmm_export_dup(culv_multicast_allocation(ours), CULV_HANDLE_OPAQUE_FD, &handle);
     REQUIRE_EQ(r, CULV_ERROR_DRIVER);
     LIB_OK(culv_vmm_export_dup(m.shared[0], CULV_HANDLE_OPAQUE_FD, &handle));
     culv_multicast_import_desc id = culv_multicast_import_desc_init();
@@ -138,7 +145,8 @@ static void shared(void)
     lib_fd_require_gone(&watched);
     lib_fd_done(&watched, false);
     REQUIRE_EQ(culv_multicast_missing(theirs), 2);
-    LIB_ERROR(culv_multicast_add_device(theirs, m.devices[1]), CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED);
+    LIB_ERROR(culv_multicast_add_device(theirs, m.devices[1]), CULV_ERROR_DRIVER,
+              CULV_REASON_DRIVER_REFUSED);
     REQUIRE_EQ(culv_multicast_missing(theirs), 2);
     LIB_OK(culv_multicast_note_devices(theirs, 2));
     REQUIRE_EQ(culv_multicast_missing(theirs), 0);
@@ -160,7 +168,8 @@ static void shared(void)
     multicast_stage_close(&m);
 }
 
-/* R26: a range whose every other chunk is another device's. On hardware too, where two GPUs reach one another. */
+/* R26: a range whose every other chunk is another device's. On hardware too, where two GPUs reach
+ * one another. */
 static void striped(void)
 {
     enum { CHUNKS = 4 };
@@ -192,7 +201,8 @@ static void striped(void)
     uint32_t *words = malloc(bytes);
     REQUIRE(words != NULL);
     for (int i = 0; i < 2; i++) {
-        const lib_world writer = {.cu = cu, .device = devices[i], .context = culv_device_context(devices[i])};
+        const lib_world writer = {
+            .cu = cu, .device = devices[i], .context = culv_device_context(devices[i])};
         const lib_world reader = {
             .cu = cu, .device = devices[1 - i], .context = culv_device_context(devices[1 - i])};
         const uint32_t value = 0x10101010u + (uint32_t)i;

@@ -1,4 +1,5 @@
-/* Multicast objects: what is refused, and what the driver says of the system. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Multicast objects: what is refused, and what the driver says of the system. */
 #include "cuda/device.h"
 #include "multicast_stage.h"
 
@@ -11,7 +12,8 @@ static void refuse(const multicast_stage *m, const culv_multicast_desc *d, culv_
                    culv_reason reason)
 {
     culv_multicast *none;
-    LIB_REFUSES(culv_multicast, none, culv_multicast_create(m->devices[0], d, &none), class, reason);
+    LIB_REFUSES(culv_multicast, none, culv_multicast_create(m->devices[0], d, &none), class,
+                reason);
 }
 
 static void objects(void)
@@ -23,9 +25,10 @@ static void objects(void)
     culv_multicast_desc d = multicast_describe(MULTICAST_CHUNK);
     LIB_REFUSES(culv_multicast, none, culv_multicast_create(NULL, &d, &none), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_multicast, none, culv_multicast_create(m.devices[0], NULL, &none), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_create(m.devices[0], &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_multicast, none, culv_multicast_create(m.devices[0], NULL, &none),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_create(m.devices[0], &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
     refuse(&m, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     d = multicast_describe(0);
@@ -44,8 +47,8 @@ static void objects(void)
     refuse(&m, &d, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     LIB_ERROR(culv_multicast_get_granularity(m.devices[0], NULL, &least, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_get_granularity(m.devices[0], &d, &least, NULL), CULV_ERROR_UNSUPPORTED,
-              CULV_REASON_HANDLE_TYPE);
+    LIB_ERROR(culv_multicast_get_granularity(m.devices[0], &d, &least, NULL),
+              CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
     REQUIRE_EQ(least, 77);
     d = multicast_describe(MULTICAST_CHUNK);
     culvi_cuda *cuda = m.devices[0]->cuda;
@@ -98,16 +101,21 @@ static void devices_and_bindings(void)
     multicast_stage_open(&m);
     culv_multicast_desc d = multicast_describe(2 * chunk);
     LIB_OK(culv_multicast_create(m.devices[0], &d, &object));
-    LIB_ERROR(culv_multicast_add_device(NULL, m.devices[0]), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_add_device(object, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_add_device(NULL, m.devices[0]), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_add_device(object, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_OK(culv_multicast_add_device(object, m.devices[0]));
-    LIB_ERROR(culv_multicast_add_device(object, m.devices[0]), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_multicast_add_device(object, m.devices[0]), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_SAYS("was added already");
     m.devices[1]->caps.multicast = 0;
-    LIB_ERROR(culv_multicast_add_device(object, m.devices[1]), CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    LIB_ERROR(culv_multicast_add_device(object, m.devices[1]), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_VMM);
     m.devices[1]->caps.multicast = 1;
     LIB_OK(culv_multicast_note_devices(object, 1)); /* of another process, it says */
-    LIB_ERROR(culv_multicast_add_device(object, m.devices[1]), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_multicast_add_device(object, m.devices[1]), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_SAYS("all of the object's 2 devices");
     culv_multicast_destroy(&object);
 
@@ -116,12 +124,14 @@ static void devices_and_bindings(void)
         LIB_OK(culv_multicast_add_device(object, m.devices[i]));
     LIB_ERROR(culv_multicast_bind(NULL, 0, m.memory[0], 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_multicast_bind(object, 0, NULL, 0, chunk), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_bind(object, 0, NULL, 0, chunk), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_multicast_bind(object, 4096, m.memory[0], 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 4096, chunk), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
-    LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 0, 0), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 0, 0), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_ERROR(culv_multicast_bind(object, 2 * chunk, m.memory[0], 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_RANGE);
     LIB_ERROR(culv_multicast_bind(object, chunk, m.memory[0], 0, 2 * chunk), CULV_ERROR_INVALID,
@@ -131,23 +141,25 @@ static void devices_and_bindings(void)
     LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], chunk, chunk), CULV_ERROR_INVALID,
               CULV_REASON_RANGE);
     pool = sparse_pool(&m.s, 1);
-    LIB_ERROR(culv_multicast_bind(object, 0, pool, 0, chunk), CULV_ERROR_INVALID, CULV_REASON_USAGE);
-    culv_vmm_free(&pool);
-    LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(object), 0, chunk), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_multicast_bind(object, 0, pool, 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_USAGE);
+    culv_vmm_free(&pool);
+    LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(object), 0, chunk),
+              CULV_ERROR_INVALID, CULV_REASON_USAGE);
     culv_multicast *other = NULL; /* that waits for nobody any more */
     LIB_OK(culv_multicast_create(m.devices[0], &d, &other));
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(other, m.devices[i]));
-    LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(other), 0, chunk), CULV_ERROR_INVALID,
-              CULV_REASON_USAGE);
+    LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(other), 0, chunk),
+              CULV_ERROR_INVALID, CULV_REASON_USAGE);
     culv_multicast_destroy(&other);
     LIB_OK(culv_multicast_bind(object, 0, m.memory[0], 0, chunk));
-    LIB_ERROR(culv_multicast_bind(object, 0, m.shared[0], 0, chunk), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], chunk), CULV_ERROR_BUSY,
+    LIB_ERROR(culv_multicast_bind(object, 0, m.shared[0], 0, chunk), CULV_ERROR_BUSY,
               CULV_REASON_MAPPED);
-    LIB_ERROR(culv_multicast_bind_address(NULL, 0, m.devices[0], m.mapped[0], chunk), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], chunk),
+              CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_multicast_bind_address(NULL, 0, m.devices[0], m.mapped[0], chunk),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0] + 64, chunk),
@@ -159,7 +171,8 @@ static void devices_and_bindings(void)
               CULV_REASON_NOT_MAPPED);
     LIB_ERROR(culv_multicast_unbind(object, 0, m.devices[0], 2 * chunk), CULV_ERROR_INVALID,
               CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_multicast_unbind(object, 0, NULL, chunk), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_unbind(object, 0, NULL, chunk), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_OK(culv_multicast_unbind(object, 0, m.devices[0], chunk));
     LIB_ERROR(culv_multicast_unbind(object, 0, m.devices[0], chunk), CULV_ERROR_INVALID,
               CULV_REASON_NOT_MAPPED);
@@ -167,24 +180,25 @@ static void devices_and_bindings(void)
     multicast_stage_close(&m);
 }
 
-/* Makes the first call of that name fail. The first of all asks whether the context is still there, and may fail. */
-#define PLAY(m, code, wanted, made, why)                                                                     \
-    do {                                                                                                     \
-        culv_result r_ = CULV_OK;                                                                            \
-        for (uint64_t n_ = 2; n_ < 16; n_++) {                                                               \
-            (m)->s.w.cu->SoftFailAt(n_, (code));                                                             \
-            r_ = (made);                                                                                     \
-            const char *call_ = (m)->s.w.cu->SoftFailedCall();                                               \
-            REQUIRE(call_ != NULL && r_ != CULV_OK);                                                         \
-            if (strcmp(call_, (wanted)) == 0) break;                                                         \
-        }                                                                                                    \
-        (m)->s.w.cu->SoftFailAt(0, 0);                                                                       \
-        culv_error e_ = culv_error_init();                                                                   \
-        culv_last_error(&e_);                                                                                \
-        REQUIRE_EQ(r_, CULV_ERROR_DRIVER);                                                                   \
-        REQUIRE_EQ(e_.reason, (why));                                                                        \
-        REQUIRE_EQ(e_.native_code, (code));                                                                  \
-        REQUIRE_EQ_STR(e_.native_call, (wanted));                                                            \
+/* Makes the first call of that name fail. The first of all asks whether the context is still there,
+ * and may fail. */
+#define PLAY(m, code, wanted, made, why)                                                           \
+    do {                                                                                           \
+        culv_result r_ = CULV_OK;                                                                  \
+        for (uint64_t n_ = 2; n_ < 16; n_++) {                                                     \
+            (m)->s.w.cu->SoftFailAt(n_, (code));                                                   \
+            r_ = (made);                                                                           \
+            const char *call_ = (m)->s.w.cu->SoftFailedCall();                                     \
+            REQUIRE(call_ != NULL && r_ != CULV_OK);                                               \
+            if (strcmp(call_, (wanted)) == 0) break;                                               \
+        }                                                                                          \
+        (m)->s.w.cu->SoftFailAt(0, 0);                                                             \
+        culv_error e_ = culv_error_init();                                                         \
+        culv_last_error(&e_);                                                                      \
+        REQUIRE_EQ(r_, CULV_ERROR_DRIVER);                                                         \
+        REQUIRE_EQ(e_.reason, (why));                                                              \
+        REQUIRE_EQ(e_.native_code, (code));                                                        \
+        REQUIRE_EQ_STR(e_.native_call, (wanted));                                                  \
     } while (0)
 
 /* What is wrong with the system comes in words of its own. */
@@ -207,7 +221,8 @@ static void system_says(void)
     PLAY(&m, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastBindMem",
          culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK), CULV_REASON_NOT_READY);
     PLAY(&m, CUDA_ERROR_ILLEGAL_STATE, "cuMulticastBindMem",
-         culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK), CULV_REASON_DRIVER_REFUSED);
+         culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK),
+         CULV_REASON_DRIVER_REFUSED);
     LIB_SAYS("illegal state");
     PLAY(&m, CUDA_ERROR_ILLEGAL_STATE, "cuMulticastBindAddr",
          culv_multicast_bind_address(object, 0, m.devices[0], m.mapped[0], MULTICAST_CHUNK),

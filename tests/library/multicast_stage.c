@@ -1,4 +1,5 @@
-/* See multicast_stage.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See multicast_stage.h. */
 #include "multicast_stage.h"
 
 #include <string.h>
@@ -19,9 +20,8 @@ void multicast_stage_open(multicast_stage *m)
     raw_cuda_two_devices();
     const raw_cuda *cu = lib_driver();
     if (cu->SoftPlayAttribute == NULL)
-        SKIP("a multicast object sets up NVSwitches, which may disturb others on a shared machine: none is "
-             "made on "
-             "NVIDIA's driver");
+        SKIP(
+            "a multicast object sets up NVSwitches, which may disturb others on a shared machine: none is made on NVIDIA's driver");
     cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
     sparse_stage_open(&m->s);
     m->devices[0] = m->s.w.device;

@@ -1,4 +1,5 @@
-/* Two devices of the twin that have multicast, with memory of each. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Two devices of the twin that have multicast, with memory of each. */
 #ifndef CULVERT_TESTS_LIBRARY_MULTICAST_STAGE_H_
 #define CULVERT_TESTS_LIBRARY_MULTICAST_STAGE_H_
 

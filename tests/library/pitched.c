@@ -1,4 +1,5 @@
-/* culv_vk_image_map_pitched(): LINEAR images by their rows. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vk_image_map_pitched(): LINEAR images by their rows. */
 #include "image_stage.h"
 
 #include <stdlib.h>
@@ -56,8 +57,8 @@ static void copy(const lib_world *w, const culv_buffer *buffer, const culv_vk_pi
     for (uint32_t layer = 0; layer < p->array_layers; layer++)
         for (uint32_t z = 0; z < p->depth; z++)
             for (uint32_t y = 0; y < p->height; y++, texels += row) {
-                CUdeviceptr at = culv_buffer_pointer(buffer) + layer * p->layer_pitch + z * p->depth_pitch +
-                                 y * p->row_pitch;
+                CUdeviceptr at = culv_buffer_pointer(buffer) + layer * p->layer_pitch +
+                                 z * p->depth_pitch + y * p->row_pitch;
                 REQUIRE(at + row <= culv_buffer_pointer(buffer) + culv_buffer_size(buffer));
                 if (in)
                     CU_OK(raw_cuda_upload(cu, at, texels, row));
@@ -165,27 +166,32 @@ static void refused(void)
                                      .flags = RAW_VK_EXPORT | RAW_VK_LINEAR},
                 &l);
     culv_vk_image_desc d = desc_of(&l);
-    LIB_REFUSES(culv_image, image, culv_vk_image_map(w.attachment, l.memory, &d, &image), CULV_ERROR_INVALID,
-                CULV_REASON_TILING);
+    LIB_REFUSES(culv_image, image, culv_vk_image_map(w.attachment, l.memory, &d, &image),
+                CULV_ERROR_INVALID, CULV_REASON_TILING);
     LIB_SAYS("culv_vk_image_map_pitched");
-    LIB_REFUSES(culv_buffer, buffer, culv_vk_image_map_pitched(w.attachment, l.memory, &d, 1, 0, &buffer, &p),
+    LIB_REFUSES(culv_buffer, buffer,
+                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 1, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_REFUSES(culv_buffer, buffer, culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 1, &buffer, &p),
+    LIB_REFUSES(culv_buffer, buffer,
+                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 1, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, NULL, &p), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, NULL, &p),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     p.struct_size = 3;
-    LIB_REFUSES(culv_buffer, buffer, culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
+    LIB_REFUSES(culv_buffer, buffer,
+                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     p = culv_vk_pitched_init();
     l.info.tiling = VK_IMAGE_TILING_OPTIMAL;
-    LIB_REFUSES(culv_buffer, buffer, culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
+    LIB_REFUSES(culv_buffer, buffer,
+                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_TILING);
     l.info.tiling = VK_IMAGE_TILING_LINEAR;
     l.info.pNext = NULL;
-    LIB_REFUSES(culv_buffer, buffer, culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
+    LIB_REFUSES(culv_buffer, buffer,
+                culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
     const culv_vk_pitched untouched = culv_vk_pitched_init();
     REQUIRE_EQ_BYTES(&p, &untouched, sizeof p);

@@ -1,5 +1,6 @@
-/* Images of several planes: an array each, on plain memory, which any Vulkan exports, and on DISJOINT images where Vulkan
- * has such. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Images of several planes: an array each, on plain memory, which any Vulkan exports, and on
+ * DISJOINT images where Vulkan has such. */
 #include "library.h"
 #include "raw_cuda_image.h"
 #include "raw_vulkan_image.h"
@@ -42,7 +43,10 @@ static const row rows[] = {
      3,
      {{FULL, 1, 2, U16}, {FULL, 1, 2, U16}, {FULL, 1, 2, U16}},
      {3 * UNIT, 0, UNIT}},
-    {CULV_FORMAT_G16_B16R16_2PLANE_444_UNORM, 2, {{FULL, 1, 2, U16}, {FULL, 2, 4, U16}}, {2 * UNIT, 0, 0}},
+    {CULV_FORMAT_G16_B16R16_2PLANE_444_UNORM,
+     2,
+     {{FULL, 1, 2, U16}, {FULL, 2, 4, U16}},
+     {2 * UNIT, 0, 0}},
 };
 
 typedef struct scene {
@@ -95,8 +99,10 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
     LIB_SAYS("culv_image_plane_array()");
     LIB_ERROR(culv_image_surface(image, 0, &surface), CULV_ERROR_INVALID, CULV_REASON_USAGE);
     LIB_SAYS("culv_image_plane_surface()");
-    LIB_ERROR(culv_image_plane_array(image, r->planes, &array), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_image_plane_surface(image, r->planes, &surface), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+    LIB_ERROR(culv_image_plane_array(image, r->planes, &array), CULV_ERROR_INVALID,
+              CULV_REASON_LEVEL);
+    LIB_ERROR(culv_image_plane_surface(image, r->planes, &surface), CULV_ERROR_INVALID,
+              CULV_REASON_LEVEL);
     REQUIRE(whole == NULL && array == NULL && surface == 0);
     for (uint32_t pass = 0; pass < 2; pass++) /* all are written before one is read */
         for (uint32_t i = 0; i < r->planes; i++) {
@@ -146,7 +152,8 @@ static void plain_memory(void)
         CUsurfObject surface = 0;
         d.no_surfaces = 1;
         LIB_OK(culv_image_map(s.memory, &d, &image));
-        LIB_ERROR(culv_image_plane_surface(image, 0, &surface), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+        LIB_ERROR(culv_image_plane_surface(image, 0, &surface), CULV_ERROR_INVALID,
+                  CULV_REASON_USAGE);
         culv_image_unmap(&image);
     }
     scene_close(&s);
@@ -162,7 +169,10 @@ static void wrong_places(void)
     } wrong[] = {
         {0, {0, 0, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "over each other"},
         {0, {0, WIDTH * HEIGHT - 1, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "over each other"},
-        {0, {WIDTH * HEIGHT / 2 - 1, 0, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "over each other"},
+        {0,
+         {WIDTH * HEIGHT / 2 - 1, 0, 0},
+         CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM,
+         "over each other"},
         {0, {0, UNIT, UNIT}, CULV_FORMAT_G8_B8_R8_3PLANE_444_UNORM, "planes 1 and 2"},
         {UNIT, {0, UNIT, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "leave offset 0"},
         {0, {MEMORY, 0, 0}, CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, "plane_offsets[0]"},
@@ -209,7 +219,7 @@ static void wrong_places(void)
     scene_close(&s);
 }
 
-/* Vulkan's images ------------------------------------------------------------------------------------------- */
+/* Vulkan's images ------------------------------------------------------------------------------ */
 
 static VkImageCreateInfo info_of(const row *r, const void *chain)
 {
@@ -223,7 +233,8 @@ static VkImageCreateInfo info_of(const row *r, const void *chain)
                                .arrayLayers = 1,
                                .samples = VK_SAMPLE_COUNT_1_BIT,
                                .tiling = VK_IMAGE_TILING_OPTIMAL,
-                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                               .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                        VK_IMAGE_USAGE_TRANSFER_DST_BIT};
 }
 
 static void check_made(const lib_world *w, const row *r)
@@ -240,7 +251,8 @@ static void check_made(const lib_world *w, const row *r)
     REQUIRE(culv_vk_image_memory(made, &size) != VK_NULL_HANDLE);
     LIB_OK(culv_image_get_desc(culv_vk_image_cuda(made), &told));
     REQUIRE_EQ(size, sharing.requirements.size);
-    REQUIRE(memcmp(told.plane_offsets, sharing.image.plane_offsets, sizeof told.plane_offsets) == 0);
+    REQUIRE(memcmp(told.plane_offsets, sharing.image.plane_offsets, sizeof told.plane_offsets) ==
+            0);
     REQUIRE(told.plane_offsets[1] > 0);
     check_planes(w, culv_vk_image_cuda(made), r);
     culv_vk_image_destroy(&made);
@@ -277,16 +289,18 @@ static void check_callers(const lib_world *w, const row *r)
     LIB_OK(culv_vk_image_map(w->attachment, memory, &right, &image));
     check_planes(w, image, r);
     culv_image_unmap(&image);
-#define REFUSED(result, reason, says)                                                                        \
-    do {                                                                                                     \
-        LIB_REFUSES(culv_image, image, culv_vk_image_map(w->attachment, memory, &d, &image), result,         \
-                    CULV_REASON_##reason);                                                                   \
-        LIB_SAYS(says);                                                                                      \
+#define REFUSED(result, reason, says)                                                              \
+    do {                                                                                           \
+        LIB_REFUSES(culv_image, image, culv_vk_image_map(w->attachment, memory, &d, &image),       \
+                    result, CULV_REASON_##reason);                                                 \
+        LIB_SAYS(says);                                                                            \
     } while (0)
     d = right;
     d.plane_offsets[1] += 1;
     REFUSED(CULV_ERROR_INVALID, RANGE, "the second plane's alignment");
-    d = right; /* plane 0 lies last, so it fits wherever another one does, whatever the driver makes of their sizes */
+    /* Plane 0 lies last, so it fits wherever another one does, whatever the driver makes of their
+     * sizes. */
+    d = right;
     REQUIRE(d.plane_offsets[0] > d.plane_offsets[1]);
     d.plane_offsets[0] = d.plane_offsets[1];
     REFUSED(CULV_ERROR_INVALID, RANGE, "lie over each other");

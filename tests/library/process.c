@@ -1,4 +1,5 @@
-/* File descriptors, processes and /proc of the library's suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* File descriptors, processes and /proc of the library's suite. */
 #include "library.h"
 
 #include <errno.h>
@@ -17,14 +18,16 @@ static bool same_file(int a, int b)
     struct stat one, two;
     enum { KCMP_FILE_ = 0 };
     if (fstat(a, &one) != 0 || fstat(b, &two) != 0) return false;
-    long order = syscall(SYS_kcmp, (long)getpid(), (long)getpid(), (long)KCMP_FILE_, (long)a, (long)b);
+    long order =
+        syscall(SYS_kcmp, (long)getpid(), (long)getpid(), (long)KCMP_FILE_, (long)a, (long)b);
     if (order >= 0) return order == 0;
     return one.st_dev == two.st_dev && one.st_ino == two.st_ino;
 }
 
 lib_fd lib_fd_watch(int fd)
 {
-    lib_fd watched = {.fd = fd, .twin = fcntl(fd, F_DUPFD_CLOEXEC, 0), .offset = lseek(fd, 0, SEEK_CUR)};
+    lib_fd watched = {
+        .fd = fd, .twin = fcntl(fd, F_DUPFD_CLOEXEC, 0), .offset = lseek(fd, 0, SEEK_CUR)};
     REQUIRE(watched.twin >= 0);
     return watched;
 }
@@ -105,7 +108,8 @@ void lib_with_libcuda_of(const char *directory)
     test_path(path, directory);
     const char *before = getenv("LD_LIBRARY_PATH");
     if (before != NULL && strncmp(before, path, strlen(path)) == 0) return;
-    snprintf(joined, sizeof joined, "%s%s%s", path, before != NULL ? ":" : "", before != NULL ? before : "");
+    snprintf(joined, sizeof joined, "%s%s%s", path, before != NULL ? ":" : "",
+             before != NULL ? before : "");
     lib_with_environment("LD_LIBRARY_PATH", joined);
 }
 
@@ -116,7 +120,8 @@ long lib_status_kib(const char *field)
     FILE *file = fopen("/proc/self/status", "r");
     REQUIRE(file != NULL);
     while (value < 0 && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, field, strlen(field)) == 0) value = strtol(line + strlen(field), NULL, 10);
+        if (strncmp(line, field, strlen(field)) == 0)
+            value = strtol(line + strlen(field), NULL, 10);
     fclose(file);
     REQUIRE(value >= 0);
     return value;

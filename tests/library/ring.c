@@ -1,8 +1,9 @@
-/* culv_ring, one thread: the order of slots, values, bursts, changes while it runs. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring, one thread: the order of slots, values, bursts, changes while it runs. */
 #include "fake_ring.h"
 
-extern const test_case ring_newest_cases[], ring_error_cases[], ring_stop_cases[], ring_thread_cases[],
-    ring_model_cases[], ring_real_cases[];
+extern const test_case ring_newest_cases[], ring_error_cases[], ring_stop_cases[],
+    ring_thread_cases[], ring_model_cases[], ring_real_cases[];
 
 static void ordered(void)
 {
@@ -26,7 +27,8 @@ static void ordered(void)
     REQUIRE_EQ(f.signal_value, 1);
     f = stage_turn(&s, C);
     REQUIRE_FRAME(f, 1, 1, 2, 1, 1);
-    /* Slots come back in the order in which they were given back, each with what its reader signals. */
+    /* Slots come back in the order in which they were given back, each with what its reader
+     * signals. */
     for (uint64_t i = 0; i < 100; i++) {
         f = stage_turn(&s, P);
         REQUIRE_FRAME(f, i % 3, i + 3, i + 1, 1, 1);
@@ -155,7 +157,8 @@ static void flush_each(void)
     stage_make(&s, &settings);
     for (uint64_t i = 0; i < 4; i++) {
         uint64_t value = 0;
-        REQUIRE_FRAME(stage_turn(&s, P), i, i, 0, 1, i == 3); /* of the last slot, the burst is one */
+        REQUIRE_FRAME(stage_turn(&s, P), i, i, 0, 1,
+                      i == 3); /* of the last slot, the burst is one */
         LIB_OK(culv_ring_flush(s.ring, P, &value));
         REQUIRE_EQ(value, i < 3 ? i + 1 : 0);
         if (value != 0) fake_signal(&s.line[P], value);
@@ -163,7 +166,8 @@ static void flush_each(void)
     stage_close(&s);
 }
 
-/* Also where the flush of a short burst, full already, has nothing to hand over, and where its frame was cancelled. */
+/* Also where the flush of a short burst, full already, has nothing to hand over, and where its
+ * frame was cancelled. */
 static void flush_each_of_two(void)
 {
     ring_stage s;
@@ -267,7 +271,8 @@ static void policies_change(void)
     ring_stage s;
     stage_open(&s, 4);
     stage_make(&s, NULL);
-    culv_ring_settings newest = culv_ring_settings_init(), ordered_settings = culv_ring_settings_init();
+    culv_ring_settings newest = culv_ring_settings_init(),
+                       ordered_settings = culv_ring_settings_init();
     newest.policy = CULV_RING_NEWEST;
     (void)stage_turn(&s, P);
     (void)stage_turn(&s, P);
@@ -295,8 +300,8 @@ static void policies_change(void)
     stage_close(&s);
 }
 
-/* What the consumer kept of NEWEST is a slot of ORDERED's: its producer gets bursts of all slots, though the consumer has
- * nothing to come for. */
+/* What the consumer kept of NEWEST is a slot of ORDERED's: its producer gets bursts of all slots,
+ * though the consumer has nothing to come for. */
 static void kept_slot_in_burst(void)
 {
     ring_stage s;
@@ -411,7 +416,8 @@ static void asks_seldom(void)
         stage_release(&s, P, &f);
         LIB_OK(culv_ring_acquire(s.ring, C, MS, &f));
         LIB_OK(culv_ring_release(s.ring, C, &f));
-        REQUIRE(f.signal_value - fake_counter(&s.line[C]) <= 33); /* twice the depth, and this one */
+        REQUIRE(f.signal_value - fake_counter(&s.line[C]) <=
+                33); /* twice the depth, and this one */
     }
     REQUIRE(s.line[C].waits >= 1 && s.line[C].reads + s.line[C].waits <= FRAMES / 6);
     stage_close(&s);

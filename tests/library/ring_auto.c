@@ -1,5 +1,6 @@
-/* max_latency: what it chooses on a GPU that is simulated, with a clock of the test's: one engine that both sides take
- * turns on, and a host of one thread that wakes late. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* max_latency: what it chooses on a GPU that is simulated, with a clock of the test's: one engine
+ * that both sides take turns on, and a host of one thread that wakes late. */
 #include "fake_ring.h"
 #include "ring/ring.h"
 
@@ -18,7 +19,8 @@ typedef struct scene {
     double noise;           /* of work, and ten times that of changes */
     uint64_t timeout;       /* of acquires: 0, the host asks again and again */
     bool flushes;           /* each frame is handed over by itself */
-    double stale; /* the counter of `ready` shows what it was at a multiple of this; 0: it is right */
+    /* The counter of `ready` shows what it was at a multiple of this; 0: it is right */
+    double stale;
     uint64_t seed;
     double now, engine;
     int last;                   /* on the engine */
@@ -68,7 +70,8 @@ static culv_result value_of(void *context, uint64_t *out)
     const line *l = context;
     stage->now += stage->host;
     double now = stage->now;
-    if (l->side == P && stage->stale > 0) now = stage->stale * (double)(uint64_t)(now / stage->stale);
+    if (l->side == P && stage->stale > 0)
+        now = stage->stale * (double)(uint64_t)(now / stage->stale);
     *out = 0;
     for (uint64_t v = stage->values[l->side]; v > 0 && *out == 0; v--)
         if (stage->at[l->side][v] <= now) *out = v;
@@ -97,7 +100,8 @@ static culv_result wait_for(void *context, uint64_t value, uint64_t timeout)
 static void submit(scene *s, int side, uint64_t value)
 {
     double t = s->engine > s->now ? s->engine : s->now;
-    if (s->wait[side] != 0 && s->at[1 - side][s->wait[side]] > t) t = s->at[1 - side][s->wait[side]];
+    if (s->wait[side] != 0 && s->at[1 - side][s->wait[side]] > t)
+        t = s->at[1 - side][s->wait[side]];
     if (s->last != side) t += s->change * wobble(s, 10 * s->noise);
     s->last = side;
     for (uint32_t i = 0; i < s->count[side]; i++) {
@@ -141,7 +145,8 @@ static bool turn(scene *s, int side)
     return f.signal_value != 0 || s->flushes;
 }
 
-/* One thread: a burst of the producer's, a burst of the consumer's. Returns the number of the next frame. */
+/* One thread: a burst of the producer's, a burst of the consumer's. Returns the number of the next
+ * frame. */
 static uint32_t run(scene *s, uint32_t from, uint32_t frames)
 {
     uint32_t n = from, drawn = from;
@@ -255,7 +260,8 @@ static void require_kept(const char *what, const scene *s, double bound, uint32_
 }
 
 /* Within 3 % of the best fixed one, which may have to keep a smaller bound. */
-static void require_fast(const char *what, scene *s, const load *l, double bound, uint32_t from, uint32_t to)
+static void require_fast(const char *what, scene *s, const load *l, double bound, uint32_t from,
+                         uint32_t to)
 {
     double time[SCENE_DEPTH + 1], ns = frame_time(s, from, to);
     uint32_t best = best_fixed(l, bound, time);
@@ -265,7 +271,8 @@ static void require_fast(const char *what, scene *s, const load *l, double bound
              (unsigned)s->ring->automatic.level, ns, (unsigned)best, time[best]);
 }
 
-/* The loads that an H200 was measured with, and others, from several beginnings: once it has chosen, that is it. */
+/* The loads that an H200 was measured with, and others, from several beginnings: once it has
+ * chosen, that is it. */
 static void chooses(void)
 {
     static const load loads[] = {
@@ -279,7 +286,8 @@ static void chooses(void)
                 opened o;
                 char what[96];
                 snprintf(what, sizeof what, "%.0f and %.0f us, %.0f to change, begun with %u",
-                         loads[k].solver, loads[k].renderer, loads[k].change, (unsigned)begins[begin]);
+                         loads[k].solver, loads[k].renderer, loads[k].change,
+                         (unsigned)begins[begin]);
                 begin_scene(&s, &loads[k], begin + 1);
                 open_scene(&o, &s, (uint64_t)bounds[i], begins[begin]);
                 uint32_t from = run(&s, 0, SETTLES), changes = s.changes;
@@ -336,8 +344,9 @@ static void adapts(void)
     stage_close(&o.rs);
 }
 
-/* What the ring cannot see it takes for the worst: a host that is slower than the GPU, one that asks again and again
- * instead of waiting, one that hands each frame over by itself, a driver whose counter is late. */
+/* What the ring cannot see it takes for the worst: a host that is slower than the GPU, one that
+ * asks again and again instead of waiting, one that hands each frame over by itself, a driver whose
+ * counter is late. */
 static void keeps(void)
 {
     static const char *const ways[] = {"a slow host", "a host that asks", "a host that flushes",
@@ -356,9 +365,11 @@ static void keeps(void)
             open_scene(&o, &s, (uint64_t)bounds[i], 1);
             uint32_t from = run(&s, 0, SETTLES), to = run(&s, from, COUNTED);
             require_kept(ways[way], &s, bounds[i], from, to);
-            if (way == 3 && frame_time(&s, from, to) > 700e3) FAIL("the GPU waits for a late counter");
+            if (way == 3 && frame_time(&s, from, to) > 700e3)
+                FAIL("the GPU waits for a late counter");
             if (bounds[i] > 10e6 && s.ring->automatic.level < 4)
-                FAIL("%s: %u within %.0f ns", ways[way], (unsigned)s.ring->automatic.level, bounds[i]);
+                FAIL("%s: %u within %.0f ns", ways[way], (unsigned)s.ring->automatic.level,
+                     bounds[i]);
             stage_close(&o.rs);
         }
 }
@@ -371,7 +382,8 @@ static void nap_and_note(culv_ring *ring, uint64_t ns)
     scene_nap(ring, ns);
 }
 
-/* However long the producer's half of a burst takes, nobody sleeps for longer than its acquire may wait. */
+/* However long the producer's half of a burst takes, nobody sleeps for longer than its acquire may
+ * wait. */
 static void naps(void)
 {
     static const load l = {4000, 200, 160};

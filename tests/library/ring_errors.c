@@ -1,4 +1,5 @@
-/* culv_ring: what is refused, and with which words. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring: what is refused, and with which words. */
 #include "fake_ring.h"
 
 extern const test_case ring_error_cases[];
@@ -10,7 +11,7 @@ static void create_refuses(void)
     ring_stage s;
     culv_ring *out;
     stage_open(&s, 4);
-#define REFUSES(why)                                                                                         \
+#define REFUSES(why)                                                                               \
     LIB_REFUSES(culv_ring, out, culv_ring_create(s.device, &s.desc, &out), CULV_ERROR_INVALID, why)
     LIB_REFUSES(culv_ring, out, culv_ring_create(NULL, &s.desc, &out), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
@@ -44,7 +45,8 @@ static void create_refuses(void)
     t.depth = 2;
     t.burst = 3;
     REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("culv_ring_settings.burst is 3; a burst has at most as many frames as there are slots, 2");
+    LIB_SAYS(
+        "culv_ring_settings.burst is 3; a burst has at most as many frames as there are slots, 2");
     t.burst = 1;
     t.policy = CULV_RING_NEWEST;
     REFUSES(CULV_REASON_VALUE);
@@ -114,11 +116,12 @@ static void misuse(void)
     INVALID(culv_ring_get_stats(s.ring, &stats), STRUCT_SIZE);
     INVALID(culv_ring_acquire(s.ring, (culv_ring_side)2, 0, &f), VALUE);
     REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_acquire: side is 2; it is CULV_RING_PRODUCER (0) "
-                   "or CULV_RING_CONSUMER (1)");
+                   "'frames': culv_ring_acquire: side is 2; "
+                   "it is CULV_RING_PRODUCER (0) or CULV_RING_CONSUMER (1)");
     INVALID(culv_ring_acquire_on(s.ring, P, NULL, 0, &f), NULL_ARGUMENT);
-    REQUIRE_EQ_STR(culv_last_error_message(), "'frames': culv_ring_acquire_on: 'done' has no CUDA half "
-                                              "(culv_ring_timeline.semaphore is NULL)");
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': culv_ring_acquire_on: 'done' has no CUDA half (culv_ring_timeline.semaphore is NULL)");
     INVALID(culv_ring_release_on(s.ring, P, NULL, &f), NULL_ARGUMENT);
     INVALID(culv_ring_flush_on(s.ring, C, NULL), NULL_ARGUMENT);
 
@@ -141,9 +144,9 @@ static void misuse(void)
     culv_ring_frame other = f;
     other.slot = 0;
     INVALID(culv_ring_release(s.ring, P, &other), RING_ORDER);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'frames': culv_ring_release: frame 1 in slot 0 is not the one that "
-                   "this side holds, 1 in slot 1");
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'frames': culv_ring_release: frame 1 in slot 0 is not the one that this side holds, 1 in slot 1");
     INVALID(culv_ring_release(s.ring, C, &f), RING_ORDER);
     LIB_ERROR(culv_ring_drain(s.ring, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
     REQUIRE_EQ_STR(culv_last_error_message(),
@@ -171,19 +174,19 @@ static void late_hosts(void)
     stage_make(&s, &t);
     culv_ring_frame f;
     double start = test_now_us();
-    LIB_ERROR(culv_ring_acquire(s.ring, C, 20 * MS, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_ring_acquire(s.ring, C, 20 * MS, &f), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_EMPTY);
     REQUIRE(test_now_us() - start >= 20000);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
-        "'frames': the producer is late: within 20 ms it handed no frame over; it is to signal 'cuda' "
-        "with 1 and it holds no frame; nobody has signalled yet");
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'frames': the producer is late: within 20 ms it handed no frame over; "
+                   "it is to signal 'cuda' with 1 and it holds no frame; nobody has signalled yet");
     (void)stage_turn(&s, P);
     LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
-        "'frames': the producer is late: within 0 ms it handed no frame over; it is to signal 'cuda' "
-        "with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); nobody has "
-        "signalled yet");
+        "'frames': the producer is late: within 0 ms it handed no frame over; "
+        "it is to signal 'cuda' with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); "
+        "nobody has signalled yet");
     for (int i = 0; i < 3; i++)
         (void)stage_turn(&s, P);
     (void)stage_turn(&s, C);
@@ -192,9 +195,9 @@ static void late_hosts(void)
     LIB_ERROR(culv_ring_acquire(s.ring, P, 1500, &p), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
-        "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst "
-        "takes 2); it is to signal 'vulkan' with 1 and it holds frame 1 in slot 1; the last to signal "
-        "was the producer: 'cuda' with 2");
+        "'frames': the consumer is late: within 1500 ns it gave no slot back (0 of 4 free, a burst takes 2); "
+        "it is to signal 'vulkan' with 1 and it holds frame 1 in slot 1; "
+        "the last to signal was the producer: 'cuda' with 2");
     stage_release(&s, C, &f);
     REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
     REQUIRE_EQ(stage_stats(&s).consumer_waits, 1); /* one of them with a time to wait */
@@ -220,9 +223,9 @@ static void counters_checked(void)
     LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     LIB_OK(culv_ring_cancel(s.ring, P, &f));
     LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "'ready' is at 2, but 1 is the last value that the ring handed out: "
-                   "somebody else signalled it");
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signalled it");
     fake_set(&s.line[C], 0);
     (void)culv_ring_acquire(s.ring, P, 0, &f);
     fake_set(&s.line[C], 1);
@@ -239,7 +242,8 @@ static void counters_checked(void)
     }
     fake_set(&s.line[C], 1);
     LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
-    REQUIRE_EQ_STR(culv_last_error_message(), "'done' is at 1 and was at 2 before: somebody set it back");
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "'done' is at 1 and was at 2 before: somebody set it back");
     fake_set(&s.line[C], 3);
     (void)stage_turn(&s, P); /* the error stops nothing */
     stage_close(&s);

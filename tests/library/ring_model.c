@@ -1,5 +1,7 @@
-/* culv_ring against a model: random calls of both sides, and two queues that work off what is submitted whenever chance has
- * it. A slot holds the number of the frame that was written last; a reader must find its own. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring against a model: random calls of both sides, and two queues that work off what is
+ * submitted whenever chance has it. A slot holds the number of the frame that was written last; a
+ * reader must find its own. */
 #include "fake_ring.h"
 
 #include <stdlib.h>
@@ -24,7 +26,8 @@ typedef struct model {
     uint64_t pushed[2], run[2];
     uint64_t counter[2], promised[2];
     uint64_t content[MODEL_SLOTS]; /* number + 1; 0: nothing yet */
-    uint64_t written;              /* number + 1 of the newest frame that is released, and whose job ran */
+    /* Number + 1 of the newest frame that is released, and whose job ran */
+    uint64_t written;
     culv_ring_frame held[2];
     bool holds[2];
     uint64_t produced, consumed, next;

@@ -1,4 +1,5 @@
-/* culv_ring, NEWEST: who gets which slot. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring, NEWEST: who gets which slot. */
 #include "fake_ring.h"
 
 extern const test_case ring_newest_cases[];
@@ -107,8 +108,8 @@ static void first_frame(void)
     stage_close(&s);
 }
 
-/* The newest frame that is done stays for the consumer: the producer waits for its own work rather than to write over
- * it. */
+/* The newest frame that is done stays for the consumer: the producer waits for its own work rather
+ * than to write over it. */
 static void own_work(void)
 {
     ring_stage s;
@@ -121,10 +122,9 @@ static void own_work(void)
     uint64_t value = submit(&s, P, &p);
     culv_ring_frame f;
     LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
-        "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; the last to "
-        "signal was the producer: 'ready' with 3");
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "the producer is late: 'ready' has not reached 3 within 0 ms; it is at 2 of 3; "
+                   "the last to signal was the producer: 'ready' with 3");
     fake_signal(&s.line[P], value);
     p = stage_acquire(&s, P);
     REQUIRE_EQ(p.slot, 1);

@@ -1,5 +1,5 @@
-/* culv_ring from inside: allocations; what a turn takes. What max_latency chooses: ring_auto.c.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring from inside: allocations; what a turn takes. What max_latency chooses: ring_auto.c. */
 #include "fake_ring.h"
 #include "ring/ring.h"
 
@@ -37,8 +37,10 @@ static void turns(void)
         for (int i = 0; i < TURNS; i++) {
             culv_ring_frame f;
             for (int side = 0; side < 2; side++) {
-                if (culv_ring_acquire(s.ring, (culv_ring_side)side, 0, &f) != CULV_OK) FAIL("no frame");
-                if (culv_ring_release(s.ring, (culv_ring_side)side, &f) != CULV_OK) FAIL("not released");
+                if (culv_ring_acquire(s.ring, (culv_ring_side)side, 0, &f) != CULV_OK)
+                    FAIL("no frame");
+                if (culv_ring_release(s.ring, (culv_ring_side)side, &f) != CULV_OK)
+                    FAIL("not released");
                 if (policy == 1) fake_signal(&s.line[side], f.signal_value);
             }
         }

@@ -1,5 +1,7 @@
-/* culv_ring on real timelines, which Vulkan made and two CUDA streams signal and wait for: one writes frames, the other
- * copies them out. What Vulkan does with frames is in vulkan_ring_frames.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring on real timelines, which Vulkan made and two CUDA streams signal and wait for: one
+ * writes frames, the other copies them out. What Vulkan does with frames is in
+ * vulkan_ring_frames.c. */
 #include "fake_ring.h"
 
 #include <stdio.h>
@@ -31,7 +33,8 @@ static real *the;
 
 static culv_result value_of(void *context, uint64_t *out)
 {
-    VkResult r = vkGetSemaphoreCounterValue(the->w.vk.device, culv_vk_semaphore_handle(context), out);
+    VkResult r =
+        vkGetSemaphoreCounterValue(the->w.vk.device, culv_vk_semaphore_handle(context), out);
     return r == VK_SUCCESS ? CULV_OK : fail("vkGetSemaphoreCounterValue", r);
 }
 
@@ -43,7 +46,9 @@ static culv_result wait_for(void *context, uint64_t value, uint64_t timeout)
                                       .pSemaphores = &semaphore,
                                       .pValues = &value};
     VkResult r = vkWaitSemaphores(the->w.vk.device, &info, timeout);
-    return r == VK_SUCCESS ? CULV_OK : r == VK_TIMEOUT ? CULV_ERROR_TIMEOUT : fail("vkWaitSemaphores", r);
+    return r == VK_SUCCESS   ? CULV_OK
+           : r == VK_TIMEOUT ? CULV_ERROR_TIMEOUT
+                             : fail("vkWaitSemaphores", r);
 }
 
 static culv_result signal_from_host(void *context, uint64_t value)
@@ -106,11 +111,13 @@ static culv_ring_frame turn(real *r, culv_ring_side side)
     LIB_OK(culv_ring_acquire_on(r->ring, side, r->stream[side], 20000 * (uint64_t)MS, &f));
     CUcontext before = lib_enter(&r->w);
     if (side == P) {
-        CU_OK(cu->MemsetD32Async(r->data[f.slot], (unsigned)f.number + 1, REAL_WORDS, r->stream[P]));
+        CU_OK(
+            cu->MemsetD32Async(r->data[f.slot], (unsigned)f.number + 1, REAL_WORDS, r->stream[P]));
     } else {
         uint32_t *log = r->log + 2 * f.number;
         CU_OK(cu->MemcpyDtoHAsync(log, r->data[f.slot], 4, r->stream[C]));
-        CU_OK(cu->MemcpyDtoHAsync(log + 1, r->data[f.slot] + (REAL_WORDS - 1) * 4, 4, r->stream[C]));
+        CU_OK(
+            cu->MemcpyDtoHAsync(log + 1, r->data[f.slot] + (REAL_WORDS - 1) * 4, 4, r->stream[C]));
     }
     lib_leave(&r->w, before);
     LIB_OK(culv_ring_release_on(r->ring, side, r->stream[side], &f));
@@ -118,8 +125,9 @@ static culv_ring_frame turn(real *r, culv_ring_side side)
     return f;
 }
 
-/* Between two streams of CUDA, NVIDIA's driver was seen to let the first copy behind a wait go too early while other
- * processes used the GPU, by raw calls as well (contract, measured.between_streams): there it is told, not required. */
+/* Between two streams of CUDA, NVIDIA's driver was seen to let the first copy behind a wait go too
+ * early while other processes used the GPU, by raw calls as well (contract,
+ * measured.between_streams): there it is told, not required. */
 static void require_log(const real *r, uint64_t from, uint64_t to)
 {
     if (!r->w.cu->software) {
@@ -161,8 +169,10 @@ static void streams(void)
     require_log(&r, 0, consumed);
     culv_ring_stats stats = culv_ring_stats_init();
     LIB_OK(culv_ring_get_stats(r.ring, &stats));
-    REQUIRE_EQ(raw_vk_timeline_value(&r.w.vk, culv_vk_semaphore_handle(r.line[P])), stats.ready_signalled);
-    REQUIRE_EQ(raw_vk_timeline_value(&r.w.vk, culv_vk_semaphore_handle(r.line[C])), stats.done_signalled);
+    REQUIRE_EQ(raw_vk_timeline_value(&r.w.vk, culv_vk_semaphore_handle(r.line[P])),
+               stats.ready_signalled);
+    REQUIRE_EQ(raw_vk_timeline_value(&r.w.vk, culv_vk_semaphore_handle(r.line[C])),
+               stats.done_signalled);
     real_close(&r);
 }
 
@@ -179,12 +189,15 @@ static void refused(void)
     CU_OK(cu->CtxCreate(&other, 0, 0));
     CU_OK(cu->StreamCreate(&foreign, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->CtxPopCurrent(&popped));
-    LIB_ERROR(culv_ring_acquire_on(r.ring, C, foreign, 0, &f), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
-    LIB_ERROR(culv_ring_release(r.ring, C, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER); /* none held */
+    LIB_ERROR(culv_ring_acquire_on(r.ring, C, foreign, 0, &f), CULV_ERROR_INVALID,
+              CULV_REASON_STREAM_DEVICE);
+    /* None held */
+    LIB_ERROR(culv_ring_release(r.ring, C, &f), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     LIB_OK(culv_ring_acquire_on(r.ring, C, r.stream[C], 0, &f));
     REQUIRE_FRAME(f, 0, 0, 1, 1, 1);
     again = f;
-    LIB_ERROR(culv_ring_release_on(r.ring, C, foreign, &f), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
+    LIB_ERROR(culv_ring_release_on(r.ring, C, foreign, &f), CULV_ERROR_INVALID,
+              CULV_REASON_STREAM_DEVICE);
     REQUIRE_EQ_BYTES(&f, &again, sizeof f);
     LIB_OK(culv_ring_release_on(r.ring, C, r.stream[C], &f)); /* still held */
     REQUIRE_EQ(f.signal_value, 1);
@@ -192,7 +205,8 @@ static void refused(void)
     t.burst = 2;
     LIB_OK(culv_ring_configure(r.ring, &t));
     (void)turn(&r, P);
-    LIB_ERROR(culv_ring_flush_on(r.ring, P, foreign), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
+    LIB_ERROR(culv_ring_flush_on(r.ring, P, foreign), CULV_ERROR_INVALID,
+              CULV_REASON_STREAM_DEVICE);
     LIB_OK(culv_ring_flush_on(r.ring, P, r.stream[P]));
     REQUIRE_EQ(turn(&r, C).wait_value, 2);
     LIB_OK(culv_ring_drain(r.ring, CULV_RING_FOREVER, 0));
@@ -219,9 +233,9 @@ static void forced(void)
     LIB_ERROR(culv_ring_drain(r.ring, 20 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
-        "the consumer is late: 'ready' has not reached 5 within 20 ms; it is at 4 of 5, since the "
-        "producer's work waits for 'done' to reach 1, which is at 0 of 4; the last to signal was the "
-        "producer: 'ready' with 5");
+        "the consumer is late: 'ready' has not reached 5 within 20 ms; "
+        "it is at 4 of 5, since the producer's work waits for 'done' to reach 1, which is at 0 of 4; "
+        "the last to signal was the producer: 'ready' with 5");
     LIB_OK(culv_ring_drain(r.ring, 5000 * (uint64_t)MS, 1));
     lib_finish(&r.w, r.stream[P]);
     REQUIRE_EQ(raw_vk_timeline_value(&r.w.vk, culv_vk_semaphore_handle(r.line[C])), REAL_SLOTS);
@@ -300,8 +314,8 @@ static uint64_t waits_of(const real *r, culv_ring_side side)
     return side == P ? stats.producer_waits : stats.consumer_waits;
 }
 
-/* A stream call of one side finds that its context was reset. That side is told so, and the other one, which sleeps until
- * that side hands something over, is woken and told as well. */
+/* A stream call of one side finds that its context was reset. That side is told so, and the other
+ * one, which sleeps until that side hands something over, is woken and told as well. */
 static void lost_context(void)
 {
     enum { RELEASE, FLUSH, ACQUIRE, WAYS };
@@ -328,8 +342,9 @@ static void lost_context(void)
         CU_OK(cu->DevicePrimaryCtxReset(culv_device_ordinal(r.w.device)));
         if (!cu->software) { /* which must not be handed stale handles */
             culv_vk_semaphore *made = NULL;
-            LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(r.w.attachment, NULL, &made),
-                        CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+            LIB_REFUSES(culv_vk_semaphore, made,
+                        culv_vk_semaphore_create(r.w.attachment, NULL, &made), CULV_ERROR_ASYNC,
+                        CULV_REASON_DEVICE_LOST);
         }
         culv_result result = way == RELEASE ? culv_ring_release_on(r.ring, P, r.stream[P], &f)
                              : way == FLUSH ? culv_ring_flush_on(r.ring, P, r.stream[P])
@@ -341,7 +356,8 @@ static void lost_context(void)
         REQUIRE_EQ(other.error.reason, CULV_REASON_RING_STOPPED);
         printf("%s\n", other.error.message);
         REQUIRE(strstr(other.error.message, "the device is lost") != NULL);
-        LIB_ERROR(culv_ring_acquire(r.ring, side, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
+        LIB_ERROR(culv_ring_acquire(r.ring, side, 0, &f), CULV_ERROR_ASYNC,
+                  CULV_REASON_RING_STOPPED);
         culv_ring_destroy(&r.ring);
         for (int i = 0; i < 2; i++)
             culv_vk_semaphore_destroy(&r.line[i]);

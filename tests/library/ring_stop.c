@@ -1,4 +1,5 @@
-/* culv_ring: late work, draining, forcing, lost devices. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring: late work, draining, forcing, lost devices. */
 #include "fake_ring.h"
 
 extern const test_case ring_stop_cases[];
@@ -31,10 +32,9 @@ static void drained(void)
     REQUIRE_FRAME(stage_turn(&s, C), 1, 1, 2, 1, 1);
     promise(&s, P);
     LIB_ERROR(culv_ring_drain(s.ring, 2 * MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-    REQUIRE_EQ_STR(
-        culv_last_error_message(),
-        "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; the last to "
-        "signal was the producer: 'ready' with 3");
+    REQUIRE_EQ_STR(culv_last_error_message(),
+                   "the producer is late: 'ready' has not reached 3 within 2 ms; it is at 2 of 3; "
+                   "the last to signal was the producer: 'ready' with 3");
     fake_signal(&s.line[P], 3);
     LIB_OK(culv_ring_drain(s.ring, 0, 0));
     stage_close(&s);
@@ -43,7 +43,8 @@ static void drained(void)
 /* Who is late: the side whose own work does not end, not the one that waits for it. */
 static void who_is_late(void)
 {
-    for (int reads = 0; reads < 2; reads++) { /* with counters, and without: then they are found by waiting */
+    for (int reads = 0; reads < 2;
+         reads++) { /* with counters, and without: then they are found by waiting */
         ring_stage s;
         stage_open(&s, 2);
         s.desc.label = "frames";
@@ -55,10 +56,9 @@ static void who_is_late(void)
         promise(&s, C); /* done 2 after it */
         promise(&s, P);
         LIB_ERROR(culv_ring_drain(s.ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-        REQUIRE_EQ_STR(
-            culv_last_error_message(),
-            "'frames': the producer is late: 'ready' has not reached 3 within 1 ms; it is at 1 of 3; "
-            "the last to signal was the producer: 'ready' with 3");
+        REQUIRE_EQ_STR(culv_last_error_message(),
+                       "'frames': the producer is late: 'ready' has not reached 3 within 1 ms; "
+                       "it is at 1 of 3; the last to signal was the producer: 'ready' with 3");
         stage_close(&s);
 
         stage_open(&s, 1);
@@ -72,19 +72,18 @@ static void who_is_late(void)
         LIB_ERROR(culv_ring_drain(s.ring, MS, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
         REQUIRE_EQ_STR(
             culv_last_error_message(),
-            "'frames': the consumer is late: 'ready' has not reached 2 within 1 ms; it is at 1 of 2, "
-            "since the producer's work waits for 'done' to reach 1, which is at 0 of 2; the last to "
-            "signal was the consumer: 'done' with 2");
+            "'frames': the consumer is late: 'ready' has not reached 2 within 1 ms; "
+            "it is at 1 of 2, since the producer's work waits for 'done' to reach 1, which is at 0 of 2; "
+            "the last to signal was the consumer: 'done' with 2");
         /* The other order of the same: an acquire that waits for `done`. */
         culv_ring_settings t = culv_ring_settings_init();
         t.lead = 1;
         LIB_OK(culv_ring_configure(s.ring, &t));
         culv_ring_frame f;
         LIB_ERROR(culv_ring_acquire(s.ring, P, MS, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
-        REQUIRE_EQ_STR(
-            culv_last_error_message(),
-            "'frames': the consumer is late: 'done' has not reached 1 within 1 ms; it is at 0 of 2; "
-            "the last to signal was the consumer: 'done' with 2");
+        REQUIRE_EQ_STR(culv_last_error_message(),
+                       "'frames': the consumer is late: 'done' has not reached 1 within 1 ms; "
+                       "it is at 0 of 2; the last to signal was the consumer: 'done' with 2");
         REQUIRE_EQ(stage_stats(&s).producer_waits, 1);
         stage_close(&s);
     }
@@ -158,8 +157,8 @@ static void forced_both(void)
     stage_close(&s);
 }
 
-/* Each frame was consumed or is counted as skipped: those that are ready, those of the producer's open burst, those that the
- * consumer took and did not release. */
+/* Each frame was consumed or is counted as skipped: those that are ready, those of the producer's
+ * open burst, those that the consumer took and did not release. */
 static void forced_frames_are_counted(void)
 {
     enum { BURST = 3, DEPTH = 6 };
@@ -167,7 +166,8 @@ static void forced_frames_are_counted(void)
         for (uint32_t consumed = 0; consumed <= produced / BURST * BURST; consumed++)
             for (int holds = 0; holds < 2; holds++) {
                 ring_stage s;
-                if (holds && consumed == produced / BURST * BURST) continue; /* there is none to hold */
+                if (holds && consumed == produced / BURST * BURST)
+                    continue; /* there is none to hold */
                 stage_open(&s, DEPTH);
                 culv_ring_settings t = culv_ring_settings_init();
                 t.burst = BURST;
@@ -200,9 +200,9 @@ static void no_force(void)
     stage_make(&s, &t);
     promise(&s, P);
     LIB_ERROR(culv_ring_drain(s.ring, MS, 1), CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE);
-    REQUIRE_EQ_STR(culv_last_error_message(),
-                   "the producer is late: 'ready' is at 0 of 1, and the host cannot "
-                   "signal it (culv_ring_timeline.signal is NULL)");
+    REQUIRE_EQ_STR(
+        culv_last_error_message(),
+        "the producer is late: 'ready' is at 0 of 1, and the host cannot signal it (culv_ring_timeline.signal is NULL)");
     fake_signal(&s.line[P], 1);
     promise(&s, C);
     promise(&s, C);
@@ -242,8 +242,8 @@ static void device_lost(void)
         LIB_ERROR(culv_ring_acquire(s.ring, (culv_ring_side)side, 0, &f), CULV_ERROR_ASYNC,
                   CULV_REASON_RING_STOPPED);
         REQUIRE_EQ_STR(culv_last_error_message(),
-                       "'frames': the ring is stopped: at 'done', the device is lost; all "
-                       "that is left to do is culv_ring_destroy()");
+                       "'frames': the ring is stopped: at 'done', the device is lost; "
+                       "all that is left to do is culv_ring_destroy()");
         LIB_ERROR(culv_ring_release(s.ring, (culv_ring_side)side, &f), CULV_ERROR_ASYNC,
                   CULV_REASON_RING_STOPPED);
         LIB_ERROR(culv_ring_flush(s.ring, (culv_ring_side)side, &value), CULV_ERROR_ASYNC,

@@ -1,5 +1,6 @@
-/* culv_ring, two threads: waiting without polling, waking, one thread a side, and frames under load, whose bytes a thread
- * for each GPU queue writes and verifies. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_ring, two threads: waiting without polling, waking, one thread a side, and frames under
+ * load, whose bytes a thread for each GPU queue writes and verifies. */
 #include "fake_ring.h"
 
 #include <stdatomic.h>
@@ -78,8 +79,8 @@ static void wakes(void)
     /* A second thread on the same side, and whoever waits for both. */
     LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
     REQUIRE_EQ_STR(culv_last_error_message(),
-                   "culv_ring_acquire: another thread is in a call of the producer; a "
-                   "side is one thread's at a time");
+                   "culv_ring_acquire: another thread is in a call of the producer; "
+                   "a side is one thread's at a time");
     LIB_ERROR(culv_ring_release(s.ring, P, &f), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
     LIB_ERROR(culv_ring_drain(s.ring, 0, 1), CULV_ERROR_INVALID, CULV_REASON_RING_SIDE);
     culv_ring_destroy(&s.ring);
@@ -96,7 +97,8 @@ static void wakes(void)
     stage_close(&s);
 }
 
-/* Timeouts that no clock gets to: of a side that waits for the other one, and of one that waits for GPU work. */
+/* Timeouts that no clock gets to: of a side that waits for the other one, and of one that waits for
+ * GPU work. */
 static void huge_timeouts(void)
 {
     static const uint64_t rows[] = {UINT64_MAX - 1, UINT64_MAX - 2, UINT64_MAX - 1000000000,
@@ -131,8 +133,9 @@ static void *wait_and_end(void *user)
     return NULL;
 }
 
-/* A thread that is cancelled while it waits leaves the ring to others: with what it got, and to be destroyed. It waits for the
- * other side, for GPU work, or until its time is up, which the log tells. */
+/* A thread that is cancelled while it waits leaves the ring to others: with what it got, and to be
+ * destroyed. It waits for the other side, for GPU work, or until its time is up, which the log
+ * tells. */
 static void cancelled(void)
 {
     enum { SIDE, WORK, TIME };
@@ -150,7 +153,8 @@ static void cancelled(void)
             culv_ring_frame f = stage_acquire(&s, C);
             LIB_OK(culv_ring_release(s.ring, C, &f));
         }
-        waiter w = {.ring = s.ring, .side = side, .timeout = (way == TIME ? 200 : 60000) * (uint64_t)MS};
+        waiter w = {
+            .ring = s.ring, .side = side, .timeout = (way == TIME ? 200 : 60000) * (uint64_t)MS};
         const uint64_t before = waits(&s, side);
         REQUIRE_EQ(pthread_create(&w.thread, NULL, wait_and_end, &w), 0);
         while (waits(&s, side) == before)
@@ -174,8 +178,8 @@ static void cancelled(void)
     }
 }
 
-/* A thread that waits for GPU work: until that is done; or it is let go by another's destroy, or another's lost
- * device. */
+/* A thread that waits for GPU work: until that is done; or it is let go by another's destroy, or
+ * another's lost device. */
 static void waits_for_work(void)
 {
     for (int way = 0; way < 3; way++) {
@@ -237,19 +241,21 @@ static void no_polling(void)
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
     (void)stage_turn(&s, P);
     waiter_end(&w, CULV_OK, CULV_REASON_NONE);
-    double ms = (double)(after.tv_sec - before.tv_sec) * 1e3 + (double)(after.tv_nsec - before.tv_nsec) / 1e6;
+    double ms = (double)(after.tv_sec - before.tv_sec) * 1e3 +
+                (double)(after.tv_nsec - before.tv_nsec) / 1e6;
     if (ms > 100) FAIL("waiting for 300 ms took %.0f ms of processor time", ms);
     stage_close(&s);
 }
 
-/* Frames under load ----------------------------------------------------------------------------------------- */
+/* Frames under load ---------------------------------------------------------------------------- */
 
 enum { WORDS = 32, SLOTS = 8 };
 
 typedef struct load {
     ring_stage s;
     uint64_t frames;
-    uint64_t data[SLOTS][WORDS]; /* written and read by the queues alone, in the order that the ring gives */
+    /* Written and read by the queues alone, in the order that the ring gives */
+    uint64_t data[SLOTS][WORDS];
     fake_queue queue[2];
     bool newest, mixed;
     uint64_t seen, got; /* by the consumer's queue: the last frame, and how many */
@@ -273,7 +279,8 @@ static void verify_frame(void *context, uint32_t slot, uint64_t number)
     load *l = context;
     for (unsigned i = 0; i < WORDS; i++)
         if (l->data[slot][i] != word(number, i))
-            FAIL("frame %llu in slot %u is torn or another one", (unsigned long long)number, (unsigned)slot);
+            FAIL("frame %llu in slot %u is torn or another one", (unsigned long long)number,
+                 (unsigned)slot);
     l->seen = number;
     l->got++;
 }

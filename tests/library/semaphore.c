@@ -1,4 +1,5 @@
-/* Timelines: both directions, order, values, threads. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Timelines: both directions, order, values, threads. */
 #include "library.h"
 
 #include <pthread.h>
@@ -61,8 +62,9 @@ static void vulkan_to_cuda(void)
     lib_close(&w);
 }
 
-/* A thousand turns, all on the GPU's side: CUDA writes word r and signals; Vulkan waits, copies it to its log
- * and writes an answer; CUDA waits and copies the answer to its own. No data may be late or lost. */
+/* A thousand turns, all on the GPU's side: CUDA writes word r and signals; Vulkan waits, copies it
+ * to its log and writes an answer; CUDA waits and copies the answer to its own. No data may be late
+ * or lost. */
 static void round_trips(void)
 {
     enum { ROUNDS = 1000, BATCH = 100 };
@@ -94,10 +96,13 @@ static void round_trips(void)
         vkCmdCopyBuffer(commands, shared.buffer, log.buffer, 1, &copy);
         vkCmdFillBuffer(commands, shared.buffer, 4, 4, r ^ 0xffff0000u);
         raw_vk_release(&w.vk, commands, queue, &shared);
-        raw_vk_submit(
-            &w.vk, commands,
-            &(raw_vk_job){
-                .queue = queue, .wait = a, .wait_value = r, .signal = b, .signal_value = r, .pending = true});
+        raw_vk_submit(&w.vk, commands,
+                      &(raw_vk_job){.queue = queue,
+                                    .wait = a,
+                                    .wait_value = r,
+                                    .signal = b,
+                                    .signal_value = r,
+                                    .pending = true});
 
         LIB_OK(culv_semaphore_wait(to_cuda, stream, r));
         CU_OK(cu->MemcpyDtoDAsync(answers + (r - 1) * 4, p + 4, 4, stream));
@@ -127,11 +132,10 @@ static void round_trips(void)
     lib_close(&w);
 }
 
-/* Values --------------------------------------------------------------------------------------------------
- */
+/* Values --------------------------------------------------------------------------------------- */
 
-#define BACKWARDS(value)                                                                                     \
-    LIB_ERROR(culv_semaphore_signal(semaphore, stream, (value)), CULV_ERROR_INVALID,                         \
+#define BACKWARDS(value)                                                                           \
+    LIB_ERROR(culv_semaphore_signal(semaphore, stream, (value)), CULV_ERROR_INVALID,               \
               CULV_REASON_TIMELINE_BACKWARDS)
 
 static void values_go_up(void)
@@ -156,7 +160,8 @@ static void values_go_up(void)
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 20);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 21));
     lib_finish(&w, stream);
-    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timeline), 21); /* none of the refused ones reached it */
+    /* None of the refused ones reached it */
+    REQUIRE_EQ(raw_vk_timeline_value(&w.vk, timeline), 21);
     culv_semaphore_destroy(&semaphore);
 
     semaphore = lib_import_timeline(&w, timeline);
@@ -181,8 +186,7 @@ static void values_go_up(void)
     lib_close(&w);
 }
 
-/* Threads -------------------------------------------------------------------------------------------------
- */
+/* Threads -------------------------------------------------------------------------------------- */
 
 enum { SIGNALS = 500 };
 
@@ -217,7 +221,8 @@ static void threads(void)
     for (int i = 0; i < 2; i++) {
         timelines[i] = raw_vk_timeline(&w.vk, 0, true);
         mine[i] = lib_import_timeline(&w, timelines[i]);
-        theirs[i] = lib_import_timeline(&w, timelines[i]); /* an object is used by one thread at a time */
+        theirs[i] =
+            lib_import_timeline(&w, timelines[i]); /* an object is used by one thread at a time */
         streams[i] = lib_stream(&w);
     }
     for (int i = 0; i < 2; i++) {
@@ -237,8 +242,8 @@ static void threads(void)
     lib_close(&w);
 }
 
-/* Two threads signal and wait, each on a stream of its own, while a third makes, imports and gives up others: nobody
- * waits for anybody but at the driver. */
+/* Two threads signal and wait, each on a stream of its own, while a third makes, imports and gives
+ * up others: nobody waits for anybody but at the driver. */
 enum { MAKER_TURNS = 300, SIGNALLERS = 2 };
 
 typedef struct signaller {

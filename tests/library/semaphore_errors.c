@@ -1,5 +1,6 @@
-/* Semaphores that are imported or made wrongly: each its class and reason, nothing consumed, nothing left.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Semaphores that are imported or made wrongly: each its class and reason, nothing consumed,
+ * nothing left. */
 #include "bad_handles.h"
 
 #include <string.h>
@@ -46,27 +47,28 @@ static void wrong_descriptors(void)
         culv_semaphore_desc d = right;
         for (int i = 0; i < 3; i++) {
             d.type = (culv_semaphore_type)types[i];
-            LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_INVALID,
-                        CULV_REASON_VALUE);
+            LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+                        CULV_ERROR_INVALID, CULV_REASON_VALUE);
         }
         d = right;
         d.untracked = 1; /* of binary ones */
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_INVALID,
-                    CULV_REASON_VALUE);
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
         d = right;
         d.handle.type = CULV_HANDLE_OPAQUE_WIN32;
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_UNSUPPORTED,
-                    CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         d.handle.type = CULV_HANDLE_NONE;
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_INVALID,
-                    CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+                    CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
         d = right;
         d.exporter.bytes[0] ^= 0x80;
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore), CULV_ERROR_INVALID,
-                    CULV_REASON_DEVICE_MISMATCH);
-        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, NULL, &semaphore), CULV_ERROR_INVALID,
-                    CULV_REASON_NULL_ARGUMENT);
-        LIB_ERROR(imports[k](w.device, &right, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, &d, &semaphore),
+                    CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+        LIB_REFUSES(culv_semaphore, semaphore, imports[k](w.device, NULL, &semaphore),
+                    CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+        LIB_ERROR(imports[k](w.device, &right, NULL), CULV_ERROR_INVALID,
+                  CULV_REASON_NULL_ARGUMENT);
         lib_fd_require_untouched(&fd);
     }
     /* Right at last: borrowed, then taken. */
@@ -99,15 +101,17 @@ static void vulkan_road(void)
     d.type = CULV_SEMAPHORE_TIMELINE;
     LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_semaphore_create(NULL, &cd, &made), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_semaphore_create(NULL, &cd, &made), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_semaphore_create(w.attachment, &cd, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     d.semaphore = timeline;
     static const int types[] = {CULV_SEMAPHORE_NONE, 3, -1};
     for (int i = 0; i < 3; i++) {
         d.type = cd.type = (culv_semaphore_type)types[i];
-        LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(w.attachment, &d, &semaphore),
-                    CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_REFUSES(culv_semaphore, semaphore,
+                    culv_vk_semaphore_import(w.attachment, &d, &semaphore), CULV_ERROR_INVALID,
+                    CULV_REASON_VALUE);
         if (types[i] != CULV_SEMAPHORE_NONE) /* which is a timeline, for one that is made */
             LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(w.attachment, &cd, &made),
                         CULV_ERROR_INVALID, CULV_REASON_VALUE);
@@ -137,7 +141,8 @@ static void vulkan_road(void)
 /* A success is no cause. */
 static void require_no_success(void)
 {
-    if (strstr(culv_last_error_message(), "VK_SUCCESS") != NULL) FAIL("%s", culv_last_error_message());
+    if (strstr(culv_last_error_message(), "VK_SUCCESS") != NULL)
+        FAIL("%s", culv_last_error_message());
 }
 
 /* vkGetSemaphoreFdKHR that gives nothing: what was made for it goes again. */
@@ -168,8 +173,8 @@ static void export_fails(void)
         LIB_REFUSES(culv_semaphore, semaphore, culv_vk_semaphore_import(lying, &d, &semaphore),
                     rows[i].result, rows[i].reason);
         require_no_success();
-        LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(lying, NULL, &made), rows[i].result,
-                    rows[i].reason);
+        LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(lying, NULL, &made),
+                    rows[i].result, rows[i].reason);
         REQUIRE_EQ(lib_counts(&w).created, 0);
         REQUIRE_EQ(lib_counts(&w).attachments, 2);
         culv_vk_detach(&lying);

@@ -1,5 +1,6 @@
-/* Timelines that Culvert makes: use, ownership, every order of destruction. Binary ones: binary_vulkan.c.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Timelines that Culvert makes: use, ownership, every order of destruction. Binary ones:
+ * binary_vulkan.c. */
 #include "library.h"
 
 #include <stdio.h>
@@ -35,7 +36,8 @@ static void use(void)
     LIB_OK(culv_vk_semaphore_create(w.attachment, NULL, &out)); /* a timeline at 0 */
     in = make(&w, 0);
     culv_semaphore *to_vulkan = culv_vk_semaphore_cuda(out), *to_cuda = culv_vk_semaphore_cuda(in);
-    VkSemaphore out_handle = culv_vk_semaphore_handle(out), in_handle = culv_vk_semaphore_handle(in);
+    VkSemaphore out_handle = culv_vk_semaphore_handle(out),
+                in_handle = culv_vk_semaphore_handle(in);
     REQUIRE(to_vulkan != NULL && to_cuda != NULL && to_vulkan != to_cuda);
     REQUIRE(out_handle != VK_NULL_HANDLE && in_handle != VK_NULL_HANDLE && out_handle != in_handle);
     REQUIRE_EQ(culv_semaphore_get_type(to_vulkan), CULV_SEMAPHORE_TIMELINE);
@@ -90,7 +92,8 @@ static void initial_value(void)
     REQUIRE_EQ(raw_vk_timeline_value(&w.vk, handle), 41);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 41);
     LIB_OK(culv_semaphore_wait(cuda, NULL, 41)); /* reached already */
-    LIB_ERROR(culv_semaphore_signal(cuda, NULL, 41), CULV_ERROR_INVALID, CULV_REASON_TIMELINE_BACKWARDS);
+    LIB_ERROR(culv_semaphore_signal(cuda, NULL, 41), CULV_ERROR_INVALID,
+              CULV_REASON_TIMELINE_BACKWARDS);
     LIB_SAYS("'frame'");
     LIB_OK(culv_semaphore_signal(cuda, NULL, 42));
     REQUIRE(raw_vk_timeline_wait(&w.vk, handle, 42, 10000));
@@ -173,7 +176,8 @@ static void any_order(void)
     lib_close(&w);
 }
 
-/* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the stream gets there. */
+/* With a stream of last use nothing waits: the VkSemaphore goes at once, CUDA's side when the
+ * stream gets there. */
 static void destroyed_while_cuda_uses_it(void)
 {
     lib_world w;
@@ -240,8 +244,8 @@ static void device_without_timelines(void)
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.no_timelines = true};
     LIB_OK(culv_vk_attach(w.device, &d, &vk));
-    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made), CULV_ERROR_INVALID,
-                CULV_REASON_EXTENSION_MISSING);
+    LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(vk, NULL, &made),
+                CULV_ERROR_INVALID, CULV_REASON_EXTENSION_MISSING);
     LIB_SAYS("timelineSemaphore");
     culv_vk_detach(&vk);
     lib_lying = (lib_lies){0};
@@ -253,7 +257,9 @@ const test_case semaphore_made_cases[] = {
     {.name = "made.initial_value", .run = initial_value},
     {.name = "made.cuda_side_is_not_the_callers", .run = cuda_side_is_not_the_callers},
     {.name = "made.any_order", .run = any_order},
-    {.name = "made.destroyed_while_cuda_uses_it", .run = destroyed_while_cuda_uses_it, .time_limit = 20},
+    {.name = "made.destroyed_while_cuda_uses_it",
+     .run = destroyed_while_cuda_uses_it,
+     .time_limit = 20},
     {.name = "made.many", .run = many},
     {.name = "made.device_without_timelines", .run = device_without_timelines},
     {.name = NULL},

@@ -1,5 +1,6 @@
-/* Semaphores and streams: the default ones, those of other contexts and devices; alone and in batches.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Semaphores and streams: the default ones, those of other contexts and devices; alone and in
+ * batches. */
 #include "library.h"
 
 #include <stdio.h>
@@ -22,14 +23,15 @@ typedef culv_result (*stream_call)(culv_semaphore *semaphore, CUstream stream, u
 static const stream_call signals[] = {culv_semaphore_signal, signal_batch};
 static const stream_call waits[] = {culv_semaphore_wait, wait_batch};
 
-/* A timeline for each direction: validation takes one that CUDA signals for pending, and warns of the host's
- * signal. */
+/* A timeline for each direction: validation takes one that CUDA signals for pending, and warns of
+ * the host's signal. */
 static void default_streams(void)
 {
     lib_world w;
     lib_open(&w);
     VkSemaphore out = raw_vk_timeline(&w.vk, 0, true), in = raw_vk_timeline(&w.vk, 0, true);
-    culv_semaphore *to_vulkan = lib_import_timeline(&w, out), *to_cuda = lib_import_timeline(&w, in);
+    culv_semaphore *to_vulkan = lib_import_timeline(&w, out),
+                   *to_cuda = lib_import_timeline(&w, in);
     CUstream streams[] = {NULL, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD};
     for (uint64_t i = 0; i < 6; i++) {
         CUstream stream = streams[i % 3];
@@ -60,9 +62,11 @@ static void refuse(const lib_world *w, culv_semaphore *semaphore, CUstream strea
     uint64_t last = culv_semaphore_last_value(semaphore);
     for (int twice = 0; twice < 2; twice++) {
         for (int i = 0; i < 2; i++) {
-            LIB_ERROR(signals[i](semaphore, stream, last + 1), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
+            LIB_ERROR(signals[i](semaphore, stream, last + 1), CULV_ERROR_INVALID,
+                      CULV_REASON_STREAM_DEVICE);
             LIB_SAYS(says);
-            LIB_ERROR(waits[i](semaphore, stream, last), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
+            LIB_ERROR(waits[i](semaphore, stream, last), CULV_ERROR_INVALID,
+                      CULV_REASON_STREAM_DEVICE);
             LIB_SAYS(says);
         }
     }
@@ -71,7 +75,8 @@ static void refuse(const lib_world *w, culv_semaphore *semaphore, CUstream strea
     REQUIRE(current == NULL);
 }
 
-/* A stream of another context is refused, of the same device (whose driver would refuse it: measured) or another. */
+/* A stream of another context is refused, of the same device (whose driver would refuse it:
+ * measured) or another. */
 static void streams_of_other_contexts(void)
 {
     raw_cuda_two_devices();
@@ -117,7 +122,8 @@ static void streams_of_other_contexts(void)
     lib_close(&w);
 }
 
-/* One that was used before and then destroyed: the refusal says so. Others than the twin may crash on it. */
+/* One that was used before and then destroyed: the refusal says so. Others than the twin may crash
+ * on it. */
 static void destroyed(void)
 {
     lib_world w;
@@ -135,7 +141,8 @@ static void destroyed(void)
         lib_finish(&w, stream);
         lib_stream_destroy(&w, stream);
         for (int twice = 0; twice < 2; twice++) {
-            LIB_ERROR(rows[i](semaphore, stream, i + 2), CULV_ERROR_DRIVER, CULV_REASON_STREAM_DEVICE);
+            LIB_ERROR(rows[i](semaphore, stream, i + 2), CULV_ERROR_DRIVER,
+                      CULV_REASON_STREAM_DEVICE);
             LIB_SAYS("was it destroyed?");
         }
         REQUIRE_EQ(culv_semaphore_last_value(semaphore), i + 1);

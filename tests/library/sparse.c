@@ -1,4 +1,5 @@
-/* Sparse arrays by data: tiles, levels, mip tails, layers, slices, blocks. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Sparse arrays by data: tiles, levels, mip tails, layers, slices, blocks. */
 #include "sparse_stage.h"
 
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static void tiles(void)
     REQUIRE_EQ(bytes, 2 * SPARSE_TILE);
     LIB_OK(culv_sparse_array_map(array, &two, pool, 0, s.stream));
     LIB_OK(culv_sparse_array_map(array, &one, pool, 8 * SPARSE_TILE, s.stream));
-    const sparse_box first = box_of(handle, 128, 0, 256, 128), second = box_of(handle, 0, 256, 128, 128);
+    const sparse_box first = box_of(handle, 128, 0, 256, 128),
+                     second = box_of(handle, 0, 256, 128, 128);
     sparse_fill(&s, &first, 5);
     sparse_fill(&s, &second, 6);
     REQUIRE_EQ(sparse_wrong(&s, &first, 5), 0);
@@ -85,7 +87,8 @@ static void tiles(void)
     for (size_t i = 0; i < 128 * 128; i++)
         zeros += words[i] == 0;
     free(words);
-    MEASURED("library.sparse_unmapped", "%zu of 16384 words are 0 once their tile was unmapped", zeros);
+    MEASURED("library.sparse_unmapped", "%zu of 16384 words are 0 once their tile was unmapped",
+             zeros);
     if (s.w.cu->software) REQUIRE_EQ(zeros, 128 * 128);
     culv_sparse_array_destroy(&array); /* two tiles mapped as they are */
     REQUIRE(array == NULL);
@@ -103,7 +106,8 @@ static void levels(void)
     culv_sparse_array_desc d = describe(512, 512);
     d.mip_levels = 10;
     culv_sparse_array *array = create(&s, &d, &info);
-    REQUIRE(culv_sparse_array_handle(array) == NULL && culv_sparse_array_mipmapped_handle(array) != NULL);
+    REQUIRE(culv_sparse_array_handle(array) == NULL &&
+            culv_sparse_array_mipmapped_handle(array) != NULL);
     REQUIRE_EQ(info.mip_tail_first_level, 3);
     REQUIRE_EQ(info.mip_tail_size, SPARSE_TILE);
     REQUIRE_EQ(info.mip_tail_single, 1);
@@ -198,7 +202,8 @@ static void small(void)
     REQUIRE_EQ(info.mip_tail_single, 1);
     REQUIRE_EQ(info.full_size, SPARSE_TILE);
     culv_vmm_allocation *pool = sparse_pool(&s, 1);
-    LIB_OK(culv_sparse_array_map_tail(array, 0, pool, SPARSE_TILE, s.stream)); /* the pool has more */
+    /* The pool has more */
+    LIB_OK(culv_sparse_array_map_tail(array, 0, pool, SPARSE_TILE, s.stream));
     const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 64, 48);
     sparse_fill(&s, &box, 31);
     REQUIRE_EQ(sparse_wrong(&s, &box, 31), 0);
@@ -234,7 +239,8 @@ static void volume(void)
     sparse_stage_close(&s);
 }
 
-/* At an edge the part of a tile that lies within is mapped (measured: the driver refuses the whole of it). */
+/* At an edge the part of a tile that lies within is mapped (measured: the driver refuses the whole
+ * of it). */
 static void edges(void)
 {
     sparse_stage s;
@@ -249,7 +255,8 @@ static void edges(void)
     LIB_OK(culv_sparse_array_map(array, &corner, pool, 5 * SPARSE_TILE, s.stream));
     LIB_OK(culv_sparse_array_map(array, &rest, pool, 0, s.stream));
     const CUarray handle = culv_sparse_array_handle(array);
-    const sparse_box in_corner = box_of(handle, 256, 128, 44, 72), in_rest = box_of(handle, 0, 0, 256, 200);
+    const sparse_box in_corner = box_of(handle, 256, 128, 44, 72),
+                     in_rest = box_of(handle, 0, 0, 256, 200);
     sparse_fill(&s, &in_corner, 51);
     sparse_fill(&s, &in_rest, 52);
     REQUIRE_EQ(sparse_wrong(&s, &in_corner, 51), 0);
@@ -288,7 +295,8 @@ static void formats(void)
         culv_sparse_array_info info;
         culv_sparse_array_desc d = describe(1024, 512);
         d.format = rows[i].format;
-        if (culv_device_supports_format(s.w.device, rows[i].format, CULV_TEXELS_STORED) != CULV_OK) continue;
+        if (culv_device_supports_format(s.w.device, rows[i].format, CULV_TEXELS_STORED) != CULV_OK)
+            continue;
         culv_sparse_array *array = create(&s, &d, &info);
         MEASURED("library.sparse_tile", "%s: %u x %u", names[i], info.tile_width, info.tile_height);
         if (s.w.cu->software) {
@@ -315,8 +323,8 @@ static void CUDA_CB nap(void *data)
     lib_sleep_ms(50);
 }
 
-/* A mapping is work in its stream: behind what was submitted before, ahead of what comes after. More regions than fit on
- * the stack. */
+/* A mapping is work in its stream: behind what was submitted before, ahead of what comes after.
+ * More regions than fit on the stack. */
 static void in_stream_order(void)
 {
     enum { ACROSS = 16 };
@@ -338,8 +346,8 @@ static void in_stream_order(void)
     CU_OK(cu->LaunchHostFunc(s.stream, nap, NULL));
     double start = test_now_us();
     LIB_OK(culv_sparse_bind_batch(binds, ACROSS, s.stream));
-    MEASURED("library.sparse_batch", "%.0f us for %d tiles behind a sleeping stream", test_now_us() - start,
-             (int)ACROSS);
+    MEASURED("library.sparse_batch", "%.0f us for %d tiles behind a sleeping stream",
+             test_now_us() - start, (int)ACROSS);
     MEASURED("library.sparse_pending", "%s", raw_cuda_result_name(cu->StreamQuery(s.stream)));
     lib_leave(&s.w, before);
     const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 128 * ACROSS, 128);
@@ -387,7 +395,8 @@ static void order(void)
         LIB_OK(culv_sparse_array_map(array, &one, pool, place * (uint64_t)SPARSE_TILE, s.stream));
         while (found < 4 && sparse_wrong(&s, &first, found) > 0)
             found++;
-        MEASURED("library.sparse_order", "tile %u of the pool is tile %u of 2 x 2 (4: none)", place, found);
+        MEASURED("library.sparse_order", "tile %u of the pool is tile %u of 2 x 2 (4: none)", place,
+                 found);
         if (s.w.cu->software) REQUIRE_EQ(found, place);
         LIB_OK(culv_sparse_array_unmap(array, &one, s.stream));
     }
@@ -397,7 +406,8 @@ static void order(void)
     sparse_stage_close(&s);
 }
 
-/* Which ways of mapping a mip tail and tiles take effect: told of NVIDIA's driver, required of the twin. */
+/* Which ways of mapping a mip tail and tiles take effect: told of NVIDIA's driver, required of the
+ * twin. */
 static void ways(void)
 {
     static const char *const names[] = {
@@ -413,15 +423,18 @@ static void ways(void)
         culv_sparse_array *array = create(&s, &d, &info);
         culv_vmm_allocation *pool = sparse_pool(&s, 32);
         const culv_sparse_region tile = {.width = 128, .height = 128}, all = {0};
-        const culv_sparse_bind both[2] = {
-            {.array = array, .pool = pool},
-            {.array = array, .part = CULV_SPARSE_MIP_TAIL, .pool = pool, .pool_offset = 16 * SPARSE_TILE}};
+        const culv_sparse_bind both[2] = {{.array = array, .pool = pool},
+                                          {.array = array,
+                                           .part = CULV_SPARSE_MIP_TAIL,
+                                           .pool = pool,
+                                           .pool_offset = 16 * SPARSE_TILE}};
         const bool tail = way >= 3, whole = way == 2 || way >= 4, legacy = way == 6;
         if (way < 2) LIB_OK(culv_sparse_array_map(array, &tile, pool, 0, s.stream));
         if (way == 2 || way == 4 || legacy)
             LIB_OK(culv_sparse_array_map(array, &all, pool, 0, legacy ? NULL : s.stream));
         if (way == 3 || way == 4 || legacy)
-            LIB_OK(culv_sparse_array_map_tail(array, 0, pool, 16 * SPARSE_TILE, legacy ? NULL : s.stream));
+            LIB_OK(culv_sparse_array_map_tail(array, 0, pool, 16 * SPARSE_TILE,
+                                              legacy ? NULL : s.stream));
         if (way == 5) LIB_OK(culv_sparse_bind_batch(both, 2, s.stream));
         if (legacy) lib_finish(&s.w, NULL);
         LIB_OK(culv_sparse_array_level(array, 0, &level0));
@@ -436,8 +449,8 @@ static void ways(void)
             wrong_tail = sparse_wrong(&s, &in_tail, 82);
         }
         if (way != 3) wrong_level = sparse_wrong(&s, &in_level, 81);
-        MEASURED("library.sparse_way", "%s: %zu bytes wrong in level 0, %zu in the tail", names[way],
-                 wrong_level, wrong_tail);
+        MEASURED("library.sparse_way", "%s: %zu bytes wrong in level 0, %zu in the tail",
+                 names[way], wrong_level, wrong_tail);
         if (s.w.cu->software) REQUIRE(wrong_level == 0 && wrong_tail == 0);
         lib_finish(&s.w, s.stream);
         culv_sparse_array_destroy(&array);

@@ -1,4 +1,5 @@
-/* Sparse arrays: what is refused, before the driver sees it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Sparse arrays: what is refused, before the driver sees it. */
 #include "cuda/device.h"
 #include "sparse_stage.h"
 
@@ -31,7 +32,8 @@ static void refuse(const sparse_stage *s, const culv_sparse_array_desc *d, culv_
 {
     culv_sparse_array *array;
     const uint64_t before = driver_calls(s);
-    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, d, &array), class, reason);
+    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s->w.device, d, &array), class,
+                reason);
     REQUIRE_EQ(driver_calls(s), before);
 }
 
@@ -43,11 +45,12 @@ static void arrays(void)
     sparse_stage_open(&s);
     if (!s.w.device->caps.sparse_arrays) SKIP("no sparse arrays");
     culv_sparse_array_desc d = describe(512, 512, 0);
-    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(NULL, &d, &array), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(NULL, &d, &array),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s.w.device, NULL, &array),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_sparse_array_create(s.w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_array_create(s.w.device, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
     refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
     const culv_image_type no_types[] = {CULV_IMAGE_1D, CULV_IMAGE_CUBE, (culv_image_type)77};
@@ -112,8 +115,10 @@ static void arrays(void)
         LIB_REFUSES(culv_sparse_array, array, culv_sparse_array_create(s.w.device, &d, &array),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     culv_sparse_array_destroy(&array);
-    LIB_ERROR(culv_sparse_array_get_info(NULL, &info), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    REQUIRE(culv_sparse_array_handle(NULL) == NULL && culv_sparse_array_mipmapped_handle(NULL) == NULL);
+    LIB_ERROR(culv_sparse_array_get_info(NULL, &info), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    REQUIRE(culv_sparse_array_handle(NULL) == NULL &&
+            culv_sparse_array_mipmapped_handle(NULL) == NULL);
     culv_sparse_array_destroy(NULL);
     culv_sparse_array_destroy(&array);
     culv_sparse_array_destroy_after(NULL, NULL);
@@ -207,14 +212,15 @@ static void regions(void)
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint64_t bytes = 77;
-        const culv_sparse_bind bind = {.array = rows[i].array, .region = rows[i].region, .pool = b.pool};
+        const culv_sparse_bind bind = {
+            .array = rows[i].array, .region = rows[i].region, .pool = b.pool};
         refuse_bind(&b, &bind, rows[i].reason, rows[i].says);
-        LIB_ERROR(culv_sparse_array_region_size(rows[i].array, &rows[i].region, &bytes), CULV_ERROR_INVALID,
-                  rows[i].reason);
+        LIB_ERROR(culv_sparse_array_region_size(rows[i].array, &rows[i].region, &bytes),
+                  CULV_ERROR_INVALID, rows[i].reason);
         LIB_ERROR(culv_sparse_array_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
                   CULV_ERROR_INVALID, rows[i].reason);
-        LIB_ERROR(culv_sparse_array_unmap(rows[i].array, &rows[i].region, b.s.stream), CULV_ERROR_INVALID,
-                  rows[i].reason);
+        LIB_ERROR(culv_sparse_array_unmap(rows[i].array, &rows[i].region, b.s.stream),
+                  CULV_ERROR_INVALID, rows[i].reason);
         REQUIRE_EQ(bytes, 77);
     }
     close_binds(&b);
@@ -267,7 +273,8 @@ static void pools_and_tails(void)
     refuse_bind(&b, &bind, CULV_REASON_RANGE, "layer is 2");
     bind.array = NULL;
     refuse_bind(&b, &bind, CULV_REASON_NULL_ARGUMENT, "array is NULL");
-    LIB_ERROR(culv_sparse_bind_batch(NULL, 1, b.s.stream), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_bind_batch(NULL, 1, b.s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     const culv_sparse_region all = {0};
     CUarray level;
     LIB_ERROR(culv_sparse_array_map(b.plain, &all, NULL, 0, b.s.stream), CULV_ERROR_INVALID,
@@ -280,9 +287,12 @@ static void pools_and_tails(void)
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_sparse_array_map_tail(NULL, 0, b.pool, 0, b.s.stream), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_sparse_array_unmap_tail(b.plain, 0, b.s.stream), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_sparse_array_level(b.mipmapped, 10, &level), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_sparse_array_level(b.mipmapped, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_sparse_array_unmap_tail(b.plain, 0, b.s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_LEVEL);
+    LIB_ERROR(culv_sparse_array_level(b.mipmapped, 10, &level), CULV_ERROR_INVALID,
+              CULV_REASON_LEVEL);
+    LIB_ERROR(culv_sparse_array_level(b.mipmapped, 0, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     close_binds(&b);
 }
 
@@ -302,7 +312,8 @@ static void streams(void)
     /* A capture is refused, and goes on. */
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, s.stream), CULV_ERROR_INVALID,
+              CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     /* One in another stream is not broken either. */
@@ -316,7 +327,8 @@ static void streams(void)
     /* The legacy stream waits for every blocking one, and so for what is captured. */
     CU_OK(cu->StreamCreate(&captured, CU_STREAM_DEFAULT));
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
@@ -324,7 +336,8 @@ static void streams(void)
     lib_leave(&s.w, before);
     culv_device *second = sparse_stage_second(&s);
     if (second != NULL) {
-        sparse_stage t = {.w = {.cu = cu, .device = second, .context = culv_device_context(second)}};
+        sparse_stage t = {
+            .w = {.cu = cu, .device = second, .context = culv_device_context(second)}};
         t.stream = lib_stream(&t.w);
         culv_vmm_allocation *far = sparse_pool(&t, 1);
         LIB_ERROR(culv_sparse_array_map(array, &all, far, 0, s.stream), CULV_ERROR_INVALID,
@@ -332,8 +345,10 @@ static void streams(void)
         LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, t.stream), CULV_ERROR_INVALID,
                   CULV_REASON_STREAM_DEVICE);
         LIB_OK(culv_sparse_array_create(second, &d, &other));
-        const culv_sparse_bind two[2] = {{.array = array, .pool = pool}, {.array = other, .pool = far}};
-        LIB_ERROR(culv_sparse_bind_batch(two, 2, s.stream), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+        const culv_sparse_bind two[2] = {{.array = array, .pool = pool},
+                                         {.array = other, .pool = far}};
+        LIB_ERROR(culv_sparse_bind_batch(two, 2, s.stream), CULV_ERROR_INVALID,
+                  CULV_REASON_DEVICE_MISMATCH);
         LIB_OK(culv_sparse_bind_batch(two + 1, 1, t.stream)); /* the second device's own bit */
         culv_sparse_array_destroy(&other);
         culv_vmm_free(&far);
@@ -347,8 +362,9 @@ static void streams(void)
     sparse_stage_close(&s);
 }
 
-const test_case sparse_refused_cases[] = {{.name = "sparse_refused.arrays", .run = arrays},
-                                          {.name = "sparse_refused.regions", .run = regions},
-                                          {.name = "sparse_refused.pools_and_tails", .run = pools_and_tails},
-                                          {.name = "sparse_refused.streams", .run = streams},
-                                          {.name = NULL}};
+const test_case sparse_refused_cases[] = {
+    {.name = "sparse_refused.arrays", .run = arrays},
+    {.name = "sparse_refused.regions", .run = regions},
+    {.name = "sparse_refused.pools_and_tails", .run = pools_and_tails},
+    {.name = "sparse_refused.streams", .run = streams},
+    {.name = NULL}};

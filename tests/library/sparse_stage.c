@@ -1,4 +1,5 @@
-/* See sparse_stage.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See sparse_stage.h. */
 #include "sparse_stage.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* What the suites of sparse arrays, memory pools and multicast objects share: devices without a graphics API.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the suites of sparse arrays, memory pools and multicast objects share: devices without a
+ * graphics API. */
 #ifndef CULVERT_TESTS_LIBRARY_SPARSE_STAGE_H_
 #define CULVERT_TESTS_LIBRARY_SPARSE_STAGE_H_
 
@@ -16,13 +17,15 @@ typedef struct sparse_stage {
 void sparse_stage_open(sparse_stage *s);
 /* Closes both, and requires that nothing is left in the driver, where it tells. */
 void sparse_stage_close(sparse_stage *s);
-/* A second CUDA device of the same driver; NULL: there is none. Begins with lib_with_environment(). */
+/* A second CUDA device of the same driver; NULL: there is none. Begins with
+ * lib_with_environment(). */
 culv_device *sparse_stage_second(const sparse_stage *s);
 
 /* A tile pool of so many tiles at least. */
 culv_vmm_allocation *sparse_pool(const sparse_stage *s, uint64_t tiles);
 
-/* A box of an array, in bytes along x, as its rows lie in host memory; synchronous. z and depth: layers or slices. */
+/* A box of an array, in bytes along x, as its rows lie in host memory; synchronous. z and depth:
+ * layers or slices. */
 typedef struct sparse_box {
     CUarray array;
     size_t x_bytes, y, z, width_bytes, height, depth;

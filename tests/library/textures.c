@@ -1,5 +1,6 @@
-/* culv_image_texture(): what is made once and kept, what is refused, and samplers as texture settings. What textures read
- * is tested with the formats, and in textures_ranges.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_image_texture(): what is made once and kept, what is refused, and samplers as texture
+ * settings. What textures read is tested with the formats, and in textures_ranges.c. */
 #include "image_stage.h"
 
 #include <float.h>
@@ -48,7 +49,8 @@ static void kept(void)
     stage_close(&s);
 }
 
-static void refuse(culv_image *image, const culv_texture_desc *d, culv_reason reason, const char *says)
+static void refuse(culv_image *image, const culv_texture_desc *d, culv_reason reason,
+                   const char *says)
 {
     CUtexObject texture = 77;
     LIB_ERROR(culv_image_texture(image, d, &texture), CULV_ERROR_INVALID, reason);
@@ -63,11 +65,11 @@ static void refused(void)
     stage_open(&s);
     shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 64, 4, 0, &i);
     shared_image_open(&s, CULVERTS, VK_FORMAT_R32_UINT, 64, 64, 2, 0, &integers);
-#define WITH(field, value, why, says)                                                                        \
-    do {                                                                                                     \
-        culv_texture_desc d = culv_texture_desc_init();                                                      \
-        d.field = value;                                                                                     \
-        refuse(i.cuda, &d, CULV_REASON_##why, says);                                                         \
+#define WITH(field, value, why, says)                                                              \
+    do {                                                                                           \
+        culv_texture_desc d = culv_texture_desc_init();                                            \
+        d.field = value;                                                                           \
+        refuse(i.cuda, &d, CULV_REASON_##why, says);                                               \
     } while (0)
     WITH(base_level, 4, LEVEL, "levels");
     WITH(base_level, UINT32_MAX, LEVEL, "levels");
@@ -115,14 +117,16 @@ static void refused(void)
     d.struct_size = 0;
     refuse(i.cuda, &d, CULV_REASON_STRUCT_SIZE, "culv_texture_desc");
     CUtexObject texture = 0;
-    LIB_ERROR(culv_image_texture(NULL, NULL, &texture), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_texture(i.cuda, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_texture(NULL, NULL, &texture), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_texture(i.cuda, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     shared_image_close(&s, &integers);
     shared_image_close(&s, &i);
     stage_close(&s);
 }
 
-/* Samplers ------------------------------------------------------------------------------------------------ */
+/* Samplers ------------------------------------------------------------------------------------- */
 
 static VkSamplerCreateInfo plain(void)
 {
@@ -175,20 +179,21 @@ static void sampler_corresponds(void)
 
 static void sampler_differs(void)
 {
-    const VkSamplerReductionModeCreateInfo most = {.sType =
-                                                       VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
-                                                   .reductionMode = VK_SAMPLER_REDUCTION_MODE_MAX};
-    const VkSamplerYcbcrConversionInfo ycbcr = {.sType = VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO};
+    const VkSamplerReductionModeCreateInfo most = {
+        .sType = VK_STRUCTURE_TYPE_SAMPLER_REDUCTION_MODE_CREATE_INFO,
+        .reductionMode = VK_SAMPLER_REDUCTION_MODE_MAX};
+    const VkSamplerYcbcrConversionInfo ycbcr = {
+        .sType = VK_STRUCTURE_TYPE_SAMPLER_YCBCR_CONVERSION_INFO};
     const VkBaseInStructure unknown = {.sType = (VkStructureType)1234567890};
-#define DIFFERS(bit, ...)                                                                                    \
-    do {                                                                                                     \
-        VkSamplerCreateInfo info = plain();                                                                  \
-        culv_texture_desc d = culv_texture_desc_init();                                                      \
-        uint32_t differences = 0;                                                                            \
-        __VA_ARGS__;                                                                                         \
-        LIB_OK(culv_vk_texture_desc_from_sampler(&info, &d, &differences));                                  \
-        REQUIRE_EQ(differences, CULV_VK_SAMPLER_##bit);                                                      \
-        REQUIRE(culv_vk_sampler_difference_text(CULV_VK_SAMPLER_##bit)[0] != 'u');                           \
+#define DIFFERS(bit, ...)                                                                          \
+    do {                                                                                           \
+        VkSamplerCreateInfo info = plain();                                                        \
+        culv_texture_desc d = culv_texture_desc_init();                                            \
+        uint32_t differences = 0;                                                                  \
+        __VA_ARGS__;                                                                               \
+        LIB_OK(culv_vk_texture_desc_from_sampler(&info, &d, &differences));                        \
+        REQUIRE_EQ(differences, CULV_VK_SAMPLER_##bit);                                            \
+        REQUIRE(culv_vk_sampler_difference_text(CULV_VK_SAMPLER_##bit)[0] != 'u');                 \
     } while (0)
     DIFFERS(MAG_FILTER, info.magFilter = VK_FILTER_NEAREST);
     DIFFERS(CUBIC_FILTER, info.magFilter = info.minFilter = VK_FILTER_CUBIC_EXT);
@@ -203,7 +208,8 @@ static void sampler_differs(void)
     DIFFERS(ANISOTROPY, info.maxAnisotropy = 2.5f);
     DIFFERS(SUBSAMPLED, info.flags = VK_SAMPLER_CREATE_SUBSAMPLED_BIT_EXT);
     DIFFERS(CUBE_SEAMS, info.flags = VK_SAMPLER_CREATE_NON_SEAMLESS_CUBE_MAP_BIT_EXT);
-    DIFFERS(UNNORMALIZED_BORDER, info.unnormalizedCoordinates = VK_TRUE; info.minLod = info.maxLod = 0;
+    DIFFERS(UNNORMALIZED_BORDER, info.unnormalizedCoordinates = VK_TRUE;
+            info.minLod = info.maxLod = 0;
             info.addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER;
             info.addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE;
             info.borderColor = VK_BORDER_COLOR_FLOAT_OPAQUE_BLACK);
@@ -217,13 +223,13 @@ static void sampler_refused(void)
 {
     culv_texture_desc d = culv_texture_desc_init();
     uint32_t differences = 5;
-#define WITH(field, value)                                                                                   \
-    do {                                                                                                     \
-        VkSamplerCreateInfo info = plain();                                                                  \
-        info.field = value;                                                                                  \
-        LIB_ERROR(culv_vk_texture_desc_from_sampler(&info, &d, &differences), CULV_ERROR_INVALID,            \
-                  CULV_REASON_VALUE);                                                                        \
-        LIB_SAYS(#field);                                                                                    \
+#define WITH(field, value)                                                                         \
+    do {                                                                                           \
+        VkSamplerCreateInfo info = plain();                                                        \
+        info.field = value;                                                                        \
+        LIB_ERROR(culv_vk_texture_desc_from_sampler(&info, &d, &differences), CULV_ERROR_INVALID,  \
+                  CULV_REASON_VALUE);                                                              \
+        LIB_SAYS(#field);                                                                          \
     } while (0)
     WITH(sType, VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO);
     WITH(addressModeU, (VkSamplerAddressMode)5);
@@ -238,7 +244,8 @@ static void sampler_refused(void)
     VkSamplerCreateInfo info = plain();
     info.addressModeU = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER;
     info.borderColor = (VkBorderColor)6;
-    LIB_ERROR(culv_vk_texture_desc_from_sampler(&info, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_texture_desc_from_sampler(&info, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_ERROR(culv_vk_texture_desc_from_sampler(NULL, &d, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_texture_desc_from_sampler(&info, NULL, NULL), CULV_ERROR_INVALID,

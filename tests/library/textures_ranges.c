@@ -1,12 +1,15 @@
-/* culv_image_texture(): what textures of some levels and layers read, by data: every kind of image, every format of
- * CUDA's that views have; and what has none. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_image_texture(): what textures of some levels and layers read, by data: every kind of image,
+ * every format of CUDA's that views have; and what has none. */
 #include "textures_room.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* Both ends of a range of levels, all of its layers. What is wrong is printed, so that one run shows all of it. */
-static bool range_right(const kind *k, const char *name, const culv_texture_desc *d, CUtexObject texture)
+/* Both ends of a range of levels, all of its layers. What is wrong is printed, so that one run
+ * shows all of it. */
+static bool range_right(const kind *k, const char *name, const culv_texture_desc *d,
+                        CUtexObject texture)
 {
     size_t bad = 0;
     for (uint32_t at = 0; at<d->level_count; at += d->level_count> 1 ? d->level_count - 1 : 1) {
@@ -20,11 +23,12 @@ static bool range_right(const kind *k, const char *name, const culv_texture_desc
             const double wanted = (16 * level + layer + 1) / 255.0;
             for (int c = 0; c < 4; c++)
                 if (fabs(as_double(room.found[i][c]) - wanted) > 1e-6 && bad++ == 0)
-                    printf("  %s: levels %u + %u, layers %u + %u: texel %u of level %u, channel %d is %.6f, "
-                           "not %.6f\n",
-                           name, (unsigned)d->base_level, (unsigned)d->level_count, (unsigned)d->base_layer,
-                           (unsigned)d->layer_count, (unsigned)i, (unsigned)at, c,
-                           as_double(room.found[i][c]), wanted);
+                    printf(
+                        "  %s: levels %u + %u, layers %u + %u: texel %u of level %u, channel %d is %.6f, "
+                        "not %.6f\n",
+                        name, (unsigned)d->base_level, (unsigned)d->level_count,
+                        (unsigned)d->base_layer, (unsigned)d->layer_count, (unsigned)i,
+                        (unsigned)at, c, as_double(room.found[i][c]), wanted);
         }
     }
     return bad == 0;
@@ -47,8 +51,8 @@ static unsigned wrong_ranges(culv_image *image, const kind *k, const char *name)
     for (d.base_level = 0; d.base_level < k->levels; d.base_level++)
         for (d.level_count = 1; d.base_level + d.level_count <= k->levels; d.level_count++)
             for (d.base_layer = 0; d.base_layer < k->layers; d.base_layer += 2)
-                for (d.layer_count = k->layers % 2 ? 1 : 2; d.base_layer + d.layer_count <= k->layers;
-                     d.layer_count += 2) {
+                for (d.layer_count = k->layers % 2 ? 1 : 2;
+                     d.base_layer + d.layer_count <= k->layers; d.layer_count += 2) {
                     if (!is_viewable(k, &d)) continue;
                     LIB_OK(culv_image_texture(image, &d, &seen[count]));
                     wrong += !range_right(k, name, &d, seen[count]);
@@ -56,7 +60,8 @@ static unsigned wrong_ranges(culv_image *image, const kind *k, const char *name)
                         REQUIRE(seen[i] != seen[count]);
                     count++;
                 }
-    MEASURED("texture_ranges", "%s, %u levels: %u of %zu wrong", name, (unsigned)k->levels, wrong, count);
+    MEASURED("texture_ranges", "%s, %u levels: %u of %zu wrong", name, (unsigned)k->levels, wrong,
+             count);
     return wrong;
 }
 
@@ -73,9 +78,15 @@ static void ranges(void)
         {"2D array", {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {32, 16, 1}, 5, 0, 3}},
         {"2D array", {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {32, 16, 1}, 5, 0, 1}},
         {"3D", {SWEEP_3D, VK_IMAGE_TYPE_3D, {32, 16, 8}, 1, 0, 3}},
-        {"cube", {SWEEP_CUBE, VK_IMAGE_TYPE_2D, {16, 16, 1}, 6, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3}},
+        {"cube",
+         {SWEEP_CUBE, VK_IMAGE_TYPE_2D, {16, 16, 1}, 6, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3}},
         {"cube array",
-         {SWEEP_CUBE_ARRAY, VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3}},
+         {SWEEP_CUBE_ARRAY,
+          VK_IMAGE_TYPE_2D,
+          {16, 16, 1},
+          12,
+          VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+          3}},
     };
     unsigned wrong = 0;
     open_room();
@@ -104,19 +115,22 @@ static culv_texture_desc some_of_it(void)
 }
 
 /* What a channel of texels of one byte's value returns. */
-static void require_channel(const culv_format_info *f, culv_texture_read read, uint32_t byte, uint32_t found)
+static void require_channel(const culv_format_info *f, culv_texture_read read, uint32_t byte,
+                            uint32_t found)
 {
     const uint32_t bytes = f->bytes_per_block / f->channels;
     const uint32_t word = bytes == 4 ? byte * 0x01010101 : bytes == 2 ? byte * 0x0101 : byte;
     const bool stored = read == CULV_READ_STORED;
-    double wanted = byte / (f->kind == CULV_TEXEL_KIND_SNORM ? (bytes == 2 ? 127.4961 : 127.0) : 255.0);
+    double wanted =
+        byte / (f->kind == CULV_TEXEL_KIND_SNORM ? (bytes == 2 ? 127.4961 : 127.0) : 255.0);
     switch (f->kind) {
     case CULV_TEXEL_KIND_FLOAT:
         if (bytes == 4) {
             REQUIRE_EQ(found, word);
             return;
         }
-        wanted = word >> 10 == 0 ? ldexp(word, -24) : ldexp(1024 + (word & 0x3ff), (int)(word >> 10) - 25);
+        wanted = word >> 10 == 0 ? ldexp(word, -24)
+                                 : ldexp(1024 + (word & 0x3ff), (int)(word >> 10) - 25);
         break;
     case CULV_TEXEL_KIND_SRGB:
         wanted = wanted <= 0.04045 ? wanted / 12.92 : pow((wanted + 0.055) / 1.055, 2.4);
@@ -157,7 +171,8 @@ static void formats(void)
         for (int read = CULV_READ_AS_GRAPHICS; read <= CULV_READ_STORED; read++) {
             culv_texture_desc d = some_of_it();
             CUtexObject texture = 0;
-            const bool is_signed = f.kind == CULV_TEXEL_KIND_SINT || f.kind == CULV_TEXEL_KIND_SNORM;
+            const bool is_signed =
+                f.kind == CULV_TEXEL_KIND_SINT || f.kind == CULV_TEXEL_KIND_SNORM;
             const bool floats = f.kind == CULV_TEXEL_KIND_FLOAT ||
                                 (read == CULV_READ_AS_GRAPHICS && f.kind != CULV_TEXEL_KIND_UINT &&
                                  f.kind != CULV_TEXEL_KIND_SINT);
@@ -172,8 +187,10 @@ static void formats(void)
                                        : SWEEP_UINT,
                            (int)f.channels, (int)level, (int)w, (int)h, 2);
                 for (uint32_t t = 0; t < w * h * 2; t++)
-                    for (uint32_t c = 0; c < f.channels && !(c == 3 && f.kind == CULV_TEXEL_KIND_SRGB); c++)
-                        require_channel(&f, d.read, 16 * (level + 1) + t / (w * h) + 2, room.found[t][c]);
+                    for (uint32_t c = 0;
+                         c < f.channels && !(c == 3 && f.kind == CULV_TEXEL_KIND_SRGB); c++)
+                        require_channel(&f, d.read, 16 * (level + 1) + t / (w * h) + 2,
+                                        room.found[t][c]);
             }
         }
         culv_vk_image_destroy(&image);
@@ -192,8 +209,12 @@ static void refuse_range(culv_image *image, const culv_texture_desc *d, const ch
 /* What cuda.h has no words for, or no views. */
 static void refused(void)
 {
-    static const kind cubes = {
-        SWEEP_CUBE_ARRAY, VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3};
+    static const kind cubes = {SWEEP_CUBE_ARRAY,
+                               VK_IMAGE_TYPE_2D,
+                               {16, 16, 1},
+                               12,
+                               VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+                               3};
     open_room();
     culv_texture_desc d = culv_texture_desc_init();
     VkImageCreateInfo info = kind_info(&cubes, VK_FORMAT_R8G8B8A8_UNORM);
@@ -252,7 +273,8 @@ static void refused(void)
     close_room();
 }
 
-/* sRGB blocks are read as graphics do, and as they are stored. The twin decodes none, but refuses wrong flags before. */
+/* sRGB blocks are read as graphics do, and as they are stored. The twin decodes none, but refuses
+ * wrong flags before. */
 static void srgb_blocks(void)
 {
     static const kind flat = {SWEEP_2D, VK_IMAGE_TYPE_2D, {16, 8, 1}, 1, 0, 3};

@@ -1,4 +1,5 @@
-/* What the suite's textures read: images whose texels say where they are. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the suite's textures read: images whose texels say where they are. */
 #include "textures_room.h"
 
 #include <stdio.h>
@@ -34,8 +35,8 @@ uint32_t side(uint32_t whole, uint32_t level)
 
 VkImageCreateInfo kind_info(const kind *k, VkFormat format)
 {
-    VkImageCreateInfo info =
-        image_info(format, k->extent.width, k->extent.height, k->levels, VK_IMAGE_USAGE_SAMPLED_BIT, NULL);
+    VkImageCreateInfo info = image_info(format, k->extent.width, k->extent.height, k->levels,
+                                        VK_IMAGE_USAGE_SAMPLED_BIT, NULL);
     info.flags = k->flags;
     info.imageType = k->type;
     info.extent = k->extent;
@@ -60,7 +61,8 @@ culv_vk_image *make(const VkImageCreateInfo *info, culv_texels texels)
     return image;
 }
 
-void fill(culv_image *image, const kind *k, const unsigned char *block, size_t bytes, uint32_t across)
+void fill(culv_image *image, const kind *k, const unsigned char *block, size_t bytes,
+          uint32_t across)
 {
     stage_cuda_begin(&room.s);
     lib_finish(&room.s.w, room.s.stream);
@@ -84,15 +86,16 @@ void fill(culv_image *image, const kind *k, const unsigned char *block, size_t b
     stage_cuda_end(&room.s);
 }
 
-void read_level(CUtexObject texture, int dimension, int number, int channels, int level, int w, int h, int n)
+void read_level(CUtexObject texture, int dimension, int number, int channels, int level, int w,
+                int h, int n)
 {
     const raw_cuda *cu = room.s.w.cu;
     void *params[] = {&texture, &dimension, &number, &channels, &level, &w, &h, &n, &room.values};
     const unsigned threads = (unsigned)(w * h * n);
     REQUIRE(threads <= MOST_TEXELS);
     CUcontext before = lib_enter(&room.s.w);
-    CU_OK(cu->LaunchKernel(room.sample, (threads + 127) / 128, 1, 1, 128, 1, 1, 0, room.s.stream, params,
-                           NULL));
+    CU_OK(cu->LaunchKernel(room.sample, (threads + 127) / 128, 1, 1, 128, 1, 1, 0, room.s.stream,
+                           params, NULL));
     CU_OK(cu->MemcpyDtoHAsync(room.found, room.values, (size_t)threads * 16, room.s.stream));
     CU_OK(cu->StreamSynchronize(room.s.stream));
     lib_leave(&room.s.w, before);

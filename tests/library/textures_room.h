@@ -1,5 +1,6 @@
-/* What the suite's textures read: images whose texels say where they are, and the sweep's kernel, which reads a texture
- * texel by texel. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the suite's textures read: images whose texels say where they are, and the sweep's kernel,
+ * which reads a texture texel by texel. */
 #ifndef CULVERT_TESTS_LIBRARY_TEXTURES_ROOM_H_
 #define CULVERT_TESTS_LIBRARY_TEXTURES_ROOM_H_
 
@@ -36,9 +37,11 @@ VkImageCreateInfo kind_info(const kind *k, VkFormat format);
 /* NULL: there is no such image here. */
 culv_vk_image *make(const VkImageCreateInfo *info, culv_texels texels);
 /* In CUDA's turn. With this block everywhere unless NULL. */
-void fill(culv_image *image, const kind *k, const unsigned char *block, size_t bytes, uint32_t across);
+void fill(culv_image *image, const kind *k, const unsigned char *block, size_t bytes,
+          uint32_t across);
 /* Texels of one level of the texture into room.found. */
-void read_level(CUtexObject texture, int dimension, int number, int channels, int level, int w, int h, int n);
+void read_level(CUtexObject texture, int dimension, int number, int channels, int level, int w,
+                int h, int n);
 double as_double(uint32_t bits);
 
 #endif

@@ -1,14 +1,16 @@
-/* Every way in which CUDA reads some levels and layers of an image as a texture, by raw calls, and which of them read the
- * texels that were asked for. Culvert takes the ways that are right; on a driver where another one is, this says so.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Every way in which CUDA reads some levels and layers of an image as a texture, by raw calls, and
+ * which of them read the texels that were asked for. Culvert takes the ways that are right; on a
+ * driver where another one is, this says so. */
 #include "textures_room.h"
 
 #include <math.h>
 #include <stdio.h>
 
 enum { OWN, OWN_VIEWED, LOD, VIEWED, ROUTES };
-static const char *const route_names[ROUTES] = {"a level's own array", "a view of a level's own array",
-                                                "the whole, limited to a level", "a view of the whole"};
+static const char *const route_names[ROUTES] = {
+    "a level's own array", "a view of a level's own array", "the whole, limited to a level",
+    "a view of the whole"};
 
 typedef struct range {
     uint32_t level, levels, layer, layers; /* the first ones and how many; of a cube, faces */
@@ -30,9 +32,11 @@ static bool applies(const kind *k, const range *r, int route)
     }
 }
 
-static CUresult open_route(culv_image *image, const kind *k, const range *r, int route, CUtexObject *out)
+static CUresult open_route(culv_image *image, const kind *k, const range *r, int route,
+                           CUtexObject *out)
 {
-    const bool whole = route == LOD || route == VIEWED, viewed = route == OWN_VIEWED || route == VIEWED;
+    const bool whole = route == LOD || route == VIEWED,
+               viewed = route == OWN_VIEWED || route == VIEWED;
     const bool layered = k->layers > (k->flags != 0 ? 6u : 1u);
     const uint32_t shrink = whole ? 0 : r->level;
     CUDA_RESOURCE_DESC resource;
@@ -58,7 +62,9 @@ static CUresult open_route(culv_image *image, const kind *k, const range *r, int
     view.format = CU_RES_VIEW_FORMAT_UINT_4X8;
     view.width = side(k->extent.width, shrink);
     view.height = k->type == VK_IMAGE_TYPE_1D ? 0 : side(k->extent.height, shrink);
-    view.depth = k->type == VK_IMAGE_TYPE_3D ? side(k->extent.depth, shrink) : k->layers > 1 ? k->layers : 0;
+    view.depth = k->type == VK_IMAGE_TYPE_3D ? side(k->extent.depth, shrink)
+                 : k->layers > 1             ? k->layers
+                                             : 0;
     if (layered) {
         view.firstLayer = r->layer / r->unit;
         view.lastLayer = (r->layer + r->layers) / r->unit - 1;
@@ -80,8 +86,8 @@ static bool reads_right(const kind *k, const range *r, CUtexObject texture, char
             const int found = (int)lround(as_double(room.found[i][0]) * 255) - 1;
             all++;
             if (found == (int)(16 * level + layer) || bad++ > 0) continue;
-            snprintf(text, size, "the first where level %u, layer %u is: level %d, layer %d", (unsigned)level,
-                     (unsigned)layer, found / 16, found % 16);
+            snprintf(text, size, "the first where level %u, layer %u is: level %d, layer %d",
+                     (unsigned)level, (unsigned)layer, found / 16, found % 16);
         }
     }
     if (bad == 0) return true;
@@ -90,7 +96,8 @@ static bool reads_right(const kind *k, const range *r, CUtexObject texture, char
     return false;
 }
 
-static void try_route(culv_image *image, const kind *k, const char *name, const range *r, int route, tally *t)
+static void try_route(culv_image *image, const kind *k, const char *name, const range *r, int route,
+                      tally *t)
 {
     const raw_cuda *cu = room.s.w.cu;
     CUtexObject texture = 0;
@@ -109,9 +116,9 @@ static void try_route(culv_image *image, const kind *k, const char *name, const 
         t->refused++;
     lib_leave(&room.s.w, before);
     if (text[0] == '\0') return;
-    MEASURED("texture_route", "%s, %s%s, levels %u + %u, layers %u + %u: %s", name, route_names[route],
-             r->unit > 1 ? " in cubes" : "", (unsigned)r->level, (unsigned)r->levels, (unsigned)r->layer,
-             (unsigned)r->layers, text);
+    MEASURED("texture_route", "%s, %s%s, levels %u + %u, layers %u + %u: %s", name,
+             route_names[route], r->unit > 1 ? " in cubes" : "", (unsigned)r->level,
+             (unsigned)r->levels, (unsigned)r->layer, (unsigned)r->layers, text);
 }
 
 static void try_ranges(culv_image *image, const kind *k, const char *name, uint32_t unit)
@@ -121,16 +128,18 @@ static void try_ranges(culv_image *image, const kind *k, const char *name, uint3
     for (uint32_t level = 0; level < k->levels; level++)
         for (uint32_t levels = 1; level + levels <= k->levels; levels++)
             for (uint32_t layer = 0; layer < k->layers; layer += step == 1 ? 2 : step)
-                for (uint32_t layers = step; layer + layers <= k->layers; layers += step == 1 ? 2 : step) {
+                for (uint32_t layers = step; layer + layers <= k->layers;
+                     layers += step == 1 ? 2 : step) {
                     const range r = {level, levels, layer, layers, unit};
                     for (int route = 0; route < ROUTES; route++)
-                        if (applies(k, &r, route)) try_route(image, k, name, &r, route, &tallies[route]);
+                        if (applies(k, &r, route))
+                            try_route(image, k, name, &r, route, &tallies[route]);
                 }
     for (int route = 0; route < ROUTES; route++) {
         const tally *t = &tallies[route];
         if (t->right + t->wrong + t->refused == 0) continue;
-        MEASURED("texture_routes", "%s, %s%s: %u right, %u wrong, %u refused", name, route_names[route],
-                 unit > 1 ? " in cubes" : "", t->right, t->wrong, t->refused);
+        MEASURED("texture_routes", "%s, %s%s: %u right, %u wrong, %u refused", name,
+                 route_names[route], unit > 1 ? " in cubes" : "", t->right, t->wrong, t->refused);
         if (room.s.w.cu->software) REQUIRE_EQ(t->wrong, 0);
     }
 }
@@ -149,13 +158,24 @@ static void routes(void)
         {"2D array of one level", {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {32, 16, 1}, 5, 0, 1}},
         {"2D array of a whole chain", {SWEEP_2D_ARRAY, VK_IMAGE_TYPE_2D, {32, 16, 1}, 5, 0, 6}},
         {"3D", {SWEEP_3D, VK_IMAGE_TYPE_3D, {32, 16, 8}, 1, 0, 3}},
-        {"cube", {SWEEP_CUBE, VK_IMAGE_TYPE_2D, {16, 16, 1}, 6, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3}},
+        {"cube",
+         {SWEEP_CUBE, VK_IMAGE_TYPE_2D, {16, 16, 1}, 6, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3}},
         {"cube of one level",
          {SWEEP_CUBE, VK_IMAGE_TYPE_2D, {16, 16, 1}, 6, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 1}},
         {"cube array",
-         {SWEEP_CUBE_ARRAY, VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 3}},
+         {SWEEP_CUBE_ARRAY,
+          VK_IMAGE_TYPE_2D,
+          {16, 16, 1},
+          12,
+          VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+          3}},
         {"cube array of one level",
-         {SWEEP_CUBE_ARRAY, VK_IMAGE_TYPE_2D, {16, 16, 1}, 12, VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT, 1}},
+         {SWEEP_CUBE_ARRAY,
+          VK_IMAGE_TYPE_2D,
+          {16, 16, 1},
+          12,
+          VK_IMAGE_CREATE_CUBE_COMPATIBLE_BIT,
+          1}},
     };
     open_room();
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

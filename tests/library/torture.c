@@ -1,4 +1,5 @@
-/* The engine of torture: injects, counts, judges. See torture.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The engine of torture: injects, counts, judges. See torture.h. */
 #include "torture.h"
 
 #include <inttypes.h>
@@ -76,16 +77,16 @@ bool torture_disarm(void)
     return hit;
 }
 
-/* The class that a failure may come out as. What is asked before there is a device answers that there is
- * none. */
+/* The class that a failure may come out as. What is asked before there is a device answers that
+ * there is none. */
 static void check_error(const char *what, culv_result r, bool opening)
 {
     culv_error e = culv_error_init();
     culv_last_error(&e);
     torture.failures++;
     if (r != e.result || e.message[0] == '\0')
-        FAIL("%s: %s, but the last error is %s \"%s\"", what, culv_result_name(r), culv_result_name(e.result),
-             e.message);
+        FAIL("%s: %s, but the last error is %s \"%s\"", what, culv_result_name(r),
+             culv_result_name(e.result), e.message);
     bool fits = false;
     bool out_of_memory =
         torture.victim == TORTURE_ALLOCATION ||
@@ -99,15 +100,16 @@ static void check_error(const char *what, culv_result r, bool opening)
         fits = r == CULV_ERROR_ASYNC;
     else
         fits = r == CULV_ERROR_DRIVER;
-    /* A driver that could not be started, or a device that could not be read: the message says which call. */
+    /* A driver that could not be started, or a device that could not be read: the message says
+     * which call. */
     if (opening && torture.victim == TORTURE_CUDA_CALL &&
         (r == CULV_ERROR_UNSUPPORTED || r == CULV_ERROR_NO_DEVICE))
         fits = true;
     if (!fits)
         torture_complain("%s is %s, %s: %s", what, culv_result_name(r), culv_reason_name(e.reason),
                          e.message);
-    /* Where a native call is named, it is the one that failed (the driver's own name has a version's suffix).
-     */
+    /* Where a native call is named, it is the one that failed (the driver's own name has a
+     * version's suffix). */
     if (e.native_api != CULV_API_NONE && torture.victim != TORTURE_ALLOCATION) {
         if (strncmp(torture.call, e.native_call, strlen(e.native_call)) != 0)
             torture_complain("%s: the error names %s: %s", what, e.native_call, e.message);
@@ -116,8 +118,8 @@ static void check_error(const char *what, culv_result r, bool opening)
     }
 }
 
-/* A call that fails although the failure came in an earlier one, which went on as if nothing were: only an
- * attribute that the driver says not to know is so taken. */
+/* A call that fails although the failure came in an earlier one, which went on as if nothing were:
+ * only an attribute that the driver says not to know is so taken. */
 static void check_late_error(const char *what)
 {
     torture.failures++;
@@ -195,8 +197,8 @@ static void require_the_same(const totals *expected)
                              rows[i].expected);
 }
 
-/* Under an error that it takes for a sticky one, Culvert gives the primary context up for lost together with
- * what is in it. A single injected one is none: the reference is given back here. */
+/* Under an error that it takes for a sticky one, Culvert gives the primary context up for lost
+ * together with what is in it. A single injected one is none: the reference is given back here. */
 static void mend_a_lost_reference(void)
 {
     const raw_cuda *cu = torture.w.cu;
@@ -206,8 +208,8 @@ static void mend_a_lost_reference(void)
         CU_OK(cu->DevicePrimaryCtxRelease(0));
 }
 
-/* Under an error that it takes for a sticky one, Culvert gives the primary context up for lost together with what
- * is in it, so that context is not held then: it goes with the last device. */
+/* Under an error that it takes for a sticky one, Culvert gives the primary context up for lost
+ * together with what is in it, so that context is not held then: it goes with the last device. */
 static void begin(const torture_path *path, bool hold)
 {
     memset(&torture, 0, sizeof torture);

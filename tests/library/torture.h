@@ -1,17 +1,18 @@
-/* Paths through the library with each driver call, Vulkan call and allocation of Culvert's made to fail once in
- * turn.
+/* SPDX-License-Identifier: MIT */
+/* Paths through the library with each driver call, Vulkan call and allocation of Culvert's made to
+ * fail once in turn.
  *
- * A path that meets a failure either succeeds all the same or answers with an error whose class fits; what it
- * was to write stays as it was, handles stay the caller's, and after it everything that was made can be
- * destroyed and nothing is left: file descriptors, the driver's and the layer's objects, threads. Only the
- * calls that Culvert makes are counted: failures are armed around its calls alone.
+ * A path that meets a failure either succeeds all the same or answers with an error whose class
+ * fits; what it was to write stays as it was, handles stay the caller's, and after it everything
+ * that was made can be destroyed and nothing is left: file descriptors, the driver's and the
+ * layer's objects, threads. Only the calls that Culvert makes are counted: failures are armed
+ * around its calls alone.
  *
- *   static void run(void) { ... TRY(culv_x_create(..., &x), false, no_x); ... DO(culv_x_destroy(&x)); ... }
+ *   static void run(void) { ... TRY(culv_x_create(..., &x), false, no_x); ...
+ *   DO(culv_x_destroy(&x)); ... }
  *   static const torture_path path = {.begin = begin, .run = run, .end = end, .least = {4, 2, 3}};
  *   TORTURE_FUNCTIONS(path)
- *   static const test_case cases[] = {TORTURE_ROWS("x", path), {.name = NULL}};
- *
- * SPDX-License-Identifier: MIT */
+ *   static const test_case cases[] = {TORTURE_ROWS("x", path), {.name = NULL}}; */
 #ifndef CULVERT_TESTS_LIBRARY_TORTURE_H_
 #define CULVERT_TESTS_LIBRARY_TORTURE_H_
 
@@ -25,10 +26,11 @@ typedef enum torture_victim {
 } torture_victim;
 
 typedef struct torture_path {
-    void (*begin)(void);             /* makes the scene, after Vulkan was opened; may be NULL */
-    void (*run)(void);               /* opens its own device; once through everything */
-    void (*end)(void);               /* may be NULL */
-    unsigned least[TORTURE_VICTIMS]; /* failures of each kind that calls must at least answer with */
+    void (*begin)(void); /* makes the scene, after Vulkan was opened; may be NULL */
+    void (*run)(void);   /* opens its own device; once through everything */
+    void (*end)(void);   /* may be NULL */
+    /* Failures of each kind that calls must at least answer with */
+    unsigned least[TORTURE_VICTIMS];
 } torture_path;
 
 typedef struct torture_state {
@@ -51,8 +53,8 @@ extern torture_state torture;
 void torture_arm(void);
 /* Tells whether the failure was injected in the call just made. */
 bool torture_disarm(void);
-/* A call failed: by the injection, or although that came in an earlier one. `opening` calls are asked before
- * there is a device, and may answer that there is none. */
+/* A call failed: by the injection, or although that came in an earlier one. `opening` calls are
+ * asked before there is a device, and may answer that there is none. */
 void torture_failed(const char *call, culv_result result, bool hit, bool opening);
 /* Prints what is wrong with the injection under way, and goes on; the case fails at its end. */
 void torture_complain(const char *format, ...) TEST_PRINTF(1, 2);
@@ -60,64 +62,66 @@ void torture_complain(const char *format, ...) TEST_PRINTF(1, 2);
 void torture_all(const torture_path *path, torture_victim victim, int code);
 
 /* Makes one call of Culvert's; on failure checks it, and jumps to `otherwise`. */
-#define TRY(made, opening, otherwise)                                                                        \
-    do {                                                                                                     \
-        lib_forget_error();                                                                                  \
-        torture_arm();                                                                                       \
-        culv_result r_ = (made);                                                                             \
-        bool hit_ = torture_disarm();                                                                        \
-        if (r_ != CULV_OK) {                                                                                 \
-            torture_failed(#made, r_, hit_, (opening));                                                      \
-            goto otherwise;                                                                                  \
-        }                                                                                                    \
+#define TRY(made, opening, otherwise)                                                              \
+    do {                                                                                           \
+        lib_forget_error();                                                                        \
+        torture_arm();                                                                             \
+        culv_result r_ = (made);                                                                   \
+        bool hit_ = torture_disarm();                                                              \
+        if (r_ != CULV_OK) {                                                                       \
+            torture_failed(#made, r_, hit_, (opening));                                            \
+            goto otherwise;                                                                        \
+        }                                                                                          \
     } while (0)
-/* Makes one call of Culvert's; on failure checks it, requires that `unchanged` holds, and makes the call once more: it
- * must succeed now. */
-#define TRY_AGAIN(made, unchanged)                                                                           \
-    do {                                                                                                     \
-        lib_forget_error();                                                                                  \
-        torture_arm();                                                                                       \
-        culv_result r_ = (made);                                                                             \
-        bool hit_ = torture_disarm();                                                                        \
-        if (r_ != CULV_OK) {                                                                                 \
-            torture_failed(#made, r_, hit_, false);                                                          \
-            REQUIRE(unchanged);                                                                              \
-            LIB_OK(made);                                                                                    \
-        }                                                                                                    \
+/* Makes one call of Culvert's; on failure checks it, requires that `unchanged` holds, and makes the
+ * call once more: it must succeed now. */
+#define TRY_AGAIN(made, unchanged)                                                                 \
+    do {                                                                                           \
+        lib_forget_error();                                                                        \
+        torture_arm();                                                                             \
+        culv_result r_ = (made);                                                                   \
+        bool hit_ = torture_disarm();                                                              \
+        if (r_ != CULV_OK) {                                                                       \
+            torture_failed(#made, r_, hit_, false);                                                \
+            REQUIRE(unchanged);                                                                    \
+            LIB_OK(made);                                                                          \
+        }                                                                                          \
     } while (0)
 /* A call that cannot fail. */
-#define DO(made)                                                                                             \
-    do {                                                                                                     \
-        torture_arm();                                                                                       \
-        made;                                                                                                \
-        (void)torture_disarm();                                                                              \
+#define DO(made)                                                                                   \
+    do {                                                                                           \
+        torture_arm();                                                                             \
+        made;                                                                                      \
+        (void)torture_disarm();                                                                    \
     } while (0)
 
 /* The kinds of failure, each a case: X(path, name, victim, code). */
-#define TORTURE_KINDS(X, path)                                                                               \
-    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                                 \
-    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                                 \
-    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                             \
-    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                             \
-    X(path, vulkan_out_of_memory, TORTURE_VULKAN_CALL, VK_ERROR_OUT_OF_HOST_MEMORY)                          \
-    X(path, vulkan_device_lost, TORTURE_VULKAN_CALL, VK_ERROR_DEVICE_LOST)                                   \
-    X(path, vulkan_unknown, TORTURE_VULKAN_CALL, VK_ERROR_UNKNOWN)                                           \
+#define TORTURE_KINDS(X, path)                                                                     \
+    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                       \
+    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                       \
+    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                   \
+    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                   \
+    X(path, vulkan_out_of_memory, TORTURE_VULKAN_CALL, VK_ERROR_OUT_OF_HOST_MEMORY)                \
+    X(path, vulkan_device_lost, TORTURE_VULKAN_CALL, VK_ERROR_DEVICE_LOST)                         \
+    X(path, vulkan_unknown, TORTURE_VULKAN_CALL, VK_ERROR_UNKNOWN)                                 \
     X(path, allocations, TORTURE_ALLOCATION, 0)
-#define TORTURE_FUNCTION_(path, kind, victim, code)                                                          \
-    static void path##_##kind(void)                                                                          \
-    {                                                                                                        \
-        torture_all(&(path), victim, code);                                                                  \
+#define TORTURE_FUNCTION_(path, kind, victim, code)                                                \
+    static void path##_##kind(void)                                                                \
+    {                                                                                              \
+        torture_all(&(path), victim, code);                                                        \
     }
 #define TORTURE_FUNCTIONS(path) TORTURE_KINDS(TORTURE_FUNCTION_, path)
 /* Rows of a table of cases, PREFIX.cuda_out_of_memory and so on; the prefix is a string. */
-#define TORTURE_ROW_(path, prefix, kind)                                                                     \
-    {                                                                                                        \
-        .name = prefix "." #kind, .run = path##_##kind, .time_limit = 300, .own = true                       \
+#define TORTURE_ROW_(path, prefix, kind)                                                           \
+    {                                                                                              \
+        .name = prefix "." #kind, .run = path##_##kind, .time_limit = 300, .own = true             \
     }
-#define TORTURE_ROWS(prefix, path)                                                                           \
-    TORTURE_ROW_(path, prefix, cuda_out_of_memory), TORTURE_ROW_(path, prefix, cuda_invalid_value),          \
-        TORTURE_ROW_(path, prefix, cuda_unknown), TORTURE_ROW_(path, prefix, cuda_illegal_address),          \
-        TORTURE_ROW_(path, prefix, vulkan_out_of_memory), TORTURE_ROW_(path, prefix, vulkan_device_lost),    \
+#define TORTURE_ROWS(prefix, path)                                                                 \
+    TORTURE_ROW_(path, prefix, cuda_out_of_memory),                                                \
+        TORTURE_ROW_(path, prefix, cuda_invalid_value), TORTURE_ROW_(path, prefix, cuda_unknown),  \
+        TORTURE_ROW_(path, prefix, cuda_illegal_address),                                          \
+        TORTURE_ROW_(path, prefix, vulkan_out_of_memory),                                          \
+        TORTURE_ROW_(path, prefix, vulkan_device_lost),                                            \
         TORTURE_ROW_(path, prefix, vulkan_unknown), TORTURE_ROW_(path, prefix, allocations)
 
 #endif

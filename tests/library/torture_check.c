@@ -1,4 +1,5 @@
-/* Torture of the gate: each driver call behind it made to fail once. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of the gate: each driver call behind it made to fail once. */
 #include "check_stage.h"
 #include "torture.h"
 
@@ -16,7 +17,8 @@ static void check_one(const VkImageCreateInfo *info, const culv_vk_check_desc *d
     memset(&s, 0x5a, sizeof s);
     s.struct_size = sizeof s;
     const culv_vk_sharing untouched = s;
-    TRY_AGAIN(culv_vk_check_image(torture.w.attachment, info, d, &s), memcmp(&s, &untouched, sizeof s) == 0);
+    TRY_AGAIN(culv_vk_check_image(torture.w.attachment, info, d, &s),
+              memcmp(&s, &untouched, sizeof s) == 0);
     REQUIRE_EQ(s.access, CULV_VK_ACCESS_ARRAY);
     REQUIRE_EQ(s.image.width, info->extent.width);
     REQUIRE(s.max_extent.width >= info->extent.width);
@@ -37,13 +39,15 @@ static void run(void)
     info.extent.depth = 5;
     info.format = VK_FORMAT_R32_SFLOAT;
     check_one(&info, NULL);
-    TRY_AGAIN(culv_vk_check_buffer(w->attachment, &buffer, NULL, &s), s.access == CULV_VK_ACCESS_NONE);
+    TRY_AGAIN(culv_vk_check_buffer(w->attachment, &buffer, NULL, &s),
+              s.access == CULV_VK_ACCESS_NONE);
     REQUIRE_EQ(s.access, CULV_VK_ACCESS_POINTER);
     DO(culv_vk_detach(&w->attachment));
     DO(culv_device_close(&w->device));
 }
 
-/* Attributes that the driver says not to know are no failures: less is limited then. Nothing is allocated. */
+/* Attributes that the driver says not to know are no failures: less is limited then. Nothing is
+ * allocated. */
 static const torture_path path = {.begin = begin, .run = run, .least = {0, 2, 0}};
 TORTURE_FUNCTIONS(path)
 

@@ -1,5 +1,5 @@
-/* Torture of fallbacks: buffers, images and semaphores on each path that does not share. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* Torture of fallbacks: buffers, images and semaphores on each path that does not share. */
 #include "torture.h"
 
 #include <string.h>
@@ -8,12 +8,13 @@ enum { WORDS = 4096 };
 
 static bool peer_path;
 
-/* The validation layer asks for properties itself whenever something is made: its calls are not to be failed. It also
- * takes signals by the host ill (fallback_scene.c). */
+/* The validation layer asks for properties itself whenever something is made: its calls are not to
+ * be failed. It also takes signals by the host ill (fallback_scene.c). */
 static void begin(bool mapped)
 {
     lib_with_option("--validation=off");
-    lib_lying = (lib_lies){.exports_nothing = true, .exports_no_semaphores = true, .takes_pages = !mapped};
+    lib_lying =
+        (lib_lies){.exports_nothing = true, .exports_no_semaphores = true, .takes_pages = !mapped};
 }
 
 static void pages_begin(void)
@@ -144,7 +145,8 @@ static void semaphore_run(void)
     culv_semaphore *a = culv_vk_semaphore_cuda(one), *b = culv_vk_semaphore_cuda(two);
     REQUIRE(culv_semaphore_path(a) != CULV_PATH_SHARED);
     for (uint64_t value = 1; value <= 3; value++) {
-        TRY_AGAIN(culv_semaphore_signal(a, stream, value), culv_semaphore_last_value(a) == value - 1);
+        TRY_AGAIN(culv_semaphore_signal(a, stream, value),
+                  culv_semaphore_last_value(a) == value - 1);
         TRY_AGAIN(culv_semaphore_wait(b, stream, value), true);
         raw_vk_timeline_signal(&w->vk, culv_vk_semaphore_handle(two), value);
         TRY_AGAIN(culv_semaphore_wait(b, stream, value), true);
@@ -158,19 +160,23 @@ static void semaphore_run(void)
     close_all(stream);
 }
 
-static const torture_path pages_path = {.begin = pages_begin, .run = memory_run, .least = {10, 4, 8}};
-static const torture_path mapped_path = {.begin = mapped_begin, .run = memory_run, .least = {10, 8, 8}};
+static const torture_path pages_path = {
+    .begin = pages_begin, .run = memory_run, .least = {10, 4, 8}};
+static const torture_path mapped_path = {
+    .begin = mapped_begin, .run = memory_run, .least = {10, 8, 8}};
 static const torture_path peer = {.begin = peer_begin, .run = memory_run, .least = {20, 8, 8}};
-static const torture_path host_order = {.begin = pages_begin, .run = semaphore_run, .least = {4, 2, 4}};
-static const torture_path peer_order = {.begin = peer_begin, .run = semaphore_run, .least = {10, 2, 4}};
+static const torture_path host_order = {
+    .begin = pages_begin, .run = semaphore_run, .least = {4, 2, 4}};
+static const torture_path peer_order = {
+    .begin = peer_begin, .run = semaphore_run, .least = {10, 2, 4}};
 TORTURE_FUNCTIONS(pages_path)
 TORTURE_FUNCTIONS(mapped_path)
 TORTURE_FUNCTIONS(peer)
 /* Vulkan's calls are made in host functions there: library-fallback's host_function_fails. */
-#define HOST_ORDER(kind, victim, code)                                                                       \
-    static void host_order_##kind(void)                                                                      \
-    {                                                                                                        \
-        torture_all(&host_order, victim, code);                                                              \
+#define HOST_ORDER(kind, victim, code)                                                             \
+    static void host_order_##kind(void)                                                            \
+    {                                                                                              \
+        torture_all(&host_order, victim, code);                                                    \
     }
 HOST_ORDER(cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)
 HOST_ORDER(cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)

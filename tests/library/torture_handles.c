@@ -1,5 +1,6 @@
-/* Torture of handles: exports from Vulkan, memory made of one of them, and what is refused only after the driver or the
- * system was asked. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of handles: exports from Vulkan, memory made of one of them, and what is refused only
+ * after the driver or the system was asked. */
 #include "torture.h"
 
 #include <string.h>
@@ -48,17 +49,18 @@ static bool poisoned(const culv_handle *h)
     return memcmp(h, &expected, sizeof expected) == 0;
 }
 
-/* A call that the machine refuses, when nothing fails before; what an injected failure answers instead must fit it. */
-#define TRY_REFUSED(made, refusal)                                                                           \
-    do {                                                                                                     \
-        lib_forget_error();                                                                                  \
-        torture_arm();                                                                                       \
-        culv_result r_ = (made);                                                                             \
-        bool hit_ = torture_disarm();                                                                        \
-        if (r_ != (refusal) && hit_)                                                                         \
-            torture_failed(#made, r_, true, false);                                                          \
-        else                                                                                                 \
-            REQUIRE_EQ(r_, refusal);                                                                         \
+/* A call that the machine refuses, when nothing fails before; what an injected failure answers
+ * instead must fit it. */
+#define TRY_REFUSED(made, refusal)                                                                 \
+    do {                                                                                           \
+        lib_forget_error();                                                                        \
+        torture_arm();                                                                             \
+        culv_result r_ = (made);                                                                   \
+        bool hit_ = torture_disarm();                                                              \
+        if (r_ != (refusal) && hit_)                                                               \
+            torture_failed(#made, r_, true, false);                                                \
+        else                                                                                       \
+            REQUIRE_EQ(r_, refusal);                                                               \
     } while (0)
 
 static void run(void)
@@ -73,10 +75,12 @@ static void run(void)
     CU_OK(cu->MemAlloc(&pointer, BYTES));
     lib_leave(w, before);
 
-    TRY_AGAIN(culv_vk_memory_export_dup(w->attachment, shared.memory, CULV_HANDLE_OPAQUE_FD, &memory_fd),
-              poisoned(&memory_fd));
-    TRY_AGAIN(culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &semaphore_fd),
-              poisoned(&semaphore_fd));
+    TRY_AGAIN(
+        culv_vk_memory_export_dup(w->attachment, shared.memory, CULV_HANDLE_OPAQUE_FD, &memory_fd),
+        poisoned(&memory_fd));
+    TRY_AGAIN(
+        culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &semaphore_fd),
+        poisoned(&semaphore_fd));
     TRY_AGAIN(culv_handle_dup(&memory_fd, &copy), poisoned(&copy));
     lib_fd fd = lib_fd_watch(memory_fd.value.fd);
     culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
@@ -89,13 +93,15 @@ static void run(void)
     VkDeviceMemory third = VK_NULL_HANDLE;
     if (!w->vk.dma_buf) {
         TRY_REFUSED(culv_vk_memory_from_handle(w->attachment, &d, &third), CULV_ERROR_UNSUPPORTED);
-        TRY_REFUSED(culv_vk_memory_export_dup(w->attachment, shared.memory, CULV_HANDLE_DMA_BUF_FD, &none),
-                    CULV_ERROR_UNSUPPORTED);
+        TRY_REFUSED(
+            culv_vk_memory_export_dup(w->attachment, shared.memory, CULV_HANDLE_DMA_BUF_FD, &none),
+            CULV_ERROR_UNSUPPORTED);
     }
     culv_memory_desc md = lib_memory_desc(w, &shared, memory_fd.value.fd);
     md.handle.type = CULV_HANDLE_DMA_BUF_FD;
     TRY_REFUSED(culv_memory_import_take(w->device, &md, &never), CULV_ERROR_UNSUPPORTED);
-    TRY_REFUSED(culv_dma_buf_export_dup(w->device, pointer, BYTES, 0, &none), CULV_ERROR_UNSUPPORTED);
+    TRY_REFUSED(culv_dma_buf_export_dup(w->device, pointer, BYTES, 0, &none),
+                CULV_ERROR_UNSUPPORTED);
     REQUIRE(poisoned(&none) && never == POISON(culv_memory) && third == VK_NULL_HANDLE);
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, false);

@@ -1,5 +1,6 @@
-/* Torture of buffers in host memory: Culvert's pages and the caller's, which no failure may leave pinned.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of buffers in host memory: Culvert's pages and the caller's, which no failure may leave
+ * pinned. */
 #include "torture.h"
 
 #include <stdlib.h>
@@ -63,7 +64,8 @@ static void run(void)
     REQUIRE_EQ(c.created, 0);
     REQUIRE_EQ(c.mappings, 0);
     /* What Culvert takes for a sticky error takes the registration with the context. */
-    bool taken_for_lost = torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_ILLEGAL_ADDRESS;
+    bool taken_for_lost =
+        torture.victim == TORTURE_CUDA_CALL && torture.code == CUDA_ERROR_ILLEGAL_ADDRESS;
     before = lib_enter(w);
     CUresult r = cu->MemHostRegister(pages, BYTES, 0);
     if (r == CUDA_SUCCESS || !taken_for_lost) CU_IS(r, CUDA_SUCCESS);

@@ -1,5 +1,5 @@
-/* Torture of buffers and images: those that Culvert makes, and a caller's image mapped. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* Torture of buffers and images: those that Culvert makes, and a caller's image mapped. */
 #include "image_stage.h"
 #include "torture.h"
 
@@ -48,7 +48,7 @@ static void require_counts(uint64_t buffers, uint64_t images, uint64_t created)
     REQUIRE_EQ(c.attachments, 1);
 }
 
-/* Those that Culvert makes --------------------------------------------------------------------------------- */
+/* Those that Culvert makes --------------------------------------------------------------------- */
 
 static void buffers_run(void)
 {
@@ -76,7 +76,8 @@ static void buffers_run(void)
     close_all(stream);
 }
 
-/* The validation layer asks for format properties itself whenever an image is made: its call is not to be failed. */
+/* The validation layer asks for format properties itself whenever an image is made: its call is not
+ * to be failed. */
 static void images_begin(void)
 {
     if (strstr(test_case_name(), ".vulkan_") != NULL) lib_with_option("--validation=off");
@@ -104,7 +105,7 @@ static void images_run(void)
     close_all(stream);
 }
 
-/* The caller's --------------------------------------------------------------------------------------------- */
+/* The caller's --------------------------------------------------------------------------------- */
 
 static raw_vk_image callers;
 
@@ -153,7 +154,7 @@ static void callers_run(void)
     close_all(stream);
 }
 
-/* Of several planes ------------------------------------------------------------------------------------------ */
+/* Of several planes ---------------------------------------------------------------------------- */
 
 enum { PLANE = 65536 };
 static raw_vk_buffer plain;
@@ -218,7 +219,8 @@ static void planes_run(void)
 }
 
 static const torture_path buffers_path = {.run = buffers_run, .least = {6, 6, 4}};
-static const torture_path images_path = {.begin = images_begin, .run = images_run, .least = {8, 6, 4}};
+static const torture_path images_path = {
+    .begin = images_begin, .run = images_run, .least = {8, 6, 4}};
 static const torture_path callers_path = {
     .begin = callers_begin, .run = callers_run, .end = callers_end, .least = {8, 2, 3}};
 static const torture_path planes_path = {

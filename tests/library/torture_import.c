@@ -1,5 +1,5 @@
-/* Torture of the road of imports: rank, open, attach, import, map, signal, wait, and all back.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of the road of imports: rank, open, attach, import, map, signal, wait, and all back. */
 #include "torture.h"
 
 #include <unistd.h>
@@ -37,14 +37,14 @@ static void run(void)
     lib_fd fd2 = lib_fd_watch(raw_vk_timeline_fd(&w->vk, timeline));
     bool taken_fd = false;
 
-    TRY(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, &count, NULL), true,
-        no_rank);
+    TRY(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, &count, NULL),
+        true, no_rank);
     REQUIRE(count < 64);
 no_rank:
     if (torture.failures > 0) REQUIRE_EQ(count, 999);
     unsigned failures = torture.failures;
-    TRY(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &device), true,
-        no_device);
+    TRY(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &device),
+        true, no_device);
     w->context = culv_device_context(device);
     culv_vk_desc vd = lib_vk_desc(w);
     TRY(culv_vk_attach(device, &vd, &vk), false, no_vk);
@@ -82,7 +82,8 @@ no_rank:
     TRY(culv_semaphore_wait(borrowed, stream, value), false, no_signal);
     CU_OK(cu->CtxSetCurrent(w->context));
     CU_OK(cu->StreamSynchronize(stream));
-    CU_OK(cu->MemcpyDtoH(&word, culv_buffer_pointer(two), 4)); /* the same memory, by another import */
+    /* The same memory, by another import */
+    CU_OK(cu->MemcpyDtoH(&word, culv_buffer_pointer(two), 4));
     CU_OK(cu->CtxSetCurrent(NULL));
     REQUIRE_EQ(word, 0x1234abcd);
     culv_device_counts counts = culv_device_counts_init();

@@ -1,4 +1,5 @@
-/* Torture of memory pools: made, exported, imported, allocated from, asked about. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of memory pools: made, exported, imported, allocated from, asked about. */
 #include "torture.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@ enum { BYTES = 65536 };
 
 static void begin(void)
 {
-    lib_with_option("--validation=off"); /* the layer makes calls of its own, and no Vulkan is used */
+    lib_with_option(
+        "--validation=off"); /* the layer makes calls of its own, and no Vulkan is used */
 }
 
 static void share(culv_mem_pool *pool, CUdeviceptr memory, CUstream stream)
@@ -23,11 +25,13 @@ static void share(culv_mem_pool *pool, CUdeviceptr memory, CUstream stream)
     handle = poison;
     TRY_AGAIN(culv_mem_pool_export_dup(pool, CULV_HANDLE_OPAQUE_FD, &handle),
               memcmp(&handle, &poison, sizeof handle) == 0);
-    TRY_AGAIN(culv_mem_pool_export_pointer(pool, memory, &sent), memcmp(&sent, &unsent, sizeof sent) == 0);
+    TRY_AGAIN(culv_mem_pool_export_pointer(pool, memory, &sent),
+              memcmp(&sent, &unsent, sizeof sent) == 0);
     culv_mem_pool_import_desc d = culv_mem_pool_import_desc_init();
     d.handle = handle;
     lib_fd watched = lib_fd_watch(handle.value.fd);
-    TRY_AGAIN(culv_mem_pool_import_borrow(w->device, &d, &borrowed), borrowed == POISON(culv_mem_pool));
+    TRY_AGAIN(culv_mem_pool_import_borrow(w->device, &d, &borrowed),
+              borrowed == POISON(culv_mem_pool));
     lib_fd_require_untouched(&watched);
     TRY_AGAIN(culv_mem_pool_import_take(w->device, &d, &taken),
               (lib_fd_require_untouched(&watched), taken == POISON(culv_mem_pool)));
@@ -65,7 +69,8 @@ static void run(void)
     lib_stream_destroy(w, stream);
     DO(culv_device_close(&w->device));
     w->cu->SoftCounts(&after);
-    if (after.memory_pools != before.memory_pools || after.pool_allocations != before.pool_allocations)
+    if (after.memory_pools != before.memory_pools ||
+        after.pool_allocations != before.pool_allocations)
         torture_complain("leaves pools or memory of pools");
 }
 

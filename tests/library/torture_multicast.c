@@ -1,4 +1,5 @@
-/* Torture of multicast objects: made, their devices, bound, mapped, imported, given up. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of multicast objects: made, their devices, bound, mapped, imported, given up. */
 #include "torture.h"
 
 #include <string.h>
@@ -9,7 +10,8 @@ static culv_device *second;
 
 static void begin(void)
 {
-    lib_with_option("--validation=off"); /* the layer makes calls of its own, and no Vulkan is used */
+    lib_with_option(
+        "--validation=off"); /* the layer makes calls of its own, and no Vulkan is used */
     lib_with_environment("CULVERT_SOFT_DEVICES", "2");
     torture.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED, 1);
 }
@@ -44,8 +46,9 @@ static void use(culv_multicast *object, culv_vmm_allocation *const memory[2])
     TRY_AGAIN(culv_multicast_bind(object, 0, memory[1], 0, CHUNK), true);
     LIB_OK(culv_vmm_reserve(w->device, &rd, &range));
     LIB_OK(culv_vmm_map(range, 0, memory[0], NULL, 0));
-    TRY_AGAIN(culv_multicast_bind_address(object, CHUNK, w->device, culv_vmm_range_pointer(range), CHUNK),
-              true);
+    TRY_AGAIN(
+        culv_multicast_bind_address(object, CHUNK, w->device, culv_vmm_range_pointer(range), CHUNK),
+        true);
     TRY_AGAIN(culv_multicast_unbind(object, CHUNK, w->device, CHUNK), true);
     LIB_OK(culv_vmm_unmap(range, 0, CHUNK));
     LIB_OK(culv_vmm_release(&range));
@@ -70,7 +73,8 @@ static void run(void)
     d.num_devices = 2;
     d.opt_in = 1;
     d.size = 2 * CHUNK;
-    TRY_AGAIN(culv_multicast_get_granularity(w->device, &d, &least, &best), least == 77 && best == 77);
+    TRY_AGAIN(culv_multicast_get_granularity(w->device, &d, &least, &best),
+              least == 77 && best == 77);
     TRY_AGAIN(culv_multicast_create(w->device, &d, &object), object == POISON(culv_multicast));
     use(object, memory);
     import(memory[0]);

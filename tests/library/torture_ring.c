@@ -1,4 +1,5 @@
-/* Torture of rings between CUDA and Vulkan: made, a frame each way, destroyed. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of rings between CUDA and Vulkan: made, a frame each way, destroyed. */
 #include "torture.h"
 
 enum { DEPTH = 2, BYTES = 4096 };
@@ -6,15 +7,16 @@ enum { DEPTH = 2, BYTES = 4096 };
 static VkCommandPool pool;
 static VkCommandBuffer empty;
 
-/* The validation layer makes calls of its own that are not to be failed, takes submissions that failed below it for made,
- * and makes the rest twice as slow. */
+/* The validation layer makes calls of its own that are not to be failed, takes submissions that
+ * failed below it for made, and makes the rest twice as slow. */
 static void begin(void)
 {
     const raw_vk *vk = &torture.w.vk;
     lib_with_option("--validation=off");
     const VkCommandPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
     VK_OK(vkCreateCommandPool(vk->device, &info, NULL, &pool));
-    const VkCommandBufferAllocateInfo one = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+    const VkCommandBufferAllocateInfo one = {.sType =
+                                                 VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                              .commandPool = pool,
                                              .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                              .commandBufferCount = 1};

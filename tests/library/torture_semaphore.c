@@ -1,5 +1,6 @@
-/* Torture of semaphores: those that Culvert makes; binary ones by fd and by Vulkan; batches of both types.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of semaphores: those that Culvert makes; binary ones by fd and by Vulkan; batches of both
+ * types. */
 #include "raw_binary.h"
 #include "torture.h"
 
@@ -25,8 +26,7 @@ static void close_all(CUstream stream)
     REQUIRE(w->attachment == NULL && w->device == NULL);
 }
 
-/* Those that Culvert makes ----------------------------------------------------------------------------------
- */
+/* Those that Culvert makes --------------------------------------------------------------------- */
 
 static void made_run(void)
 {
@@ -62,8 +62,7 @@ static void made_run(void)
 static const torture_path made_path = {.run = made_run, .least = {8, 4, 4}};
 TORTURE_FUNCTIONS(made_path)
 
-/* Binary ones, and batches ----------------------------------------------------------------------------------
- */
+/* Binary ones, and batches --------------------------------------------------------------------- */
 
 static raw_binary other; /* played: its partner's driver calls are not counted */
 static VkSemaphore timeline;

@@ -1,4 +1,5 @@
-/* Torture of sparse arrays: made, mapped by region, batch and tail, unmapped, destroyed. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of sparse arrays: made, mapped by region, batch and tail, unmapped, destroyed. */
 #include "torture.h"
 
 #include <string.h>
@@ -7,7 +8,8 @@ enum { BINDS = 12 }; /* more than fit on the stack */
 
 static void begin(void)
 {
-    lib_with_option("--validation=off"); /* the layer makes calls of its own, and no Vulkan is used */
+    lib_with_option(
+        "--validation=off"); /* the layer makes calls of its own, and no Vulkan is used */
 }
 
 static void bind(culv_sparse_array *array, culv_sparse_array *mipmap, culv_vmm_allocation *pool,
@@ -17,12 +19,14 @@ static void bind(culv_sparse_array *array, culv_sparse_array *mipmap, culv_vmm_a
     const culv_sparse_region all = {0};
     memset(binds, 0, sizeof binds);
     for (uint32_t i = 0; i < BINDS; i++)
-        binds[i] = (culv_sparse_bind){.array = i % 2 == 0 ? array : mipmap,
-                                      .region = {.x = i / 2 % 2 * 128, .width = 128, .height = 128},
-                                      .pool = i < 8 ? pool : NULL,
-                                      .pool_offset = i < 8 ? i * (uint64_t)CULV_SPARSE_TILE_BYTES : 0};
+        binds[i] =
+            (culv_sparse_bind){.array = i % 2 == 0 ? array : mipmap,
+                               .region = {.x = i / 2 % 2 * 128, .width = 128, .height = 128},
+                               .pool = i < 8 ? pool : NULL,
+                               .pool_offset = i < 8 ? i * (uint64_t)CULV_SPARSE_TILE_BYTES : 0};
     TRY_AGAIN(culv_sparse_array_map(array, &all, pool, 0, stream), true);
-    TRY_AGAIN(culv_sparse_array_map_tail(mipmap, 0, pool, 4 * CULV_SPARSE_TILE_BYTES, stream), true);
+    TRY_AGAIN(culv_sparse_array_map_tail(mipmap, 0, pool, 4 * CULV_SPARSE_TILE_BYTES, stream),
+              true);
     TRY_AGAIN(culv_sparse_bind_batch(binds, BINDS, stream), true);
     TRY_AGAIN(culv_sparse_array_unmap(array, &all, stream), true);
     TRY_AGAIN(culv_sparse_array_unmap_tail(mipmap, 0, stream), true);
@@ -48,7 +52,8 @@ static void run(void)
     d.label = "tortured";
     TRY_AGAIN(culv_sparse_array_create(w->device, &d, &array), array == POISON(culv_sparse_array));
     d.mip_levels = 4;
-    TRY_AGAIN(culv_sparse_array_create(w->device, &d, &mipmap), mipmap == POISON(culv_sparse_array));
+    TRY_AGAIN(culv_sparse_array_create(w->device, &d, &mipmap),
+              mipmap == POISON(culv_sparse_array));
     bind(array, mipmap, pool, stream);
     TRY_AGAIN(culv_sparse_array_level(mipmap, 3, &level), level == NULL);
     lib_finish(w, stream);

@@ -1,6 +1,7 @@
-/* Torture of culv_vector: each driver call and each allocation on the ways of growing, moving, reserving, shrinking and
- * retiring fails once. A vector that answers with an error is as it was, and does it the next time.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of culv_vector: each driver call and each allocation on the ways of growing, moving,
+ * reserving, shrinking and retiring fails once. A vector that answers with an error is as it was,
+ * and does it the next time. */
 #include "torture.h"
 
 #include <string.h>
@@ -95,8 +96,8 @@ static void close_device(void)
     DO(culv_device_close(&torture.w.device));
     torture.w.cu->SoftCounts(&c);
     if (c.physical_allocations + c.reservations + c.virtual_mappings != 0)
-        torture_complain("leaves %d allocations, %d reservations, %d mappings", (int)c.physical_allocations,
-                         (int)c.reservations, (int)c.virtual_mappings);
+        torture_complain("leaves %d allocations, %d reservations, %d mappings",
+                         (int)c.physical_allocations, (int)c.reservations, (int)c.virtual_mappings);
 }
 
 static void take_what_is_behind(const culv_vector *v)
@@ -104,7 +105,8 @@ static void take_what_is_behind(const culv_vector *v)
     culv_vector_stats stats = culv_vector_stats_init();
     LIB_OK(culv_vector_get_stats(v, &stats));
     CUcontext before = lib_enter(&torture.w);
-    CU_OK(torture.w.cu->MemAddressReserve(&wall, CHUNK, 0, culv_vector_pointer(v) + stats.reserved, 0));
+    CU_OK(torture.w.cu->MemAddressReserve(&wall, CHUNK, 0, culv_vector_pointer(v) + stats.reserved,
+                                          0));
     lib_leave(&torture.w, before);
 }
 
@@ -115,10 +117,10 @@ static void give_the_wall_back(void)
     lib_leave(&torture.w, before);
 }
 
-#define AGAIN(made)                                                                                          \
-    do {                                                                                                     \
-        const seen before_ = look(v);                                                                        \
-        TRY_AGAIN(made, same(v, &before_));                                                                  \
+#define AGAIN(made)                                                                                \
+    do {                                                                                           \
+        const seen before_ = look(v);                                                              \
+        TRY_AGAIN(made, same(v, &before_));                                                        \
     } while (0)
 
 static void grow_and_move(void)
@@ -174,7 +176,8 @@ static void extend_in_place(void)
     write_words(culv_vector_pointer(v), 64, 1);
     before = lib_enter(&torture.w);
     CU_OK(torture.w.cu->MemAddressFree(room, (size_t)1 << 30));
-    CU_OK(torture.w.cu->MemAddressReserve(&room, 16 * CHUNK, 0, culv_vector_pointer(v) + 2 * CHUNK, 0));
+    CU_OK(torture.w.cu->MemAddressReserve(&room, 16 * CHUNK, 0, culv_vector_pointer(v) + 2 * CHUNK,
+                                          0));
     const bool is_free = room == culv_vector_pointer(v) + 2 * CHUNK;
     CU_OK(torture.w.cu->MemAddressFree(room, 16 * CHUNK));
     lib_leave(&torture.w, before);
@@ -225,16 +228,16 @@ static void shrink_and_regrow(void)
 }
 
 /* There is nothing of Vulkan's in it. */
-#define KINDS(X, path)                                                                                       \
-    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                                 \
-    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                                 \
-    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                             \
-    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                             \
+#define KINDS(X, path)                                                                             \
+    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                       \
+    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                       \
+    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                   \
+    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                   \
     X(path, allocations, TORTURE_ALLOCATION, 0)
-#define ROWS(prefix, path)                                                                                   \
-    TORTURE_ROW_(path, prefix, cuda_out_of_memory), TORTURE_ROW_(path, prefix, cuda_invalid_value),          \
-        TORTURE_ROW_(path, prefix, cuda_unknown), TORTURE_ROW_(path, prefix, cuda_illegal_address),          \
-        TORTURE_ROW_(path, prefix, allocations)
+#define ROWS(prefix, path)                                                                         \
+    TORTURE_ROW_(path, prefix, cuda_out_of_memory),                                                \
+        TORTURE_ROW_(path, prefix, cuda_invalid_value), TORTURE_ROW_(path, prefix, cuda_unknown),  \
+        TORTURE_ROW_(path, prefix, cuda_illegal_address), TORTURE_ROW_(path, prefix, allocations)
 
 static const torture_path growing = {.run = grow_and_move, .least = {20, 0, 10}};
 static const torture_path extending = {.run = extend_in_place, .least = {10, 0, 5}};

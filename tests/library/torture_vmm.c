@@ -1,5 +1,6 @@
-/* Torture of virtual memory management: allocations, ranges, mappings, access, export and import, deferred unmapping. A
- * call that fails leaves all of it as it was. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of virtual memory management: allocations, ranges, mappings, access, export and import,
+ * deferred unmapping. A call that fails leaves all of it as it was. */
 #include "torture.h"
 
 #include "vmm/access.h"
@@ -68,7 +69,8 @@ static void run_with(lib_world *w, CUstream stream)
     r.size = 6 * BLOCK;
     r.label = "tortured";
     TRY_AGAIN(culv_vmm_reserve(w->device, &r, &range), range == POISON(culv_vmm_range));
-    /* Where something was a moment ago, so that it is free: not every address is the driver's to give. */
+    /* Where something was a moment ago, so that it is free: not every address is the driver's to
+     * give. */
     r.size = BLOCK;
     TRY_AGAIN(culv_vmm_reserve(w->device, &r, &exact), exact == POISON(culv_vmm_range));
     r.at = culv_vmm_range_pointer(exact);
@@ -97,7 +99,8 @@ static void run_with(lib_world *w, CUstream stream)
                   has_access(range, BLOCK, other, CULV_VMM_READ) &&
                   has_access(range, 2 * BLOCK, other, CULV_VMM_NO_ACCESS) &&
                   has_access(range, 0, NULL, CULV_VMM_READ_WRITE));
-    REQUIRE(has_access(range, 0, other, CULV_VMM_READ) && has_access(range, 3 * BLOCK, other, CULV_VMM_READ));
+    REQUIRE(has_access(range, 0, other, CULV_VMM_READ) &&
+            has_access(range, 3 * BLOCK, other, CULV_VMM_READ));
     culv_vmm_access asked = {.device = other, .flags = (culv_vmm_access_flags)5};
     TRY_AGAIN(culv_vmm_get_access(range, 0, &asked), (int)asked.flags == 5);
 
@@ -231,18 +234,18 @@ static const torture_path path = {.begin = begin, .run = run, .least = {130, 0, 
 static const torture_path inner_path = {.begin = begin, .run = inner, .least = {20, 0, 5}};
 
 /* No Vulkan is in it. */
-#define KINDS(X, path)                                                                                       \
-    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                                 \
-    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                                 \
-    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                             \
-    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                             \
+#define KINDS(X, path)                                                                             \
+    X(path, cuda_out_of_memory, TORTURE_CUDA_CALL, CUDA_ERROR_OUT_OF_MEMORY)                       \
+    X(path, cuda_invalid_value, TORTURE_CUDA_CALL, CUDA_ERROR_INVALID_VALUE)                       \
+    X(path, cuda_unknown, TORTURE_CUDA_CALL, CUDA_ERROR_UNKNOWN)                                   \
+    X(path, cuda_illegal_address, TORTURE_CUDA_CALL, CUDA_ERROR_ILLEGAL_ADDRESS)                   \
     X(path, allocations, TORTURE_ALLOCATION, 0)
 KINDS(TORTURE_FUNCTION_, path)
 KINDS(TORTURE_FUNCTION_, inner_path)
 
-#define ROWS(prefix, path)                                                                                   \
-    TORTURE_ROW_(path, prefix, cuda_out_of_memory), TORTURE_ROW_(path, prefix, cuda_invalid_value),          \
-        TORTURE_ROW_(path, prefix, cuda_unknown), TORTURE_ROW_(path, prefix, cuda_illegal_address),          \
-        TORTURE_ROW_(path, prefix, allocations)
+#define ROWS(prefix, path)                                                                         \
+    TORTURE_ROW_(path, prefix, cuda_out_of_memory),                                                \
+        TORTURE_ROW_(path, prefix, cuda_invalid_value), TORTURE_ROW_(path, prefix, cuda_unknown),  \
+        TORTURE_ROW_(path, prefix, cuda_illegal_address), TORTURE_ROW_(path, prefix, allocations)
 static const test_case cases[] = {ROWS("vmm", path), ROWS("inner", inner_path), {.name = NULL}};
 TEST_SUITE(cases);

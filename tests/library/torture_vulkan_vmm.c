@@ -1,5 +1,6 @@
-/* Torture of VMM memory in Vulkan: memory, a buffer and an image on an allocation, and a vector's buffers, which no failed
- * update may change. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Torture of VMM memory in Vulkan: memory, a buffer and an image on an allocation, and a vector's
+ * buffers, which no failed update may change. */
 #include "torture.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ static const VkImageCreateInfo image_info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CR
                                              .tiling = VK_IMAGE_TILING_OPTIMAL,
                                              .usage = VK_IMAGE_USAGE_TRANSFER_DST_BIT};
 
-/* Of Vulkan's calls of `run` that are not Culvert's: a failure that is armed counts Culvert's alone. */
+/* Of Vulkan's calls of `run` that are not Culvert's: a failure that is armed counts Culvert's
+ * alone. */
 static void bindings(culv_vmm_allocation *allocation)
 {
     lib_world *w = &torture.w;
@@ -50,7 +52,8 @@ static void bindings(culv_vmm_allocation *allocation)
     TRY_AGAIN(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &d.handle),
               d.handle.type == CULV_HANDLE_NONE);
     d.size = CHUNK;
-    TRY_AGAIN(culv_vk_memory_from_handle(w->attachment, &d, &memory[3]), memory[3] == VK_NULL_HANDLE);
+    TRY_AGAIN(culv_vk_memory_from_handle(w->attachment, &d, &memory[3]),
+              memory[3] == VK_NULL_HANDLE);
     culv_handle_close(&d.handle);
     vkDestroyBuffer(w->vk.device, buffer, NULL);
     vkDestroyImage(w->vk.device, image, NULL);
@@ -101,7 +104,8 @@ static void run(void)
     LIB_OK(culv_vector_create(w->device, &d, &vector));
     culv_vk_vector_desc vd = culv_vk_vector_desc_init();
     vd.usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
-    TRY_AGAIN(culv_vk_vector_create(w->attachment, vector, &vd, &view), view == POISON(culv_vk_vector));
+    TRY_AGAIN(culv_vk_vector_create(w->attachment, vector, &vd, &view),
+              view == POISON(culv_vk_vector));
     LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
     shown before = look(view);
     TRY_AGAIN(culv_vk_vector_update(view), as_before(view, &before));

@@ -1,11 +1,13 @@
-/* culv_vector: growing. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vector: growing. */
 #include "vector_stage.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Doubling: what was written stays, the address too, and each step is one chunk and a generation. */
+/* Doubling: what was written stays, the address too, and each step is one chunk and a
+ * generation. */
 static void doubles(void)
 {
     vector_stage s;
@@ -39,7 +41,9 @@ static void doubles(void)
     REQUIRE_EQ(culv_vector_generation(v), generation);
     const culv_vector_stats stats = vector_stats(v);
     REQUIRE_EQ(stats.peak, had);
-    REQUIRE_EQ(stats.moves + stats.extensions + stats.retiring + stats.ahead_commits + stats.ahead_misses, 0);
+    REQUIRE_EQ(stats.moves + stats.extensions + stats.retiring + stats.ahead_commits +
+                   stats.ahead_misses,
+               0);
     culv_vector_destroy(&v);
     REQUIRE(v == NULL);
     culv_vector_destroy(&v);
@@ -54,15 +58,16 @@ static void calls(void)
     culv_vector *v = vector_make(&s, NULL);
     LIB_OK(culv_vector_grow(v, s.chunk));
     if (s.w.cu->SoftCounts != NULL) {
-        culv_soft_counts before = {.struct_size = sizeof before}, after = {.struct_size = sizeof after};
+        culv_soft_counts before = {.struct_size = sizeof before},
+                         after = {.struct_size = sizeof after};
         CUcontext current = lib_enter(&s.w);
         s.w.cu->SoftCounts(&before);
         LIB_OK(culv_vector_grow(v, 2 * s.chunk));
         s.w.cu->SoftCounts(&after);
         lib_leave(&s.w, current);
         MEASURED("vector_grow_calls", "%d", (int)(after.calls - before.calls));
-        /* Three of virtual memory management, and with two of them one that looks whether the context is still there, one
-         * whether it is current, and two that spare captures. */
+        /* Three of virtual memory management, and with two of them one that looks whether the
+         * context is still there, one whether it is current, and two that spare captures. */
         REQUIRE(after.calls - before.calls <= 3 + 2 * 4);
         s.w.cu->SoftCounts(&before);
         LIB_OK(culv_vector_grow(v, 2 * s.chunk - 5));
@@ -73,7 +78,8 @@ static void calls(void)
     vector_stage_close(&s);
 }
 
-/* Sizes begin anywhere; a size to begin with is there; memory of a vector that grows while a kernel runs is not touched. */
+/* Sizes begin anywhere; a size to begin with is there; memory of a vector that grows while a kernel
+ * runs is not touched. */
 static void begins(void)
 {
     vector_stage s;
@@ -276,7 +282,8 @@ static void two_devices(void)
     there.add = raw_cuda_function(cu, there.module, "library_add");
     lib_leave(&there.w, before);
     vector_wall(&s, v);
-    for (uint64_t size = s.chunk; size <= 8 * s.chunk; size *= 2) { /* the last one moves or extends */
+    for (uint64_t size = s.chunk; size <= 8 * s.chunk;
+         size *= 2) { /* the last one moves or extends */
         LIB_OK(culv_vector_grow(v, size));
         vector_write(&there, culv_vector_pointer(v), 0, size, (uint32_t)size);
         vector_require(&s, culv_vector_pointer(v), size, (uint32_t)size, 0);

@@ -1,4 +1,5 @@
-/* culv_vector with a thread that commits ahead, and readers beside the one that grows. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vector with a thread that commits ahead, and readers beside the one that grows. */
 #include "vector_stage.h"
 
 #include <pthread.h>
@@ -11,7 +12,8 @@ static void wait_committed(const culv_vector *v, uint64_t bytes)
 {
     for (int i = 0; culv_vector_committed(v) < bytes; i++) {
         if (i == 10000)
-            FAIL("%d bytes are committed after 10 s, not %d", (int)culv_vector_committed(v), (int)bytes);
+            FAIL("%d bytes are committed after 10 s, not %d", (int)culv_vector_committed(v),
+                 (int)bytes);
         lib_sleep_ms(1);
     }
 }
@@ -109,8 +111,9 @@ static void is_quick(void)
     }
     const culv_vector_stats stats = vector_stats(v);
     qsort(us, GROWS, sizeof us[0], compare);
-    MEASURED("vector_grow_ahead_us", "median %.3f, 99th percentile %.3f, most %.1f, %d misses of %d",
-             us[GROWS / 2], us[GROWS * 99 / 100], us[GROWS - 1], (int)stats.ahead_misses, GROWS);
+    MEASURED("vector_grow_ahead_us",
+             "median %.3f, 99th percentile %.3f, most %.1f, %d misses of %d", us[GROWS / 2],
+             us[GROWS * 99 / 100], us[GROWS - 1], (int)stats.ahead_misses, GROWS);
     if (!s.w.cu->software) REQUIRE(us[GROWS * 99 / 100] < 5);
     culv_vector_destroy(&v);
     vector_stage_close(&s);
@@ -149,7 +152,8 @@ static void survives_failures(void)
     vector_stage_close(&s);
 }
 
-/* The thread fills what there is of addresses, and moves nothing; the caller does, and it goes on there. */
+/* The thread fills what there is of addresses, and moves nothing; the caller does, and it goes on
+ * there. */
 static void stops_at_the_wall(void)
 {
     vector_stage s;
@@ -221,7 +225,7 @@ static void never_waits(void)
     vector_stage_close(&s);
 }
 
-/* Readers ------------------------------------------------------------------------------------------------------ */
+/* Readers -------------------------------------------------------------------------------------- */
 
 typedef struct reader {
     culv_vector *vector;
@@ -254,7 +258,8 @@ static void *read_on(void *user)
         }
         REQUIRE(end >= had);
         const culv_vector_stats stats = vector_stats(v);
-        REQUIRE(stats.size >= had && stats.committed >= stats.size && stats.reserved >= stats.committed);
+        REQUIRE(stats.size >= had && stats.committed >= stats.size &&
+                stats.reserved >= stats.committed);
         seen = generation;
         me->turns++;
     }
@@ -307,7 +312,8 @@ static void readers_beside_the_thread(void)
     read_while_it_grows(3);
 }
 
-/* The thread does not exist there. Nothing is called in the child but the destruction, which is to come back. */
+/* The thread does not exist there. Nothing is called in the child but the destruction, which is to
+ * come back. */
 static void destroyed_in_a_child(void)
 {
     vector_stage s;

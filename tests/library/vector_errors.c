@@ -1,4 +1,5 @@
-/* culv_vector: what is refused. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vector: what is refused. */
 #include "vector_stage.h"
 
 #include <stdio.h>
@@ -14,7 +15,8 @@ static void nulls(void)
     vector_stage_open(&s);
     LIB_REFUSES(culv_vector, v, culv_vector_create(NULL, NULL, &v), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vector_create(s.w.device, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vector_create(s.w.device, NULL, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vector_grow(NULL, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vector_reserve(NULL, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vector_shrink(NULL, 1, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -39,8 +41,8 @@ static void nulls(void)
     vector_stage_close(&s);
 }
 
-static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result result, culv_reason reason,
-                   const char *says)
+static void refuse(const vector_stage *s, const culv_vector_desc *d, culv_result result,
+                   culv_reason reason, const char *says)
 {
     culv_vector *v;
     LIB_REFUSES(culv_vector, v, culv_vector_create(s->w.device, d, &v), result, reason);
@@ -61,7 +63,8 @@ static void descriptors(void)
     newer.d.struct_size = sizeof newer;
     refuse(&s, &newer.d, CULV_ERROR_UNSUPPORTED, CULV_REASON_STRUCT_SIZE, "culv_vector_desc");
     d = culv_vector_desc_init();
-    d.struct_size = offsetof(culv_vector_desc, reserve); /* an older one: what lies behind is not read */
+    d.struct_size =
+        offsetof(culv_vector_desc, reserve); /* an older one: what lies behind is not read */
     d.size = s.chunk;
     memset((char *)&d + d.struct_size, 0x77, sizeof d - d.struct_size);
     culv_vector *v = vector_make(&s, &d);

@@ -1,4 +1,5 @@
-/* culv_vector where its addresses end: in place, and moving. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vector where its addresses end: in place, and moving. */
 #include "vector_stage.h"
 
 #include <string.h>
@@ -48,8 +49,9 @@ static void extends_in_place(void)
     culv_vector *v = NULL, *others[8] = {NULL};
     CUdeviceptr base = 0;
     vector_stage_open(&s);
-    /* What is reserved next comes below this, on the twin, so that giving it back leaves room behind the vector. Other
-     * drivers choose by rules of their own: several vectors are made, and the first one with room is taken. */
+    /* What is reserved next comes below this, on the twin, so that giving it back leaves room
+     * behind the vector. Other drivers choose by rules of their own: several vectors are made, and
+     * the first one with room is taken. */
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = GIB;
     LIB_OK(culv_vmm_reserve(s.w.device, &rd, &behind));
@@ -172,7 +174,8 @@ static void moves_often(void)
         CUdeviceptr addresses[3];
         for (unsigned i = 0; i < 3; i++) {
             addresses[i] = culv_vector_pointer(v);
-            /* NVIDIA's driver need not build the wall where it is to stand: then the vector may be extended instead. */
+            /* NVIDIA's driver need not build the wall where it is to stand: then the vector may be
+             * extended instead. */
             for (unsigned tries = 0; m.count == i && tries < 6; tries++) {
                 vector_wall(&s, v);
                 LIB_OK(culv_vector_grow(v, vector_stats(v).reserved + 1));
@@ -180,8 +183,8 @@ static void moves_often(void)
             }
             if (m.count == i && !s.w.cu->software) {
                 culv_vector_destroy(&v);
-                SKIP("the driver lets nothing else stand behind the vector, which is extended and never "
-                     "moves");
+                SKIP(
+                    "the driver lets nothing else stand behind the vector, which is extended and never moves");
             }
             REQUIRE_EQ(m.count, i + 1);
         }
@@ -254,7 +257,8 @@ static void fixed(void)
     const uint64_t generation = culv_vector_generation(v);
     LIB_ERROR(culv_vector_grow(v, 5 * s.chunk), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
     LIB_SAYS("fixed");
-    LIB_ERROR(culv_vector_reserve(v, 4 * s.chunk + 1), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
+    LIB_ERROR(culv_vector_reserve(v, 4 * s.chunk + 1), CULV_ERROR_OUT_OF_MEMORY,
+              CULV_REASON_ADDRESS);
     REQUIRE_EQ(culv_vector_size(v), 2 * s.chunk);
     REQUIRE_EQ(culv_vector_committed(v), 2 * s.chunk);
     REQUIRE_EQ(culv_vector_generation(v), generation);
@@ -290,8 +294,10 @@ static void too_much_memory(void)
     }
     vector_require(&s, base, 2 * s.chunk, 11, 0);
     /* More than there are addresses for. */
-    LIB_ERROR(culv_vector_reserve(v, UINT64_C(1) << 60), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
-    LIB_ERROR(culv_vector_grow(v, UINT64_C(1) << 62), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
+    LIB_ERROR(culv_vector_reserve(v, UINT64_C(1) << 60), CULV_ERROR_OUT_OF_MEMORY,
+              CULV_REASON_ADDRESS);
+    LIB_ERROR(culv_vector_grow(v, UINT64_C(1) << 62), CULV_ERROR_OUT_OF_MEMORY,
+              CULV_REASON_ADDRESS);
     REQUIRE_EQ(vector_check(v), 2);
     LIB_OK(culv_vector_grow(v, 6 * s.chunk));
     vector_require(&s, culv_vector_pointer(v), 2 * s.chunk, 11, 0);

@@ -1,4 +1,5 @@
-/* culv_vector: giving memory back while streams still use it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culv_vector: giving memory back while streams still use it. */
 #include "vector_stage.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* Stage of the suites of culv_vector. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Stage of the suites of culv_vector. */
 #include "vector_stage.h"
 
 #include <stdlib.h>
@@ -55,7 +56,8 @@ void vector_stage_close(vector_stage *s)
     raw_cuda_require_empty(cu);
 }
 
-static void launch(const vector_stage *s, CUfunction kernel, CUdeviceptr at, uint64_t bytes, uint32_t value)
+static void launch(const vector_stage *s, CUfunction kernel, CUdeviceptr at, uint64_t bytes,
+                   uint32_t value)
 {
     const raw_cuda *cu = s->w.cu;
     unsigned count = (unsigned)(bytes / 4);
@@ -63,12 +65,14 @@ static void launch(const vector_stage *s, CUfunction kernel, CUdeviceptr at, uin
     REQUIRE(bytes % 4 == 0 && bytes / 4 <= UINT32_MAX);
     if (count == 0) return;
     CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->LaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0, s->stream, params, NULL));
+    CU_OK(
+        cu->LaunchKernel(kernel, (count + 255) / 256, 1, 1, 256, 1, 1, 0, s->stream, params, NULL));
     CU_OK(cu->StreamSynchronize(s->stream));
     lib_leave(&s->w, before);
 }
 
-void vector_write(const vector_stage *s, CUdeviceptr base, uint64_t from, uint64_t to, uint32_t seed)
+void vector_write(const vector_stage *s, CUdeviceptr base, uint64_t from, uint64_t to,
+                  uint32_t seed)
 {
     launch(s, s->write, base + from, to - from, seed_at(from, seed));
 }
@@ -78,7 +82,8 @@ void vector_add(const vector_stage *s, CUdeviceptr base, uint64_t size, uint32_t
     launch(s, s->add, base, size, addend);
 }
 
-void vector_require(const vector_stage *s, CUdeviceptr base, uint64_t size, uint32_t seed, uint32_t addend)
+void vector_require(const vector_stage *s, CUdeviceptr base, uint64_t size, uint32_t seed,
+                    uint32_t addend)
 {
     enum { PART = 4 << 20 };
     const raw_cuda *cu = s->w.cu;
@@ -181,7 +186,8 @@ void vector_wall(vector_stage *s, const culv_vector *v)
     const CUdeviceptr end = culv_vector_pointer(v) + vector_stats(v).reserved;
     REQUIRE(s->wall == 0);
     CUcontext before = lib_enter(&s->w);
-    /* Where something else is already, the driver chooses another place; small ones NVIDIA's puts elsewhere in any case. */
+    /* Where something else is already, the driver chooses another place; small ones NVIDIA's puts
+     * elsewhere in any case. */
     for (s->wall_size = s->chunk; s->wall_size <= 256 * s->chunk; s->wall_size *= 16) {
         CU_OK(cu->MemAddressReserve(&s->wall, (size_t)s->wall_size, 0, end, 0));
         if (s->wall == end || s->wall_size == 256 * s->chunk) break;

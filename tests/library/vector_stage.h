@@ -1,4 +1,5 @@
-/* What the suites of culv_vector share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the suites of culv_vector share. */
 #ifndef CULVERT_TESTS_LIBRARY_VECTOR_STAGE_H_
 #define CULVERT_TESTS_LIBRARY_VECTOR_STAGE_H_
 
@@ -25,10 +26,13 @@ void vector_stage_open(vector_stage *s);
 /* Requires that nothing is left. */
 void vector_stage_close(vector_stage *s);
 
-/* Each word from byte `from` on becomes what lib_word() says of its index from `base` on; done when it returns. */
-void vector_write(const vector_stage *s, CUdeviceptr base, uint64_t from, uint64_t to, uint32_t seed);
+/* Each word from byte `from` on becomes what lib_word() says of its index from `base` on; done when
+ * it returns. */
+void vector_write(const vector_stage *s, CUdeviceptr base, uint64_t from, uint64_t to,
+                  uint32_t seed);
 /* The same words, and `addend` on top, are there. */
-void vector_require(const vector_stage *s, CUdeviceptr base, uint64_t size, uint32_t seed, uint32_t addend);
+void vector_require(const vector_stage *s, CUdeviceptr base, uint64_t size, uint32_t seed,
+                    uint32_t addend);
 void vector_add(const vector_stage *s, CUdeviceptr base, uint64_t size, uint32_t addend);
 
 /* The stream does nothing any more before vector_let_go(). */
@@ -37,9 +41,11 @@ void vector_let_go(vector_stage *s);
 
 culv_vector *vector_make(const vector_stage *s, const culv_vector_desc *d);
 culv_vector_stats vector_stats(const culv_vector *v);
-/* Chunks lie side by side from 0 to what is committed, with ids that rise. Returns how many there are. */
+/* Chunks lie side by side from 0 to what is committed, with ids that rise. Returns how many there
+ * are. */
 size_t vector_check(const culv_vector *v);
-/* The addresses behind the vector are somebody else's, until the stage closes or vector_open_wall(). */
+/* The addresses behind the vector are somebody else's, until the stage closes or
+ * vector_open_wall(). */
 void vector_wall(vector_stage *s, const culv_vector *v);
 void vector_open_wall(vector_stage *s);
 /* On the twin: VMM objects that the driver has. */
@@ -48,6 +54,7 @@ typedef struct vector_objects {
 } vector_objects;
 bool vector_objects_of(const vector_stage *s, vector_objects *out);
 
-extern const test_case vector_move_cases[], vector_shrink_cases[], vector_ahead_cases[], vector_error_cases[];
+extern const test_case vector_move_cases[], vector_shrink_cases[], vector_ahead_cases[],
+    vector_error_cases[];
 
 #endif

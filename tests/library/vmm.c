@@ -1,4 +1,5 @@
-/* Virtual memory management: allocations, ranges, mappings, aliases. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Virtual memory management: allocations, ranges, mappings, aliases. */
 #include "vmm_stage.h"
 
 #include <string.h>
@@ -44,7 +45,8 @@ static void sizes(void)
     vmm_stage_close(&s);
 }
 
-/* Two allocations side by side are one array, and what was unmapped comes back elsewhere as it was. */
+/* Two allocations side by side are one array, and what was unmapped comes back elsewhere as it
+ * was. */
 static void mapped(void)
 {
     vmm_stage s;
@@ -65,7 +67,8 @@ static void mapped(void)
     size_t count = 0;
     LIB_OK(culv_vmm_get_mappings(range, m, 4, &count));
     REQUIRE_EQ(count, 2);
-    REQUIRE(m[0].offset == 0 && m[0].size == VMM_BLOCK && m[0].allocation == one && !m[0].unmapping);
+    REQUIRE(m[0].offset == 0 && m[0].size == VMM_BLOCK && m[0].allocation == one &&
+            !m[0].unmapping);
     REQUIRE(m[1].offset == VMM_BLOCK && m[1].size == 2 * VMM_BLOCK && m[1].allocation == two);
     LIB_OK(culv_vmm_get_mappings(range, m, 1, &count));
     REQUIRE_EQ(count, 2);
@@ -129,7 +132,8 @@ static void retained(void)
     vmm_stage_open(&s);
     const raw_cuda *cu = s.w.cu;
     culv_vmm_range *range = vmm_range(&s, 4);
-    culv_vmm_allocation *allocation = vmm_allocation(&s, 2, 1u << CULV_HANDLE_OPAQUE_FD), *again = NULL;
+    culv_vmm_allocation *allocation = vmm_allocation(&s, 2, 1u << CULV_HANDLE_OPAQUE_FD),
+                        *again = NULL;
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, allocation, NULL, 0));
     vmm_write(s.w.device, cu, vmm_address(range, 1), WORDS, 3);
     culv_vmm_free(&allocation);
@@ -153,14 +157,15 @@ static void retained(void)
     /* What has none. */
     CUdeviceptr plain = 0;
     range = vmm_range(&s, 1);
-    LIB_REFUSES(culv_vmm_allocation, again, culv_vmm_retain_at(s.w.device, vmm_address(range, 0), &again),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES(culv_vmm_allocation, again,
+                culv_vmm_retain_at(s.w.device, vmm_address(range, 0), &again), CULV_ERROR_INVALID,
+                CULV_REASON_NOT_MAPPED);
     LIB_OK(culv_vmm_release(&range));
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->MemAlloc(&plain, 65536));
     lib_leave(&s.w, before);
-    LIB_REFUSES(culv_vmm_allocation, again, culv_vmm_retain_at(s.w.device, plain, &again), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES(culv_vmm_allocation, again, culv_vmm_retain_at(s.w.device, plain, &again),
+                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
     LIB_SAYS("other memory of CUDA's");
     before = lib_enter(&s.w);
     CU_OK(cu->MemFree(plain));
@@ -192,8 +197,8 @@ static void places(void)
     LIB_OK(culv_vmm_release(&next));
     d.exactly = 1;
     d.label = "in place";
-    LIB_REFUSES(culv_vmm_range, next, culv_vmm_reserve(s.w.device, &d, &next), CULV_ERROR_OUT_OF_MEMORY,
-                CULV_REASON_ADDRESS);
+    LIB_REFUSES(culv_vmm_range, next, culv_vmm_reserve(s.w.device, &d, &next),
+                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
     LIB_SAYS("in place");
     vmm_require_counts(&s, 0, 1, 0);
     /* Behind it there may be room. */
@@ -208,8 +213,8 @@ static void places(void)
     LIB_OK(culv_vmm_release(&range));
     d = culv_vmm_range_desc_init();
     d.size = UINT64_C(1) << 60;
-    LIB_REFUSES(culv_vmm_range, next, culv_vmm_reserve(s.w.device, &d, &next), CULV_ERROR_OUT_OF_MEMORY,
-                CULV_REASON_ADDRESS);
+    LIB_REFUSES(culv_vmm_range, next, culv_vmm_reserve(s.w.device, &d, &next),
+                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
     vmm_stage_close(&s);
 }
 
@@ -223,7 +228,8 @@ static void usages(void)
     d.size = 1;
     d.usage = CULV_VMM_COMPRESSIBLE;
     LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
-    MEASURED("library.vmm_compressible", "%s", vmm_info(allocation).usage ? "granted" : "not granted");
+    MEASURED("library.vmm_compressible", "%s",
+             vmm_info(allocation).usage ? "granted" : "not granted");
     culv_vmm_free(&allocation);
     if (s.w.cu->SoftPlayAttribute != NULL) {
         s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0);
@@ -239,7 +245,8 @@ static void usages(void)
     culv_vmm_free(&allocation);
     d.usage = CULV_VMM_HW_DECOMPRESS;
     r = culv_vmm_allocate(s.w.device, &d, &allocation);
-    MEASURED("library.vmm_hw_decompress", "%s", r == CULV_OK ? "granted" : culv_last_error_message());
+    MEASURED("library.vmm_hw_decompress", "%s",
+             r == CULV_OK ? "granted" : culv_last_error_message());
     culv_vmm_free(&allocation);
     culv_device_caps caps = culv_device_caps_init();
     LIB_OK(culv_device_get_caps(s.w.device, &caps));
@@ -248,7 +255,8 @@ static void usages(void)
         culv_vmm_range *range = vmm_range(&s, 1);
         LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
         REQUIRE_EQ(vmm_info(allocation).usage, CULV_VMM_TILE_POOL);
-        LIB_ERROR(culv_vmm_map(range, 0, allocation, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+        LIB_ERROR(culv_vmm_map(range, 0, allocation, NULL, 0), CULV_ERROR_INVALID,
+                  CULV_REASON_USAGE);
         culv_vmm_free(&allocation);
         LIB_OK(culv_vmm_release(&range));
     }

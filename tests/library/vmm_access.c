@@ -1,4 +1,5 @@
-/* Virtual memory management: who may do what, on one device and on two. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Virtual memory management: who may do what, on one device and on two. */
 #include "vmm_stage.h"
 
 #include <string.h>
@@ -46,7 +47,8 @@ static void changed(void)
     vmm_stage_close(&s);
 }
 
-/* What a copy to memory that is only to be read does is the driver's affair; that it does not write is not. */
+/* What a copy to memory that is only to be read does is the driver's affair; that it does not write
+ * is not. */
 static void read_only(void)
 {
     vmm_stage s;
@@ -190,13 +192,15 @@ static void no_peers(void)
     else if (reach(&s))
         SKIP("the GPUs are peers");
     culv_vmm_range *range = vmm_range(&s, 1);
-    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *theirs = vmm_allocation_on(s.other, 1, 0, NULL);
+    culv_vmm_allocation *one = vmm_allocation(&s, 1, 0),
+                        *theirs = vmm_allocation_on(s.other, 1, 0, NULL);
     const culv_vmm_access other = {.device = s.other, .flags = CULV_VMM_READ};
     LIB_ERROR(culv_vmm_map(range, 0, one, &other, 1), CULV_ERROR_INVALID, CULV_REASON_PEER);
     LIB_SAYS("cuDeviceCanAccessPeer");
     LIB_ERROR(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_PEER);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), CULV_ERROR_INVALID, CULV_REASON_PEER);
+    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), CULV_ERROR_INVALID,
+              CULV_REASON_PEER);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_release(&range));
     culv_vmm_free(&one);
@@ -214,8 +218,9 @@ static void retained_elsewhere(void)
     culv_vmm_range *range = vmm_range(&s, 1);
     culv_vmm_allocation *theirs = vmm_allocation_on(s.other, 1, 0, NULL), *again = NULL;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
-    LIB_REFUSES(culv_vmm_allocation, again, culv_vmm_retain_at(s.w.device, vmm_address(range, 0), &again),
-                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_vmm_allocation, again,
+                culv_vmm_retain_at(s.w.device, vmm_address(range, 0), &again), CULV_ERROR_INVALID,
+                CULV_REASON_DEVICE_MISMATCH);
     LIB_OK(culv_vmm_retain_at(s.other, vmm_address(range, 0), &again));
     culv_device_caps caps = culv_device_caps_init();
     LIB_OK(culv_device_get_caps(s.other, &caps));

@@ -1,5 +1,6 @@
-/* Virtual memory management: what waits for a stream, captures, and contexts that are broken or gone.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Virtual memory management: what waits for a stream, captures, and contexts that are broken or
+ * gone. */
 #include "vmm_stage.h"
 
 #include <stdio.h>
@@ -41,7 +42,8 @@ static void after_a_stream(void)
     LIB_SAYS("waits for a stream");
     LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream), CULV_ERROR_INVALID,
               CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), CULV_ERROR_INVALID,
+              CULV_REASON_NOT_MAPPED);
     culv_vmm_access a = {.flags = CULV_VMM_READ};
     LIB_ERROR(culv_vmm_get_access(range, 0, &a), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
     LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
@@ -71,8 +73,8 @@ static void count_queries(void *user, culv_log_level level, const char *message)
     *(uint64_t *)user += strncmp(message, "cuEventQuery", strlen("cuEventQuery")) == 0;
 }
 
-/* Of what waits for a stream each call asks once, not once for each unmapping before it; what another stream has passed
- * meanwhile is found, and so is all in the end. */
+/* Of what waits for a stream each call asks once, not once for each unmapping before it; what
+ * another stream has passed meanwhile is found, and so is all in the end. */
 static void asked_once_a_stream(void)
 {
     enum { BLOCKS = 300 };
@@ -164,7 +166,8 @@ static void refused_streams(void)
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->StreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
     lib_leave(&s.w, before);
-    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream), CULV_ERROR_INVALID,
+              CULV_REASON_CAPTURE);
     before = lib_enter(&s.w);
     CU_OK(cu->StreamEndCapture(stream, &graph));
     size_t nodes = 9;
@@ -197,7 +200,8 @@ static void legacy_during_a_capture(void)
     CU_OK(cu->StreamCreate(&blocking, CU_STREAM_DEFAULT));
     CU_OK(cu->StreamBeginCapture(blocking, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
     lib_leave(&s.w, before);
-    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
+    LIB_ERROR(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_CAPTURE);
     REQUIRE_EQ(vmm_count_mappings(range), 1);
     before = lib_enter(&s.w);
     CU_OK(cu->StreamEndCapture(blocking, &graph));
@@ -273,8 +277,8 @@ static void after_a_fault(void)
     void *params[] = {&nowhere, &value};
     CUcontext before = lib_enter(&s.w);
     CUmodule module = raw_cuda_load(cu, "library_kernels");
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, module, "library_poke"), 1, 1, 1, 32, 1, 1, 0, stream,
-                           params, NULL));
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, module, "library_poke"), 1, 1, 1, 32, 1, 1, 0,
+                           stream, params, NULL));
     CUresult r = CUDA_SUCCESS;
     for (int i = 0; i < 5000 && (r == CUDA_SUCCESS || r == CUDA_ERROR_NOT_READY); i++) {
         r = cu->StreamQuery(stream);
@@ -359,7 +363,8 @@ static void reset_measured(void)
     CUdeviceptr at = 0;
     const CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
                                       .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
-    const CUmemAccessDesc access = {.location = prop.location, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    const CUmemAccessDesc access = {.location = prop.location,
+                                    .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     (void)lib_enter(&s.w);
     CU_OK(cu->MemGetInfo(&memory[0], &total));
     CU_OK(cu->MemCreate(&handle, size, &prop, 0));
@@ -377,10 +382,11 @@ static void reset_measured(void)
     CUresult freed = cu->MemAddressFree(at, size);
     CUresult released = cu->MemRelease(handle);
     CU_OK(cu->MemGetInfo(&memory[3], &total));
-    MEASURED("library.vmm_released_after_a_reset",
-             "cuMemUnmap %s, cuMemAddressFree %s, cuMemRelease %s, then %lld bytes less free than before",
-             raw_cuda_result_name(unmapped), raw_cuda_result_name(freed), raw_cuda_result_name(released),
-             (long long)memory[0] - (long long)memory[3]);
+    MEASURED(
+        "library.vmm_released_after_a_reset",
+        "cuMemUnmap %s, cuMemAddressFree %s, cuMemRelease %s, then %lld bytes less free than before",
+        raw_cuda_result_name(unmapped), raw_cuda_result_name(freed), raw_cuda_result_name(released),
+        (long long)memory[0] - (long long)memory[3]);
     test_pass();
 }
 

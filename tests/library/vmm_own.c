@@ -1,4 +1,5 @@
-/* What culv_vector and others need of ranges, by libculvert's inner calls. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What culv_vector and others need of ranges, by libculvert's inner calls. */
 #include "vmm_stage.h"
 
 #include "vmm/access.h"
@@ -8,7 +9,8 @@
 
 enum { WORDS = 1000 };
 
-/* A change that waits on the host for what is deferred at its place alone, without the device's lock. */
+/* A change that waits on the host for what is deferred at its place alone, without the device's
+ * lock. */
 typedef struct settler {
     culv_vmm_range *range;
     atomic_bool done;
@@ -52,7 +54,8 @@ static void settled(void)
     REQUIRE(atomic_load(&it.done));
     REQUIRE_EQ(vmm_count_mappings(range), 3); /* the first one waits on */
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0));
-    LIB_ERROR(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), CULV_ERROR_INVALID, CULV_REASON_RANGE);
+    LIB_ERROR(culvi_vmm_wait_and_collect(range, 0, 5 * VMM_BLOCK), CULV_ERROR_INVALID,
+              CULV_REASON_RANGE);
     vmm_gate_end(&s, &first);
     vmm_gate_end(&s, &second);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
@@ -62,7 +65,8 @@ static void settled(void)
     vmm_stage_close(&s);
 }
 
-/* A range that is given up goes with the last deferred unmapping, or, with what nobody unmapped, with the device. */
+/* A range that is given up goes with the last deferred unmapping, or, with what nobody unmapped,
+ * with the device. */
 static void abandoned(void)
 {
     vmm_stage s;
@@ -177,8 +181,10 @@ static void resolved(void)
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
     culv_vmm_range *range = vmm_range(&s, 1);
     CUmemAccessDesc list[2];
-    const culv_vmm_access bad = {.flags = (culv_vmm_access_flags)7}, reads = {.flags = CULV_VMM_READ};
-    LIB_ERROR(culvi_vmm_access_resolve(s.w.device, &bad, 1, list), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    const culv_vmm_access bad = {.flags = (culv_vmm_access_flags)7},
+                          reads = {.flags = CULV_VMM_READ};
+    LIB_ERROR(culvi_vmm_access_resolve(s.w.device, &bad, 1, list), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_OK(culvi_vmm_access_resolve(s.w.device, NULL, 0, list));
     REQUIRE(list[0].location.type == CU_MEM_LOCATION_TYPE_DEVICE && list[0].location.id == 0);
     REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
@@ -273,9 +279,13 @@ static void threads(void)
 }
 
 static const test_case cases[] = {
-    {.name = "own.settled", .run = settled},   {.name = "own.abandoned", .run = abandoned},
-    {.name = "own.drained", .run = drained},   {.name = "own.unmapped_quietly", .run = unmapped_quietly},
-    {.name = "own.resolved", .run = resolved}, {.name = "own.calls", .run = calls},
-    {.name = "own.threads", .run = threads},   {.name = NULL},
+    {.name = "own.settled", .run = settled},
+    {.name = "own.abandoned", .run = abandoned},
+    {.name = "own.drained", .run = drained},
+    {.name = "own.unmapped_quietly", .run = unmapped_quietly},
+    {.name = "own.resolved", .run = resolved},
+    {.name = "own.calls", .run = calls},
+    {.name = "own.threads", .run = threads},
+    {.name = NULL},
 };
 TEST_SUITE(cases);

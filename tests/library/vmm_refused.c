@@ -1,4 +1,5 @@
-/* Virtual memory management: what is refused, and that it changes nothing. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Virtual memory management: what is refused, and that it changes nothing. */
 #include "vmm_stage.h"
 
 #include <stdlib.h>
@@ -51,7 +52,8 @@ static void allocations(void)
                     rows[i].result, rows[i].reason);
         uint64_t granularity = 99;
         if (rows[i].reason != CULV_REASON_SIZE) {
-            LIB_ERROR(culv_vmm_get_granularity(s.w.device, &d, &granularity), rows[i].result, rows[i].reason);
+            LIB_ERROR(culv_vmm_get_granularity(s.w.device, &d, &granularity), rows[i].result,
+                      rows[i].reason);
             REQUIRE_EQ(granularity, 99);
         }
     }
@@ -134,7 +136,8 @@ static void without(void)
     r.size = d.size = i.size = 1;
     LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(device, &d, &allocation),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
-    LIB_ERROR(culv_vmm_get_granularity(device, &d, &granularity), CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    LIB_ERROR(culv_vmm_get_granularity(device, &d, &granularity), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_VMM);
     LIB_REFUSES(culv_vmm_range, range, culv_vmm_reserve(device, &r, &range), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_VMM);
     LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_retain_at(device, 4096, &allocation),
@@ -177,16 +180,19 @@ static void ranges(void)
         d.alignment = rows[i].alignment;
         d.at = rows[i].at;
         d.exactly = rows[i].exactly;
-        LIB_REFUSES(culv_vmm_range, range, culv_vmm_reserve(s.w.device, &d, &range), CULV_ERROR_INVALID,
-                    rows[i].reason);
+        LIB_REFUSES(culv_vmm_range, range, culv_vmm_reserve(s.w.device, &d, &range),
+                    CULV_ERROR_INVALID, rows[i].reason);
     }
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
     LIB_ERROR(culv_vmm_reserve(NULL, &d, &range), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_reserve(s.w.device, NULL, &range), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_reserve(s.w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_reserve(s.w.device, NULL, &range), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_reserve(s.w.device, &d, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    LIB_ERROR(culv_vmm_reserve(s.w.device, &d, &range), CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_vmm_reserve(s.w.device, &d, &range), CULV_ERROR_INVALID,
+              CULV_REASON_STRUCT_SIZE);
     REQUIRE_EQ(culv_vmm_range_pointer(NULL), 0);
     REQUIRE_EQ(culv_vmm_range_size(NULL), 0);
     vmm_stage_close(&s);
@@ -229,7 +235,8 @@ static void maps(void)
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, NULL, 0));
     LIB_ERROR(culv_vmm_map(range, VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
-    LIB_ERROR(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY,
+              CULV_REASON_MAPPED);
     LIB_ERROR(culv_vmm_map(range, 0, two, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
@@ -257,7 +264,8 @@ static void maps(void)
     LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, twice, 2), invalid, CULV_REASON_VALUE);
     LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &host, 1), invalid, CULV_REASON_PEER);
     LIB_SAYS("CUDA_ERROR_NOT_SUPPORTED");
-    LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), invalid, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &a, SIZE_MAX / 2), invalid,
+              CULV_REASON_VALUE);
     LIB_ERROR(culv_vmm_get_access(NULL, 0, &a), invalid, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_get_access(range, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_get_access(range, 0, &a), invalid, CULV_REASON_NOT_MAPPED);
@@ -285,8 +293,8 @@ static void long_list(void)
     vmm_stage_open(&s);
     enum { MANY = 30 };
     culv_vmm_range *range = vmm_range(&s, MANY);
-    culv_vmm_allocation *allocation =
-        vmm_allocation_on(s.w.device, 1, 0, "an allocation with a name of the greatest length there is...");
+    culv_vmm_allocation *allocation = vmm_allocation_on(
+        s.w.device, 1, 0, "an allocation with a name of the greatest length there is...");
     for (uint64_t i = 0; i < MANY; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
     LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
@@ -316,7 +324,8 @@ static void of_another_driver(void)
     LIB_OK(culv_vmm_reserve(nvidia, &r, &range));
     culv_vmm_allocation *theirs = vmm_allocation_on(soft, 1, 0, NULL),
                         *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
-    LIB_ERROR(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_ERROR(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_ERROR_INVALID,
+              CULV_REASON_DEVICE_MISMATCH);
     culv_vmm_access a = {.device = soft, .flags = CULV_VMM_READ};
     LIB_ERROR(culv_vmm_map(range, 0, ours, &a, 1), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_OK(culv_vmm_map(range, 0, ours, NULL, 0));

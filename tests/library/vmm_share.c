@@ -1,4 +1,5 @@
-/* Virtual memory management: allocations that leave the process, and come in. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Virtual memory management: allocations that leave the process, and come in. */
 #include "vmm_stage.h"
 
 #include <errno.h>
@@ -52,7 +53,8 @@ static void in_one_process(void)
     lib_fd_done(&watched, false);
     culv_vmm_allocation_info info = vmm_info(taken);
     REQUIRE(info.imported && info.handle_types == 0 && info.kind == CULV_VMM_DEVICE);
-    REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size && info.granularity == VMM_BLOCK);
+    REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size &&
+            info.granularity == VMM_BLOCK);
     REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
     vmm_require_counts(&s, 3, 1, 1);
     culv_vmm_free(&made); /* the imports keep the memory */
@@ -101,15 +103,20 @@ static void refused(void)
     vmm_stage s;
     vmm_stage_open(&s);
     const culv_result invalid = CULV_ERROR_INVALID;
-    culv_vmm_allocation *plain = vmm_allocation(&s, 1, 0), *made = vmm_allocation(&s, 2, FD_BIT), *in = NULL;
+    culv_vmm_allocation *plain = vmm_allocation(&s, 1, 0), *made = vmm_allocation(&s, 2, FD_BIT),
+                        *in = NULL;
     culv_handle handle = {0};
-    LIB_ERROR(culv_vmm_export_dup(NULL, CULV_HANDLE_OPAQUE_FD, &handle), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_export_dup(NULL, CULV_HANDLE_OPAQUE_FD, &handle), invalid,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_FD, NULL), invalid,
+              CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_export_dup(plain, CULV_HANDLE_OPAQUE_FD, &handle), invalid,
               CULV_REASON_NOT_EXPORTABLE);
     LIB_SAYS("handle_types");
-    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_NONE, &handle), invalid, CULV_REASON_HANDLE_TYPE);
-    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_DMA_BUF_FD, &handle), invalid, CULV_REASON_HANDLE_TYPE);
+    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_NONE, &handle), invalid,
+              CULV_REASON_HANDLE_TYPE);
+    LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_DMA_BUF_FD, &handle), invalid,
+              CULV_REASON_HANDLE_TYPE);
     LIB_ERROR(culv_vmm_export_dup(made, CULV_HANDLE_OPAQUE_WIN32, &handle), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
@@ -134,7 +141,8 @@ static void refused(void)
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS("no CUDA device");
     d = import_desc(fd.fd, 2 * VMM_BLOCK);
-    const culv_handle_type types[] = {CULV_HANDLE_NONE, CULV_HANDLE_DMA_BUF_FD, CULV_HANDLE_OPAQUE_WIN32};
+    const culv_handle_type types[] = {CULV_HANDLE_NONE, CULV_HANDLE_DMA_BUF_FD,
+                                      CULV_HANDLE_OPAQUE_WIN32};
     for (size_t i = 0; i < 3; i++) {
         d.handle.type = types[i];
         LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
@@ -176,24 +184,25 @@ static void wrong_files(void)
     vmm_stage s;
     vmm_stage_open(&s);
     culv_vmm_allocation *in = NULL;
-    const int files[] = {open("/dev/null", O_RDWR | O_CLOEXEC), memfd_create("nothing", MFD_CLOEXEC)};
+    const int files[] = {open("/dev/null", O_RDWR | O_CLOEXEC),
+                         memfd_create("nothing", MFD_CLOEXEC)};
     REQUIRE(files[0] >= 0 && files[1] >= 0 && ftruncate(files[1], 2 * (off_t)VMM_BLOCK) == 0);
     for (size_t i = 0; i < 2; i++) {
         lib_fd fd = lib_fd_watch(files[i]);
         culv_vmm_import_desc d = import_desc(files[i], VMM_BLOCK);
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), CULV_ERROR_DRIVER,
-                    CULV_REASON_HANDLE_REFUSED);
+        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+                    CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
         LIB_SAYS("culv_vmm_export_dup()");
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_borrow(s.w.device, &d, &in), CULV_ERROR_DRIVER,
-                    CULV_REASON_HANDLE_REFUSED);
+        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_borrow(s.w.device, &d, &in),
+                    CULV_ERROR_DRIVER, CULV_REASON_HANDLE_REFUSED);
         lib_fd_require_untouched(&fd);
         lib_fd_done(&fd, true);
     }
     int ends[2];
     REQUIRE(pipe(ends) == 0);
     culv_vmm_import_desc d = import_desc(ends[0], VMM_BLOCK);
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), CULV_ERROR_INVALID,
-                CULV_REASON_HANDLE_KIND);
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+                CULV_ERROR_INVALID, CULV_REASON_HANDLE_KIND);
     LIB_SAYS("culv_vmm_export_dup()");
     REQUIRE(strstr(culv_last_error_message(), "vkGet") == NULL);
     close(ends[0]);
@@ -302,8 +311,8 @@ static void other_gpu(void)
     lib_fd fd = lib_fd_watch(export_fd(theirs));
     culv_vmm_import_desc d = import_desc(fd.fd, VMM_BLOCK);
     /* Whose memory it is must be said. */
-    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
+    LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     lib_fd_require_untouched(&fd);
     d.exporter = vmm_info(theirs).device;
     LIB_OK(culv_vmm_import_borrow(s.w.device, &d, &in));
@@ -318,8 +327,8 @@ static void other_gpu(void)
     culv_vmm_free(&in);
     if (s.w.cu->SoftBarPeers != NULL) {
         s.w.cu->SoftBarPeers(1);
-        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in), CULV_ERROR_INVALID,
-                    CULV_REASON_DEVICE_MISMATCH);
+        LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
+                    CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
         LIB_SAYS("cuDeviceCanAccessPeer");
         s.w.cu->SoftBarPeers(0);
     }
@@ -341,7 +350,8 @@ static void host_numa(void)
     d.kind = CULV_VMM_HOST_NUMA;
     d.handle_types = FD_BIT;
     culv_result r = culv_vmm_allocate(s.w.device, &d, &made);
-    MEASURED("library.vmm_host_numa_exportable", "%s", r == CULV_OK ? "granted" : culv_last_error_message());
+    MEASURED("library.vmm_host_numa_exportable", "%s",
+             r == CULV_OK ? "granted" : culv_last_error_message());
     if (r == CULV_OK) {
         culv_vmm_import_desc i = import_desc(export_fd(made), vmm_info(made).size);
         LIB_OK(culv_vmm_import_take(s.w.device, &i, &in));

@@ -1,4 +1,5 @@
-/* The stage of virtual memory management. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The stage of virtual memory management. */
 #include "vmm_stage.h"
 
 #include <stdatomic.h>
@@ -18,7 +19,8 @@ void vmm_stage_open(vmm_stage *s)
 {
     memset(s, 0, sizeof *s);
     s->w.cu = lib_driver();
-    /* NVIDIA's driver opens files of its own with the first context and keeps them, and with the first export. */
+    /* NVIDIA's driver opens files of its own with the first context and keeps them, and with the
+     * first export. */
     s->w.device = open_device(s->w.cu, 0);
     culv_device_caps caps = culv_device_caps_init();
     LIB_OK(culv_device_get_caps(s->w.device, &caps));
@@ -39,7 +41,8 @@ void vmm_stage_open_two(vmm_stage *s)
     s->fds = test_open_fds();
 }
 
-void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges, uint64_t mappings)
+void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges,
+                        uint64_t mappings)
 {
     culv_device_counts c = lib_counts(&s->w);
     REQUIRE_EQ(c.vmm_allocations, allocations);
@@ -119,7 +122,8 @@ static CUcontext enter(const culv_device *device, const raw_cuda *cu)
     return before;
 }
 
-void vmm_write(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words, uint32_t seed)
+void vmm_write(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words,
+               uint32_t seed)
 {
     uint32_t *data = malloc(words * sizeof *data);
     REQUIRE(data != NULL);

@@ -1,5 +1,5 @@
-/* What the suite of virtual memory management shares: one CUDA device, or two, without Vulkan.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the suite of virtual memory management shares: one CUDA device, or two, without Vulkan. */
 #ifndef CULVERT_TESTS_VMM_STAGE_H_
 #define CULVERT_TESTS_VMM_STAGE_H_
 
@@ -19,7 +19,8 @@ void vmm_stage_open(vmm_stage *s);
 void vmm_stage_open_two(vmm_stage *s);
 /* Requires that nothing is left. */
 void vmm_stage_close(vmm_stage *s);
-void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges, uint64_t mappings);
+void vmm_require_counts(const vmm_stage *s, uint64_t allocations, uint64_t ranges,
+                        uint64_t mappings);
 
 /* `blocks` granules of device memory; handle_types as in its descriptor. */
 culv_vmm_allocation *vmm_allocation(const vmm_stage *s, uint64_t blocks, uint32_t handle_types);
@@ -31,7 +32,8 @@ size_t vmm_count_mappings(culv_vmm_range *range);
 CUdeviceptr vmm_address(const culv_vmm_range *range, uint64_t block);
 
 /* The words of lib_word(), by a copy that has ended. `device` does the copy. */
-void vmm_write(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words, uint32_t seed);
+void vmm_write(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words,
+               uint32_t seed);
 void vmm_require_words(const culv_device *device, const raw_cuda *cu, CUdeviceptr at, size_t words,
                        uint32_t seed);
 /* What a copy of a few bytes to the host says, and one from it. */
@@ -48,6 +50,7 @@ void vmm_gate_begin(const vmm_stage *s, vmm_gate *gate);
 void vmm_gate_open(const vmm_stage *s, vmm_gate *gate); /* waits for the stream */
 void vmm_gate_end(const vmm_stage *s, vmm_gate *gate);
 
-extern const test_case vmm_refused_cases[], vmm_access_cases[], vmm_share_cases[], vmm_deferred_cases[];
+extern const test_case vmm_refused_cases[], vmm_access_cases[], vmm_share_cases[],
+    vmm_deferred_cases[];
 
 #endif

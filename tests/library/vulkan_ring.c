@@ -1,5 +1,6 @@
-/* Rings between CUDA and Vulkan: what they are made of, copies on every queue family, queue families.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and Vulkan: what they are made of, copies on every queue family, queue
+ * families. */
 #include "vulkan_ring_stage.h"
 
 #include <stdio.h>
@@ -51,7 +52,8 @@ static void made(void)
         const VkImageMemoryBarrier2 *m = both[i]->pImageMemoryBarriers;
         REQUIRE(b->buffer == culv_vk_buffer_handle(culv_vk_ring_buffer(ring, 0, 0)));
         REQUIRE(m->image == culv_vk_image_handle(culv_vk_ring_image(ring, 0, 1)));
-        uint32_t from = i == 0 ? VK_QUEUE_FAMILY_EXTERNAL : 0, to = i == 0 ? 0 : VK_QUEUE_FAMILY_EXTERNAL;
+        uint32_t from = i == 0 ? VK_QUEUE_FAMILY_EXTERNAL : 0,
+                 to = i == 0 ? 0 : VK_QUEUE_FAMILY_EXTERNAL;
         REQUIRE(b->srcQueueFamilyIndex == from && b->dstQueueFamilyIndex == to);
         REQUIRE(m->srcQueueFamilyIndex == from && m->dstQueueFamilyIndex == to);
         REQUIRE_EQ(i == 0 ? m->oldLayout : m->newLayout, VK_IMAGE_LAYOUT_GENERAL);
@@ -115,7 +117,8 @@ static void outlives_its_parents(void)
 static void fallback(void)
 {
     ring_stage s;
-    /* Host functions signal, where layers before 1.3.296 block themselves (Vulkan-ValidationLayers pull 8519). */
+    /* Host functions signal, where layers before 1.3.296 block themselves (Vulkan-ValidationLayers
+     * pull 8519). */
     lib_with_option("--validation=off");
     ring_world_open(&s);
     culv_vk *attachment = s.w.attachment;
@@ -128,8 +131,10 @@ static void fallback(void)
         o.image = true;
         o.fallback = CULV_FALLBACK_HOST;
         ring_open(&s, &o);
-        REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(culv_vk_ring_buffer(s.ring, 2, 0))), CULV_PATH_HOST);
-        REQUIRE_EQ(culv_semaphore_path(culv_ring_semaphore(s.core, CULV_RING_PRODUCER)), CULV_PATH_HOST);
+        REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(culv_vk_ring_buffer(s.ring, 2, 0))),
+                   CULV_PATH_HOST);
+        REQUIRE_EQ(culv_semaphore_path(culv_ring_semaphore(s.core, CULV_RING_PRODUCER)),
+                   CULV_PATH_HOST);
         ring_run(&s, 30);
         ring_close(&s);
     }
@@ -165,8 +170,9 @@ static void queue_families(void)
     ring_world_open(&s);
     for (uint32_t family = 0; family < s.w.vk.queue_count; family++) {
         VkQueueFlags flags = s.w.vk.queues[family].flags;
-        const VkQueueFlags common = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT | VK_QUEUE_TRANSFER_BIT |
-                                    VK_QUEUE_SPARSE_BINDING_BIT | VK_QUEUE_PROTECTED_BIT;
+        const VkQueueFlags common = VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT |
+                                    VK_QUEUE_TRANSFER_BIT | VK_QUEUE_SPARSE_BINDING_BIT |
+                                    VK_QUEUE_PROTECTED_BIT;
         bool draws = (flags & (VK_QUEUE_GRAPHICS_BIT | VK_QUEUE_COMPUTE_BIT)) != 0;
         if (!draws && ((flags & VK_QUEUE_TRANSFER_BIT) == 0 || (flags & ~common) != 0)) continue;
         for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
@@ -182,7 +188,7 @@ static void queue_families(void)
     ring_world_close(&s);
 }
 
-/* Which family ---------------------------------------------------------------------------------------------- */
+/* Which family --------------------------------------------------------------------------------- */
 
 static VkQueueFamilyProperties families[8];
 static uint32_t num_families;
@@ -258,7 +264,8 @@ static void picked_families(void)
     tell((const VkQueueFlags[]){G | K | T, T}, 2);
     families[1].queueCount = 0;
     uint32_t out = 77;
-    LIB_OK(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, &out));
+    LIB_OK(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY,
+                                     &out));
     REQUIRE_EQ(out, 0);
     /* This machine's. */
     for (int use = CULV_VK_QUEUE_GRAPHICS; use <= CULV_VK_QUEUE_COPY; use++) {
@@ -269,17 +276,19 @@ static void picked_families(void)
         if (use == CULV_VK_QUEUE_GRAPHICS) REQUIRE((w.vk.queues[out].flags & G) != 0);
         if (use == CULV_VK_QUEUE_COMPUTE) REQUIRE((w.vk.queues[out].flags & K) != 0);
     }
-    LIB_ERROR(culv_vk_pick_queue_family(NULL, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(
+        culv_vk_pick_queue_family(NULL, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
+        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_pick_queue_family(told_loader, NULL, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, NULL, CULV_VK_QUEUE_COPY, &out),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, NULL),
+    LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical,
+                                        CULV_VK_QUEUE_COPY, NULL),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(
-        culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical, (culv_vk_queue_use)3, &out),
-        CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical,
+                                        (culv_vk_queue_use)3, &out),
+              CULV_ERROR_INVALID, CULV_REASON_VALUE);
     lib_close(&w);
 }
 

@@ -1,4 +1,5 @@
-/* Rings between CUDA and Vulkan: frames both ways, each verified by the other side. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and Vulkan: frames both ways, each verified by the other side. */
 #include "vulkan_ring_stage.h"
 
 #include <pthread.h>
@@ -88,9 +89,10 @@ static void many(void)
     MEASURED("ring.frame_us", "%.1f", (test_now_us() - start) / (double)frames);
 }
 
-/* A burst of the consumer's may end another than the producer's. ------------------------------------------- */
+/* A burst of the consumer's may end another than the producer's. ------------------------------- */
 
-/* The producer flushes two, then one; the consumer's burst has all three, and waits for the last. */
+/* The producer flushes two, then one; the consumer's burst has all three, and waits for the
+ * last. */
 static void several_in_one(void)
 {
     ring_stage s;
@@ -125,7 +127,8 @@ static void several_in_one(void)
     ring_world_close(&s);
 }
 
-/* A fence in the middle of a burst is the submission's that has its frame; so is what came before it. */
+/* A fence in the middle of a burst is the submission's that has its frame; so is what came before
+ * it. */
 static void fences(void)
 {
     ring_stage s;
@@ -145,7 +148,8 @@ static void fences(void)
             culv_vk_ring_frame frame;
             LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
             VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
-            LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, i == at ? fence : VK_NULL_HANDLE, &frame));
+            LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, i == at ? fence : VK_NULL_HANDLE,
+                                       &frame));
             ring_released(&s.vulkan, &frame.frame);
             REQUIRE_EQ(frame.num_signals, i == 3);
             if (i == at) VK_OK(vkWaitForFences(device, 1, &fence, VK_TRUE, RING_LIMIT));
@@ -192,7 +196,7 @@ static void flushed(void)
     ring_world_close(&s);
 }
 
-/* Newest wins ----------------------------------------------------------------------------------------------- */
+/* Newest wins ---------------------------------------------------------------------------------- */
 
 typedef struct newest_race {
     ring_stage *s;
@@ -268,7 +272,7 @@ static void newest_of_vulkan(void)
     ring_world_close(&s);
 }
 
-/* Changes while it runs -------------------------------------------------------------------------------------- */
+/* Changes while it runs ------------------------------------------------------------------------ */
 
 static void *race_and_change(void *argument)
 {
@@ -325,5 +329,5 @@ static const test_case cases[] = {
     {.name = "changed", .run = changed},
     {.name = NULL},
 };
-const test_case *const test_suite_tables[] = {cases, ring_make_cases, ring_refusal_cases, ring_stop_cases,
-                                              NULL};
+const test_case *const test_suite_tables[] = {cases, ring_make_cases, ring_refusal_cases,
+                                              ring_stop_cases, NULL};

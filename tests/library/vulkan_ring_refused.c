@@ -1,4 +1,5 @@
-/* Rings between CUDA and Vulkan: what is refused, and why. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and Vulkan: what is refused, and why. */
 #include "vulkan_ring_stage.h"
 
 #include <stdio.h>
@@ -21,14 +22,15 @@ static void describe(const ring_stage *s, described *d)
 {
     d->options = ring_options_init(CULV_RING_CONSUMER, 3);
     d->options.image = true;
-    d->ring = ring_desc(s, &d->options, d->resources, &d->buffer, &d->image, &d->buffer_desc, &d->image_desc);
+    d->ring = ring_desc(s, &d->options, d->resources, &d->buffer, &d->image, &d->buffer_desc,
+                        &d->image_desc);
 }
 
 /* Each makes one field wrong. */
-#define WRONG(name, ...)                                                                                     \
-    static void name(described *d)                                                                           \
-    {                                                                                                        \
-        __VA_ARGS__;                                                                                         \
+#define WRONG(name, ...)                                                                           \
+    static void name(described *d)                                                                 \
+    {                                                                                              \
+        __VA_ARGS__;                                                                               \
     }
 WRONG(struct_size, d->ring.struct_size = 3)
 WRONG(no_depth, d->ring.max_depth = 0)
@@ -101,11 +103,12 @@ static void descriptors(void)
     }
     described d;
     describe(&s, &d);
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(NULL, queue, &d.ring, &ring), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
+    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(NULL, queue, &d.ring, &ring),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, NULL, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, VK_NULL_HANDLE, &d.ring, &ring),
+    LIB_REFUSES(culv_vk_ring, ring,
+                culv_vk_ring_create(s.w.attachment, VK_NULL_HANDLE, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_create(s.w.attachment, queue, &d.ring, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
@@ -125,7 +128,8 @@ static void strangers(void)
     LIB_OK(culv_vk_attach(s.w.device, &vd, &other));
     describe(&s, &d);
     d.options.handed_in = true;
-    d.ring = ring_desc(&s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
+    d.ring =
+        ring_desc(&s, &d.options, d.resources, &d.buffer, &d.image, &d.buffer_desc, &d.image_desc);
     LIB_REFUSES(culv_vk_ring, ring, culv_vk_ring_create(s.w.attachment, queue, &d.ring, &ring),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     for (int i = 0; i < 3; i++) {
@@ -162,14 +166,14 @@ static void calls(void)
     VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
     LIB_ERROR(culv_vk_ring_release(NULL, &frame), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_release(s.ring, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_submit(NULL, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_submit(NULL, s.queue, commands, VK_NULL_HANDLE, &frame),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_submit(s.ring, VK_NULL_HANDLE, commands, VK_NULL_HANDLE, &frame),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, VK_NULL_HANDLE, VK_NULL_HANDLE, &frame),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, NULL),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_flush(NULL, s.queue, VK_NULL_HANDLE), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_flush(s.ring, VK_NULL_HANDLE, VK_NULL_HANDLE), CULV_ERROR_INVALID,
@@ -180,13 +184,14 @@ static void calls(void)
     stale = frame;
     stale.frame.number += 1;
     LIB_ERROR(culv_vk_ring_release(s.ring, &stale), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &stale), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &stale),
+              CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
     ring_released(&s.vulkan, &frame.frame);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
-    /* The burst has a command buffer that is kept: what is submitted without it would come first. */
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
+              CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
+    /* The burst has a command buffer that is kept: what is submitted without it would come
+     * first. */
     LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
     commands = ring_vulkan_commands(&s, &frame);
     LIB_ERROR(culv_vk_ring_release(s.ring, &frame), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
@@ -200,8 +205,8 @@ static void calls(void)
     REQUIRE_EQ(value, 2);
     LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
     commands = ring_vulkan_commands(&s, &frame);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_INVALID,
-              CULV_REASON_RING_ORDER);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
+              CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     LIB_OK(culv_ring_cancel(s.core, CULV_RING_CONSUMER, &frame.frame));
     s.vulkan.next--;
     LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
@@ -234,10 +239,12 @@ static void copy_offsets(ring_stage *s)
         for (VkDeviceSize offset = 0; offset <= 16; offset++) {
             const VkDeviceSize bytes = RING_SIDE * RING_SIDE * rows[i].texel;
             if (offset == 8) /* once, so that no copy writes over another */
-                LIB_OK(culv_vk_ring_record_copy(ring, commands, 0, 1, s->host.buffer, offset, bytes));
+                LIB_OK(
+                    culv_vk_ring_record_copy(ring, commands, 0, 1, s->host.buffer, offset, bytes));
             if (offset % 4 != 0 || offset % rows[i].texel != 0)
-                LIB_ERROR(culv_vk_ring_record_copy(ring, commands, 0, 1, s->host.buffer, offset, bytes),
-                          CULV_ERROR_INVALID, CULV_REASON_RANGE);
+                LIB_ERROR(
+                    culv_vk_ring_record_copy(ring, commands, 0, 1, s->host.buffer, offset, bytes),
+                    CULV_ERROR_INVALID, CULV_REASON_RANGE);
         }
         raw_vk_submit(&s->w.vk, commands, NULL);
         culv_vk_ring_destroy(&ring);
@@ -257,17 +264,17 @@ static void copies(void)
     const culv_vk_ring *r = ring;
     LIB_ERROR(culv_vk_ring_record_copy(NULL, commands, 0, 0, to, 0, RING_BYTES), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_record_copy(r, VK_NULL_HANDLE, 0, 0, to, 0, RING_BYTES), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 0, VK_NULL_HANDLE, 0, RING_BYTES), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_record_copy(r, VK_NULL_HANDLE, 0, 0, to, 0, RING_BYTES),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 0, VK_NULL_HANDLE, 0, RING_BYTES),
+              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_ring_record_copy(r, commands, 3, 0, to, 0, RING_BYTES), CULV_ERROR_INVALID,
               CULV_REASON_RANGE);
     LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, 2, to, 0, RING_BYTES), CULV_ERROR_INVALID,
               CULV_REASON_RANGE);
     for (uint32_t i = 0; i < 2; i++) {
-        LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, i, to, 0, RING_BYTES - 1), CULV_ERROR_INVALID,
-                  CULV_REASON_RANGE);
+        LIB_ERROR(culv_vk_ring_record_copy(r, commands, 0, i, to, 0, RING_BYTES - 1),
+                  CULV_ERROR_INVALID, CULV_REASON_RANGE);
         LIB_SAYS("4096");
     }
     culv_vk_ring_destroy(&ring);
@@ -277,8 +284,8 @@ static void copies(void)
     d.resources[0].use = d.resources[1].use = CULV_VK_USE_ANY;
     LIB_OK(culv_vk_ring_create(s.w.attachment, s.w.vk.queues[0].queue, &d.ring, &ring));
     for (uint32_t i = 0; i < 2; i++)
-        LIB_ERROR(culv_vk_ring_record_copy(ring, commands, 0, i, to, 0, RING_BYTES), CULV_ERROR_INVALID,
-                  CULV_REASON_USAGE);
+        LIB_ERROR(culv_vk_ring_record_copy(ring, commands, 0, i, to, 0, RING_BYTES),
+                  CULV_ERROR_INVALID, CULV_REASON_USAGE);
     raw_vk_submit(&s.w.vk, commands, NULL);
     culv_vk_ring_destroy(&ring);
     ring_world_close(&s);
@@ -292,8 +299,8 @@ static struct {
     VkPipelineStageFlags from, to;
 } seen;
 
-static VKAPI_ATTR VkResult VKAPI_CALL see_submit(VkQueue queue, uint32_t count, const VkSubmitInfo2 *infos,
-                                                 VkFence fence)
+static VKAPI_ATTR VkResult VKAPI_CALL see_submit(VkQueue queue, uint32_t count,
+                                                 const VkSubmitInfo2 *infos, VkFence fence)
 {
     REQUIRE_EQ(count, 1);
     seen.submits++;
@@ -303,17 +310,16 @@ static VKAPI_ATTR VkResult VKAPI_CALL see_submit(VkQueue queue, uint32_t count, 
     return vkQueueSubmit2(queue, count, infos, fence);
 }
 
-static VKAPI_ATTR void VKAPI_CALL see_barrier(VkCommandBuffer commands, VkPipelineStageFlags from,
-                                              VkPipelineStageFlags to, VkDependencyFlags flags,
-                                              uint32_t count, const VkMemoryBarrier *barriers,
-                                              uint32_t buffer_count, const VkBufferMemoryBarrier *buffers,
-                                              uint32_t image_count, const VkImageMemoryBarrier *images)
+static VKAPI_ATTR void VKAPI_CALL see_barrier(
+    VkCommandBuffer commands, VkPipelineStageFlags from, VkPipelineStageFlags to,
+    VkDependencyFlags flags, uint32_t count, const VkMemoryBarrier *barriers, uint32_t buffer_count,
+    const VkBufferMemoryBarrier *buffers, uint32_t image_count, const VkImageMemoryBarrier *images)
 {
     seen.barrier = count > 0 ? barriers[0] : (VkMemoryBarrier){.srcAccessMask = 0};
     seen.from = from;
     seen.to = to;
-    vkCmdPipelineBarrier(commands, from, to, flags, count, barriers, buffer_count, buffers, image_count,
-                         images);
+    vkCmdPipelineBarrier(commands, from, to, flags, count, barriers, buffer_count, buffers,
+                         image_count, images);
 }
 
 static PFN_vkVoidFunction VKAPI_CALL see_device_proc(VkDevice device, const char *name)
@@ -329,8 +335,8 @@ static PFN_vkVoidFunction VKAPI_CALL see_loader(VkInstance instance, const char 
     return vkGetInstanceProcAddr(instance, name);
 }
 
-/* The signal comes after all of the work, whatever the caller recorded; the wait comes before the stage that the caller
- * told, and what was copied is shown to the host. */
+/* The signal comes after all of the work, whatever the caller recorded; the wait comes before the
+ * stage that the caller told, and what was copied is shown to the host. */
 static void told(void)
 {
     const VkPipelineStageFlags2 all = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;

@@ -1,4 +1,5 @@
-/* Frames between CUDA and Vulkan, and their patterns. See vulkan_ring_stage.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Frames between CUDA and Vulkan, and their patterns. See vulkan_ring_stage.h. */
 #include "vulkan_ring_stage.h"
 
 #include <inttypes.h>
@@ -32,14 +33,14 @@ static void verify(const ring_stage *s, const unsigned char *bytes, uint64_t num
     const uint32_t *words = (const uint32_t *)(const void *)bytes;
     for (uint32_t i = 0; i < RING_WORDS; i++)
         if (words[i] != lib_word(i, seed))
-            FAIL("word %" PRIu32 " of frame %" PRIu64 " is 0x%08" PRIx32 ", not 0x%08" PRIx32, i, number,
-                 words[i], lib_word(i, seed));
+            FAIL("word %" PRIu32 " of frame %" PRIu64 " is 0x%08" PRIx32 ", not 0x%08" PRIx32, i,
+                 number, words[i], lib_word(i, seed));
     for (uint32_t i = 0; s->o.image && i < RING_BYTES; i++)
         if (bytes[RING_BYTES + i] != texel_byte(i / 4 % RING_SIDE, i / 4 / RING_SIDE, i % 4, seed))
             FAIL("byte %" PRIu32 " of the image of frame %" PRIu64 " is wrong", i, number);
 }
 
-/* The world ------------------------------------------------------------------------------------------------ */
+/* The world ------------------------------------------------------------------------------------ */
 
 void ring_world_open(ring_stage *s)
 {
@@ -71,17 +72,18 @@ void ring_world_close(ring_stage *s)
     lib_close(&s->w);
 }
 
-/* A ring --------------------------------------------------------------------------------------------------- */
+/* A ring --------------------------------------------------------------------------------------- */
 
-culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o, culv_vk_ring_resource resources[2],
-                            VkBufferCreateInfo *buffer, VkImageCreateInfo *image,
-                            culv_vk_buffer_create_desc *buffer_desc, culv_vk_image_create_desc *image_desc)
+culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
+                            culv_vk_ring_resource resources[2], VkBufferCreateInfo *buffer,
+                            VkImageCreateInfo *image, culv_vk_buffer_create_desc *buffer_desc,
+                            culv_vk_image_create_desc *image_desc)
 {
     culv_vk_ring_desc d = culv_vk_ring_desc_init();
-    *buffer =
-        (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
-                             .size = RING_BYTES,
-                             .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+    *buffer = (VkBufferCreateInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                                   .size = RING_BYTES,
+                                   .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                            VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     *image = (VkImageCreateInfo){.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                                  .imageType = VK_IMAGE_TYPE_2D,
                                  .format = VK_FORMAT_R8G8B8A8_UNORM,
@@ -90,13 +92,15 @@ culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o, culv_vk_
                                  .arrayLayers = 1,
                                  .samples = VK_SAMPLE_COUNT_1_BIT,
                                  .tiling = VK_IMAGE_TILING_OPTIMAL,
-                                 .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT};
+                                 .usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT |
+                                          VK_IMAGE_USAGE_TRANSFER_DST_BIT};
     *buffer_desc = culv_vk_buffer_create_desc_init();
     buffer_desc->create_info = buffer;
     *image_desc = culv_vk_image_create_desc_init();
     image_desc->create_info = image;
     buffer_desc->fallback = image_desc->fallback = o->fallback;
-    culv_vk_use use = o->side == CULV_RING_CONSUMER ? CULV_VK_USE_TRANSFER_SRC : CULV_VK_USE_TRANSFER_DST;
+    culv_vk_use use =
+        o->side == CULV_RING_CONSUMER ? CULV_VK_USE_TRANSFER_SRC : CULV_VK_USE_TRANSFER_DST;
     resources[0] = (culv_vk_ring_resource){.use = use};
     resources[1] = (culv_vk_ring_resource){.use = use};
     if (o->handed_in) {
@@ -122,10 +126,11 @@ static void open_commands(ring_stage *s)
     const VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
                                           .queueFamilyIndex = s->o.family};
     VK_OK(vkCreateCommandPool(device, &pool, NULL, &s->pool));
-    const VkCommandBufferAllocateInfo commands = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
-                                                  .commandPool = s->pool,
-                                                  .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
-                                                  .commandBufferCount = s->o.depth};
+    const VkCommandBufferAllocateInfo commands = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = s->pool,
+        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+        .commandBufferCount = s->o.depth};
     VK_OK(vkAllocateCommandBuffers(device, &commands, s->commands));
 }
 
@@ -176,7 +181,7 @@ culv_ring_stats ring_stats(const ring_stage *s)
     return stats;
 }
 
-/* Slots ---------------------------------------------------------------------------------------------------- */
+/* Slots ---------------------------------------------------------------------------------------- */
 
 unsigned char *ring_copy(const ring_stage *s, const ring_half *half, uint32_t slot)
 {
@@ -244,7 +249,7 @@ void ring_forget(ring_stage *s)
     s->cuda.num_open = s->vulkan.num_open = 0;
 }
 
-/* CUDA's turn ---------------------------------------------------------------------------------------------- */
+/* CUDA's turn ---------------------------------------------------------------------------------- */
 
 static void produce(ring_stage *s, const culv_ring_frame *frame)
 {
@@ -254,16 +259,20 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
         culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
     void *words[] = {&pointer, &count, &seed};
     for (uint32_t i = 0; i == 0 || i < s->o.spin; i++)
-        CU_OK(cu->LaunchKernel(s->write, RING_WORDS / 256, 1, 1, 256, 1, 1, 0, s->stream, words, NULL));
-    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)), s->stream));
+        CU_OK(cu->LaunchKernel(s->write, RING_WORDS / 256, 1, 1, 256, 1, 1, 0, s->stream, words,
+                               NULL));
+    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
+                            s->stream));
     if (!s->o.image) return;
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_surface(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0, &surface));
+    LIB_OK(culv_image_surface(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0,
+                              &surface));
     int side = RING_SIDE;
     void *texels[] = {&surface, &side, &side, &seed};
-    CU_OK(
-        cu->LaunchKernel(s->paint, RING_SIDE / 16, RING_SIDE / 16, 1, 16, 16, 1, 0, s->stream, texels, NULL));
-    LIB_OK(culv_image_push(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), s->stream));
+    CU_OK(cu->LaunchKernel(s->paint, RING_SIDE / 16, RING_SIDE / 16, 1, 16, 16, 1, 0, s->stream,
+                           texels, NULL));
+    LIB_OK(culv_image_push(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
+                           s->stream));
 }
 
 static void consume(ring_stage *s, const culv_ring_frame *frame)
@@ -272,12 +281,15 @@ static void consume(ring_stage *s, const culv_ring_frame *frame)
     unsigned char *page = ring_copy(s, &s->cuda, frame->slot);
     CUdeviceptr pointer =
         culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
-    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)), s->stream));
+    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
+                            s->stream));
     CU_OK(cu->MemcpyDtoHAsync(page, pointer, RING_BYTES, s->stream));
     if (!s->o.image) return;
-    LIB_OK(culv_image_pull(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), s->stream));
+    LIB_OK(culv_image_pull(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
+                           s->stream));
     CUarray array = NULL;
-    LIB_OK(culv_image_array(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0, &array));
+    LIB_OK(culv_image_array(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0,
+                            &array));
     const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                              .srcArray = array,
                              .dstMemoryType = CU_MEMORYTYPE_HOST,
@@ -308,16 +320,17 @@ culv_result ring_cuda_turn(ring_stage *s, uint64_t timeout)
     return CULV_OK;
 }
 
-/* Vulkan's turn -------------------------------------------------------------------------------------------- */
+/* Vulkan's turn -------------------------------------------------------------------------------- */
 
-static void record_producer(ring_stage *s, VkCommandBuffer commands, const culv_vk_ring_frame *frame)
+static void record_producer(ring_stage *s, VkCommandBuffer commands,
+                            const culv_vk_ring_frame *frame)
 {
     uint32_t slot = frame->frame.slot;
     VkDeviceSize at = (VkDeviceSize)slot * 2 * RING_BYTES;
     vkCmdPipelineBarrier2(commands, &frame->acquire);
     const VkBufferCopy copy = {.srcOffset = at, .size = RING_BYTES};
-    vkCmdCopyBuffer(commands, s->host.buffer, culv_vk_buffer_handle(culv_vk_ring_buffer(s->ring, slot, 0)), 1,
-                    &copy);
+    vkCmdCopyBuffer(commands, s->host.buffer,
+                    culv_vk_buffer_handle(culv_vk_ring_buffer(s->ring, slot, 0)), 1, &copy);
     if (s->o.image) {
         const VkBufferImageCopy region = {.bufferOffset = at + RING_BYTES,
                                           .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 0, 1},
@@ -346,8 +359,8 @@ static void record(ring_stage *s, const culv_vk_ring_frame *frame)
         record_producer(s, commands, frame);
     else
         for (uint32_t i = 0; i < (s->o.image ? 2u : 1u); i++)
-            LIB_OK(culv_vk_ring_record_copy(s->ring, commands, slot, i, s->host.buffer, at + i * RING_BYTES,
-                                            RING_BYTES));
+            LIB_OK(culv_vk_ring_record_copy(s->ring, commands, slot, i, s->host.buffer,
+                                            at + i * RING_BYTES, RING_BYTES));
     VK_OK(vkEndCommandBuffer(commands));
     s->recorded[slot] = true;
 }
@@ -357,7 +370,8 @@ VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_vk_ring_frame *fr
     uint32_t slot = frame->frame.slot;
     ring_begin_frame(s, &s->vulkan, &frame->frame);
     if (!s->recorded[slot]) record(s, frame);
-    if (s->o.side == CULV_RING_PRODUCER) fill(s, ring_copy(s, &s->vulkan, slot), frame->frame.number);
+    if (s->o.side == CULV_RING_PRODUCER)
+        fill(s, ring_copy(s, &s->vulkan, slot), frame->frame.number);
     return s->commands[slot];
 }
 
@@ -392,21 +406,23 @@ culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout)
     return CULV_OK;
 }
 
-/* Runs ----------------------------------------------------------------------------------------------------- */
+/* Runs ----------------------------------------------------------------------------------------- */
 
 /* Ends a burst that the frames did not fill. */
 static void finish_cuda(ring_stage *s)
 {
     LIB_OK(culv_ring_flush_on(s->core, s->cuda.side, s->stream));
     culv_ring_stats stats = ring_stats(s);
-    ring_flushed(&s->cuda, s->cuda.side == CULV_RING_PRODUCER ? stats.ready_signalled : stats.done_signalled);
+    ring_flushed(&s->cuda,
+                 s->cuda.side == CULV_RING_PRODUCER ? stats.ready_signalled : stats.done_signalled);
 }
 
 static void finish_vulkan(ring_stage *s)
 {
     LIB_OK(culv_vk_ring_flush(s->ring, s->queue, VK_NULL_HANDLE));
     culv_ring_stats stats = ring_stats(s);
-    ring_flushed(&s->vulkan, s->o.side == CULV_RING_PRODUCER ? stats.ready_signalled : stats.done_signalled);
+    ring_flushed(&s->vulkan,
+                 s->o.side == CULV_RING_PRODUCER ? stats.ready_signalled : stats.done_signalled);
 }
 
 void ring_run(ring_stage *s, uint64_t frames)

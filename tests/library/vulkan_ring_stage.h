@@ -1,6 +1,7 @@
-/* Rings between CUDA and Vulkan: what their suites share. A frame is a pattern of its number over a buffer (and an image)
- * of its slot; the consumer copies it out and the host verifies every byte before the slot's next copy.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and Vulkan: what their suites share. A frame is a pattern of its number over a
+ * buffer (and an image) of its slot; the consumer copies it out and the host verifies every byte
+ * before the slot's next copy. */
 #ifndef CULVERT_TESTS_LIBRARY_VULKAN_RING_STAGE_H_
 #define CULVERT_TESTS_LIBRARY_VULKAN_RING_STAGE_H_
 
@@ -70,14 +71,17 @@ void ring_world_close(ring_stage *s);
 void ring_open(ring_stage *s, const ring_options *o);
 /* Verifies what is not verified yet, and destroys it. */
 void ring_close(ring_stage *s);
-culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o, culv_vk_ring_resource resources[2],
-                            VkBufferCreateInfo *buffer, VkImageCreateInfo *image,
-                            culv_vk_buffer_create_desc *buffer_desc, culv_vk_image_create_desc *image_desc);
+culv_vk_ring_desc ring_desc(const ring_stage *s, const ring_options *o,
+                            culv_vk_ring_resource resources[2], VkBufferCreateInfo *buffer,
+                            VkImageCreateInfo *image, culv_vk_buffer_create_desc *buffer_desc,
+                            culv_vk_image_create_desc *image_desc);
 
-/* A side's turn with one frame, whole. CUDA's context is current on the calling thread. The result of the acquire. */
+/* A side's turn with one frame, whole. CUDA's context is current on the calling thread. The result
+ * of the acquire. */
 culv_result ring_cuda_turn(ring_stage *s, uint64_t timeout);
 culv_result ring_vulkan_turn(ring_stage *s, uint64_t timeout);
-/* The same in parts: what to record and submit of a frame, and what CUDA does with it on the stage's stream. */
+/* The same in parts: what to record and submit of a frame, and what CUDA does with it on the
+ * stage's stream. */
 VkCommandBuffer ring_vulkan_commands(ring_stage *s, const culv_vk_ring_frame *frame);
 void ring_cuda_work(ring_stage *s, const culv_ring_frame *frame);
 /* Before all else: the slot's last copy is verified, and the number held against the one before. */
@@ -93,7 +97,8 @@ void ring_settle(ring_stage *s);
 /* After a forced drain: nothing of what is there is right. */
 void ring_forget(ring_stage *s);
 culv_ring_stats ring_stats(const ring_stage *s);
-/* `frames` of each side, in turn on this thread: as many of each as a burst has, of which they are a multiple. */
+/* `frames` of each side, in turn on this thread: as many of each as a burst has, of which they are
+ * a multiple. */
 void ring_run(ring_stage *s, uint64_t frames);
 /* Any number, on two threads. */
 void ring_race(ring_stage *s, uint64_t frames);

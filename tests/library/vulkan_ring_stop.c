@@ -1,5 +1,6 @@
-/* Rings between CUDA and Vulkan: late sides, draining, forcing, submissions that fail, a device that is lost.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Rings between CUDA and Vulkan: late sides, draining, forcing, submissions that fail, a device
+ * that is lost. */
 #include "vulkan_ring_stage.h"
 
 #include <pthread.h>
@@ -38,7 +39,8 @@ static void drained(void)
     REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, done), ring_stats(&s).done_signalled);
     CUcontext before = lib_enter(&s.w);
     LIB_OK(ring_cuda_turn(&s, 0));
-    LIB_ERROR(culv_ring_drain(s.core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER); /* an open burst */
+    /* An open burst */
+    LIB_ERROR(culv_ring_drain(s.core, 0, 0), CULV_ERROR_BUSY, CULV_REASON_RING_ORDER);
     LIB_OK(ring_cuda_turn(&s, 0));
     LIB_OK(ring_vulkan_turn(&s, 0));
     culv_vk_ring_frame frame;
@@ -51,7 +53,8 @@ static void drained(void)
     close_ring(&s);
 }
 
-/* Vulkan released a frame and never submitted it: CUDA, which waits for its slot, is let go, and all goes on. */
+/* Vulkan released a frame and never submitted it: CUDA, which waits for its slot, is let go, and
+ * all goes on. */
 static void forced_in_place_of_vulkan(void)
 {
     ring_stage s;
@@ -82,8 +85,8 @@ static void forced_in_place_of_vulkan(void)
     close_ring(&s);
 }
 
-/* CUDA handed frames over and its stream never signals: Vulkan's queue is let go. Its side had kept half a burst, which
- * is nobody's any more. */
+/* CUDA handed frames over and its stream never signals: Vulkan's queue is let go. Its side had kept
+ * half a burst, which is nobody's any more. */
 static void forced_in_place_of_cuda(void)
 {
     ring_stage s;
@@ -114,15 +117,16 @@ static void late_sides(void)
     culv_vk_ring_frame frame;
     LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     double start = test_now_us();
-    LIB_ERROR(culv_vk_ring_acquire(s.ring, 30 * MS, &frame), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
+    LIB_ERROR(culv_vk_ring_acquire(s.ring, 30 * MS, &frame), CULV_ERROR_TIMEOUT,
+              CULV_REASON_RING_EMPTY);
     REQUIRE(test_now_us() - start >= 29000);
     LIB_SAYS("the producer is late");
     CUcontext before = lib_enter(&s.w);
     LIB_OK(ring_cuda_turn(&s, 0));
     LIB_OK(ring_cuda_turn(&s, 0));
     culv_ring_frame f;
-    LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 30 * MS, &f), CULV_ERROR_TIMEOUT,
-              CULV_REASON_RING_FULL);
+    LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 30 * MS, &f),
+              CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     LIB_SAYS("the consumer is late");
     LIB_OK(ring_vulkan_turn(&s, 0));
     LIB_OK(ring_cuda_turn(&s, RING_LIMIT));
@@ -149,7 +153,8 @@ static unsigned lines_in(FILE *file)
     return lines;
 }
 
-/* The library waits for a timeline in slices of a quarter of a second. The end of one is no error; that of the last, once. */
+/* The library waits for a timeline in slices of a quarter of a second. The end of one is no error;
+ * that of the last, once. */
 static void long_waits(void)
 {
     for (int in_time = 0; in_time < 2; in_time++) {
@@ -191,12 +196,13 @@ static void long_waits(void)
     }
 }
 
-/* Submissions that fail ------------------------------------------------------------------------------------- */
+/* Submissions that fail ------------------------------------------------------------------------ */
 
 static lib_layer the_layer(const ring_stage *s)
 {
     lib_layer layer;
-    if (s->w.cu->SoftCounts == NULL || !lib_layer_find(&layer)) SKIP("only the twin's layer fails on demand");
+    if (s->w.cu->SoftCounts == NULL || !lib_layer_find(&layer))
+        SKIP("only the twin's layer fails on demand");
     return layer;
 }
 
@@ -222,7 +228,8 @@ static void failing_submit(void)
         LIB_SAYS("vkQueueSubmit2");
         REQUIRE_EQ(ring_stats(&s).done_signalled, 0);
     }
-    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER); /* held */
+    /* Held */
+    LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
     LIB_OK(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame));
     ring_released(&s.vulkan, &frame.frame);
     ring_settle(&s);
@@ -253,10 +260,10 @@ static void lost_device(void)
     LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
     VkCommandBuffer commands = ring_vulkan_commands(&s, &frame);
     layer.fail_at(1, VK_ERROR_DEVICE_LOST);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_ASYNC,
-              CULV_REASON_DEVICE_LOST);
-    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame), CULV_ERROR_ASYNC,
-              CULV_REASON_RING_STOPPED);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
+              CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+    LIB_ERROR(culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame),
+              CULV_ERROR_ASYNC, CULV_REASON_RING_STOPPED);
     culv_ring_frame f;
     LIB_ERROR(culv_ring_acquire_on(s.core, CULV_RING_PRODUCER, s.stream, 0, &f), CULV_ERROR_ASYNC,
               CULV_REASON_RING_STOPPED);

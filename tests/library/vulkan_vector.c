@@ -1,4 +1,5 @@
-/* A culv_vector as Vulkan's buffers, one a chunk. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A culv_vector as Vulkan's buffers, one a chunk. */
 #include "vulkan_vmm_stage.h"
 
 #include <stdio.h>
@@ -57,7 +58,8 @@ static size_t require_shows(const culv_vk_vector *view, const culv_vector *vecto
 }
 
 /* All of it, in both directions. */
-static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector, uint32_t seed)
+static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector,
+                         uint32_t seed)
 {
     culv_vk_vector_part parts[MOST];
     size_t count = require_shows(view, vector, parts);
@@ -117,7 +119,8 @@ static void grows(void)
     size_t count = 0;
     memset(before, 0, sizeof before);
     LIB_OK(culv_vk_vector_get_parts(view, before, 2, &count));
-    REQUIRE(count == 3 && before[1].buffer == parts[1].buffer && before[2].buffer == VK_NULL_HANDLE);
+    REQUIRE(count == 3 && before[1].buffer == parts[1].buffer &&
+            before[2].buffer == VK_NULL_HANDLE);
     LIB_OK(culv_vk_vector_get_parts(view, NULL, 0, &count));
     REQUIRE_EQ(count, 3);
     culv_vk_vector_destroy(&view);
@@ -149,7 +152,8 @@ static void shrinks(void)
     REQUIRE_EQ(require_shows(view, vector, parts), 2);
     REQUIRE(parts[0].buffer == before[0].buffer && parts[1].buffer == before[1].buffer);
     const vmm_stage_objects two = vmm_stage_count();
-    if (s.w.cu->software) REQUIRE(two.buffers == four.buffers - 2 && two.memories == four.memories - 2);
+    if (s.w.cu->software)
+        REQUIRE(two.buffers == four.buffers - 2 && two.memories == four.memories - 2);
     require_data(&s, view, vector, 40);
     /* Given back and taken again between two updates: other chunks at the same offsets. */
     LIB_OK(culv_vector_shrink(vector, 0, s.stream));
@@ -190,7 +194,8 @@ static void moves(void)
     rd.size = 2 * VMM_MIB;
     rd.at = old + (CUdeviceptr)stats.reserved;
     culv_result r = culv_vmm_reserve(s.w.device, &rd, &wall); /* so that it cannot stay */
-    if (r != CULV_OK || culv_vmm_range_pointer(wall) != rd.at) printf("the address behind was taken\n");
+    if (r != CULV_OK || culv_vmm_range_pointer(wall) != rd.at)
+        printf("the address behind was taken\n");
     vmm_stage_kernel(&s, "library_write", old, 4 * VMM_MIB, 60);
     LIB_OK(culv_vector_reserve(vector, stats.reserved + 64 * VMM_MIB));
     if (culv_vector_pointer(vector) == old) SKIP("the vector stayed where it was");
@@ -238,7 +243,8 @@ static void ahead(void)
         LIB_OK(culv_vk_vector_update(view));
         size_t count = parts_of(view, parts);
         REQUIRE(parts[count - 1].offset + parts[count - 1].size >= size);
-        vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), size, (uint32_t)(size / VMM_MIB));
+        vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), size,
+                         (uint32_t)(size / VMM_MIB));
         const size_t last = (size_t)(size / (2 * VMM_MIB)) - 1;
         vmm_stage_vulkan_read(&s, parts[last].buffer, parts[last].size, words);
         REQUIRE_EQ(vmm_stage_wrong(words, parts[last].size, (uint32_t)(parts[last].offset / 4),
@@ -269,9 +275,10 @@ static void begins_empty(void)
     LIB_OK(culv_vk_vector_update(view));
     require_data(&s, view, vector, 90);
     (void)require_shows(view, vector, parts);
-    REQUIRE(vkGetBufferDeviceAddress(s.w.vk.device, &(VkBufferDeviceAddressInfo){
-                                                        .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                                        .buffer = parts[1].buffer}) != 0);
+    REQUIRE(vkGetBufferDeviceAddress(
+                s.w.vk.device,
+                &(VkBufferDeviceAddressInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                             .buffer = parts[1].buffer}) != 0);
     culv_vk_detach(&s.w.attachment);
     LIB_OK(culv_vector_grow(vector, 6 * VMM_MIB));
     LIB_OK(culv_vk_vector_update(view));

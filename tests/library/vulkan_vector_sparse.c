@@ -1,5 +1,6 @@
-/* A culv_vector as one sparse buffer of Vulkan's: on a device that binds them, by data; and on a device that plays it, of
- * whose binding table the memory is read, call by call made to fail. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A culv_vector as one sparse buffer of Vulkan's: on a device that binds them, by data; and on a
+ * device that plays it, of whose binding table the memory is read, call by call made to fail. */
 #include "vulkan_vmm_stage.h"
 
 #include <stdio.h>
@@ -40,7 +41,7 @@ static culv_vk_vector_part the_part(const culv_vk_vector *view)
     return part;
 }
 
-/* A device without sparse buffers, or where imports do not go in: Mesa's from 25 on -------------------------- */
+/* A device without sparse buffers, or where imports do not go in: Mesa's from 25 on ------------ */
 
 static void not_there(void)
 {
@@ -64,9 +65,10 @@ static void not_there(void)
     vmm_stage_close(&s);
 }
 
-/* A device with them ------------------------------------------------------------------------------------------ */
+/* A device with them --------------------------------------------------------------------------- */
 
-static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector, uint32_t seed)
+static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector,
+                         uint32_t seed)
 {
     const culv_vk_vector_part part = the_part(view);
     REQUIRE_EQ(part.size, culv_vector_committed(vector));
@@ -89,7 +91,8 @@ static void on_hardware(void)
     if (s.w.cu->software || !features.sparseBinding || !features.sparseResidencyBuffer)
         SKIP("%s has no sparse buffers that Culvert takes", s.w.vk.properties.deviceName);
     uint32_t family = 0;
-    while (family < s.w.vk.queue_count && !(s.w.vk.queues[family].flags & VK_QUEUE_SPARSE_BINDING_BIT))
+    while (family < s.w.vk.queue_count &&
+           !(s.w.vk.queues[family].flags & VK_QUEUE_SPARSE_BINDING_BIT))
         family++;
     if (family == s.w.vk.queue_count) SKIP("no queue binds");
     const culv_vector_desc d = vector_desc(CHUNK);
@@ -116,7 +119,7 @@ static void on_hardware(void)
     vmm_stage_close(&s);
 }
 
-/* A device that plays them ------------------------------------------------------------------------------------ */
+/* A device that plays them --------------------------------------------------------------------- */
 
 enum { PAGES = SPARSE / CHUNK };
 
@@ -137,27 +140,31 @@ static bool fails(void)
     return ++played.calls == played.fail_at;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL play_create_buffer(VkDevice device, const VkBufferCreateInfo *info,
+static VKAPI_ATTR VkResult VKAPI_CALL play_create_buffer(VkDevice device,
+                                                         const VkBufferCreateInfo *info,
                                                          const VkAllocationCallbacks *callbacks,
                                                          VkBuffer *out)
 {
     VkBufferCreateInfo plain = *info;
     if (fails()) return played.failure;
-    REQUIRE_EQ(info->flags, VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT);
+    REQUIRE_EQ(info->flags,
+               VK_BUFFER_CREATE_SPARSE_BINDING_BIT | VK_BUFFER_CREATE_SPARSE_RESIDENCY_BIT);
     plain.flags = 0;
     VkResult r = vkCreateBuffer(device, &plain, callbacks, out);
     played.sparse = *out;
     return r;
 }
 
-static VKAPI_ATTR void VKAPI_CALL play_needs(VkDevice device, const VkBufferMemoryRequirementsInfo2 *info,
+static VKAPI_ATTR void VKAPI_CALL play_needs(VkDevice device,
+                                             const VkBufferMemoryRequirementsInfo2 *info,
                                              VkMemoryRequirements2 *out)
 {
     vkGetBufferMemoryRequirements2(device, info, out);
     if (played.alignment != 0) out->memoryRequirements.alignment = played.alignment;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL play_allocate(VkDevice device, const VkMemoryAllocateInfo *info,
+static VKAPI_ATTR VkResult VKAPI_CALL play_allocate(VkDevice device,
+                                                    const VkMemoryAllocateInfo *info,
                                                     const VkAllocationCallbacks *callbacks,
                                                     VkDeviceMemory *out)
 {
@@ -165,18 +172,21 @@ static VKAPI_ATTR VkResult VKAPI_CALL play_allocate(VkDevice device, const VkMem
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL play_fence(VkDevice device, const VkFenceCreateInfo *info,
-                                                 const VkAllocationCallbacks *callbacks, VkFence *out)
+                                                 const VkAllocationCallbacks *callbacks,
+                                                 VkFence *out)
 {
     return fails() ? played.failure : vkCreateFence(device, info, callbacks, out);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL play_bind(VkQueue queue, uint32_t count, const VkBindSparseInfo *infos,
-                                                VkFence fence)
+static VKAPI_ATTR VkResult VKAPI_CALL play_bind(VkQueue queue, uint32_t count,
+                                                const VkBindSparseInfo *infos, VkFence fence)
 {
     bool bound[PAGES] = {false};
     if (fails()) return played.failure;
-    REQUIRE(count == 1 && infos->bufferBindCount == 1 && infos->pBufferBinds->buffer == played.sparse);
-    REQUIRE(infos->waitSemaphoreCount == 0 && infos->signalSemaphoreCount == 0 && fence != VK_NULL_HANDLE);
+    REQUIRE(count == 1 && infos->bufferBindCount == 1 &&
+            infos->pBufferBinds->buffer == played.sparse);
+    REQUIRE(infos->waitSemaphoreCount == 0 && infos->signalSemaphoreCount == 0 &&
+            fence != VK_NULL_HANDLE);
     const VkSparseBufferMemoryBindInfo *b = infos->pBufferBinds;
     REQUIRE(b->bindCount > 0);
     for (uint32_t i = 0; i < b->bindCount; i++) {
@@ -195,8 +205,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL play_bind(VkQueue queue, uint32_t count, c
     return vkQueueSubmit(queue, 0, NULL, fence);
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL play_wait(VkDevice device, uint32_t count, const VkFence *fences,
-                                                VkBool32 all, uint64_t timeout)
+static VKAPI_ATTR VkResult VKAPI_CALL play_wait(VkDevice device, uint32_t count,
+                                                const VkFence *fences, VkBool32 all,
+                                                uint64_t timeout)
 {
     if (played.failing_waits > 0) {
         played.failing_waits--;
@@ -218,13 +229,15 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL play_device_proc(VkDevice device
     return vkGetDeviceProcAddr(device, name);
 }
 
-static VKAPI_ATTR void VKAPI_CALL play_features(VkPhysicalDevice device, VkPhysicalDeviceFeatures2 *out)
+static VKAPI_ATTR void VKAPI_CALL play_features(VkPhysicalDevice device,
+                                                VkPhysicalDeviceFeatures2 *out)
 {
     vkGetPhysicalDeviceFeatures2(device, out);
     out->features.sparseBinding = out->features.sparseResidencyBuffer = VK_TRUE;
 }
 
-static VKAPI_ATTR void VKAPI_CALL play_properties(VkPhysicalDevice device, VkPhysicalDeviceProperties *out)
+static VKAPI_ATTR void VKAPI_CALL play_properties(VkPhysicalDevice device,
+                                                  VkPhysicalDeviceProperties *out)
 {
     vkGetPhysicalDeviceProperties(device, out);
     out->limits.sparseAddressSpaceSize = played.address_space;
@@ -239,13 +252,15 @@ static VKAPI_ATTR void VKAPI_CALL play_sharing(VkPhysicalDevice device,
     plain.flags = 0;
     vkGetPhysicalDeviceExternalBufferProperties(device, &plain, out);
     if (played.not_importable && info->flags != 0)
-        out->externalMemoryProperties.externalMemoryFeatures = VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT;
+        out->externalMemoryProperties.externalMemoryFeatures =
+            VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT;
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL play_loader(VkInstance instance, const char *name)
 {
     if (strcmp(name, "vkGetPhysicalDeviceFeatures2") == 0) return (PFN_vkVoidFunction)play_features;
-    if (strcmp(name, "vkGetPhysicalDeviceProperties") == 0) return (PFN_vkVoidFunction)play_properties;
+    if (strcmp(name, "vkGetPhysicalDeviceProperties") == 0)
+        return (PFN_vkVoidFunction)play_properties;
     if (strcmp(name, "vkGetPhysicalDeviceExternalBufferProperties") == 0)
         return (PFN_vkVoidFunction)play_sharing;
     if (strcmp(name, "vkGetDeviceProcAddr") == 0) return (PFN_vkVoidFunction)play_device_proc;
@@ -261,7 +276,8 @@ static void open_played(vmm_stage *s)
 }
 
 /* What is bound is the vector, page by page, and nothing else. */
-static void require_bound(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector, uint32_t seed)
+static void require_bound(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector,
+                          uint32_t seed)
 {
     const uint64_t size = culv_vector_committed(vector);
     uint32_t *words = malloc(CHUNK);
@@ -313,7 +329,8 @@ static void binds(void)
     REQUIRE(played.binds == 3 && played.ranges == 6); /* all that is gone at once */
     LIB_OK(culv_vector_grow(vector, 6 * CHUNK));
     LIB_OK(culv_vk_vector_update(view));
-    /* Other chunks in the place of those: one batch binds the new ones, and takes away what they leave. */
+    /* Other chunks in the place of those: one batch binds the new ones, and takes away what they
+     * leave. */
     LIB_OK(culv_vector_shrink(vector, 2 * CHUNK, s.stream));
     lib_finish(&s.w, s.stream);
     LIB_OK(culv_vector_grow(vector, 4 * CHUNK));
@@ -414,7 +431,8 @@ static void all_or_nothing(void)
 {
     static const VkResult failures[] = {VK_ERROR_OUT_OF_DEVICE_MEMORY, VK_ERROR_DEVICE_LOST,
                                         VK_ERROR_UNKNOWN};
-    static const culv_result classes[] = {CULV_ERROR_OUT_OF_MEMORY, CULV_ERROR_ASYNC, CULV_ERROR_DRIVER};
+    static const culv_result classes[] = {CULV_ERROR_OUT_OF_MEMORY, CULV_ERROR_ASYNC,
+                                          CULV_ERROR_DRIVER};
     vmm_stage s;
     open_played(&s);
     culv_vector *vector = NULL;

@@ -1,4 +1,5 @@
-/* VMM allocations under Vulkan's buffers, by data. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* VMM allocations under Vulkan's buffers, by data. */
 #include "vulkan_vmm_stage.h"
 
 #include <stdio.h>
@@ -6,7 +7,8 @@
 #include <string.h>
 
 extern const test_case vk_vmm_cases[], vk_vmm_refused_cases[], vk_vmm_image_cases[];
-const test_case *const test_suite_tables[] = {vk_vmm_cases, vk_vmm_refused_cases, vk_vmm_image_cases, NULL};
+const test_case *const test_suite_tables[] = {vk_vmm_cases, vk_vmm_refused_cases,
+                                              vk_vmm_image_cases, NULL};
 
 /* A whole buffer, by every road. What Vulkan has it keeps when CUDA's half is gone. */
 static void whole(void)
@@ -51,8 +53,10 @@ static void two_at_offsets(void)
     for (int i = 0; i < 2; i++) {
         buffers[i] = vmm_stage_buffer(&s, BYTES, 0);
         vkGetBufferMemoryRequirements(s.w.vk.device, buffers[i], &needs);
-        offsets[i] = (i == 0 ? 3 : 3 + (BYTES + needs.alignment - 1) / needs.alignment) * needs.alignment;
-        LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, buffers[i], allocation, offsets[i], &memories[i]));
+        offsets[i] =
+            (i == 0 ? 3 : 3 + (BYTES + needs.alignment - 1) / needs.alignment) * needs.alignment;
+        LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, buffers[i], allocation, offsets[i],
+                                       &memories[i]));
     }
     REQUIRE(offsets[0] > 0 && offsets[1] >= offsets[0] + BYTES);
     vmm_stage_require_same(&s, buffers[0], at + offsets[0], BYTES, 50);
@@ -78,15 +82,15 @@ static void two_at_offsets(void)
     vmm_stage_close(&s);
 }
 
-/* Bytes of any number: what CUDA wrote into all of the allocation Vulkan reads in the buffer, and what Vulkan writes into the
- * buffer CUDA reads there, and nowhere else. */
+/* Bytes of any number: what CUDA wrote into all of the allocation Vulkan reads in the buffer, and
+ * what Vulkan writes into the buffer CUDA reads there, and nowhere else. */
 static unsigned char byte_of(uint64_t i, uint32_t seed)
 {
     return (unsigned char)(lib_word((uint32_t)i, seed) >> 13);
 }
 
-static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t all, uint64_t offset,
-                          uint64_t size, uint32_t seed)
+static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t all,
+                          uint64_t offset, uint64_t size, uint32_t seed)
 {
     const raw_cuda *cu = s->w.cu;
     const raw_vk_buffer b = {.buffer = buffer, .size = size, .flags = RAW_VK_IMPORT};
@@ -111,8 +115,8 @@ static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_
     CU_OK(cu->StreamSynchronize(s->stream));
     lib_leave(&s->w, before);
     for (uint64_t i = 0; i < all; i++)
-        wrong +=
-            bytes[i] != (i < offset || i - offset >= size ? byte_of(i, seed) : byte_of(i - offset, seed + 1));
+        wrong += bytes[i] != (i < offset || i - offset >= size ? byte_of(i, seed)
+                                                               : byte_of(i - offset, seed + 1));
     REQUIRE_EQ(wrong, 0);
     free(bytes);
 }
@@ -177,13 +181,15 @@ static void at_odd_offsets(void)
         vkDestroyBuffer(s.w.vk.device, sample, NULL);
         /* Multiples of the alignment, and of nothing else; the last one that there is. */
         const VkDeviceSize offsets[] = {needs.alignment, 3 * needs.alignment,
-                                        VMM_MIB / needs.alignment * needs.alignment + needs.alignment,
+                                        VMM_MIB / needs.alignment * needs.alignment +
+                                            needs.alignment,
                                         (ALL - needs.size) / needs.alignment * needs.alignment};
         for (uint32_t k = 0; k < sizeof offsets / sizeof offsets[0]; k++) {
             VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
             VkDeviceMemory memory = VK_NULL_HANDLE;
             vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
-            LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, buffer, allocation, offsets[k], &memory));
+            LIB_OK(
+                culv_vk_buffer_bind_vmm(s.w.attachment, buffer, allocation, offsets[k], &memory));
             require_bytes(&s, buffer, at, ALL, offsets[k], odd_sizes[i], 100 + 5 * i + k);
             vmm_stage_drop(&s, &buffer, &memory);
         }
@@ -214,8 +220,8 @@ static void memory_of_odd_sizes(void)
         d.dedicated = VK_TRUE;
         if (needs.size != info.size) {
             const vmm_stage_objects before = vmm_stage_count();
-            VMM_REFUSES(memory, culv_vk_memory_from_vmm(vk, allocation, &d, &memory), CULV_ERROR_INVALID,
-                        CULV_REASON_DEDICATED);
+            VMM_REFUSES(memory, culv_vk_memory_from_vmm(vk, allocation, &d, &memory),
+                        CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
             LIB_SAYS("leave dedicated 0");
             REQUIRE(vmm_stage_same(&before));
             d.dedicated = VK_FALSE;
@@ -250,7 +256,8 @@ static void handle_sizes(void)
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     const vmm_stage_objects before = vmm_stage_count();
     d.buffer = buffer;
-    /* Less, and dedicated: the twin refuses it; an H200 does for some buffers (contract, dedicated_buffer_of_less). */
+    /* Less, and dedicated: the twin refuses it; an H200 does for some buffers (contract,
+     * dedicated_buffer_of_less). */
     d.size = needs.size;
     d.dedicated = VK_TRUE;
     if (s.w.cu->software) {
@@ -310,7 +317,8 @@ static void memory_alone(void)
     culv_vmm_range *range = NULL;
     CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
     for (int i = 0; i < 4; i++) {
-        VkBuffer buffer = vmm_stage_buffer(&s, size, i == 3 ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
+        VkBuffer buffer =
+            vmm_stage_buffer(&s, size, i == 3 ? VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT : 0);
         VkMemoryRequirements needs;
         VkDeviceMemory memory = VK_NULL_HANDLE;
         vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
@@ -326,9 +334,9 @@ static void memory_alone(void)
         VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, 0));
         if (i == 3)
             REQUIRE(vkGetBufferDeviceAddress(
-                        s.w.vk.device,
-                        &(VkBufferDeviceAddressInfo){.sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
-                                                     .buffer = buffer}) != 0);
+                        s.w.vk.device, &(VkBufferDeviceAddressInfo){
+                                           .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO,
+                                           .buffer = buffer}) != 0);
         vmm_stage_require_same(&s, buffer, at, size, 80 + (uint32_t)i);
         vmm_stage_drop(&s, &buffer, &memory);
     }
@@ -406,7 +414,8 @@ static void host_memory(void)
     culv_vmm_allocation *allocation = NULL;
     vmm_stage_play(VMM_HOST_NUMA);
     vmm_stage_open(&s);
-    if (!allocate_on_host(&s, &allocation)) SKIP("no host memory by VMM here: %s", culv_last_error_message());
+    if (!allocate_on_host(&s, &allocation))
+        SKIP("no host memory by VMM here: %s", culv_last_error_message());
     in_every_type(&s, allocation);
     culv_vmm_free(&allocation);
     vmm_stage_close(&s);

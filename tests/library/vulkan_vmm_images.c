@@ -1,5 +1,6 @@
-/* VMM allocations under Vulkan's images: every road of the texels, both ways, by size, levels, usage, offset and how the
- * memory was made. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* VMM allocations under Vulkan's images: every road of the texels, both ways, by size, levels,
+ * usage, offset and how the memory was made. */
 #include "image_stage.h"
 #include "vulkan_vmm_stage.h"
 
@@ -54,8 +55,8 @@ static bool open_image(stage *s, const image_row *row, vmm_image *out)
 {
     VkDevice device = s->w.vk.device;
     VkExternalMemoryImageCreateInfo external;
-    const VkImageCreateInfo info =
-        image_info(VK_FORMAT_R8G8B8A8_UNORM, row->width, row->height, row->levels, row->usage, &external);
+    const VkImageCreateInfo info = image_info(VK_FORMAT_R8G8B8A8_UNORM, row->width, row->height,
+                                              row->levels, row->usage, &external);
     VkMemoryRequirements needs;
     memset(out, 0, sizeof *out);
     shared_image *i = &out->i;
@@ -74,7 +75,9 @@ static bool open_image(stage *s, const image_row *row, vmm_image *out)
     i->image = create_image(s, &info);
     vkGetImageMemoryRequirements(device, i->image, &needs);
     const VkDeviceSize offset =
-        row->at_offset ? (65536 / needs.alignment + (65536 % needs.alignment != 0)) * needs.alignment : 0;
+        row->at_offset
+            ? (65536 / needs.alignment + (65536 % needs.alignment != 0)) * needs.alignment
+            : 0;
     out->allocation = allocate(s, offset + needs.size, row->compressible);
     if (row->bound_here) {
         culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
@@ -159,7 +162,8 @@ static size_t wrong_bytes(const shared_image *i, pattern kind, uint32_t seed, un
 typedef enum vulkan_work { COPY_IN, COPY_OUT, CLEAR } vulkan_work;
 
 /* All levels, from or to a buffer. */
-static void vulkan_turn(stage *s, const shared_image *i, vulkan_work work, const raw_vk_buffer *buffer)
+static void vulkan_turn(stage *s, const shared_image *i, vulkan_work work,
+                        const raw_vk_buffer *buffer)
 {
     const culv_vk_use use = work == COPY_OUT ? CULV_VK_USE_TRANSFER_SRC : CULV_VK_USE_TRANSFER_DST;
     const culv_vk_image_transfer t = image_transfer(i, 0, use);
@@ -171,7 +175,8 @@ static void vulkan_turn(stage *s, const shared_image *i, vulkan_work work, const
     else if (work == COPY_OUT)
         record_copy_out(commands, i, buffer->buffer);
     else
-        vkCmdClearColorImage(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1, &all);
+        vkCmdClearColorImage(commands, i->image, VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, &color, 1,
+                             &all);
     record_barrier(commands, &t, TO_CUDA, false);
     stage_submit(s, commands, 0);
 }
@@ -209,8 +214,8 @@ static void cuda_turn(stage *s, const shared_image *i, per_level *work, void *ar
 }
 
 /* By its copies, and by a kernel that turns bits over. */
-static void cuda_reads(stage *s, const shared_image *i, pattern kind, uint32_t seed, unsigned char *texels,
-                       size_t wrong[2])
+static void cuda_reads(stage *s, const shared_image *i, pattern kind, uint32_t seed,
+                       unsigned char *texels, size_t wrong[2])
 {
     cuda_turn(s, i, copy_out, texels);
     wrong[0] = wrong_bytes(i, kind, seed, 0, texels);
@@ -236,8 +241,8 @@ static void try_row(stage *s, const image_row *row)
     vmm_image m;
     size_t wrong[STEPS];
     char what[160];
-    snprintf(what, sizeof what, "%ux%u, %u levels, usage 0x%x%s%s", row->width, row->height, row->levels,
-             (unsigned)row->usage, row->at_offset ? ", at an offset" : "",
+    snprintf(what, sizeof what, "%ux%u, %u levels, usage 0x%x%s%s", row->width, row->height,
+             row->levels, (unsigned)row->usage, row->at_offset ? ", at an offset" : "",
              row->compressible ? ", compressible" : "");
     if (!open_image(s, row, &m)) {
         printf("%s: not tried\n", what);
@@ -272,7 +277,8 @@ static void try_row(stage *s, const image_row *row)
         wrong[7] = wrong[8] = 0;
     size_t all = 0;
     for (int k = 0; k < STEPS; k++) {
-        if (wrong[k] != 0) printf("%s: %s: %zu of %zu bytes wrong\n", what, names[k], wrong[k], i->size);
+        if (wrong[k] != 0)
+            printf("%s: %s: %zu of %zu bytes wrong\n", what, names[k], wrong[k], i->size);
         all += wrong[k];
     }
     if (all > 0) FAIL("%s: wrong, see above", what);
@@ -290,7 +296,8 @@ static void try_rows(image_row row)
         VK_IMAGE_USAGE_STORAGE_BIT,
         VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT,
         VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
-        VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
+        VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT |
+            VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT,
     };
     static stage s;
     if (row.compressible) vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
@@ -353,7 +360,8 @@ static void compressible(void)
 /* Beside others: in compressible memory alone. */
 static void at_an_offset(void)
 {
-    try_rows((image_row){.width = 253, .height = 127, .levels = 5, .compressible = true, .at_offset = true});
+    try_rows((image_row){
+        .width = 253, .height = 127, .levels = 5, .compressible = true, .at_offset = true});
 }
 
 static void bound_here(void)
@@ -371,14 +379,15 @@ static void bound_here_at_an_offset(void)
                          .bound_here = true});
 }
 
-/* Refusals ------------------------------------------------------------------------------------------------- */
+/* Refusals ------------------------------------------------------------------------------------- */
 
-static void refuses(stage *s, VkImage image, const VkImageCreateInfo *info, culv_vmm_allocation *allocation,
-                    VkDeviceSize offset, culv_result class, culv_reason why, const char *says)
+static void refuses(stage *s, VkImage image, const VkImageCreateInfo *info,
+                    culv_vmm_allocation *allocation, VkDeviceSize offset, culv_result class,
+                    culv_reason why, const char *says)
 {
     VkDeviceMemory out;
-    VMM_REFUSES(out, culv_vk_image_bind_vmm(s->w.attachment, image, info, allocation, offset, &out), class,
-                why);
+    VMM_REFUSES(out, culv_vk_image_bind_vmm(s->w.attachment, image, info, allocation, offset, &out),
+                class, why);
     LIB_SAYS(says);
 }
 
@@ -414,13 +423,17 @@ static void refused(void)
     info.extent.height *= 16; /* not what it was created with */
     refuses(&s, image, &info, allocation, 0, invalid, CULV_REASON_EXTENT,
             "create_info is not what this image");
-    refuses(&s, image, &right, allocation, 2 * VMM_MIB, invalid, CULV_REASON_RANGE, "the image needs");
-    refuses(&s, image, &right, allocation, VMM_MIB, invalid, CULV_REASON_DEDICATED, "CULV_VMM_COMPRESSIBLE");
+    refuses(&s, image, &right, allocation, 2 * VMM_MIB, invalid, CULV_REASON_RANGE,
+            "the image needs");
+    refuses(&s, image, &right, allocation, VMM_MIB, invalid, CULV_REASON_DEDICATED,
+            "CULV_VMM_COMPRESSIBLE");
     if (needs.alignment > 1)
-        refuses(&s, image, &right, allocation, needs.alignment / 2, invalid, CULV_REASON_VALUE, "alignment");
+        refuses(&s, image, &right, allocation, needs.alignment / 2, invalid, CULV_REASON_VALUE,
+                "alignment");
     REQUIRE(vmm_stage_same(&before));
     vkDestroyImage(s.w.vk.device, image, NULL);
-    const VkImageCreateInfo many = image_info(VK_FORMAT_R8G8B8A8_UNORM, 1024, 1024, 1, 0, &external);
+    const VkImageCreateInfo many =
+        image_info(VK_FORMAT_R8G8B8A8_UNORM, 1024, 1024, 1, 0, &external);
     image = create_image(&s, &many);
     refuses(&s, image, &many, allocation, 0, invalid, CULV_REASON_RANGE, "the image needs");
     vkDestroyImage(s.w.vk.device, image, NULL);
@@ -428,7 +441,8 @@ static void refused(void)
     stage_close(&s);
 }
 
-/* What Vulkan is told: at offset 0 the memory is for the one image or buffer, elsewhere it is not. */
+/* What Vulkan is told: at offset 0 the memory is for the one image or buffer, elsewhere it is
+ * not. */
 static void dedication(void)
 {
     static stage s;

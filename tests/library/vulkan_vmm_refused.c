@@ -1,5 +1,6 @@
-/* VMM allocations that Vulkan is not given: wrong calls, memory that is not for it, another GPU's.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* VMM allocations that Vulkan is not given: wrong calls, memory that is not for it, another
+ * GPU's. */
 #include "fallback_scene.h"
 #include "vulkan_vmm_stage.h"
 
@@ -23,14 +24,18 @@ static void wrong_calls(void)
     const culv_result invalid = CULV_ERROR_INVALID;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(NULL, allocation, NULL, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, NULL, NULL, &out), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, NULL, NULL, &out), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_memory_from_vmm(vk, allocation, NULL, NULL), invalid,
+              CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(NULL, buffer, allocation, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, VK_NULL_HANDLE, allocation, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, NULL, 0, &out), invalid,
+                CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, NULL), invalid,
+              CULV_REASON_NULL_ARGUMENT);
     VMM_REFUSES(out, culv_vk_image_bind_vmm(vk, image, NULL, allocation, 0, &out), invalid,
                 CULV_REASON_NULL_ARGUMENT);
     LIB_SAYS("create_info");
@@ -38,7 +43,8 @@ static void wrong_calls(void)
     const culv_vk_memory_from_handle_desc right = culv_vk_memory_from_handle_desc_init();
     culv_vk_memory_from_handle_desc d = right;
     d.struct_size = 3;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_STRUCT_SIZE);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid,
+                CULV_REASON_STRUCT_SIZE);
     d = right;
     d.handle = culv_handle_opaque_fd(0);
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
@@ -57,7 +63,8 @@ static void wrong_calls(void)
     LIB_SAYS("allocate_flags");
     d = right;
     d.memory_type_bits = 1u << 31;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_MEMORY_TYPE);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid,
+                CULV_REASON_MEMORY_TYPE);
     d = right;
     d.dedicated = VK_TRUE;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
@@ -66,7 +73,8 @@ static void wrong_calls(void)
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_VALUE);
     d = right;
     d.image = image;
-    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_DEDICATED);
+    VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid,
+                CULV_REASON_DEDICATED);
     LIB_SAYS("CULV_VMM_COMPRESSIBLE");
     d = right;
     d.buffer = big;
@@ -76,14 +84,17 @@ static void wrong_calls(void)
     d.dedicated = VK_TRUE;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_SIZE);
 
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), invalid, CULV_REASON_RANGE);
-    LIB_SAYS("which has 2097152");
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size, &out), invalid, CULV_REASON_RANGE);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size - 65536 + 1, &out), invalid,
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, big, allocation, 0, &out), invalid,
                 CULV_REASON_RANGE);
+    LIB_SAYS("which has 2097152");
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size, &out), invalid,
+                CULV_REASON_RANGE);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, size - 65536 + 1, &out),
+                invalid, CULV_REASON_RANGE);
     VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, UINT64_MAX, &out), invalid,
                 CULV_REASON_RANGE);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, 1, &out), invalid, CULV_REASON_VALUE);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(vk, buffer, allocation, 1, &out), invalid,
+                CULV_REASON_VALUE);
     LIB_SAYS("alignment");
     REQUIRE(vmm_stage_same(&before));
     /* After all of that it is as new. */
@@ -110,7 +121,8 @@ static void older_descriptors(void)
     free(from);
     culv_vmm_free(&allocation);
     size = offsetof(culv_vk_vector_desc, sparse_queue);
-    const culv_vector_desc d = {.struct_size = sizeof d, .handle_types = 1u << CULV_HANDLE_OPAQUE_FD};
+    const culv_vector_desc d = {.struct_size = sizeof d,
+                                .handle_types = 1u << CULV_HANDLE_OPAQUE_FD};
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
     culv_vk_vector_desc *shown = calloc(1, size);
@@ -127,15 +139,16 @@ static void older_descriptors(void)
 }
 
 /* Each road refuses it, with the same reason. */
-static void refused(vmm_stage *s, culv_vmm_allocation *allocation, culv_result class, culv_reason why,
-                    const char *says)
+static void refused(vmm_stage *s, culv_vmm_allocation *allocation, culv_result class,
+                    culv_reason why, const char *says)
 {
     VkBuffer buffer = vmm_stage_buffer(s, 65536, 0);
     const vmm_stage_objects before = vmm_stage_count();
     VkDeviceMemory out;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(s->w.attachment, allocation, NULL, &out), class, why);
     LIB_SAYS(says);
-    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &out), class, why);
+    VMM_REFUSES(out, culv_vk_buffer_bind_vmm(s->w.attachment, buffer, allocation, 0, &out), class,
+                why);
     LIB_SAYS(says);
     REQUIRE(vmm_stage_same(&before));
     vkDestroyBuffer(s->w.vk.device, buffer, NULL);
@@ -151,13 +164,15 @@ static void not_exportable(void)
     LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
     refused(&s, allocation, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "handle_types");
     culv_vmm_free(&allocation);
-    /* An import cannot be handed on; its exporter's handle can, which is the way that the message names. */
+    /* An import cannot be handed on; its exporter's handle can, which is the way that the message
+     * names. */
     allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
     culv_vmm_import_desc id = culv_vmm_import_desc_init();
     LIB_OK(culv_vmm_export_dup(allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
     id.size = 2 * VMM_MIB;
     LIB_OK(culv_vmm_import_borrow(s.w.device, &id, &imported));
-    refused(&s, imported, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "culv_vk_memory_from_handle()");
+    refused(&s, imported, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE,
+            "culv_vk_memory_from_handle()");
     culv_vk_memory_from_handle_desc hd = culv_vk_memory_from_handle_desc_init();
     VkBuffer buffer = vmm_stage_buffer(&s, 2 * VMM_MIB, 0);
     VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -191,7 +206,8 @@ static void tile_pool(void)
     vmm_stage_close(&s);
 }
 
-/* A VkDevice that is another GPU: refused whether the culv_device is the allocation's or the VkDevice's. */
+/* A VkDevice that is another GPU: refused whether the culv_device is the allocation's or the
+ * VkDevice's. */
 static void another_gpu(void)
 {
     static scene s;
@@ -264,7 +280,8 @@ static void another_gpu(void)
     scene_close(&s);
 }
 
-/* What needs an allocation of its own has it at offset 0, of its very size, and is refused in another one. */
+/* What needs an allocation of its own has it at offset 0, of its very size, and is refused in
+ * another one. */
 static void dedicated(void)
 {
     vmm_stage s;
@@ -282,8 +299,8 @@ static void dedicated(void)
     VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 2 * VMM_MIB, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     LIB_SAYS("at offset 0");
-    VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_DEDICATED);
+    VMM_REFUSES(memory, culv_vk_buffer_bind_vmm(lying, buffer, allocation, 0, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     LIB_SAYS("but the VMM allocation has 4194304");
     vkDestroyBuffer(s.w.vk.device, buffer, NULL);
     buffer = vmm_stage_buffer(&s, 4 * VMM_MIB, 0);

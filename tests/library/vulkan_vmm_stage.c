@@ -1,4 +1,5 @@
-/* See vulkan_vmm_stage.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See vulkan_vmm_stage.h. */
 #include "vulkan_vmm_stage.h"
 
 #include <stdlib.h>
@@ -33,9 +34,11 @@ void vmm_stage_open_sparse(vmm_stage *s, PFN_vkGetInstanceProcAddr loader)
                                           .software = w->cu->software,
                                           .sparse_buffers = true});
     w->fds = test_open_fds();
-    /* NVIDIA's driver opens files of its own with each context; library-endurance shows that none is leaked. */
+    /* NVIDIA's driver opens files of its own with each context; library-endurance shows that none
+     * is leaked. */
     if (!w->cu->software) w->fds += 1000;
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &w->device));
+    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                               &w->device));
     culv_vk_desc d = lib_vk_desc(w);
     if (loader != NULL) d.get_instance_proc_addr = loader;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
@@ -76,7 +79,8 @@ culv_vmm_allocation *vmm_stage_allocate(const vmm_stage *s, uint64_t size)
     return allocation;
 }
 
-CUdeviceptr vmm_stage_map(const vmm_stage *s, culv_vmm_allocation *allocation, culv_vmm_range **range)
+CUdeviceptr vmm_stage_map(const vmm_stage *s, culv_vmm_allocation *allocation,
+                          culv_vmm_range **range)
 {
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
@@ -117,16 +121,17 @@ void vmm_stage_drop(vmm_stage *s, VkBuffer *buffer, VkDeviceMemory *memory)
     *memory = VK_NULL_HANDLE;
 }
 
-/* Data ----------------------------------------------------------------------------------------------------- */
+/* Data ----------------------------------------------------------------------------------------- */
 
-void vmm_stage_kernel(vmm_stage *s, const char *kernel, CUdeviceptr at, uint64_t size, uint32_t argument)
+void vmm_stage_kernel(vmm_stage *s, const char *kernel, CUdeviceptr at, uint64_t size,
+                      uint32_t argument)
 {
     const raw_cuda *cu = s->w.cu;
     unsigned count = (unsigned)(size / 4);
     void *params[] = {&at, &count, &argument};
     CUcontext before = lib_enter(&s->w);
-    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256, 1, 1, 256, 1, 1, 0,
-                           s->stream, params, NULL));
+    CU_OK(cu->LaunchKernel(raw_cuda_function(cu, s->module, kernel), (count + 255) / 256, 1, 1, 256,
+                           1, 1, 0, s->stream, params, NULL));
     CU_OK(cu->StreamSynchronize(s->stream));
     lib_leave(&s->w, before);
 }
@@ -201,7 +206,8 @@ static void cuda_write(vmm_stage *s, CUdeviceptr at, uint64_t size, const uint32
     lib_leave(&s->w, before);
 }
 
-void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t size, uint32_t seed)
+void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t size,
+                            uint32_t seed)
 {
     const raw_vk_buffer b = {.buffer = buffer, .size = size, .flags = RAW_VK_IMPORT};
     uint32_t *words = malloc((size_t)size);
@@ -230,7 +236,7 @@ void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint6
     free(words);
 }
 
-/* Objects -------------------------------------------------------------------------------------------------- */
+/* Objects -------------------------------------------------------------------------------------- */
 
 VkDeviceMemory vmm_stage_nobodys(void)
 {

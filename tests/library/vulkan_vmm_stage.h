@@ -1,5 +1,6 @@
-/* What the suites of VMM memory in Vulkan share: exportable allocations, their addresses, buffers without memory, and both
- * sides' views of the same words. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the suites of VMM memory in Vulkan share: exportable allocations, their addresses, buffers
+ * without memory, and both sides' views of the same words. */
 #ifndef CULVERT_TESTS_LIBRARY_VULKAN_VMM_STAGE_H_
 #define CULVERT_TESTS_LIBRARY_VULKAN_VMM_STAGE_H_
 
@@ -15,22 +16,25 @@ typedef struct vmm_stage {
 
 /* Skips where there is no virtual memory management. */
 void vmm_stage_open(vmm_stage *s);
-/* The same with a Vulkan device that binds sparse buffers, or skips. `loader`: by what Culvert is to find Vulkan; NULL: as
- * ever. */
+/* The same with a Vulkan device that binds sparse buffers, or skips. `loader`: by what Culvert is
+ * to find Vulkan; NULL: as ever. */
 void vmm_stage_open_sparse(vmm_stage *s, PFN_vkGetInstanceProcAddr loader);
 /* CUDA's kernels and stream, after the device was opened in another way. */
 void vmm_stage_begin(vmm_stage *s);
 void vmm_stage_close(vmm_stage *s);
 
 /* The twin plays what it has not by itself; called before a device is opened. */
-enum { VMM_HOST_NUMA = 141 }; /* CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+enum {
+    VMM_HOST_NUMA = 141
+}; /* CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
 void vmm_stage_play(int attribute);
 
 /* Device memory, exportable, of a label. */
 culv_vmm_allocation_desc vmm_stage_desc(uint64_t size);
 culv_vmm_allocation *vmm_stage_allocate(const vmm_stage *s, uint64_t size);
 /* All of it, for reading and writing. */
-CUdeviceptr vmm_stage_map(const vmm_stage *s, culv_vmm_allocation *allocation, culv_vmm_range **range);
+CUdeviceptr vmm_stage_map(const vmm_stage *s, culv_vmm_allocation *allocation,
+                          culv_vmm_range **range);
 void vmm_stage_unmap(culv_vmm_range **range);
 
 /* A buffer that takes memory of another API's; one without memory. */
@@ -38,7 +42,8 @@ VkBuffer vmm_stage_buffer(vmm_stage *s, VkDeviceSize size, VkBufferUsageFlags us
 void vmm_stage_drop(vmm_stage *s, VkBuffer *buffer, VkDeviceMemory *memory);
 
 /* library_write or library_add on `size` bytes, waited for. */
-void vmm_stage_kernel(vmm_stage *s, const char *kernel, CUdeviceptr at, uint64_t size, uint32_t argument);
+void vmm_stage_kernel(vmm_stage *s, const char *kernel, CUdeviceptr at, uint64_t size,
+                      uint32_t argument);
 /* By copies, waited for. */
 void vmm_stage_cuda_read(vmm_stage *s, CUdeviceptr at, uint64_t size, uint32_t *words);
 void vmm_stage_vulkan_read(vmm_stage *s, VkBuffer buffer, uint64_t size, uint32_t *words);
@@ -46,17 +51,19 @@ void vmm_stage_vulkan_write(vmm_stage *s, VkBuffer buffer, uint64_t size, const 
 /* Words of lib_word(first + i, seed). */
 void vmm_stage_fill(uint32_t *words, uint64_t size, uint32_t first, uint32_t seed);
 uint64_t vmm_stage_wrong(const uint32_t *words, uint64_t size, uint32_t first, uint32_t seed);
-/* By each side's copies and kernels, in both directions, with words that drivers compress and others. */
-void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t size, uint32_t seed);
+/* By each side's copies and kernels, in both directions, with words that drivers compress and
+ * others. */
+void vmm_stage_require_same(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_t size,
+                            uint32_t seed);
 
 VkDeviceMemory vmm_stage_nobodys(void);
 /* A call that would write *(out), a VkDeviceMemory; it must not. */
-#define VMM_REFUSES(out, call, class, why)                                                                   \
-    do {                                                                                                     \
-        (out) = vmm_stage_nobodys();                                                                         \
-        LIB_ERROR(call, class, why);                                                                         \
-        REQUIRE((out) == vmm_stage_nobodys());                                                               \
-        (out) = VK_NULL_HANDLE;                                                                              \
+#define VMM_REFUSES(out, call, class, why)                                                         \
+    do {                                                                                           \
+        (out) = vmm_stage_nobodys();                                                               \
+        LIB_ERROR(call, class, why);                                                               \
+        REQUIRE((out) == vmm_stage_nobodys());                                                     \
+        (out) = VK_NULL_HANDLE;                                                                    \
     } while (0)
 
 /* Vulkan's objects that are there, where the layer counts them. */

@@ -1,8 +1,9 @@
-/* Compares two PNGs: png_compare A B [OUTLIERS MEAN]. OUTLIERS is the largest share of pixels, in percent,
- * that may have a channel off by more than 16 of 255; MEAN is the largest mean difference of a channel, of
- * 255. Single pixels at edges may differ freely: two rasterizers place samples differently. Without
- * tolerances it only measures. Exit status: 0 within, 1 not, 2 the comparison could not be made.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Compares two PNGs: png_compare A B [OUTLIERS MEAN]. OUTLIERS is the largest share of pixels, in
+ * percent, that may have a channel off by more than 16 of 255; MEAN is the largest mean difference
+ * of a channel, of 255. Single pixels at edges may differ freely: two rasterizers place samples
+ * differently. Without tolerances it only measures. Exit status: 0 within, 1 not, 2 the comparison
+ * could not be made. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,13 +45,14 @@ static int compare(char **argv, int num_tolerances)
         !png_read_rgba(argv[2], &width[1], &height[1], &pixels[1]))
         goto free_pixels;
     if (width[0] != width[1] || height[0] != height[1]) {
-        report("%s is %ux%u, %s is %ux%u", argv[1], width[0], height[0], argv[2], width[1], height[1]);
+        report("%s is %ux%u, %s is %ux%u", argv[1], width[0], height[0], argv[2], width[1],
+               height[1]);
         status = 1;
         goto free_pixels;
     }
     difference d = measure(pixels[0], pixels[1], (size_t)width[0] * height[0]);
-    printf("mean difference %.4f of 255; %.4f %% of the pixels off by more than %d; worst %d\n", d.mean,
-           d.outliers, OUTLIER, d.worst);
+    printf("mean difference %.4f of 255; %.4f %% of the pixels off by more than %d; worst %d\n",
+           d.mean, d.outliers, OUTLIER, d.worst);
     status = num_tolerances && (d.outliers > atof(argv[3]) || d.mean > atof(argv[4]));
 free_pixels:
     free(pixels[0]);

@@ -1,4 +1,5 @@
-/* Tests of the sample ripple, run as its users run it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of the sample ripple, run as its users run it. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,8 @@ void ripple_fine(run_result *out, const char *const *more)
 
 void ripple_needs_no_threads(void)
 {
-    if (test_thread_sanitized()) SKIP("ThreadSanitizer sees the same threads in cases that compare paths");
+    if (test_thread_sanitized())
+        SKIP("ThreadSanitizer sees the same threads in cases that compare paths");
 }
 
 static const char *in_scratch(char out[FILES_PATH_MAX], const char *name)
@@ -62,7 +64,8 @@ static uint8_t *read_picture(const char *name)
     char path[FILES_PATH_MAX];
     uint32_t width = 0, height = 0;
     uint8_t *pixels = NULL;
-    if (!png_read_rgba(in_scratch(path, name), &width, &height, &pixels)) FAIL("no picture %s", name);
+    if (!png_read_rgba(in_scratch(path, name), &width, &height, &pixels))
+        FAIL("no picture %s", name);
     REQUIRE_EQ(width, WIDTH);
     REQUIRE_EQ(height, HEIGHT);
     return pixels;
@@ -129,8 +132,10 @@ static void same_seed_same_bytes(void)
 {
     run_result r;
     ripple_needs_no_threads();
-    ripple_fine(&r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
-    ripple_fine(&r, (const char *[]){"--seed", "5", "--output", "b.png", "--dump-field", "b.raw", NULL});
+    ripple_fine(
+        &r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
+    ripple_fine(
+        &r, (const char *[]){"--seed", "5", "--output", "b.png", "--dump-field", "b.raw", NULL});
     REQUIRE(same_file("a.png", "b.png"));
     REQUIRE(same_file("a.raw", "b.raw"));
 }
@@ -139,10 +144,10 @@ static void same_seed_same_bytes(void)
 static void one_buffer_same_bytes(void)
 {
     run_result r;
-    ripple_fine(
-        &r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", "1", "--output", "a.png", NULL});
-    ripple_fine(
-        &r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", "2", "--output", "b.png", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", "1",
+                                     "--output", "a.png", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", "--buffers", "2",
+                                     "--output", "b.png", NULL});
     REQUIRE(same_file("a.png", "b.png"));
 }
 
@@ -155,16 +160,17 @@ static void ring_same_bytes(void)
                                            {"--depth=3", "--burst=1", NULL},
                                            {"--depth=12", "--max-latency=20", NULL}};
     run_result r;
-    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", SMALL, "--output", "a/%02d.png",
-                                     "--dump-field", "a.raw", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "13", "--path=shared", SMALL, "--output",
+                                     "a/%02d.png", "--dump-field", "a.raw", NULL});
     for (size_t i = 0; i < sizeof flows / sizeof flows[0]; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "13", SMALL, "--output", "b/%02d.png", "--dump-field",
-                                         "b.raw", flows[i][0], flows[i][1], NULL});
+        ripple_fine(&r, (const char *[]){"--frames", "13", SMALL, "--output", "b/%02d.png",
+                                         "--dump-field", "b.raw", flows[i][0], flows[i][1], NULL});
         for (int frame = 0; frame < 13; frame++) {
             char a[16], b[16];
             snprintf(a, sizeof a, "a/%02d.png", frame);
             snprintf(b, sizeof b, "b/%02d.png", frame);
-            if (!same_file(a, b)) FAIL("frame %d differs with %s %s", frame, flows[i][0], flows[i][1]);
+            if (!same_file(a, b))
+                FAIL("frame %d differs with %s %s", frame, flows[i][0], flows[i][1]);
         }
         REQUIRE(same_file("a.raw", "b.raw"));
     }
@@ -176,10 +182,12 @@ static void both_paths_same_bytes(void)
     run_result r;
     static const char *const buffers[] = {"1", "2"};
     for (size_t i = 0; i < 2; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", SMALL, "--buffers", buffers[i],
-                                         "--output", "a/%02d.png", "--dump-field", "a.raw", NULL});
-        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=staged", SMALL, "--buffers", buffers[i],
-                                         "--output", "b/%02d.png", "--dump-field", "b.raw", NULL});
+        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=shared", SMALL, "--buffers",
+                                         buffers[i], "--output", "a/%02d.png", "--dump-field",
+                                         "a.raw", NULL});
+        ripple_fine(&r, (const char *[]){"--frames", "12", "--path=staged", SMALL, "--buffers",
+                                         buffers[i], "--output", "b/%02d.png", "--dump-field",
+                                         "b.raw", NULL});
         for (int frame = 0; frame < 12; frame++) {
             char a[16], b[16];
             snprintf(a, sizeof a, "a/%02d.png", frame);
@@ -218,8 +226,9 @@ static void result_is_for_programs(void)
         snprintf(key, sizeof key, "\"%s\": ", keys[i]);
         if (!strstr(r.text, key)) FAIL("no key %s in %s", keys[i], r.text);
     }
-    REQUIRE(strstr(r.text, "\"path\": \"staged\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": "
-                           "48, \"frames\": 7, "));
+    REQUIRE(strstr(
+        r.text,
+        "\"path\": \"staged\", \"buffers\": 2, \"burst\": 1, \"width\": 64, \"height\": 48, \"frames\": 7, "));
     REQUIRE(!strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
     ripple_fine(&r, (const char *[]){"--quiet", "--output", "a.png", NULL});
     REQUIRE(strstr(r.text, "\"transfer_bytes_per_frame\": 0}"));
@@ -229,8 +238,10 @@ static void other_seed_other_picture(void)
 {
     run_result r;
     ripple_needs_no_threads();
-    ripple_fine(&r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
-    ripple_fine(&r, (const char *[]){"--seed", "6", "--output", "b.png", "--dump-field", "b.raw", NULL});
+    ripple_fine(
+        &r, (const char *[]){"--seed", "5", "--output", "a.png", "--dump-field", "a.raw", NULL});
+    ripple_fine(
+        &r, (const char *[]){"--seed", "6", "--output", "b.png", "--dump-field", "b.raw", NULL});
     REQUIRE(!same_file("a.png", "b.png"));
     REQUIRE(!same_file("a.raw", "b.raw"));
 }
@@ -240,8 +251,8 @@ static void field_is_sane(void)
 {
     run_result r;
     ripple_needs_no_threads();
-    ripple_fine(&r,
-                (const char *[]){"--frames", "30", "--output", "a.png", "--dump-field", "dump/a.raw", NULL});
+    ripple_fine(&r, (const char *[]){"--frames", "30", "--output", "a.png", "--dump-field",
+                                     "dump/a.raw", NULL});
     char path[FILES_PATH_MAX];
     void *data = NULL;
     size_t size = 0;
@@ -263,7 +274,8 @@ static void sequence_is_numbered(void)
     run_result r;
     ripple_needs_no_threads();
     ripple_fine(&r, (const char *[]){"--frames", "3", "--output", "s/%03d.png", NULL});
-    REQUIRE(exists("s/000.png") && exists("s/001.png") && exists("s/002.png") && !exists("s/003.png"));
+    REQUIRE(exists("s/000.png") && exists("s/001.png") && exists("s/002.png") &&
+            !exists("s/003.png"));
     REQUIRE(!same_file("s/000.png", "s/002.png"));
     ripple_fine(&r, (const char *[]){"--frames", "6", "--every", "4", "--output", "e/x.png", NULL});
     REQUIRE(exists("e/x-00000.png") && exists("e/x-00004.png") && exists("e/x-00005.png") &&
@@ -277,7 +289,8 @@ static void odd_sizes(void)
     ripple_needs_no_threads();
     static const char *const sizes[] = {"16x16", "67x31", "31x203", "341x16"};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        ripple_fine(&r, (const char *[]){"--frames", "3", "--size", sizes[i], "--output", "a.png", NULL});
+        ripple_fine(
+            &r, (const char *[]){"--frames", "3", "--size", sizes[i], "--output", "a.png", NULL});
         free(read_picture("a.png"));
     }
 }
@@ -291,7 +304,8 @@ bool ripple_has_validation(void)
 
 void ripple_needs_validation(void)
 {
-    if (test_sanitized()) SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
+    if (test_sanitized())
+        SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
     if (!ripple_has_validation()) SKIP("the validation layer is not installed");
 }
 
@@ -300,8 +314,8 @@ static void validation_is_silent(const char *path)
     run_result r;
     ripple_needs_validation();
     /* More frames than are in flight, so that everything is used again. */
-    ripple_fine(
-        &r, (const char *[]){"--validation", "--frames", "12", "--path", path, "--output", "a.png", NULL});
+    ripple_fine(&r, (const char *[]){"--validation", "--frames", "12", "--path", path, "--output",
+                                     "a.png", NULL});
     REQUIRE(strstr(r.text, "validation: no messages"));
 }
 
@@ -355,16 +369,19 @@ static void bad_options_are_refused(void)
     refused("--buffers: only with", (const char *[]){"--buffers", "1", NULL});
     refused("--depth: only with", (const char *[]){"--path=shared", "--depth", "4", NULL});
     refused("--burst: only with", (const char *[]){"--path=staged", "--burst", "2", NULL});
-    refused("--max-latency: only with", (const char *[]){"--path=shared", "--max-latency", "5", NULL});
+    refused("--max-latency: only with",
+            (const char *[]){"--path=shared", "--max-latency", "5", NULL});
     refused("--burst: not with --window", (const char *[]){"--window", "--burst", "2", NULL});
-    refused("--max-latency: not with --window", (const char *[]){"--window", "--max-latency", "2", NULL});
+    refused("--max-latency: not with --window",
+            (const char *[]){"--window", "--max-latency", "2", NULL});
     refused("unknown option --window=yes", (const char *[]){"--window=yes", NULL});
     refused("--hold: only with --window", (const char *[]){"--hold", NULL});
     refused("--no-overlay: only with --window", (const char *[]){"--no-overlay", NULL});
     refused("--screenshot: only with --window", (const char *[]){"--screenshot", "a.png", NULL});
     refused("--output: not with --window", (const char *[]){"--window", "--output", "a.png", NULL});
     refused("--every: not with --window", (const char *[]){"--window", "--every", "2", NULL});
-    refused("--screenshot a.jpg: expected a path", (const char *[]){"--window", "--screenshot=a.jpg", NULL});
+    refused("--screenshot a.jpg: expected a path",
+            (const char *[]){"--window", "--screenshot=a.jpg", NULL});
     refused("--device: expected something", (const char *[]){"--device", "", NULL});
 }
 
@@ -393,15 +410,16 @@ static void output_that_cannot_be_written(void)
     REQUIRE(strstr(r.text, "/proc/no"));
 }
 
-/* A picture that cannot be written ends the run in the middle of its frames: with a message, and without one
- * side waiting for ever for the other. */
+/* A picture that cannot be written ends the run in the middle of its frames: with a message, and
+ * without one side waiting for ever for the other. */
 static void failure_in_mid_run(const char *path)
 {
     run_result r;
     char link[FILES_PATH_MAX];
     ripple_fine(&r, (const char *[]){"--frames", "1", "--output", "full/000.png", NULL});
     REQUIRE(symlink("/dev/full", in_scratch(link, "full/004.png")) == 0);
-    ripple(&r, (const char *[]){"--frames", "40", "--path", path, "--output", "full/%03d.png", NULL});
+    ripple(&r,
+           (const char *[]){"--frames", "40", "--path", path, "--output", "full/%03d.png", NULL});
     REQUIRE_EQ(r.status, 1);
     REQUIRE(strstr(r.text, "full/004.png"));
     REQUIRE(!strstr(r.text, "RESULT"));

@@ -1,4 +1,5 @@
-/* Tests of samples: running a program. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of samples: running a program. */
 #include "run.h"
 
 #include <errno.h>
@@ -71,7 +72,8 @@ static void start(run_process *out, const char *const *argv, const char *where)
     REQUIRE(child >= 0);
     if (child == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (chdir(where) == 0 && dup2(ends[1], STDOUT_FILENO) >= 0 && dup2(ends[1], STDERR_FILENO) >= 0) {
+        if (chdir(where) == 0 && dup2(ends[1], STDOUT_FILENO) >= 0 &&
+            dup2(ends[1], STDERR_FILENO) >= 0) {
             close(ends[0]);
             close(ends[1]);
             execvp(argv[0], arguments.taken);
@@ -83,7 +85,8 @@ static void start(run_process *out, const char *const *argv, const char *where)
     out->from = ends[0];
 }
 
-void run_start(run_process *out, const char *program, const char *where, const char *const *arguments)
+void run_start(run_process *out, const char *program, const char *where,
+               const char *const *arguments)
 {
     char relative[256], path[TEST_PATH_MAX];
     snprintf(relative, sizeof relative, "bin/%s", program);
@@ -107,7 +110,8 @@ bool run_ended(const run_process *process)
 {
     siginfo_t info;
     memset(&info, 0, sizeof info);
-    return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+    return waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           info.si_pid != 0;
 }
 
 void run_finish(run_process *process, run_result *out)
@@ -120,7 +124,8 @@ void run_finish(run_process *process, run_result *out)
     out->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-void run_program(run_result *out, const char *program, const char *where, const char *const *arguments)
+void run_program(run_result *out, const char *program, const char *where,
+                 const char *const *arguments)
 {
     run_process process;
     run_start(&process, program, where, arguments);

@@ -1,4 +1,5 @@
-/* Tests of samples: runs a program and keeps what it said. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of samples: runs a program and keeps what it said. */
 #ifndef CULVERT_TESTS_SAMPLES_RUN_H_
 #define CULVERT_TESTS_SAMPLES_RUN_H_
 
@@ -11,9 +12,10 @@ typedef struct run_result {
     char text[16384]; /* stdout and stderr together, cut off */
 } run_result;
 
-/* Runs bin/<program> of the build tree or bundle with the arguments, which end with NULL, in the directory
- * `where`. */
-void run_program(run_result *out, const char *program, const char *where, const char *const *arguments);
+/* Runs bin/<program> of the build tree or bundle with the arguments, which end with NULL, in the
+ * directory `where`. */
+void run_program(run_result *out, const char *program, const char *where,
+                 const char *const *arguments);
 
 /* The same in two halves. It is killed when the test ends before run_finish(). */
 typedef struct run_process {
@@ -21,12 +23,14 @@ typedef struct run_process {
     int from; /* what it says */
 } run_process;
 
-void run_start(run_process *out, const char *program, const char *where, const char *const *arguments);
+void run_start(run_process *out, const char *program, const char *where,
+               const char *const *arguments);
 void run_finish(run_process *process, run_result *out);
 /* True once the process has ended, whatever for. */
 bool run_ended(const run_process *process);
 
-/* Runs a command of the machine, found by PATH; status 127 when there is none. argv ends with NULL. */
+/* Runs a command of the machine, found by PATH; status 127 when there is none. argv ends with
+ * NULL. */
 void run_command(run_result *out, const char *const *argv);
 void run_command_start(run_process *out, const char *const *argv);
 

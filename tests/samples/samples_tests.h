@@ -1,4 +1,5 @@
-/* Tests of the sample ripple: what its tables share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of the sample ripple: what its tables share. */
 #ifndef CULVERT_TESTS_SAMPLES_SAMPLES_TESTS_H_
 #define CULVERT_TESTS_SAMPLES_SAMPLES_TESTS_H_
 
@@ -7,7 +8,8 @@
 
 #define RIPPLE_MAX_ARGUMENTS 32
 
-/* Those of a small, short run (grid 64x48, picture 160x96, 7 frames) with `more` behind them, which win. */
+/* Those of a small, short run (grid 64x48, picture 160x96, 7 frames) with `more` behind them, which
+ * win. */
 typedef struct ripple_arguments {
     const char *list[RIPPLE_MAX_ARGUMENTS + 1];
 } ripple_arguments;

@@ -1,4 +1,5 @@
-/* Tests of samples: a screen without a screen. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of samples: a screen without a screen. */
 #include "screen.h"
 
 #include <errno.h>
@@ -21,8 +22,8 @@ static void need_command(const char *command, const char *argument, const char *
     if (r.status == 127) SKIP("%s is not installed (Debian: %s)", command, package);
 }
 
-/* The server writes the number of its display on a line of its own, once it serves it; what it says besides (of
- * displays that others have) does not matter. False when it ended. */
+/* The server writes the number of its display on a line of its own, once it serves it; what it says
+ * besides (of displays that others have) does not matter. False when it ended. */
 static bool read_display(const run_process *server, char *out, size_t size)
 {
     size_t length = 0;
@@ -50,8 +51,9 @@ void screen_start(void)
     need_command("xdotool", "version", "xdotool");
     need_command("xwd", "-help", "x11-apps");
     run_process server;
-    run_command_start(&server, (const char *[]){"Xvfb", "-displayfd", "1", "-screen", "0", "1024x768x24",
-                                                "-nolisten", "tcp", "-noreset", NULL});
+    run_command_start(&server,
+                      (const char *[]){"Xvfb", "-displayfd", "1", "-screen", "0", "1024x768x24",
+                                       "-nolisten", "tcp", "-noreset", NULL});
     char display[32] = ":";
     if (!read_display(&server, display + 1, sizeof display - 1)) {
         run_result r;
@@ -65,7 +67,8 @@ void screen_start(void)
 
 static void sleep_ms(long milliseconds)
 {
-    struct timespec time = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000};
+    struct timespec time = {.tv_sec = milliseconds / 1000,
+                            .tv_nsec = milliseconds % 1000 * 1000000};
     (void)nanosleep(&time, NULL);
 }
 
@@ -84,7 +87,8 @@ screen_window screen_find(run_process *process, const char *title)
     double until = test_now_us() + 1e6 * PATIENCE_S;
     while (test_now_us() < until) {
         run_result r;
-        run_command(&r, (const char *[]){"xdotool", "search", "--onlyvisible", "--name", pattern, NULL});
+        run_command(
+            &r, (const char *[]){"xdotool", "search", "--onlyvisible", "--name", pattern, NULL});
         screen_window window;
         if (r.status == 0 && sscanf(r.text, "%31[0-9]", window.id) == 1) return window;
         if (run_ended(process)) it_ended(process);
@@ -111,8 +115,8 @@ static uint32_t big_endian(const uint8_t *p)
 }
 
 /* One pixel of TrueColor with 8 bits a channel. */
-static void take_pixel(const uint8_t *from, uint32_t bytes, bool most_first, const uint32_t masks[3],
-                       uint8_t *to)
+static void take_pixel(const uint8_t *from, uint32_t bytes, bool most_first,
+                       const uint32_t masks[3], uint8_t *to)
 {
     uint32_t value = 0;
     for (uint32_t i = 0; i < bytes; i++)
@@ -129,7 +133,17 @@ static void take_pixel(const uint8_t *from, uint32_t bytes, bool most_first, con
 /* X11's XWDFile.h, version 7: numbers of 32 bits, big-endian. */
 static picture read_xwd(const char *path)
 {
-    enum { HEADER_SIZE, VERSION, WIDTH = 4, HEIGHT, BYTE_ORDER_ = 7, BITS = 11, LINE, RED = 14, COLORS = 19 };
+    enum {
+        HEADER_SIZE,
+        VERSION,
+        WIDTH = 4,
+        HEIGHT,
+        BYTE_ORDER_ = 7,
+        BITS = 11,
+        LINE,
+        RED = 14,
+        COLORS = 19
+    };
     void *data = NULL;
     size_t size = 0;
     REQUIRE(files_read(path, &data, &size));
@@ -148,8 +162,8 @@ static picture read_xwd(const char *path)
     REQUIRE(p.pixels);
     for (uint32_t y = 0; y < p.height; y++) {
         for (uint32_t x = 0; x < p.width; x++) {
-            take_pixel(bytes + first + (size_t)y * line + (size_t)x * pixel, pixel, most_first, masks,
-                       p.pixels + 4u * ((size_t)y * p.width + x));
+            take_pixel(bytes + first + (size_t)y * line + (size_t)x * pixel, pixel, most_first,
+                       masks, p.pixels + 4u * ((size_t)y * p.width + x));
         }
     }
     free(data);

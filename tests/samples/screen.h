@@ -1,5 +1,6 @@
-/* Tests of samples: a screen without a screen (Xvfb), its windows, their pictures and a hand at mouse and keys.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of samples: a screen without a screen (Xvfb), its windows, their pictures and a hand at
+ * mouse and keys. */
 #ifndef CULVERT_TESTS_SAMPLES_SCREEN_H_
 #define CULVERT_TESTS_SAMPLES_SCREEN_H_
 
@@ -14,11 +15,12 @@ typedef struct picture {
     uint8_t *pixels; /* for free() */
 } picture;
 
-/* Starts an X server of its own and sets DISPLAY. Skips where there is none, or no xdotool or xwd. */
+/* Starts an X server of its own and sets DISPLAY. Skips where there is none, or no xdotool or
+ * xwd. */
 void screen_start(void);
 
-/* The window of exactly this title; waits until there is one. Fails when the process ends first, with what it
- * said; skips when that is that it has no GLFW. */
+/* The window of exactly this title; waits until there is one. Fails when the process ends first,
+ * with what it said; skips when that is that it has no GLFW. */
 typedef struct screen_window {
     char id[32];
 } screen_window;

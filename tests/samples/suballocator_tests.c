@@ -1,5 +1,6 @@
-/* Tests of the sample suballocator: each tile of its picture against the pattern computed here, which tells that each
- * resource was mapped where it lies. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of the sample suballocator: each tile of its picture against the pattern computed here,
+ * which tells that each resource was mapped where it lies. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@ static void suballocator(run_result *out, const char *option, const char *value)
     const char *device = choice == TEST_DRIVER_NVIDIA ? "nvidia"
                          : choice == TEST_DRIVER_SOFT ? "soft"
                                                       : "auto";
-    const char *const arguments[] = {"--device", device, "--output", "sheet.png", option, value, NULL};
+    const char *const arguments[] = {"--device", device, "--output", "sheet.png",
+                                     option,     value,  NULL};
     run_program(out, "suballocator", run_scratch(), arguments);
 }
 
@@ -44,13 +46,14 @@ static double srgb_to_linear(double byte)
 }
 
 /* Mean difference of a tile, in steps of 8 bits. */
-static double tile_difference(const uint8_t *pixels, int tile, double width, double height, bool srgb)
+static double tile_difference(const uint8_t *pixels, int tile, double width, double height,
+                              bool srgb)
 {
     double sum = 0;
     for (int y = 0; y < HEIGHT; y++)
         for (int x = 0; x < WIDTH; x++) {
-            const uint8_t *p =
-                pixels + 4 * ((tile / COLUMNS * HEIGHT + y) * COLUMNS * WIDTH + tile % COLUMNS * WIDTH + x);
+            const uint8_t *p = pixels + 4 * ((tile / COLUMNS * HEIGHT + y) * COLUMNS * WIDTH +
+                                             tile % COLUMNS * WIDTH + x);
             double rgb[3];
             expected(tile, x, y, width, height, rgb);
             for (int i = 0; i < 3; i++)
@@ -84,7 +87,8 @@ static void every_resource_is_shown(void)
                                           : HEIGHT,
                                    tile == 11);
         printf("  tile %d: mean difference %.3f\n", tile, d);
-        if (d > (odd || cube ? 4.0 : 1.0)) FAIL("tile %d differs by %.2f of 255 on average", tile, d);
+        if (d > (odd || cube ? 4.0 : 1.0))
+            FAIL("tile %d differs by %.2f of 255 on average", tile, d);
     }
     free(pixels);
 }
@@ -104,7 +108,8 @@ static void validation_is_silent(void)
     SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
 #endif
     suballocator(&r, "--validation", NULL);
-    if (r.status != 0 && strstr(r.text, "is not installed")) SKIP("the validation layer is not installed");
+    if (r.status != 0 && strstr(r.text, "is not installed"))
+        SKIP("the validation layer is not installed");
     if (r.status != 0 || strstr(r.text, "validation:")) FAIL("status %d:\n%s", r.status, r.text);
 }
 

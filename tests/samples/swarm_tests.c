@@ -1,5 +1,6 @@
-/* Tests of the sample swarm: its own check by data, what its pictures show, and its end when a driver's call fails.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of the sample swarm: its own check by data, what its pictures show, and its end when a
+ * driver's call fails. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,9 @@ static void swarm(run_result *out, const char *const *more)
     const char *device = choice == TEST_DRIVER_NVIDIA ? "nvidia"
                          : choice == TEST_DRIVER_SOFT ? "soft"
                                                       : "auto";
-    const char *list[MAX_ARGUMENTS + 1] = {"--device", device,     "--particles", "20000",  "--grow-to",
-                                           "200000",   "--frames", "10",          "--size", "320x180"};
+    const char *list[MAX_ARGUMENTS + 1] = {"--device",  device,   "--particles", "20000",
+                                           "--grow-to", "200000", "--frames",    "10",
+                                           "--size",    "320x180"};
     size_t count = 10;
     for (; *more; more++) {
         REQUIRE(count < MAX_ARGUMENTS);
@@ -66,7 +68,8 @@ static unsigned lit_pixels(const char *name)
     REQUIRE_EQ(height, HEIGHT);
     unsigned lit = 0;
     for (size_t i = 0; i < (size_t)WIDTH * HEIGHT; i++)
-        lit += pixels[4 * i] + pixels[4 * i + 1] + pixels[4 * i + 2] > 3 + pixels[0] + pixels[1] + pixels[2];
+        lit += pixels[4 * i] + pixels[4 * i + 1] + pixels[4 * i + 2] >
+               3 + pixels[0] + pixels[1] + pixels[2];
     free(pixels);
     return lit;
 }
@@ -74,13 +77,14 @@ static unsigned lit_pixels(const char *name)
 static void chunks_come_and_buffers_stay(void)
 {
     run_result r;
-    swarm_fine(&r, (const char *[]){"--particles", "50", "--steps", "40", "--output", "f.png", "--every", "9",
-                                    NULL});
+    swarm_fine(&r, (const char *[]){"--particles", "50", "--steps", "40", "--output", "f.png",
+                                    "--every", "9", NULL});
     REQUIRE(strstr(r.text, "check: 200000 particles in 4 buffers of Vulkan's are what CUDA has"));
     REQUIRE_EQ(number_of(&r, "chunks"), 4);
     REQUIRE_EQ(number_of(&r, "committed_bytes"), 4 << 21);
     REQUIRE_EQ(number_of(&r, "peak_bytes"), 4 << 21);
-    /* The thread that commits ahead has the second half of a chunk's frames for it: never are there two at once. */
+    /* The thread that commits ahead has the second half of a chunk's frames for it: never are there
+     * two at once. */
     REQUIRE_EQ(number_of(&r, "growths"), 4);
     REQUIRE(strstr(r.text, "Vulkan: 1 new, 3 kept"));
     unsigned few = lit_pixels("f-00000.png"), many = lit_pixels("f-00009.png");
@@ -104,10 +108,13 @@ static void same_bits_everywhere(void)
 static void validation_is_silent(void)
 {
     run_result r;
-    if (test_sanitized()) SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
+    if (test_sanitized())
+        SKIP("the validation layer leaks memory of its own, which LeakSanitizer reports");
     swarm(&r, (const char *[]){"--validation", "--size", "32x18", NULL});
-    if (r.status != 0 && strstr(r.text, "is not installed")) SKIP("the validation layer is not installed");
-    if (r.status != 0 || !strstr(r.text, "validation: no messages")) FAIL("status %d:\n%s", r.status, r.text);
+    if (r.status != 0 && strstr(r.text, "is not installed"))
+        SKIP("the validation layer is not installed");
+    if (r.status != 0 || !strstr(r.text, "validation: no messages"))
+        FAIL("status %d:\n%s", r.status, r.text);
 }
 
 static void sparse_is_the_same(void)
@@ -117,7 +124,8 @@ static void sparse_is_the_same(void)
     void *a = NULL, *b = NULL;
     size_t a_size = 0, b_size = 0;
     swarm(&r, (const char *[]){"--sparse", "--output", "sparse.png", NULL});
-    if (r.status == 1 && strstr(r.text, " sparse buffers")) SKIP("this device has none: %s", r.text);
+    if (r.status == 1 && strstr(r.text, " sparse buffers"))
+        SKIP("this device has none: %s", r.text);
     if (r.status != 0) FAIL("swarm: status %d:\n%s", r.status, r.text);
     REQUIRE_EQ(number_of(&r, "buffers"), 1);
     swarm_fine(&plain, (const char *[]){"--output", "plain.png", NULL});
@@ -160,17 +168,19 @@ static void bad_options_are_refused(void)
     REQUIRE(strstr(r.text, "Usage: swarm"));
 }
 
-/* Every call would be too many here; the suites library-torture-* have the library's. These are of all stages from the
- * attachment on: in the run, and in the check behind it. */
+/* Every call would be too many here; the suites library-torture-* have the library's. These are of
+ * all stages from the attachment on: in the run, and in the check behind it. */
 static void failures_end_it(const char *kind, unsigned first, unsigned last, unsigned stride)
 {
-    static const char *const brief[] = {"--device", "soft", "--particles", "60000", "--grow-to", "140000",
-                                        "--frames", "3",    "--size",      "16x16", "--quiet",   NULL};
+    static const char *const brief[] = {"--device",  "soft",   "--particles", "60000",
+                                        "--grow-to", "140000", "--frames",    "3",
+                                        "--size",    "16x16",  "--quiet",     NULL};
     run_result r;
     unsigned ended = 0;
     if (test_sanitized()) stride *= 3; /* slow */
     swarm(&r, brief);
-    if (r.status != 0) SKIP("the software twin, which alone fails on demand, has no device: %s", r.text);
+    if (r.status != 0)
+        SKIP("the software twin, which alone fails on demand, has no device: %s", r.text);
     for (unsigned n = first; n <= last; n += stride) {
         char which[32];
         snprintf(which, sizeof which, "%s:%u", kind, n);

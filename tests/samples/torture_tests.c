@@ -1,5 +1,6 @@
-/* Tests of ripple under injected failures, which only the software twin has: whatever driver call fails, the
- * program ends, says why, and leaves nothing behind. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of ripple under injected failures, which only the software twin has: whatever driver call
+ * fails, the program ends, says why, and leaves nothing behind. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,21 +8,22 @@
 #include "harness.h"
 #include "samples_tests.h"
 
-/* Every call would be too many for the quick tier (the long one takes smaller steps); set-up and frames are both met by
- * these, also by the second in sanitized builds, which are slow. The paths make the same calls at first, so each begins
- * with another one. */
+/* Every call would be too many for the quick tier (the long one takes smaller steps); set-up and
+ * frames are both met by these, also by the second in sanitized builds, which are slow. The paths
+ * make the same calls at first, so each begins with another one. */
 #define STRIDE           "15"
 #define SANITIZED_STRIDE "25"
 #define LEAST_CALLS      70u
-/* Runs in a row without a failure that went over this many calls: they are exhausted (calls on other threads come and
- * go). Three runs at least. */
+/* Runs in a row without a failure that went over this many calls: they are exhausted (calls on
+ * other threads come and go). Three runs at least. */
 #define ENOUGH_CALLS 42u
 #define MOST_CALLS   600u
 
 static void short_run(const char *path, run_result *r)
 {
-    ripple(r, (const char *[]){"--device", "soft", "--path", path, "--size", "16x16", "--resolution", "32x32",
-                               "--steps", "1", "--frames", "4", "--quiet", "--output", "a.png", NULL});
+    ripple(r, (const char *[]){"--device", "soft", "--path", path, "--size", "16x16",
+                               "--resolution", "32x32", "--steps", "1", "--frames", "4", "--quiet",
+                               "--output", "a.png", NULL});
 }
 
 static void one_failure(const char *path, const char *which, run_result *r)
@@ -37,8 +39,8 @@ static void one_failure(const char *path, const char *which, run_result *r)
 
 static void every_failure(const char *path, const char *kind, unsigned first)
 {
-    /* The suites library-torture-* have the library's ways out of a failure; the sample's threads end the same way in
-     * failure_in_mid_run_*. */
+    /* The suites library-torture-* have the library's ways out of a failure; the sample's threads
+     * end the same way in failure_in_mid_run_*. */
     if (test_thread_sanitized() && !test_option("stride", NULL))
         SKIP("ThreadSanitizer sees these ends in other cases");
     run_result whole;

@@ -1,4 +1,5 @@
-/* Tests of ripple's window, on a screen that nobody sees. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Tests of ripple's window, on a screen that nobody sees. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,8 @@ static void pause_test(long milliseconds)
     (void)nanosleep(&time, NULL);
 }
 
-/* Looks at the window until it shows this picture, or (`equal` false) another. Returns what it shows. */
+/* Looks at the window until it shows this picture, or (`equal` false) another. Returns what it
+ * shows. */
 static picture wait_for_picture(const screen_window *window, const picture *reference, bool equal,
                                 const char *what)
 {
@@ -78,7 +80,8 @@ static void end_ripple(run_process *process, const screen_window *window, run_re
     if (r->status != 0) FAIL("ripple: status %d:\n%s", r->status, r->text);
 }
 
-/* What the window shows, what --screenshot writes, and what a run without a window writes, are one. */
+/* What the window shows, what --screenshot writes, and what a run without a window writes, are
+ * one. */
 static void shows_the_offscreen_picture(const char *path)
 {
     run_result r;
@@ -116,7 +119,8 @@ static void shows_the_offscreen_picture_staged(void)
     shows_the_offscreen_picture("staged");
 }
 
-/* The overlay's colors of text are opaque, so they are there exactly, or off by an encoding's rounding. */
+/* The overlay's colors of text are opaque, so they are there exactly, or off by an encoding's
+ * rounding. */
 static bool has_color(const picture *p, int red, int green, int blue)
 {
     size_t found = 0;
@@ -133,14 +137,16 @@ static void overlay_is_shown(const picture *p)
     REQUIRE(has_color(p, 96, 206, 255)); /* drawing */
 }
 
-/* A user's visit: look, pause, go around, come closer, make the window larger and smaller, go on, leave. */
+/* A user's visit: look, pause, go around, come closer, make the window larger and smaller, go on,
+ * leave. */
 static void obeys(const char *path, const char *validation)
 {
     run_result r;
     run_process process;
     screen_start();
-    start_ripple(&process, (const char *[]){"--window", "--path", path, "--frames", "1000000", "--resolution",
-                                            "360x240", "--screenshot", "shot.png", validation, NULL});
+    start_ripple(&process,
+                 (const char *[]){"--window", "--path", path, "--frames", "1000000", "--resolution",
+                                  "360x240", "--screenshot", "shot.png", validation, NULL});
     screen_window window = screen_find(&process, "ripple");
     screen_do((const char *[]){"windowfocus", "--sync", window.id, NULL});
     picture first = screen_picture(&window);
@@ -153,15 +159,18 @@ static void obeys(const char *path, const char *validation)
     picture paused = settled_picture(&window); /* its frame counter too */
     overlay_is_shown(&paused);
 
-    screen_do((const char *[]){"mousemove", "--window", window.id, "180", "150", "mousedown", "1", NULL});
-    screen_do((const char *[]){"mousemove", "--window", window.id, "240", "130", "mouseup", "1", NULL});
+    screen_do(
+        (const char *[]){"mousemove", "--window", window.id, "180", "150", "mousedown", "1", NULL});
+    screen_do(
+        (const char *[]){"mousemove", "--window", window.id, "240", "130", "mouseup", "1", NULL});
     picture turned = changed_picture(&window, paused, "dragging does not turn the view");
     screen_do((const char *[]){"click", "4", NULL});
     picture closer = changed_picture(&window, turned, "the wheel does not move the camera");
 
     static const char *const sizes[][2] = {{"500", "320"}, {"301", "207"}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        screen_do((const char *[]){"windowsize", "--sync", window.id, sizes[i][0], sizes[i][1], NULL});
+        screen_do(
+            (const char *[]){"windowsize", "--sync", window.id, sizes[i][0], sizes[i][1], NULL});
         closer = changed_picture(&window, closer, "the window does not change its size");
         REQUIRE_EQ(closer.width, atoi(sizes[i][0]));
         REQUIRE_EQ(closer.height, atoi(sizes[i][1]));
@@ -234,12 +243,18 @@ static void no_screen(void)
 
 const test_case window_cases[] = {
     {.name = "window.shows_the_offscreen_picture_ring", .run = shows_the_offscreen_picture_ring},
-    {.name = "window.shows_the_offscreen_picture_shared", .run = shows_the_offscreen_picture_shared},
-    {.name = "window.shows_the_offscreen_picture_staged", .run = shows_the_offscreen_picture_staged},
+    {.name = "window.shows_the_offscreen_picture_shared",
+     .run = shows_the_offscreen_picture_shared},
+    {.name = "window.shows_the_offscreen_picture_staged",
+     .run = shows_the_offscreen_picture_staged},
     {.name = "window.obeys_ring", .run = obeys_ring, .time_limit = 240},
     {.name = "window.obeys_staged", .run = obeys_staged, .time_limit = 240},
-    {.name = "window.validation_is_silent_ring", .run = validation_is_silent_ring, .time_limit = 240},
-    {.name = "window.validation_is_silent_staged", .run = validation_is_silent_staged, .time_limit = 240},
+    {.name = "window.validation_is_silent_ring",
+     .run = validation_is_silent_ring,
+     .time_limit = 240},
+    {.name = "window.validation_is_silent_staged",
+     .run = validation_is_silent_staged,
+     .time_limit = 240},
     {.name = "window.no_screen", .run = no_screen},
     {.name = NULL},
 };

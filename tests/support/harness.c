@@ -1,5 +1,5 @@
-/* The test harness: command line, processes, time limits, results. See harness.h.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The test harness: command line, processes, time limits, results. See harness.h. */
 #include "harness.h"
 
 #include <dirent.h>
@@ -51,8 +51,9 @@
 
 #ifdef SANITIZED
 #    include <dlfcn.h>
-/* Leak reports name frames of modules that are gone by then (lavapipe leaves 128 bytes in one), so in
- * sanitized programs nothing is ever unloaded. The programs export this symbol; it comes before libc's. */
+/* Leak reports name frames of modules that are gone by then (lavapipe leaves 128 bytes in one), so
+ * in sanitized programs nothing is ever unloaded. The programs export this symbol; it comes before
+ * libc's. */
 __attribute__((visibility("default"))) int dlclose(void *handle)
 {
     (void)handle;
@@ -150,7 +151,7 @@ double test_now_us(void)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
-/* Results ----------------------------------------------------------------------------------------------- */
+/* Results -------------------------------------------------------------------------------------- */
 
 static const char *result_path(char out[TEST_PATH_MAX], const char *case_name)
 {
@@ -174,7 +175,8 @@ static void leave_result(const char *text)
     fclose(file);
 }
 
-/* A case has begun ('b'), passed ('p'), was skipped ('s') or wants a process of its own ('o'); `output` is how much stood in the output by then. */
+/* A case has begun ('b'), passed ('p'), was skipped ('s') or wants a process of its own ('o');
+ * `output` is how much stood in the output by then. */
 typedef struct event {
     char kind;
     double seconds;
@@ -214,7 +216,8 @@ static bool all_usable(void)
     return true;
 }
 
-/* Leaves the case in the middle, and the process with it where that cannot be as it was before the case. */
+/* Leaves the case in the middle, and the process with it where that cannot be as it was before the
+ * case. */
 static _Noreturn void leave(char kind)
 {
     fflush(NULL);
@@ -285,9 +288,10 @@ void test_require_eq(const char *file, int line, const char *actual_text, const 
 void test_require_eq_str(const char *file, int line, const char *actual_text, const char *actual,
                          const char *expected)
 {
-    if (actual == expected || (actual != NULL && expected != NULL && strcmp(actual, expected) == 0)) return;
-    test_fail(file, line, "%s is \"%s\", not \"%s\"", actual_text, actual != NULL ? actual : "(null)",
-              expected != NULL ? expected : "(null)");
+    if (actual == expected || (actual != NULL && expected != NULL && strcmp(actual, expected) == 0))
+        return;
+    test_fail(file, line, "%s is \"%s\", not \"%s\"", actual_text,
+              actual != NULL ? actual : "(null)", expected != NULL ? expected : "(null)");
 }
 
 void test_require_eq_bytes(const char *file, int line, const char *actual_text, const void *actual,
@@ -301,11 +305,11 @@ void test_require_eq_bytes(const char *file, int line, const char *actual_text, 
         first = i;
         wrong++;
     }
-    test_fail(file, line, "%s: %zu of %zu bytes wrong, first at %zu: 0x%02x, not 0x%02x", actual_text, wrong,
-              size, first, (unsigned)a[first], (unsigned)e[first]);
+    test_fail(file, line, "%s: %zu of %zu bytes wrong, first at %zu: 0x%02x, not 0x%02x",
+              actual_text, wrong, size, first, (unsigned)a[first], (unsigned)e[first]);
 }
 
-/* Cases ------------------------------------------------------------------------------------------------- */
+/* Cases ---------------------------------------------------------------------------------------- */
 
 static const test_case *next_case(const test_case *after)
 {
@@ -340,8 +344,8 @@ static void begin(const test_case *c)
 {
     current = c;
     leave_result("fail"); /* until it is known better: a crash or a hang leaves this */
-    snprintf(timeout_message, sizeof timeout_message, "FAILED: %s hangs: not done after %u s\n", c->name,
-             time_limit(c));
+    snprintf(timeout_message, sizeof timeout_message, "FAILED: %s hangs: not done after %u s\n",
+             c->name, time_limit(c));
     struct sigaction action;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_alarm;
@@ -445,7 +449,7 @@ static int verdict(unsigned passed, unsigned skipped, unsigned failed)
     return 1;
 }
 
-/* Many cases: the parent -------------------------------------------------------------------------------- */
+/* Many cases: the parent ----------------------------------------------------------------------- */
 
 typedef enum outcome { PENDING, PASSED, SKIPPED, FAILED } outcome;
 
@@ -471,7 +475,8 @@ static void print_output(off_t end, bool only_measured)
         fputs(text, stdout);
         if (got > 0 && text[got - 1] != '\n') putchar('\n');
     }
-    for (char *line = only_measured ? strtok(text, "\n") : NULL; line != NULL; line = strtok(NULL, "\n"))
+    for (char *line = only_measured ? strtok(text, "\n") : NULL; line != NULL;
+         line = strtok(NULL, "\n"))
         if (strncmp(line, "MEASURED ", 9) == 0) puts(line);
     free(text);
 }
@@ -537,7 +542,8 @@ static const char *in_words(bool ended, int status, bool killed)
     else if (killed)
         snprintf(text, sizeof text, "it hangs, and was killed");
     else if (WIFSIGNALED(status))
-        snprintf(text, sizeof text, "signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+        snprintf(text, sizeof text, "signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
     else
         snprintf(text, sizeof text, "exit status %d", WEXITSTATUS(status));
     return text;
@@ -597,7 +603,8 @@ static void run_alone(size_t i)
     int status = 0;
     double begun = test_now_us();
     pid_t child = start(&i, 1, -1);
-    bool ended = child > 0 && reap(child, &status, time_limit(run.cases[i]) + grace()), killed = false;
+    bool ended = child > 0 && reap(child, &status, time_limit(run.cases[i]) + grace()),
+         killed = false;
     if (child > 0 && !ended) {
         kill(child, SIGKILL);
         killed = true;
@@ -606,7 +613,8 @@ static void run_alone(size_t i)
     outcome how = FAILED;
     if (ended && !killed && WIFEXITED(status) && WEXITSTATUS(status) == 0) how = PASSED;
     if (ended && !killed && WIFEXITED(status) && WEXITSTATUS(status) == TEST_SKIPPED) how = SKIPPED;
-    conclude(i, how, (test_now_us() - begun) * 1e-6, output_size(), in_words(ended, status, killed));
+    conclude(i, how, (test_now_us() - begun) * 1e-6, output_size(),
+             in_words(ended, status, killed));
 }
 
 static void blame(size_t i, const char *why)
@@ -618,7 +626,8 @@ static void blame(size_t i, const char *why)
     conclude(i, FAILED, 0, output_size(), why);
 }
 
-/* Runs these cases in one process, as far as that comes; false when it did not come to the first. */
+/* Runs these cases in one process, as far as that comes; false when it did not come to the
+ * first. */
 static bool run_together(const size_t *chosen, size_t count)
 {
     int ends[2], status = 0;
@@ -630,7 +639,8 @@ static bool run_together(const size_t *chosen, size_t count)
     bool running = false, killed = false, exited = false;
     for (;;) {
         /* Between two cases, and after the last, nothing takes longer. */
-        unsigned limit = (running ? time_limit(run.cases[chosen[done]]) : TEST_TIME_LIMIT) + grace();
+        unsigned limit =
+            (running ? time_limit(run.cases[chosen[done]]) : TEST_TIME_LIMIT) + grace();
         struct pollfd wait = {.fd = ends[0], .events = POLLIN};
         int ready = child > 0 ? poll(&wait, 1, (int)limit * 1000) : 0;
         if (ready < 0 && errno == EINTR) continue;
@@ -665,11 +675,10 @@ static bool run_together(const size_t *chosen, size_t count)
     } else if (!good || done == 0) {
         char why[512];
         if (done == 0) done = 1; /* the process does not start */
-        snprintf(
-            why, sizeof why,
-            "after this case, the last of its process, this ended badly: %s. It may be the doing of any case "
-            "before; --alone tells which",
-            in_words(exited, status, killed));
+        snprintf(why, sizeof why,
+                 "after this case, the last of its process, this ended badly: %s. "
+                 "It may be the doing of any case before; --alone tells which",
+                 in_words(exited, status, killed));
         blame(chosen[done - 1], why);
     }
     return done > 0;
@@ -693,8 +702,10 @@ static void select_cases(void)
             if (run.cases[i]->smoke) run.cases[kept++] = run.cases[i];
         run.count = kept == 0 && run.count > 0 ? 1 : kept;
     }
-    if (sscanf(test_option("part", "1/1"), "%u/%u", &part, &parts) == 2 && part >= 1 && part <= parts) {
-        /* Cases of one file lie side by side and want the same things, so a part is cut out in one piece. */
+    if (sscanf(test_option("part", "1/1"), "%u/%u", &part, &parts) == 2 && part >= 1 &&
+        part <= parts) {
+        /* Cases of one file lie side by side and want the same things, so a part is cut out in one
+         * piece. */
         size_t from = run.count * (part - 1) / parts, to = run.count * part / parts;
         memmove(run.cases, run.cases + from, (to - from) * sizeof *run.cases);
         run.count = to - from;

@@ -1,9 +1,13 @@
+/* SPDX-License-Identifier: MIT */
 /* A small test harness with its own main: tables of cases, run alone or many in one process.
  *
- *   prog CASE            runs one case in this process: exit 0 passed, 77 skipped, anything else failed
+ *   prog CASE            runs one case in this process: exit 0 passed, 77 skipped, anything else
+ *   failed
  *   prog CASE|GLOB...    runs those cases in children: "own" cases one a process, the others together in one. A
- *                        line for each: PASS CASE (1.234 s), SKIP CASE: why, FAIL CASE: how it ended. A process
- *                        that fails, hangs or crashes ends there, and the cases that are left get a new one
+ *                        line for each: PASS CASE (1.234 s), SKIP CASE: why, FAIL CASE: how it
+ *                        ended. A process
+ *                        that fails, hangs or crashes ends there, and the cases that are left get a
+ *                        new one
  *   prog                 runs all of them, then prints the totals and the marks
  *   --batch              the same for a single CASE
  *   --alone              a process for each case, "own" or not
@@ -16,11 +20,10 @@
  *   prog --marks         what each marked case says about driver and twin, and the counts
  *   --results=DIR        leaves "pass", "skip" or "fail" in DIR/CASE
  *   --check-not-all-skipped   reads those: exit 0 when at least one case passed
- *   --driver=auto|nvidia|soft the CUDA driver under test: auto is NVIDIA's where it has a device, else the
+ *   --driver=auto|nvidia|soft the CUDA driver under test: auto is NVIDIA's where it has a device,
+ *   else the
  * twin
- *   --NAME=VALUE         anything else is kept for test_option()
- *
- * SPDX-License-Identifier: MIT */
+ *   --NAME=VALUE         anything else is kept for test_option() */
 #ifndef CULVERT_TESTS_HARNESS_H_
 #define CULVERT_TESTS_HARNESS_H_
 
@@ -35,8 +38,9 @@
 /* What a contract row says about the two drivers. */
 typedef enum test_mark {
     TEST_UNMARKED,
-    TEST_BOTH,          /* the same on NVIDIA's driver and on the twin */
-    TEST_NVIDIA_ONLY,   /* true of NVIDIA's driver; the case checks the twin's own answer, or skips there */
+    TEST_BOTH, /* the same on NVIDIA's driver and on the twin */
+    /* True of NVIDIA's driver; the case checks the twin's own answer, or skips there */
+    TEST_NVIDIA_ONLY,
     TEST_TWIN_STRICTER, /* the twin refuses what NVIDIA's driver lets through */
 } test_mark;
 
@@ -46,44 +50,53 @@ typedef struct test_case {
     test_mark mark;
     const char *reason;  /* why the mark is what it is */
     unsigned time_limit; /* seconds, 0 = TEST_TIME_LIMIT */
-    /* Wants a process for itself: it faults a kernel, resets a context, changes the environment or a limit, starts
-     * processes, counts what its process has, leaves work behind, or measures what a first call costs. */
+    /* Wants a process for itself: it faults a kernel, resets a context, changes the environment or
+     * a limit, starts processes, counts what its process has, leaves work behind, or measures what
+     * a first call costs. */
     bool own;
     bool smoke; /* one of those that --smoke runs */
 } test_case;
 
-/* A program defines this: its tables, the list ended by NULL, each table by a case without a name. */
+/* A program defines this: its tables, the list ended by NULL, each table by a case without a
+ * name. */
 extern const test_case *const test_suite_tables[];
 /* For a program of one table. */
 #define TEST_SUITE(table) const test_case *const test_suite_tables[] = {(table), NULL}
 
-typedef enum test_driver_choice { TEST_DRIVER_AUTO, TEST_DRIVER_NVIDIA, TEST_DRIVER_SOFT } test_driver_choice;
+typedef enum test_driver_choice {
+    TEST_DRIVER_AUTO,
+    TEST_DRIVER_NVIDIA,
+    TEST_DRIVER_SOFT
+} test_driver_choice;
 
 test_driver_choice test_driver(void);
 /* The value of the last --name=value on the command line ("" for a bare --name), or fallback. */
 const char *test_option(const char *name, const char *fallback);
-/* The path of a file of the build tree or bundle: relative to two directories above the program's own. */
+/* The path of a file of the build tree or bundle: relative to two directories above the program's
+ * own. */
 const char *test_path(char out[TEST_PATH_MAX], const char *relative);
 /* The running case's name. */
 const char *test_case_name(void);
 /* Whether other cases ran in this process before this one, or may run after it. */
 bool test_shared(void);
-/* What the case does next would be felt by others, or would show what others did: where test_shared() it is left
- * here, and run again in a process of its own. Best called before the case opens anything; ".own" says it before it
- * begins. */
+/* What the case does next would be felt by others, or would show what others did: where
+ * test_shared() it is left here, and run again in a process of its own. Best called before the case
+ * opens anything; ".own" says it before it begins. */
 void test_wants_own_process(void);
 
-/* What is kept open from one case to the next because it is slow to open. Set once; members may be NULL. */
+/* What is kept open from one case to the next because it is slow to open. Set once; members may be
+ * NULL. */
 typedef struct test_fixture {
     bool (*clean)(void); /* after each case: whether the case has closed all that it opened */
     bool (*usable)(
-        void);         /* after each case: whether another one can go on with it; if not, the process ends */
+        /* After each case: whether another one can go on with it; if not, the process ends */
+        void);
     void (*end)(void); /* after the last one; nothing may be left */
 } test_fixture;
 void test_keep(const test_fixture *fixture);
 
-/* Runs `prog CASE` with the same options in a new process and returns its exit status, 128 + signal if
- * killed. The running case gets a process of its own. */
+/* Runs `prog CASE` with the same options in a new process and returns its exit status, 128 + signal
+ * if killed. The running case gets a process of its own. */
 int test_run_child(const char *case_name);
 /* Whether this program was built with AddressSanitizer or ThreadSanitizer. */
 bool test_sanitized(void);
@@ -100,12 +113,12 @@ double test_now_us(void);
 #    define TEST_PRINTF(f, a)
 #endif
 
-/* The ways out of a case besides returning; any thread may take them. Nothing is unwound: the process ends, but
- * for a skip before the case has opened anything. */
+/* The ways out of a case besides returning; any thread may take them. Nothing is unwound: the
+ * process ends, but for a skip before the case has opened anything. */
 _Noreturn void test_fail(const char *file, int line, const char *format, ...) TEST_PRINTF(3, 4);
 _Noreturn void test_skip(const char *format, ...) TEST_PRINTF(1, 2);
-/* Passes at once, without the drivers' exit handlers: for an "own" case that leaves work behind which may never
- * end. */
+/* Passes at once, without the drivers' exit handlers: for an "own" case that leaves work behind
+ * which may never end. */
 _Noreturn void test_pass(void);
 void test_measured(const char *name, const char *format, ...) TEST_PRINTF(2, 3);
 
@@ -119,11 +132,11 @@ void test_require_eq_bytes(const char *file, int line, const char *actual_text, 
 #define FAIL(...)     test_fail(__FILE__, __LINE__, __VA_ARGS__)
 #define REQUIRE(cond) ((cond) ? (void)0 : test_fail(__FILE__, __LINE__, "%s", #cond))
 /* Integers, enums and booleans of any type; both values are printed. */
-#define REQUIRE_EQ(actual, expected)                                                                         \
+#define REQUIRE_EQ(actual, expected)                                                               \
     test_require_eq(__FILE__, __LINE__, #actual, #expected, (int64_t)(actual), (int64_t)(expected))
-#define REQUIRE_EQ_STR(actual, expected)                                                                     \
+#define REQUIRE_EQ_STR(actual, expected)                                                           \
     test_require_eq_str(__FILE__, __LINE__, #actual, (actual), (expected))
-#define REQUIRE_EQ_BYTES(actual, expected, size)                                                             \
+#define REQUIRE_EQ_BYTES(actual, expected, size)                                                   \
     test_require_eq_bytes(__FILE__, __LINE__, #actual, (actual), (expected), (size))
 #define SKIP(...) test_skip(__VA_ARGS__)
 /* Prints "MEASURED name: value", for a script to collect. */

@@ -1,5 +1,5 @@
-/* The harness tested by itself: each way out of a case, taken in a forked child.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The harness tested by itself: each way out of a case, taken in a forked child. */
 #include "harness.h"
 
 #include <stdio.h>
@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Exit status and first 4 KiB of output of fn() in a forked child, 128 + signal if it was killed. */
+/* Exit status and first 4 KiB of output of fn() in a forked child, 128 + signal if it was
+ * killed. */
 static int outcome(void (*fn)(void), char output[4096])
 {
     int ends[2], status = 0;
@@ -123,7 +124,7 @@ static void paths(void)
     REQUIRE_EQ(test_open_fds(), before);
 }
 
-/* Many cases ------------------------------------------------------------------------------------------- */
+/* Many cases ----------------------------------------------------------------------------------- */
 
 static const char *many_output;
 

@@ -1,5 +1,5 @@
-/* Cases that go wrong on purpose: what harness.many runs, and no suite of its own.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Cases that go wrong on purpose: what harness.many runs, and no suite of its own. */
 #include "harness.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* Binary semaphores with a partner that is Vulkan, or played by the twin. See raw_binary.h.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Binary semaphores with a partner that is Vulkan, or played by the twin. See raw_binary.h. */
 #include "raw_binary.h"
 
 #include <errno.h>
@@ -14,7 +14,8 @@ VkExternalSemaphoreProperties raw_binary_properties(const raw_vk *vk)
     const VkPhysicalDeviceExternalSemaphoreInfo info = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_SEMAPHORE_INFO,
         .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
-    VkExternalSemaphoreProperties properties = {.sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
+    VkExternalSemaphoreProperties properties = {
+        .sType = VK_STRUCTURE_TYPE_EXTERNAL_SEMAPHORE_PROPERTIES};
     vkGetPhysicalDeviceExternalSemaphoreProperties(vk->physical, &info, &properties);
     return properties;
 }
@@ -83,7 +84,8 @@ void raw_binary_signal(raw_vk *vk, const raw_cuda *cu, const raw_binary *binary)
     if (played(binary))
         REQUIRE_EQ(cu->SoftBinarySignal(binary->peer), 0);
     else
-        raw_vk_submit(vk, raw_vk_begin(vk, 0), &(raw_vk_job){.signal = binary->vk, .pending = true});
+        raw_vk_submit(vk, raw_vk_begin(vk, 0),
+                      &(raw_vk_job){.signal = binary->vk, .pending = true});
 }
 
 bool raw_binary_wait(raw_vk *vk, const raw_cuda *cu, const raw_binary *binary, unsigned timeout_ms)
@@ -95,8 +97,9 @@ bool raw_binary_wait(raw_vk *vk, const raw_cuda *cu, const raw_binary *binary, u
     }
     /* A timeline of Vulkan's own says when the wait is over, and can be asked with a time limit. */
     VkSemaphore over = raw_vk_timeline(vk, 0, false);
-    raw_vk_submit(vk, raw_vk_begin(vk, 0),
-                  &(raw_vk_job){.wait = binary->vk, .signal = over, .signal_value = 1, .pending = true});
+    raw_vk_submit(
+        vk, raw_vk_begin(vk, 0),
+        &(raw_vk_job){.wait = binary->vk, .signal = over, .signal_value = 1, .pending = true});
     if (!raw_vk_timeline_wait(vk, over, 1, timeout_ms)) return false;
     raw_vk_idle(vk);
     raw_vk_semaphore_destroy(vk, over);

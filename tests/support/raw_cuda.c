@@ -1,5 +1,6 @@
-/* Opens the CUDA driver under test and wraps the few calls that need a filled-in structure. See raw_cuda.h.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Opens the CUDA driver under test and wraps the few calls that need a filled-in structure. See
+ * raw_cuda.h. */
 #include "raw_cuda.h"
 
 #include "control.h"
@@ -20,13 +21,15 @@ const char *raw_cuda_result_name(CUresult result)
 {
     static _Thread_local char number[32];
     const char *name = NULL;
-    if (driver.GetErrorName != NULL && driver.GetErrorName(result, &name) == CUDA_SUCCESS && name != NULL)
+    if (driver.GetErrorName != NULL && driver.GetErrorName(result, &name) == CUDA_SUCCESS &&
+        name != NULL)
         return name;
     snprintf(number, sizeof number, "CUresult %d", (int)result);
     return number;
 }
 
-void raw_cuda_require(const char *file, int line, const char *text, CUresult actual, CUresult expected)
+void raw_cuda_require(const char *file, int line, const char *text, CUresult actual,
+                      CUresult expected)
 {
     if (actual == expected) return;
     char expected_name[64];
@@ -34,7 +37,8 @@ void raw_cuda_require(const char *file, int line, const char *text, CUresult act
     test_fail(file, line, "%s is %s, not %s", text, raw_cuda_result_name(actual), expected_name);
 }
 
-/* Copies a symbol's address into a function pointer; false, and NULL there, when the library has none. */
+/* Copies a symbol's address into a function pointer; false, and NULL there, when the library has
+ * none. */
 static bool symbol(void *library, const char *name, void *function)
 {
     void *address = dlsym(library, name);
@@ -46,7 +50,8 @@ static bool entry(raw_cuda *cu, const char *name, int version, void *function)
 {
     void *address = NULL;
     CUdriverProcAddressQueryResult found = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    CUresult result = cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+    CUresult result =
+        cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
     if (result != CUDA_SUCCESS) address = NULL;
     memcpy(function, &address, sizeof address);
     return address != NULL;
@@ -61,10 +66,10 @@ static bool use(raw_cuda *cu, void *library, char why[WHY_SIZE])
         snprintf(why, WHY_SIZE, "no cuGetProcAddress_v2 (a driver older than 12.0)");
         return false;
     }
-#define RESOLVE(name, version)                                                                               \
-    if (!entry(cu, "cu" #name, version, &cu->name)) {                                                        \
-        snprintf(why, WHY_SIZE, "no cu%s of version %d", #name, version);                                    \
-        return false;                                                                                        \
+#define RESOLVE(name, version)                                                                     \
+    if (!entry(cu, "cu" #name, version, &cu->name)) {                                              \
+        snprintf(why, WHY_SIZE, "no cu%s of version %d", #name, version);                          \
+        return false;                                                                              \
     }
     RAW_CUDA_REQUIRED(RESOLVE)
 #undef RESOLVE
@@ -112,7 +117,8 @@ static void *open_soft(char why[WHY_SIZE])
             return NULL;
         }
         bool directory = stat(other, &status) == 0 && S_ISDIR(status.st_mode);
-        int length = snprintf(path, sizeof path, "%s%s", other, directory ? "/libculvert-soft.so.0" : "");
+        int length =
+            snprintf(path, sizeof path, "%s%s", other, directory ? "/libculvert-soft.so.0" : "");
         REQUIRE(length > 0 && length < TEST_PATH_MAX);
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -120,7 +126,8 @@ static void *open_soft(char why[WHY_SIZE])
     return library;
 }
 
-/* A context takes NVIDIA's driver long to make: with a reference held here, the cases' own do not make it. */
+/* A context takes NVIDIA's driver long to make: with a reference held here, the cases' own do not
+ * make it. */
 static bool clean(void)
 {
     CUcontext context = NULL;
@@ -137,10 +144,10 @@ static bool clean(void)
     driver.SoftCounts(&c);
     return c.contexts == (kept_context != NULL) &&
            c.streams + c.events + c.device_allocations + c.host_allocations + c.external_memories +
-                   c.external_mappings + c.external_semaphores + c.modules + c.arrays + c.mipmapped_arrays +
-                   c.surfaces + c.textures + c.peers + c.graphs + c.graph_execs + c.user_objects +
-                   c.physical_allocations + c.reservations + c.virtual_mappings + c.memory_pools +
-                   c.pool_allocations + c.fds ==
+                   c.external_mappings + c.external_semaphores + c.modules + c.arrays +
+                   c.mipmapped_arrays + c.surfaces + c.textures + c.peers + c.graphs +
+                   c.graph_execs + c.user_objects + c.physical_allocations + c.reservations +
+                   c.virtual_mappings + c.memory_pools + c.pool_allocations + c.fds ==
                0;
 }
 
@@ -148,8 +155,8 @@ static bool clean(void)
 static bool usable(void)
 {
     CUcontext none = NULL;
-    return driver.CtxPushCurrent(kept_context) == CUDA_SUCCESS && driver.CtxSynchronize() == CUDA_SUCCESS &&
-           driver.CtxPopCurrent(&none) == CUDA_SUCCESS;
+    return driver.CtxPushCurrent(kept_context) == CUDA_SUCCESS &&
+           driver.CtxSynchronize() == CUDA_SUCCESS && driver.CtxPopCurrent(&none) == CUDA_SUCCESS;
 }
 
 static void end(void)
@@ -219,7 +226,8 @@ CUresult raw_cuda_upload(const raw_cuda *cu, CUdeviceptr to, const void *from, s
 CUmodule raw_cuda_load(const raw_cuda *cu, const char *name)
 {
     char relative[256], path[TEST_PATH_MAX];
-    snprintf(relative, sizeof relative, "share/culvert/%s%s", name, cu->software ? ".soft.so" : ".fatbin");
+    snprintf(relative, sizeof relative, "share/culvert/%s%s", name,
+             cu->software ? ".soft.so" : ".fatbin");
     test_path(path, relative);
     struct stat status;
     if (stat(path, &status) != 0) SKIP("%s: %s", path, strerror(errno));
@@ -247,8 +255,8 @@ CUresult raw_cuda_import_memory(const raw_cuda *cu, int fd, uint64_t size, bool 
     return cu->ImportExternalMemory(out, &desc);
 }
 
-CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset, uint64_t size,
-                             CUdeviceptr *out)
+CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
+                             uint64_t size, CUdeviceptr *out)
 {
     CUDA_EXTERNAL_MEMORY_BUFFER_DESC desc;
     memset(&desc, 0, sizeof desc);
@@ -277,7 +285,8 @@ CUresult raw_cuda_import_binary(const raw_cuda *cu, int fd, CUexternalSemaphore 
     return import_semaphore(cu, CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD, fd, out);
 }
 
-CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream)
+CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value,
+                         CUstream stream)
 {
     CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS params;
     memset(&params, 0, sizeof params);
@@ -285,7 +294,8 @@ CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint
     return cu->SignalExternalSemaphoresAsync(&semaphore, &params, 1, stream);
 }
 
-CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream)
+CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value,
+                       CUstream stream)
 {
     CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS params;
     memset(&params, 0, sizeof params);

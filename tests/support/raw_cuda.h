@@ -1,10 +1,12 @@
-/* The CUDA driver as the tests call it: plain cu* entry points, NVIDIA's or the twin's, opened at run time.
+/* SPDX-License-Identifier: MIT */
+/* The CUDA driver as the tests call it: plain cu* entry points, NVIDIA's or the twin's, opened at
+ * run time.
  *
- *   const raw_cuda *cu = raw_cuda_open();         // skips the case where there is no driver, see --driver
- *   CUcontext context = raw_cuda_context(cu, 0);  // primary context of device 0, current on this thread
- *   CU_OK(cu->MemAlloc(&p, size));
- *
- * SPDX-License-Identifier: MIT */
+ * const raw_cuda *cu = raw_cuda_open();         // skips the case where there is no driver, see
+ *                                               --driver
+ * CUcontext context = raw_cuda_context(cu, 0);  // primary context of device 0, current on this
+ *                                               thread
+ * CU_OK(cu->MemAlloc(&p, size)); */
 #ifndef CULVERT_TESTS_RAW_CUDA_H_
 #define CULVERT_TESTS_RAW_CUDA_H_
 
@@ -21,150 +23,150 @@ typedef CUresult(CUDAAPI *raw_cuda_logs_register_fn)(raw_cuda_log_fn fn, void *d
 typedef CUresult(CUDAAPI *raw_cuda_logs_unregister_fn)(void *callback);
 
 /* Name without cu, version for cuGetProcAddress. Required in every driver that the tests run on. */
-#define RAW_CUDA_REQUIRED(X)                                                                                 \
-    X(Init, 2000)                                                                                            \
-    X(DriverGetVersion, 2020)                                                                                \
-    X(GetErrorName, 6000)                                                                                    \
-    X(GetErrorString, 6000)                                                                                  \
-    X(DeviceGet, 2000)                                                                                       \
-    X(DeviceGetCount, 2000)                                                                                  \
-    X(DeviceGetName, 2000)                                                                                   \
-    X(DeviceGetUuid, 11040)                                                                                  \
-    X(DeviceGetAttribute, 2000)                                                                              \
-    X(DevicePrimaryCtxRetain, 7000)                                                                          \
-    X(DevicePrimaryCtxRelease, 11000)                                                                        \
-    X(CtxSetCurrent, 4000)                                                                                   \
-    X(CtxGetCurrent, 4000)                                                                                   \
-    X(CtxPushCurrent, 4000)                                                                                  \
-    X(CtxPopCurrent, 4000)                                                                                   \
-    X(CtxSynchronize, 2000)                                                                                  \
-    X(StreamCreate, 2000)                                                                                    \
-    X(StreamDestroy, 4000)                                                                                   \
-    X(StreamSynchronize, 2000)                                                                               \
-    X(StreamQuery, 2000)                                                                                     \
-    X(StreamWaitEvent, 3020)                                                                                 \
-    X(EventCreate, 2000)                                                                                     \
-    X(EventRecord, 2000)                                                                                     \
-    X(EventQuery, 2000)                                                                                      \
-    X(EventSynchronize, 2000)                                                                                \
-    X(EventDestroy, 4000)                                                                                    \
-    X(LaunchHostFunc, 10000)                                                                                 \
-    X(MemAlloc, 3020)                                                                                        \
-    X(MemFree, 3020)                                                                                         \
-    X(MemcpyHtoD, 3020)                                                                                      \
-    X(MemcpyHtoDAsync, 3020)                                                                                 \
-    X(MemcpyDtoH, 3020)                                                                                      \
-    X(MemcpyDtoHAsync, 3020)                                                                                 \
-    X(MemcpyDtoDAsync, 3020)                                                                                 \
-    X(MemsetD32Async, 3020)                                                                                  \
-    X(Memcpy2D, 3020)                                                                                        \
-    X(Memcpy2DAsync, 3020)                                                                                   \
-    X(Memcpy3D, 3020)                                                                                        \
-    X(Memcpy3DAsync, 3020)                                                                                   \
-    X(Array3DCreate, 3020)                                                                                   \
-    X(Array3DGetDescriptor, 3020)                                                                            \
-    X(ArrayDestroy, 2000)                                                                                    \
-    X(MipmappedArrayCreate, 5000)                                                                            \
-    X(MipmappedArrayGetLevel, 5000)                                                                          \
-    X(MipmappedArrayDestroy, 5000)                                                                           \
-    X(SurfObjectCreate, 5000)                                                                                \
-    X(SurfObjectDestroy, 5000)                                                                               \
-    X(SurfObjectGetResourceDesc, 5000)                                                                       \
-    X(TexObjectCreate, 5000)                                                                                 \
-    X(TexObjectDestroy, 5000)                                                                                \
-    X(MemHostAlloc, 2020)                                                                                    \
-    X(MemFreeHost, 2000)                                                                                     \
-    X(MemHostRegister, 6050)                                                                                 \
-    X(MemHostUnregister, 4000)                                                                               \
-    X(MemHostGetDevicePointer, 3020)                                                                         \
-    X(MemcpyPeer, 4000)                                                                                      \
-    X(MemcpyPeerAsync, 4000)                                                                                 \
-    X(Memcpy3DPeer, 4000)                                                                                    \
-    X(Memcpy3DPeerAsync, 4000)                                                                               \
-    X(CtxEnablePeerAccess, 4000)                                                                             \
-    X(CtxDisablePeerAccess, 4000)                                                                            \
-    X(ImportExternalMemory, 10000)                                                                           \
-    X(ExternalMemoryGetMappedBuffer, 10000)                                                                  \
-    X(ExternalMemoryGetMappedMipmappedArray, 10000)                                                          \
-    X(DestroyExternalMemory, 10000)                                                                          \
-    X(ImportExternalSemaphore, 10000)                                                                        \
-    X(SignalExternalSemaphoresAsync, 10000)                                                                  \
-    X(WaitExternalSemaphoresAsync, 10000)                                                                    \
-    X(DestroyExternalSemaphore, 10000)                                                                       \
-    X(ModuleLoad, 2000)                                                                                      \
-    X(ModuleUnload, 2000)                                                                                    \
-    X(ModuleGetFunction, 2000)                                                                               \
+#define RAW_CUDA_REQUIRED(X)                                                                       \
+    X(Init, 2000)                                                                                  \
+    X(DriverGetVersion, 2020)                                                                      \
+    X(GetErrorName, 6000)                                                                          \
+    X(GetErrorString, 6000)                                                                        \
+    X(DeviceGet, 2000)                                                                             \
+    X(DeviceGetCount, 2000)                                                                        \
+    X(DeviceGetName, 2000)                                                                         \
+    X(DeviceGetUuid, 11040)                                                                        \
+    X(DeviceGetAttribute, 2000)                                                                    \
+    X(DevicePrimaryCtxRetain, 7000)                                                                \
+    X(DevicePrimaryCtxRelease, 11000)                                                              \
+    X(CtxSetCurrent, 4000)                                                                         \
+    X(CtxGetCurrent, 4000)                                                                         \
+    X(CtxPushCurrent, 4000)                                                                        \
+    X(CtxPopCurrent, 4000)                                                                         \
+    X(CtxSynchronize, 2000)                                                                        \
+    X(StreamCreate, 2000)                                                                          \
+    X(StreamDestroy, 4000)                                                                         \
+    X(StreamSynchronize, 2000)                                                                     \
+    X(StreamQuery, 2000)                                                                           \
+    X(StreamWaitEvent, 3020)                                                                       \
+    X(EventCreate, 2000)                                                                           \
+    X(EventRecord, 2000)                                                                           \
+    X(EventQuery, 2000)                                                                            \
+    X(EventSynchronize, 2000)                                                                      \
+    X(EventDestroy, 4000)                                                                          \
+    X(LaunchHostFunc, 10000)                                                                       \
+    X(MemAlloc, 3020)                                                                              \
+    X(MemFree, 3020)                                                                               \
+    X(MemcpyHtoD, 3020)                                                                            \
+    X(MemcpyHtoDAsync, 3020)                                                                       \
+    X(MemcpyDtoH, 3020)                                                                            \
+    X(MemcpyDtoHAsync, 3020)                                                                       \
+    X(MemcpyDtoDAsync, 3020)                                                                       \
+    X(MemsetD32Async, 3020)                                                                        \
+    X(Memcpy2D, 3020)                                                                              \
+    X(Memcpy2DAsync, 3020)                                                                         \
+    X(Memcpy3D, 3020)                                                                              \
+    X(Memcpy3DAsync, 3020)                                                                         \
+    X(Array3DCreate, 3020)                                                                         \
+    X(Array3DGetDescriptor, 3020)                                                                  \
+    X(ArrayDestroy, 2000)                                                                          \
+    X(MipmappedArrayCreate, 5000)                                                                  \
+    X(MipmappedArrayGetLevel, 5000)                                                                \
+    X(MipmappedArrayDestroy, 5000)                                                                 \
+    X(SurfObjectCreate, 5000)                                                                      \
+    X(SurfObjectDestroy, 5000)                                                                     \
+    X(SurfObjectGetResourceDesc, 5000)                                                             \
+    X(TexObjectCreate, 5000)                                                                       \
+    X(TexObjectDestroy, 5000)                                                                      \
+    X(MemHostAlloc, 2020)                                                                          \
+    X(MemFreeHost, 2000)                                                                           \
+    X(MemHostRegister, 6050)                                                                       \
+    X(MemHostUnregister, 4000)                                                                     \
+    X(MemHostGetDevicePointer, 3020)                                                               \
+    X(MemcpyPeer, 4000)                                                                            \
+    X(MemcpyPeerAsync, 4000)                                                                       \
+    X(Memcpy3DPeer, 4000)                                                                          \
+    X(Memcpy3DPeerAsync, 4000)                                                                     \
+    X(CtxEnablePeerAccess, 4000)                                                                   \
+    X(CtxDisablePeerAccess, 4000)                                                                  \
+    X(ImportExternalMemory, 10000)                                                                 \
+    X(ExternalMemoryGetMappedBuffer, 10000)                                                        \
+    X(ExternalMemoryGetMappedMipmappedArray, 10000)                                                \
+    X(DestroyExternalMemory, 10000)                                                                \
+    X(ImportExternalSemaphore, 10000)                                                              \
+    X(SignalExternalSemaphoresAsync, 10000)                                                        \
+    X(WaitExternalSemaphoresAsync, 10000)                                                          \
+    X(DestroyExternalSemaphore, 10000)                                                             \
+    X(ModuleLoad, 2000)                                                                            \
+    X(ModuleUnload, 2000)                                                                          \
+    X(ModuleGetFunction, 2000)                                                                     \
     X(LaunchKernel, 4000)
 
 /* NULL where the driver has none of them. */
-#define RAW_CUDA_OPTIONAL(X)                                                                                 \
-    X(DeviceGetLuid, 10000)                                                                                  \
-    X(ArrayGetPlane, 11020)                                                                                  \
-    X(DeviceGetP2PAttribute, 8000)                                                                           \
-    X(DeviceCanAccessPeer, 4000)                                                                             \
-    X(CtxCreate, 3020)                                                                                       \
-    X(CtxGetId, 12000)                                                                                       \
-    X(DevicePrimaryCtxReset, 11000)                                                                          \
-    X(DevicePrimaryCtxGetState, 7000)                                                                        \
-    X(CtxDestroy, 4000)                                                                                      \
-    X(CtxRecordEvent, 12050)                                                                                 \
-    X(PointerGetAttribute, 4000)                                                                             \
-    X(PointerSetAttribute, 6000)                                                                             \
-    X(MemGetHandleForAddressRange, 11070)                                                                    \
-    X(MemGetAllocationGranularity, 10020)                                                                    \
-    X(MemAddressReserve, 10020)                                                                              \
-    X(MemAddressFree, 10020)                                                                                 \
-    X(MemCreate, 10020)                                                                                      \
-    X(MemRelease, 10020)                                                                                     \
-    X(MemMap, 10020)                                                                                         \
-    X(MemUnmap, 10020)                                                                                       \
-    X(MemSetAccess, 10020)                                                                                   \
-    X(MemExportToShareableHandle, 10020)                                                                     \
-    X(MemImportFromShareableHandle, 10020)                                                                   \
-    X(MemGetAccess, 10020)                                                                                   \
-    X(MemGetAllocationPropertiesFromHandle, 10020)                                                           \
-    X(MemRetainAllocationHandle, 11000)                                                                      \
-    X(MemGetInfo, 3020)                                                                                      \
-    X(StreamBeginCapture, 10010)                                                                             \
-    X(StreamEndCapture, 10000)                                                                               \
-    X(ThreadExchangeStreamCaptureMode, 10010)                                                                \
-    X(GraphInstantiateWithParams, 12000)                                                                     \
-    X(GraphLaunch, 10000)                                                                                    \
-    X(GraphExecDestroy, 10000)                                                                               \
-    X(GraphDestroy, 10000)                                                                                   \
-    X(GraphCreate, 10000)                                                                                    \
-    X(GraphAddExternalSemaphoresSignalNode, 11020)                                                           \
-    X(StreamIsCapturing, 10000)                                                                              \
-    X(StreamGetCaptureInfo, 11030)                                                                           \
-    X(StreamCreateWithPriority, 5050)                                                                        \
-    X(CtxGetStreamPriorityRange, 5050)                                                                       \
-    X(StreamGetPriority, 5050)                                                                               \
-    X(GraphClone, 10000)                                                                                     \
-    X(GraphGetNodes, 10000)                                                                                  \
-    X(GraphGetEdges, 10000)                                                                                  \
-    X(GraphNodeGetType, 10000)                                                                               \
-    X(GraphAddDependencies, 10000)                                                                           \
-    X(GraphAddEmptyNode, 10000)                                                                              \
-    X(GraphAddKernelNode, 12000)                                                                             \
-    X(GraphKernelNodeGetParams, 12000)                                                                       \
-    X(GraphKernelNodeSetParams, 12000)                                                                       \
-    X(GraphExecKernelNodeSetParams, 12000)                                                                   \
-    X(GraphAddHostNode, 10000)                                                                               \
-    X(GraphAddMemsetNode, 10000)                                                                             \
-    X(GraphAddMemcpyNode, 10000)                                                                             \
-    X(GraphMemcpyNodeGetParams, 10000)                                                                       \
-    X(GraphExecMemcpyNodeSetParams, 10020)                                                                   \
-    X(GraphExternalSemaphoresSignalNodeGetParams, 11020)                                                     \
-    X(GraphExternalSemaphoresSignalNodeSetParams, 11020)                                                     \
-    X(GraphExecExternalSemaphoresSignalNodeSetParams, 11020)                                                 \
-    X(GraphExternalSemaphoresWaitNodeGetParams, 11020)                                                       \
-    X(GraphExecExternalSemaphoresWaitNodeSetParams, 11020)                                                   \
-    X(GraphExecUpdate, 12000)                                                                                \
-    X(GraphNodeSetEnabled, 11060)                                                                            \
-    X(GraphUpload, 11010)                                                                                    \
-    X(UserObjectCreate, 11030)                                                                               \
-    X(UserObjectRelease, 11030)                                                                              \
-    X(GraphRetainUserObject, 11030)                                                                          \
+#define RAW_CUDA_OPTIONAL(X)                                                                       \
+    X(DeviceGetLuid, 10000)                                                                        \
+    X(ArrayGetPlane, 11020)                                                                        \
+    X(DeviceGetP2PAttribute, 8000)                                                                 \
+    X(DeviceCanAccessPeer, 4000)                                                                   \
+    X(CtxCreate, 3020)                                                                             \
+    X(CtxGetId, 12000)                                                                             \
+    X(DevicePrimaryCtxReset, 11000)                                                                \
+    X(DevicePrimaryCtxGetState, 7000)                                                              \
+    X(CtxDestroy, 4000)                                                                            \
+    X(CtxRecordEvent, 12050)                                                                       \
+    X(PointerGetAttribute, 4000)                                                                   \
+    X(PointerSetAttribute, 6000)                                                                   \
+    X(MemGetHandleForAddressRange, 11070)                                                          \
+    X(MemGetAllocationGranularity, 10020)                                                          \
+    X(MemAddressReserve, 10020)                                                                    \
+    X(MemAddressFree, 10020)                                                                       \
+    X(MemCreate, 10020)                                                                            \
+    X(MemRelease, 10020)                                                                           \
+    X(MemMap, 10020)                                                                               \
+    X(MemUnmap, 10020)                                                                             \
+    X(MemSetAccess, 10020)                                                                         \
+    X(MemExportToShareableHandle, 10020)                                                           \
+    X(MemImportFromShareableHandle, 10020)                                                         \
+    X(MemGetAccess, 10020)                                                                         \
+    X(MemGetAllocationPropertiesFromHandle, 10020)                                                 \
+    X(MemRetainAllocationHandle, 11000)                                                            \
+    X(MemGetInfo, 3020)                                                                            \
+    X(StreamBeginCapture, 10010)                                                                   \
+    X(StreamEndCapture, 10000)                                                                     \
+    X(ThreadExchangeStreamCaptureMode, 10010)                                                      \
+    X(GraphInstantiateWithParams, 12000)                                                           \
+    X(GraphLaunch, 10000)                                                                          \
+    X(GraphExecDestroy, 10000)                                                                     \
+    X(GraphDestroy, 10000)                                                                         \
+    X(GraphCreate, 10000)                                                                          \
+    X(GraphAddExternalSemaphoresSignalNode, 11020)                                                 \
+    X(StreamIsCapturing, 10000)                                                                    \
+    X(StreamGetCaptureInfo, 11030)                                                                 \
+    X(StreamCreateWithPriority, 5050)                                                              \
+    X(CtxGetStreamPriorityRange, 5050)                                                             \
+    X(StreamGetPriority, 5050)                                                                     \
+    X(GraphClone, 10000)                                                                           \
+    X(GraphGetNodes, 10000)                                                                        \
+    X(GraphGetEdges, 10000)                                                                        \
+    X(GraphNodeGetType, 10000)                                                                     \
+    X(GraphAddDependencies, 10000)                                                                 \
+    X(GraphAddEmptyNode, 10000)                                                                    \
+    X(GraphAddKernelNode, 12000)                                                                   \
+    X(GraphKernelNodeGetParams, 12000)                                                             \
+    X(GraphKernelNodeSetParams, 12000)                                                             \
+    X(GraphExecKernelNodeSetParams, 12000)                                                         \
+    X(GraphAddHostNode, 10000)                                                                     \
+    X(GraphAddMemsetNode, 10000)                                                                   \
+    X(GraphAddMemcpyNode, 10000)                                                                   \
+    X(GraphMemcpyNodeGetParams, 10000)                                                             \
+    X(GraphExecMemcpyNodeSetParams, 10020)                                                         \
+    X(GraphExternalSemaphoresSignalNodeGetParams, 11020)                                           \
+    X(GraphExternalSemaphoresSignalNodeSetParams, 11020)                                           \
+    X(GraphExecExternalSemaphoresSignalNodeSetParams, 11020)                                       \
+    X(GraphExternalSemaphoresWaitNodeGetParams, 11020)                                             \
+    X(GraphExecExternalSemaphoresWaitNodeSetParams, 11020)                                         \
+    X(GraphExecUpdate, 12000)                                                                      \
+    X(GraphNodeSetEnabled, 11060)                                                                  \
+    X(GraphUpload, 11010)                                                                          \
+    X(UserObjectCreate, 11030)                                                                     \
+    X(UserObjectRelease, 11030)                                                                    \
+    X(GraphRetainUserObject, 11030)                                                                \
     X(GraphAddExternalSemaphoresWaitNode, 11020)
 
 struct culv_soft_counts;
@@ -202,7 +204,8 @@ void raw_cuda_two_devices(void);
 
 /* The driver that --driver asks for, initialized, with at least one device. One a process. */
 const raw_cuda *raw_cuda_open(void);
-/* The device's primary context, retained and made current. Release it with DevicePrimaryCtxRelease. */
+/* The device's primary context, retained and made current. Release it with
+ * DevicePrimaryCtxRelease. */
 CUcontext raw_cuda_context(const raw_cuda *cu, CUdevice device);
 /* "CUDA_ERROR_..." of a result, the number in words where the driver does not know it. */
 const char *raw_cuda_result_name(CUresult result);
@@ -210,26 +213,30 @@ const char *raw_cuda_result_name(CUresult result);
 CUmodule raw_cuda_load(const raw_cuda *cu, const char *name);
 CUfunction raw_cuda_function(const raw_cuda *cu, CUmodule module, const char *kernel);
 
-/* cuMemcpyHtoD that is over when it returns: alone it stages pageable memory and may return while the copy is still on
- * its way in the legacy stream (CUDA Driver API, "API synchronization behavior"), for which neither non-blocking
- * streams nor Vulkan wait. */
+/* cuMemcpyHtoD that is over when it returns: alone it stages pageable memory and may return while
+ * the copy is still on its way in the legacy stream (CUDA Driver API, "API synchronization
+ * behavior"), for which neither non-blocking streams nor Vulkan wait. */
 CUresult raw_cuda_upload(const raw_cuda *cu, CUdeviceptr to, const void *from, size_t size);
 
 /* Imports of opaque fds; the fd belongs to the driver after success. */
 CUresult raw_cuda_import_memory(const raw_cuda *cu, int fd, uint64_t size, bool dedicated,
                                 CUexternalMemory *out);
-CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset, uint64_t size,
-                             CUdeviceptr *out);
+CUresult raw_cuda_map_buffer(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
+                             uint64_t size, CUdeviceptr *out);
 CUresult raw_cuda_import_timeline(const raw_cuda *cu, int fd, CUexternalSemaphore *out);
 CUresult raw_cuda_import_binary(const raw_cuda *cu, int fd, CUexternalSemaphore *out);
 /* value: a timeline's; 0 for a binary semaphore. */
-CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream);
-CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value, CUstream stream);
+CUresult raw_cuda_signal(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value,
+                         CUstream stream);
+CUresult raw_cuda_wait(const raw_cuda *cu, CUexternalSemaphore semaphore, uint64_t value,
+                       CUstream stream);
 
-/* On the twin: requires that no object, mapping or fd is left. Nothing to ask on NVIDIA's driver. */
+/* On the twin: requires that no object, mapping or fd is left. Nothing to ask on NVIDIA's
+ * driver. */
 void raw_cuda_require_empty(const raw_cuda *cu);
 
-void raw_cuda_require(const char *file, int line, const char *text, CUresult actual, CUresult expected);
+void raw_cuda_require(const char *file, int line, const char *text, CUresult actual,
+                      CUresult expected);
 
 #define CU_OK(call)         raw_cuda_require(__FILE__, __LINE__, #call, (call), CUDA_SUCCESS)
 #define CU_IS(call, result) raw_cuda_require(__FILE__, __LINE__, #call, (call), (result))

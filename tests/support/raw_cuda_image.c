@@ -1,4 +1,5 @@
-/* See raw_cuda_image.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See raw_cuda_image.h. */
 #include "raw_cuda_image.h"
 
 #include <string.h>
@@ -14,7 +15,8 @@ CUDA_ARRAY3D_DESCRIPTOR raw_cuda_array_desc(CUarray_format format, unsigned chan
 }
 
 CUresult raw_cuda_map_image(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
-                            const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels, CUmipmappedArray *out)
+                            const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels,
+                            CUmipmappedArray *out)
 {
     CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC mapping;
     memset(&mapping, 0, sizeof mapping);
@@ -40,11 +42,13 @@ static CUresult make_texture(const raw_cuda *cu, const CUDA_RESOURCE_DESC *resou
     memset(&usual, 0, sizeof usual);
     for (int i = 0; i < 3; i++)
         usual.addressMode[i] = CU_TR_ADDRESS_MODE_CLAMP;
-    if (resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) usual.flags = CU_TRSF_NORMALIZED_COORDINATES;
+    if (resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+        usual.flags = CU_TRSF_NORMALIZED_COORDINATES;
     return cu->TexObjectCreate(out, resource, desc != NULL ? desc : &usual, NULL);
 }
 
-CUresult raw_cuda_texture(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc, CUtexObject *out)
+CUresult raw_cuda_texture(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc,
+                          CUtexObject *out)
 {
     CUDA_RESOURCE_DESC resource;
     memset(&resource, 0, sizeof resource);
@@ -53,8 +57,8 @@ CUresult raw_cuda_texture(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_
     return make_texture(cu, &resource, desc, out);
 }
 
-CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap, const CUDA_TEXTURE_DESC *desc,
-                              CUtexObject *out)
+CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap,
+                              const CUDA_TEXTURE_DESC *desc, CUtexObject *out)
 {
     CUDA_RESOURCE_DESC resource;
     memset(&resource, 0, sizeof resource);
@@ -69,8 +73,8 @@ static CUresult arrived(const raw_cuda *cu, CUresult result)
     return result == CUDA_SUCCESS ? cu->StreamSynchronize(NULL) : result;
 }
 
-CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texels, size_t width_bytes,
-                            size_t height, size_t slices)
+CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texels,
+                            size_t width_bytes, size_t height, size_t slices)
 {
     const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
                                 .srcHost = texels,
@@ -84,8 +88,8 @@ CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texel
     return arrived(cu, cu->Memcpy3D(&copy));
 }
 
-CUresult raw_cuda_read_box(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes, size_t height,
-                           size_t slices)
+CUresult raw_cuda_read_box(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes,
+                           size_t height, size_t slices)
 {
     const CUDA_MEMCPY3D copy = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                                 .srcArray = array,
@@ -99,8 +103,8 @@ CUresult raw_cuda_read_box(const raw_cuda *cu, CUarray array, void *texels, size
     return cu->Memcpy3D(&copy);
 }
 
-CUresult raw_cuda_write_array(const raw_cuda *cu, CUarray array, const void *texels, size_t width_bytes,
-                              size_t height)
+CUresult raw_cuda_write_array(const raw_cuda *cu, CUarray array, const void *texels,
+                              size_t width_bytes, size_t height)
 {
     const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
                                 .srcHost = texels,

@@ -1,13 +1,11 @@
+/* SPDX-License-Identifier: MIT */
 /* The few image calls of raw_cuda.h that need a filled-in structure.
  *
- *   CUmipmappedArray mipmap;
- *   CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, width, height);
- *   CU_OK(raw_cuda_map_image(cu, memory, image.offset, &desc, levels, &mipmap));
- *   CU_OK(cu->MipmappedArrayGetLevel(&array, mipmap, level));
- *   CU_OK(raw_cuda_surface(cu, array, &surface));
- *   CU_OK(raw_cuda_write_array(cu, array, texels, width * 4, height));
- *
- * SPDX-License-Identifier: MIT */
+ * CUmipmappedArray mipmap; CUDA_ARRAY3D_DESCRIPTOR desc =
+ * raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, width, height); CU_OK(raw_cuda_map_image(cu,
+ * memory, image.offset, &desc, levels, &mipmap)); CU_OK(cu->MipmappedArrayGetLevel(&array, mipmap,
+ * level)); CU_OK(raw_cuda_surface(cu, array, &surface)); CU_OK(raw_cuda_write_array(cu, array,
+ * texels, width * 4, height)); */
 #ifndef CULVERT_TESTS_RAW_CUDA_IMAGE_H_
 #define CULVERT_TESTS_RAW_CUDA_IMAGE_H_
 
@@ -17,21 +15,24 @@
 CUDA_ARRAY3D_DESCRIPTOR raw_cuda_array_desc(CUarray_format format, unsigned channels, size_t width,
                                             size_t height);
 CUresult raw_cuda_map_image(const raw_cuda *cu, CUexternalMemory memory, uint64_t offset,
-                            const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels, CUmipmappedArray *out);
+                            const CUDA_ARRAY3D_DESCRIPTOR *desc, unsigned levels,
+                            CUmipmappedArray *out);
 CUresult raw_cuda_surface(const raw_cuda *cu, CUarray array, CUsurfObject *out);
 /* A texture object of an array; clamped, in texels, point-filtered floats where desc is NULL. */
-CUresult raw_cuda_texture(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc, CUtexObject *out);
+CUresult raw_cuda_texture(const raw_cuda *cu, CUarray array, const CUDA_TEXTURE_DESC *desc,
+                          CUtexObject *out);
 /* The same of a mipmapped array, where normalized coordinates are a must. */
-CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap, const CUDA_TEXTURE_DESC *desc,
-                              CUtexObject *out);
-/* All of an array from or to host memory without padding: rows of width_bytes, slices or layers of height rows. */
-CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texels, size_t width_bytes,
-                            size_t height, size_t slices);
-CUresult raw_cuda_read_box(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes, size_t height,
-                           size_t slices);
+CUresult raw_cuda_mip_texture(const raw_cuda *cu, CUmipmappedArray mipmap,
+                              const CUDA_TEXTURE_DESC *desc, CUtexObject *out);
+/* All of an array from or to host memory without padding: rows of width_bytes, slices or layers of
+ * height rows. */
+CUresult raw_cuda_write_box(const raw_cuda *cu, CUarray array, const void *texels,
+                            size_t width_bytes, size_t height, size_t slices);
+CUresult raw_cuda_read_box(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes,
+                           size_t height, size_t slices);
 /* All of a 2D array from or to host memory without padding, by cuMemcpy2D. */
-CUresult raw_cuda_write_array(const raw_cuda *cu, CUarray array, const void *texels, size_t width_bytes,
-                              size_t height);
+CUresult raw_cuda_write_array(const raw_cuda *cu, CUarray array, const void *texels,
+                              size_t width_bytes, size_t height);
 CUresult raw_cuda_read_array(const raw_cuda *cu, CUarray array, void *texels, size_t width_bytes,
                              size_t height);
 

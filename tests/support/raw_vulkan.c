@@ -1,5 +1,6 @@
-/* Instance, device, validation messages and timelines of the tests' own Vulkan. See raw_vulkan.h.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Instance, device, validation messages and timelines of the tests' own Vulkan. See
+ * raw_vulkan.h. */
 #include "raw_vulkan.h"
 
 #include "control.h"
@@ -16,13 +17,15 @@
 #define MAX_LAYERS       64
 #define MAX_EXTENSIONS   512
 
-void raw_vk_require(const char *file, int line, const char *text, VkResult actual, VkResult expected)
+void raw_vk_require(const char *file, int line, const char *text, VkResult actual,
+                    VkResult expected)
 {
     if (actual == expected) return;
     test_fail(file, line, "%s is VkResult %d, not %d", text, (int)actual, (int)expected);
 }
 
-/* Devices that cases of one process use one after another, each with its instance; what a case gets is a copy. */
+/* Devices that cases of one process use one after another, each with its instance; what a case gets
+ * is a copy. */
 static struct kept_device {
     raw_vk vk;
     raw_vk_options options;
@@ -32,7 +35,7 @@ static struct kept_device {
 static unsigned kept_count, not_kept; /* the latter: other ones that are open */
 static void watch(void);
 
-/* Validation -------------------------------------------------------------------------------------------- */
+/* Validation ----------------------------------------------------------------------------------- */
 
 static bool allowed(const char *vuid)
 {
@@ -52,7 +55,8 @@ static bool allowed(const char *vuid)
 
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT types,
-                                                 const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+                                                 const VkDebugUtilsMessengerCallbackDataEXT *data,
+                                                 void *user)
 {
     raw_vk *vk = user;
     const char *vuid = data->pMessageIdName != NULL ? data->pMessageIdName : "";
@@ -81,7 +85,8 @@ static bool wants_validation(void)
     const char *text = test_option("validation", "auto");
     if (strcmp(text, "off") == 0) return false;
     bool present = layer_present(VALIDATION_LAYER);
-    if (strcmp(text, "on") == 0 && !present) FAIL("--validation=on, but there is no " VALIDATION_LAYER);
+    if (strcmp(text, "on") == 0 && !present)
+        FAIL("--validation=on, but there is no " VALIDATION_LAYER);
     return present && (strcmp(text, "on") == 0 || !test_sanitized());
 }
 
@@ -92,11 +97,12 @@ static void add_layer_path(void)
     test_path(dir, "lib/culvert/explicit_layer.d");
     const char *before = getenv("VK_ADD_LAYER_PATH");
     if (before != NULL && strstr(before, dir) != NULL) return;
-    snprintf(joined, sizeof joined, "%s%s%s", dir, before != NULL ? ":" : "", before != NULL ? before : "");
+    snprintf(joined, sizeof joined, "%s%s%s", dir, before != NULL ? ":" : "",
+             before != NULL ? before : "");
     REQUIRE(setenv("VK_ADD_LAYER_PATH", joined, 1) == 0);
 }
 
-/* Instance and device ----------------------------------------------------------------------------------- */
+/* Instance and device -------------------------------------------------------------------------- */
 
 static void open_instance(raw_vk *vk, const raw_vk_options *options)
 {
@@ -115,8 +121,8 @@ static void open_instance(raw_vk *vk, const raw_vk_options *options)
         VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
     VkDebugUtilsMessengerCreateInfoEXT messenger = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
-        .messageSeverity =
-            VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
+        .messageSeverity = VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT |
+                           VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT,
         /* "General" messages are the loader's own, about the machine's files. */
         .messageType = VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT,
         .pfnUserCallback = on_message,
@@ -142,8 +148,10 @@ static void open_instance(raw_vk *vk, const raw_vk_options *options)
         FAIL("a layer is missing: %s%s%s", layers[0], layer_count > 1 ? " or " : "",
              layer_count > 1 ? layers[1] : "");
     VK_OK(result);
-    volkLoadInstance(vk->instance); /* loader functions, so that several devices can be used at once */
-    if (vk->validation) VK_OK(vkCreateDebugUtilsMessengerEXT(vk->instance, &messenger, NULL, &vk->messenger));
+    volkLoadInstance(
+        vk->instance); /* loader functions, so that several devices can be used at once */
+    if (vk->validation)
+        VK_OK(vkCreateDebugUtilsMessengerEXT(vk->instance, &messenger, NULL, &vk->messenger));
 }
 
 unsigned raw_vk_find(const raw_vk *vk, const uint8_t uuid[VK_UUID_SIZE], VkPhysicalDevice *out)
@@ -153,9 +161,10 @@ unsigned raw_vk_find(const raw_vk *vk, const uint8_t uuid[VK_UUID_SIZE], VkPhysi
     unsigned found = 0;
     VK_OK(vkEnumeratePhysicalDevices(vk->instance, &count, devices));
     for (uint32_t i = 0; i < count; i++) {
-        VkPhysicalDeviceIDProperties id = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
-        VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                                  .pNext = &id};
+        VkPhysicalDeviceIDProperties id = {.sType =
+                                               VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES};
+        VkPhysicalDeviceProperties2 properties = {
+            .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &id};
         vkGetPhysicalDeviceProperties2(devices[i], &properties);
         if (uuid != NULL && memcmp(id.deviceUUID, uuid, VK_UUID_SIZE) != 0) continue;
         if (out != NULL && (uuid != NULL || found == 0)) *out = devices[i];
@@ -196,11 +205,12 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
 {
     open_instance(vk, options);
     if (raw_vk_find(vk, options->uuid, &vk->physical) == 0)
-        SKIP(options->uuid != NULL ? "no Vulkan device has the CUDA device's UUID" : "no Vulkan device");
+        SKIP(options->uuid != NULL ? "no Vulkan device has the CUDA device's UUID"
+                                   : "no Vulkan device");
 
     vk->id.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES;
-    VkPhysicalDeviceProperties2 properties = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
-                                              .pNext = &vk->id};
+    VkPhysicalDeviceProperties2 properties = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &vk->id};
     vkGetPhysicalDeviceProperties2(vk->physical, &properties);
     vk->properties = properties.properties;
     vk->id.pNext = NULL;
@@ -209,14 +219,16 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
 
     const char *extensions[4];
     uint32_t extension_count = 0;
-    if (!options->without_memory_fd) extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
+    if (!options->without_memory_fd)
+        extensions[extension_count++] = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
     if (!options->without_semaphore_fd)
         extensions[extension_count++] = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
     for (uint32_t i = 0; i < extension_count; i++)
         if (!raw_vk_has_device_extension(vk->physical, extensions[i]))
             FAIL("%s lacks %s", vk->properties.deviceName, extensions[i]);
-    vk->dma_buf = !options->without_memory_fd &&
-                  raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
+    vk->dma_buf =
+        !options->without_memory_fd &&
+        raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
     if (vk->dma_buf) extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME;
     if (options->host_memory &&
         raw_vk_has_device_extension(vk->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME))
@@ -240,18 +252,19 @@ static void open_device(raw_vk *vk, const raw_vk_options *options)
         .maintenance4 = VK_TRUE}; /* the form of a compute shader's size in SPIR-V 1.6 */
     VkPhysicalDeviceSamplerYcbcrConversionFeatures ycbcr = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SAMPLER_YCBCR_CONVERSION_FEATURES};
-    VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2, .pNext = &ycbcr};
+    VkPhysicalDeviceFeatures2 has = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                     .pNext = &ycbcr};
     vkGetPhysicalDeviceFeatures2(vk->physical, &has);
     const VkPhysicalDeviceFeatures features = {
         .textureCompressionBC = options->with_formats && has.features.textureCompressionBC,
         .sparseBinding = options->sparse_buffers && has.features.sparseBinding,
         .sparseResidencyBuffer = options->sparse_buffers && has.features.sparseResidencyBuffer};
     if (options->with_formats) features13.pNext = &ycbcr;
-    VkPhysicalDeviceVulkan12Features features12 = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
-                                                   .pNext = &features13,
-                                                   .timelineSemaphore = VK_TRUE,
-                                                   .bufferDeviceAddress = VK_TRUE};
+    VkPhysicalDeviceVulkan12Features features12 = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+        .pNext = &features13,
+        .timelineSemaphore = VK_TRUE,
+        .bufferDeviceAddress = VK_TRUE};
     const VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                      .pNext = &features12,
                                      .queueCreateInfoCount = vk->queue_count,
@@ -281,13 +294,14 @@ static void close_device(raw_vk *vk)
         vkDestroyDevice(vk->device, NULL);
         vk->device = VK_NULL_HANDLE;
     }
-    if (vk->messenger != VK_NULL_HANDLE) vkDestroyDebugUtilsMessengerEXT(vk->instance, vk->messenger, NULL);
+    if (vk->messenger != VK_NULL_HANDLE)
+        vkDestroyDebugUtilsMessengerEXT(vk->instance, vk->messenger, NULL);
     if (vk->instance != VK_NULL_HANDLE) vkDestroyInstance(vk->instance, NULL);
     vk->instance = VK_NULL_HANDLE;
     REQUIRE_EQ(vk->validation_messages, 0);
 }
 
-/* One device for many cases ----------------------------------------------------------------------------- */
+/* One device for many cases -------------------------------------------------------------------- */
 
 /* Of what the twin's layer has seen made, of any device; and its failures are called off. */
 static bool layer_is_empty(void)
@@ -304,7 +318,9 @@ static bool layer_is_empty(void)
     culv_soft_vk_counts counts = {.struct_size = sizeof counts};
     read(&counts);
     dlclose(layer);
-    return counts.buffers + counts.images + counts.memories + counts.semaphores + counts.all_semaphores == 0;
+    return counts.buffers + counts.images + counts.memories + counts.semaphores +
+               counts.all_semaphores ==
+           0;
 }
 
 static bool clean(void)
@@ -380,18 +396,20 @@ unsigned raw_vk_kept(void)
     return kept_count;
 }
 
-/* Semaphores -------------------------------------------------------------------------------------------- */
+/* Semaphores ----------------------------------------------------------------------------------- */
 
-static VkSemaphore make_semaphore(raw_vk *vk, VkSemaphoreType kind, uint64_t initial, bool exportable)
+static VkSemaphore make_semaphore(raw_vk *vk, VkSemaphoreType kind, uint64_t initial,
+                                  bool exportable)
 {
-    const VkExportSemaphoreCreateInfo export_info = {.sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
-                                                     .handleTypes =
-                                                         VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+    const VkExportSemaphoreCreateInfo export_info = {
+        .sType = VK_STRUCTURE_TYPE_EXPORT_SEMAPHORE_CREATE_INFO,
+        .handleTypes = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
     const VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
                                             .pNext = exportable ? &export_info : NULL,
                                             .semaphoreType = kind,
                                             .initialValue = initial};
-    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+    const VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+                                        .pNext = &type};
     VkSemaphore semaphore = VK_NULL_HANDLE;
     VK_OK(vkCreateSemaphore(vk->device, &info, NULL, &semaphore));
     vk->semaphores++;
@@ -412,7 +430,8 @@ int raw_vk_semaphore_fd(raw_vk *vk, VkSemaphore semaphore)
 {
     const VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
                                           .semaphore = semaphore,
-                                          .handleType = VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
+                                          .handleType =
+                                              VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD_BIT};
     int fd = -1;
     VK_OK(vkGetSemaphoreFdKHR(vk->device, &info, &fd));
     REQUIRE(fd >= 0);

@@ -1,5 +1,7 @@
-/* Headless Vulkan for tests: an instance and a device with exportable memory and timelines, and just enough
- * helpers to fill, copy and read buffers with every queue. Every failure ends the case (REQUIRE).
+/* SPDX-License-Identifier: MIT */
+/* Headless Vulkan for tests: an instance and a device with exportable memory and timelines, and
+ * just enough helpers to fill, copy and read buffers with every queue. Every failure ends the case
+ * (REQUIRE).
  *
  *   raw_vk vk;
  *   raw_vk_open(&vk, &(raw_vk_options){.uuid = uuid, .software = cu->software});
@@ -9,13 +11,12 @@
  *   raw_vk_fill(&vk, &buffer, 0, size, 0x01234567, NULL);
  *   ...
  *   raw_vk_buffer_destroy(&vk, &buffer);
- *   raw_vk_close(&vk);                              // and requires: no object left, no validation message
+ *   raw_vk_close(&vk);                              // and requires: no object left, no validation
+ *   message
  *
- * Program options: --validation=auto (default: where the layer is installed, but not in sanitized builds,
- * because the layer leaks some 10 KB of its own), on (required), off. Not thread-safe, but for the functions
- * of volk itself.
- *
- * SPDX-License-Identifier: MIT */
+ * Program options: --validation=auto (default: where the layer is installed, but not in sanitized
+ * builds, because the layer leaks some 10 KB of its own), on (required), off. Not thread-safe, but
+ * for the functions of volk itself. */
 #ifndef CULVERT_TESTS_RAW_VULKAN_H_
 #define CULVERT_TESTS_RAW_VULKAN_H_
 
@@ -28,13 +29,15 @@
 #define RAW_VK_MAX_JOBS   256
 
 typedef struct raw_vk_options {
-    const uint8_t *uuid;       /* 16 bytes: the deviceUUID to open; NULL = the first device */
-    bool software;             /* the twin is the CUDA driver: add its layer, VK_LAYER_CULVERT_soft */
+    const uint8_t *uuid; /* 16 bytes: the deviceUUID to open; NULL = the first device */
+    /* The twin is the CUDA driver: add its layer, VK_LAYER_CULVERT_soft */
+    bool software;
     bool without_memory_fd;    /* do not enable VK_KHR_external_memory_fd */
     bool without_semaphore_fd; /* do not enable VK_KHR_external_semaphore_fd */
     bool host_memory;          /* enable VK_EXT_external_memory_host where the device has it */
-    bool with_formats;         /* enable what compressed and Y'CbCr formats need, where it is there */
-    bool sparse_buffers;       /* enable what sparse buffers need, where it is there */
+    /* Enable what compressed and Y'CbCr formats need, where it is there */
+    bool with_formats;
+    bool sparse_buffers; /* enable what sparse buffers need, where it is there */
 } raw_vk_options;
 
 typedef struct raw_vk_queue {
@@ -73,11 +76,12 @@ void raw_vk_open_instance(raw_vk *vk, const raw_vk_options *options);
 void raw_vk_close(raw_vk *vk);
 /* Devices, each with its instance, that stay open for the cases to come. */
 unsigned raw_vk_kept(void);
-/* Vulkan physical devices with this deviceUUID in the instance; the last one goes to *out (unless NULL). */
+/* Vulkan physical devices with this deviceUUID in the instance; the last one goes to *out (unless
+ * NULL). */
 unsigned raw_vk_find(const raw_vk *vk, const uint8_t uuid[VK_UUID_SIZE], VkPhysicalDevice *out);
 bool raw_vk_has_device_extension(VkPhysicalDevice physical, const char *name);
 
-/* Buffers ----------------------------------------------------------------------------------------------- */
+/* Buffers -------------------------------------------------------------------------------------- */
 
 enum {
     RAW_VK_EXPORT = 1,    /* exportable as OPAQUE_FD, device-local */
@@ -103,12 +107,12 @@ void raw_vk_buffer_create_at(raw_vk *vk, VkDeviceSize size, VkDeviceSize min_off
                              raw_vk_buffer *out);
 /* A new fd of the exported memory; the caller owns it. */
 int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer);
-/* A second buffer on memory that was exported as fd by the same driver (any VkDevice of it). Consumes the fd.
- * `like` gives sizes, memory type and dedicated flag. */
+/* A second buffer on memory that was exported as fd by the same driver (any VkDevice of it).
+ * Consumes the fd. `like` gives sizes, memory type and dedicated flag. */
 void raw_vk_buffer_import(raw_vk *vk, int fd, const raw_vk_buffer *like, raw_vk_buffer *out);
 void raw_vk_buffer_destroy(raw_vk *vk, raw_vk_buffer *buffer);
 
-/* Semaphores -------------------------------------------------------------------------------------------- */
+/* Semaphores ----------------------------------------------------------------------------------- */
 
 VkSemaphore raw_vk_binary(raw_vk *vk, bool exportable);
 int raw_vk_semaphore_fd(raw_vk *vk, VkSemaphore semaphore); /* a new fd; the caller owns it */
@@ -123,10 +127,10 @@ void raw_vk_timeline_signal(raw_vk *vk, VkSemaphore semaphore, uint64_t value); 
 bool raw_vk_timeline_wait(raw_vk *vk, VkSemaphore semaphore, uint64_t value, unsigned timeout_ms);
 void raw_vk_timeline_destroy(raw_vk *vk, VkSemaphore semaphore);
 
-/* Work -------------------------------------------------------------------------------------------------- */
+/* Work ----------------------------------------------------------------------------------------- */
 
-/* Where a piece of work runs and what it waits for and signals. All zero (or NULL): queue 0, then wait for
- * the end. */
+/* Where a piece of work runs and what it waits for and signals. All zero (or NULL): queue 0, then
+ * wait for the end. */
 typedef struct raw_vk_job {
     uint32_t queue;
     VkSemaphore wait;
@@ -140,22 +144,27 @@ typedef struct raw_vk_job {
 VkCommandBuffer raw_vk_begin(raw_vk *vk, uint32_t queue);
 void raw_vk_submit(raw_vk *vk, VkCommandBuffer commands, const raw_vk_job *job);
 /* Queue-family EXTERNAL ownership of a whole buffer: to the queue's family, and back. */
-void raw_vk_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue, const raw_vk_buffer *buffer);
-void raw_vk_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue, const raw_vk_buffer *buffer);
+void raw_vk_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
+                    const raw_vk_buffer *buffer);
+void raw_vk_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
+                    const raw_vk_buffer *buffer);
 void raw_vk_idle(raw_vk *vk); /* waits for every queue */
 
-/* These acquire exported and imported buffers from EXTERNAL first and release them after. Offsets and sizes
- * in bytes, multiples of 4. */
+/* These acquire exported and imported buffers from EXTERNAL first and release them after. Offsets
+ * and sizes in bytes, multiples of 4. */
 void raw_vk_fill(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, VkDeviceSize size,
                  uint32_t word, const raw_vk_job *job);
-void raw_vk_copy(raw_vk *vk, const raw_vk_buffer *from, VkDeviceSize from_offset, const raw_vk_buffer *to,
-                 VkDeviceSize to_offset, VkDeviceSize size, const raw_vk_job *job);
+void raw_vk_copy(raw_vk *vk, const raw_vk_buffer *from, VkDeviceSize from_offset,
+                 const raw_vk_buffer *to, VkDeviceSize to_offset, VkDeviceSize size,
+                 const raw_vk_job *job);
 /* Through a staging buffer; they wait for the end. */
 void raw_vk_write(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, const void *data,
                   VkDeviceSize size);
-void raw_vk_read(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, void *data, VkDeviceSize size);
+void raw_vk_read(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, void *data,
+                 VkDeviceSize size);
 
-void raw_vk_require(const char *file, int line, const char *text, VkResult actual, VkResult expected);
+void raw_vk_require(const char *file, int line, const char *text, VkResult actual,
+                    VkResult expected);
 
 #define VK_OK(call)         raw_vk_require(__FILE__, __LINE__, #call, (call), VK_SUCCESS)
 #define VK_IS(call, result) raw_vk_require(__FILE__, __LINE__, #call, (call), (result))

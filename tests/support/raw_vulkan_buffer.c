@@ -1,11 +1,14 @@
-/* Buffers and work of the tests' own Vulkan. See raw_vulkan.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Buffers and work of the tests' own Vulkan. See raw_vulkan.h. */
 #include "raw_vulkan.h"
 
 #include <string.h>
 
-static const VkExternalMemoryHandleTypeFlagBits opaque_fd = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
-static const VkBufferUsageFlags usage =
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+static const VkExternalMemoryHandleTypeFlagBits opaque_fd =
+    VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+static const VkBufferUsageFlags usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT |
+                                        VK_BUFFER_USAGE_TRANSFER_DST_BIT |
+                                        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
 
 static bool shared(const raw_vk_buffer *buffer)
 {
@@ -15,7 +18,8 @@ static bool shared(const raw_vk_buffer *buffer)
 static uint32_t memory_type(const raw_vk *vk, uint32_t bits, VkMemoryPropertyFlags flags)
 {
     for (uint32_t i = 0; i < vk->memory.memoryTypeCount; i++)
-        if ((bits >> i & 1u) != 0 && (vk->memory.memoryTypes[i].propertyFlags & flags) == flags) return i;
+        if ((bits >> i & 1u) != 0 && (vk->memory.memoryTypes[i].propertyFlags & flags) == flags)
+            return i;
     FAIL("no memory type with flags 0x%x among bits 0x%x", (unsigned)flags, (unsigned)bits);
 }
 
@@ -46,8 +50,8 @@ static void create_buffer(raw_vk *vk, VkDeviceSize size, unsigned flags, raw_vk_
                                      .pNext = shared(out) ? &external : NULL,
                                      .size = size,
                                      .usage = usage,
-                                     .sharingMode =
-                                         concurrent ? VK_SHARING_MODE_CONCURRENT : VK_SHARING_MODE_EXCLUSIVE,
+                                     .sharingMode = concurrent ? VK_SHARING_MODE_CONCURRENT
+                                                               : VK_SHARING_MODE_EXCLUSIVE,
                                      .queueFamilyIndexCount = concurrent ? vk->queue_count : 0,
                                      .pQueueFamilyIndices = concurrent ? families : NULL};
     VK_OK(vkCreateBuffer(vk->device, &info, NULL, &out->buffer));
@@ -72,7 +76,9 @@ void raw_vk_buffer_create_at(raw_vk *vk, VkDeviceSize size, VkDeviceSize min_off
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = out->buffer};
     const void *chain = flags & RAW_VK_DEDICATED ? &dedicated : NULL;
     const VkExportMemoryAllocateInfo export_info = {
-        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, .pNext = chain, .handleTypes = opaque_fd};
+        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+        .pNext = chain,
+        .handleTypes = opaque_fd};
     const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                        .pNext = flags & RAW_VK_EXPORT ? &export_info : chain,
                                        .allocationSize = out->allocation_size,
@@ -80,7 +86,8 @@ void raw_vk_buffer_create_at(raw_vk *vk, VkDeviceSize size, VkDeviceSize min_off
     VK_OK(vkAllocateMemory(vk->device, &info, NULL, &out->memory));
     vk->memories++;
     VK_OK(vkBindBufferMemory(vk->device, out->buffer, out->memory, out->offset));
-    if (flags & RAW_VK_HOST) VK_OK(vkMapMemory(vk->device, out->memory, out->offset, size, 0, &out->mapped));
+    if (flags & RAW_VK_HOST)
+        VK_OK(vkMapMemory(vk->device, out->memory, out->offset, size, 0, &out->mapped));
 }
 
 void raw_vk_buffer_create(raw_vk *vk, VkDeviceSize size, unsigned flags, raw_vk_buffer *out)
@@ -90,8 +97,9 @@ void raw_vk_buffer_create(raw_vk *vk, VkDeviceSize size, unsigned flags, raw_vk_
 
 int raw_vk_buffer_fd(raw_vk *vk, const raw_vk_buffer *buffer)
 {
-    const VkMemoryGetFdInfoKHR info = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, .memory = buffer->memory, .handleType = opaque_fd};
+    const VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+                                       .memory = buffer->memory,
+                                       .handleType = opaque_fd};
     int fd = -1;
     VK_OK(vkGetMemoryFdKHR(vk->device, &info, &fd));
     REQUIRE(fd >= 0);
@@ -106,10 +114,11 @@ void raw_vk_buffer_import(raw_vk *vk, int fd, const raw_vk_buffer *like, raw_vk_
     vkGetBufferMemoryRequirements(vk->device, out->buffer, &needs);
     const VkMemoryDedicatedAllocateInfo dedicated = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .buffer = out->buffer};
-    const VkImportMemoryFdInfoKHR import_info = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
-                                                 .pNext = flags & RAW_VK_DEDICATED ? &dedicated : NULL,
-                                                 .handleType = opaque_fd,
-                                                 .fd = fd};
+    const VkImportMemoryFdInfoKHR import_info = {
+        .sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+        .pNext = flags & RAW_VK_DEDICATED ? &dedicated : NULL,
+        .handleType = opaque_fd,
+        .fd = fd};
     const VkMemoryAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
                                        .pNext = &import_info,
                                        .allocationSize = like->allocation_size,
@@ -131,12 +140,13 @@ void raw_vk_buffer_destroy(raw_vk *vk, raw_vk_buffer *buffer)
     memset(buffer, 0, sizeof *buffer);
 }
 
-/* Work -------------------------------------------------------------------------------------------------- */
+/* Work ----------------------------------------------------------------------------------------- */
 
 VkCommandBuffer raw_vk_begin(raw_vk *vk, uint32_t queue)
 {
     REQUIRE(queue < vk->queue_count);
-    const VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+    const VkCommandBufferAllocateInfo info = {.sType =
+                                                  VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
                                               .commandPool = vk->queues[queue].pool,
                                               .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
                                               .commandBufferCount = 1};
@@ -182,12 +192,14 @@ void raw_vk_idle(raw_vk *vk)
     for (uint32_t i = 0; i < vk->queue_count; i++)
         VK_OK(vkQueueWaitIdle(vk->queues[i].queue));
     for (uint32_t i = 0; i < vk->job_count; i++)
-        vkFreeCommandBuffers(vk->device, vk->queues[vk->jobs[i].queue].pool, 1, &vk->jobs[i].commands);
+        vkFreeCommandBuffers(vk->device, vk->queues[vk->jobs[i].queue].pool, 1,
+                             &vk->jobs[i].commands);
     vk->job_count = 0;
 }
 
 /* One barrier over a whole buffer. */
-static void barrier(VkCommandBuffer commands, const raw_vk_buffer *buffer, VkBufferMemoryBarrier2 what)
+static void barrier(VkCommandBuffer commands, const raw_vk_buffer *buffer,
+                    VkBufferMemoryBarrier2 what)
 {
     what.sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2;
     what.buffer = buffer->buffer;
@@ -198,28 +210,30 @@ static void barrier(VkCommandBuffer commands, const raw_vk_buffer *buffer, VkBuf
     vkCmdPipelineBarrier2(commands, &info);
 }
 
-void raw_vk_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue, const raw_vk_buffer *buffer)
+void raw_vk_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
+                    const raw_vk_buffer *buffer)
 {
     (void)vk;
-    barrier(
-        commands, buffer,
-        (VkBufferMemoryBarrier2){.srcStageMask = VK_PIPELINE_STAGE_2_NONE,
-                                 .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                                 .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
-                                 .srcQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL,
-                                 .dstQueueFamilyIndex = queue});
+    barrier(commands, buffer,
+            (VkBufferMemoryBarrier2){.srcStageMask = VK_PIPELINE_STAGE_2_NONE,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                     .dstAccessMask =
+                                         VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
+                                     .srcQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL,
+                                     .dstQueueFamilyIndex = queue});
 }
 
-void raw_vk_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue, const raw_vk_buffer *buffer)
+void raw_vk_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
+                    const raw_vk_buffer *buffer)
 {
     (void)vk;
-    barrier(
-        commands, buffer,
-        (VkBufferMemoryBarrier2){.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                                 .srcAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
-                                 .dstStageMask = VK_PIPELINE_STAGE_2_NONE,
-                                 .srcQueueFamilyIndex = queue,
-                                 .dstQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL});
+    barrier(commands, buffer,
+            (VkBufferMemoryBarrier2){.srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+                                     .srcAccessMask =
+                                         VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
+                                     .dstStageMask = VK_PIPELINE_STAGE_2_NONE,
+                                     .srcQueueFamilyIndex = queue,
+                                     .dstQueueFamilyIndex = VK_QUEUE_FAMILY_EXTERNAL});
 }
 
 static void before_work(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
@@ -254,8 +268,9 @@ void raw_vk_fill(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, V
     raw_vk_submit(vk, commands, job);
 }
 
-void raw_vk_copy(raw_vk *vk, const raw_vk_buffer *from, VkDeviceSize from_offset, const raw_vk_buffer *to,
-                 VkDeviceSize to_offset, VkDeviceSize size, const raw_vk_job *job)
+void raw_vk_copy(raw_vk *vk, const raw_vk_buffer *from, VkDeviceSize from_offset,
+                 const raw_vk_buffer *to, VkDeviceSize to_offset, VkDeviceSize size,
+                 const raw_vk_job *job)
 {
     uint32_t queue = job != NULL ? job->queue : 0;
     VkCommandBuffer commands = raw_vk_begin(vk, queue);
@@ -278,7 +293,8 @@ void raw_vk_write(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, 
     raw_vk_buffer_destroy(vk, &staging);
 }
 
-void raw_vk_read(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, void *data, VkDeviceSize size)
+void raw_vk_read(raw_vk *vk, const raw_vk_buffer *buffer, VkDeviceSize offset, void *data,
+                 VkDeviceSize size)
 {
     raw_vk_buffer staging;
     raw_vk_buffer_create(vk, size, RAW_VK_HOST, &staging);

@@ -1,11 +1,13 @@
-/* Images of the tests' own Vulkan. See raw_vulkan_image.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Images of the tests' own Vulkan. See raw_vulkan_image.h. */
 #include "raw_vulkan_image.h"
 
 #include <string.h>
 
-static const VkExternalMemoryHandleTypeFlagBits opaque_fd = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+static const VkExternalMemoryHandleTypeFlagBits opaque_fd =
+    VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
 
-/* Description ------------------------------------------------------------------------------------------- */
+/* Description ---------------------------------------------------------------------------------- */
 
 static raw_vk_image_desc filled_in(const raw_vk_image_desc *desc)
 {
@@ -81,15 +83,16 @@ bool raw_vk_image_supported(raw_vk *vk, const raw_vk_image_desc *desc)
 {
     const raw_vk_image_desc d = filled_in(desc);
     const VkPhysicalDeviceExternalImageFormatInfo external = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO, .handleType = opaque_fd};
-    const VkPhysicalDeviceImageFormatInfo2 info = {.sType =
-                                                       VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
-                                                   .pNext = shared(&d) ? &external : NULL,
-                                                   .format = d.format,
-                                                   .type = type_of(&d),
-                                                   .tiling = tiling_of(&d),
-                                                   .usage = d.usage,
-                                                   .flags = d.create_flags};
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_IMAGE_FORMAT_INFO,
+        .handleType = opaque_fd};
+    const VkPhysicalDeviceImageFormatInfo2 info = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_IMAGE_FORMAT_INFO_2,
+        .pNext = shared(&d) ? &external : NULL,
+        .format = d.format,
+        .type = type_of(&d),
+        .tiling = tiling_of(&d),
+        .usage = d.usage,
+        .flags = d.create_flags};
     VkFormatProperties format;
     vkGetPhysicalDeviceFormatProperties(vk->physical, d.format, &format);
     if ((d.create_flags & VK_IMAGE_CREATE_DISJOINT_BIT) &&
@@ -109,12 +112,13 @@ bool raw_vk_image_supported(raw_vk *vk, const raw_vk_image_desc *desc)
         return false;
     VkExternalMemoryFeatureFlags features =
         external_properties.externalMemoryProperties.externalMemoryFeatures;
-    if ((d.flags & RAW_VK_EXPORT) && !(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT)) return false;
+    if ((d.flags & RAW_VK_EXPORT) && !(features & VK_EXTERNAL_MEMORY_FEATURE_EXPORTABLE_BIT))
+        return false;
     return !shared(&d) || (d.flags & RAW_VK_DEDICATED) ||
            !(features & VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT);
 }
 
-/* Making ------------------------------------------------------------------------------------------------ */
+/* Making --------------------------------------------------------------------------------------- */
 
 static VkImage create_image(raw_vk *vk, const raw_vk_image_desc *d)
 {
@@ -167,8 +171,9 @@ static void bind_planes(raw_vk *vk, const raw_vk_image *image)
     VkBindImagePlaneMemoryInfo planes[3];
     VkBindImageMemoryInfo binds[3];
     for (uint32_t i = 0; i < image->desc.planes; i++) {
-        planes[i] = (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
-                                                 .planeAspect = plane_aspect(i)};
+        planes[i] =
+            (VkBindImagePlaneMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_PLANE_MEMORY_INFO,
+                                         .planeAspect = plane_aspect(i)};
         binds[i] = (VkBindImageMemoryInfo){.sType = VK_STRUCTURE_TYPE_BIND_IMAGE_MEMORY_INFO,
                                            .pNext = &planes[i],
                                            .image = image->image,
@@ -185,8 +190,11 @@ static void allocate(raw_vk *vk, int fd, raw_vk_image *image)
         .sType = VK_STRUCTURE_TYPE_MEMORY_DEDICATED_ALLOCATE_INFO, .image = image->image};
     const void *chain = image->desc.flags & RAW_VK_DEDICATED ? &dedicated : NULL;
     const VkExportMemoryAllocateInfo export_info = {
-        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO, .pNext = chain, .handleTypes = opaque_fd};
-    const VkImportMemoryFdInfoKHR import_info = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
+        .sType = VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO,
+        .pNext = chain,
+        .handleTypes = opaque_fd};
+    const VkImportMemoryFdInfoKHR import_info = {.sType =
+                                                     VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
                                                  .pNext = chain,
                                                  .handleType = opaque_fd,
                                                  .fd = fd};
@@ -212,11 +220,12 @@ static VkMemoryRequirements place_planes(raw_vk *vk, raw_vk_image *image)
     REQUIRE(image->desc.planes >= 2 && image->desc.planes <= 3);
     for (uint32_t i = image->desc.planes; i-- > 0;) {
         const VkImagePlaneMemoryRequirementsInfo plane = {
-            .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO, .planeAspect = plane_aspect(i)};
-        const VkImageMemoryRequirementsInfo2 info = {.sType =
-                                                         VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
-                                                     .pNext = &plane,
-                                                     .image = image->image};
+            .sType = VK_STRUCTURE_TYPE_IMAGE_PLANE_MEMORY_REQUIREMENTS_INFO,
+            .planeAspect = plane_aspect(i)};
+        const VkImageMemoryRequirementsInfo2 info = {
+            .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_REQUIREMENTS_INFO_2,
+            .pNext = &plane,
+            .image = image->image};
         VkMemoryRequirements2 needs = {.sType = VK_STRUCTURE_TYPE_MEMORY_REQUIREMENTS_2};
         vkGetImageMemoryRequirements2(vk->device, &info, &needs);
         const VkMemoryRequirements *r = &needs.memoryRequirements;
@@ -241,9 +250,9 @@ void raw_vk_image_create(raw_vk *vk, const raw_vk_image_desc *desc, raw_vk_image
     else
         vkGetImageMemoryRequirements(vk->device, out->image, &needs);
     uint32_t type = 0;
-    while (type < vk->memory.memoryTypeCount &&
-           ((needs.memoryTypeBits >> type & 1u) == 0 ||
-            (vk->memory.memoryTypes[type].propertyFlags & VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) == 0))
+    while (type < vk->memory.memoryTypeCount && ((needs.memoryTypeBits >> type & 1u) == 0 ||
+                                                 (vk->memory.memoryTypes[type].propertyFlags &
+                                                  VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT) == 0))
         type++;
     REQUIRE(type < vk->memory.memoryTypeCount);
     out->memory_type = type;
@@ -300,15 +309,17 @@ void raw_vk_image_destroy(raw_vk *vk, raw_vk_image *image)
 
 int raw_vk_image_fd(raw_vk *vk, const raw_vk_image *image)
 {
-    const VkMemoryGetFdInfoKHR info = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR, .memory = image->memory, .handleType = opaque_fd};
+    const VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
+                                       .memory = image->memory,
+                                       .handleType = opaque_fd};
     int fd = -1;
     VK_OK(vkGetMemoryFdKHR(vk->device, &info, &fd));
     REQUIRE(fd >= 0);
     return fd;
 }
 
-VkSubresourceLayout raw_vk_image_layout(raw_vk *vk, const raw_vk_image *image, uint32_t level, uint32_t layer)
+VkSubresourceLayout raw_vk_image_layout(raw_vk *vk, const raw_vk_image *image, uint32_t level,
+                                        uint32_t layer)
 {
     const VkImageSubresource subresource = {VK_IMAGE_ASPECT_COLOR_BIT, level, layer};
     VkSubresourceLayout layout;
@@ -317,7 +328,7 @@ VkSubresourceLayout raw_vk_image_layout(raw_vk *vk, const raw_vk_image *image, u
     return layout;
 }
 
-/* Work -------------------------------------------------------------------------------------------------- */
+/* Work ----------------------------------------------------------------------------------------- */
 
 static VkImageAspectFlags aspects(VkFormat format)
 {
@@ -327,7 +338,8 @@ static VkImageAspectFlags aspects(VkFormat format)
     case VK_FORMAT_D32_SFLOAT: return VK_IMAGE_ASPECT_DEPTH_BIT;
     case VK_FORMAT_S8_UINT: return VK_IMAGE_ASPECT_STENCIL_BIT;
     case VK_FORMAT_D24_UNORM_S8_UINT:
-    case VK_FORMAT_D32_SFLOAT_S8_UINT: return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
+    case VK_FORMAT_D32_SFLOAT_S8_UINT:
+        return VK_IMAGE_ASPECT_DEPTH_BIT | VK_IMAGE_ASPECT_STENCIL_BIT;
     default: return VK_IMAGE_ASPECT_COLOR_BIT;
     }
 }
@@ -336,8 +348,8 @@ static void barrier(VkCommandBuffer commands, const raw_vk_image *image, VkImage
 {
     what.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2;
     what.image = image->image;
-    what.subresourceRange = (VkImageSubresourceRange){aspects(image->desc.format), 0, VK_REMAINING_MIP_LEVELS,
-                                                      0, VK_REMAINING_ARRAY_LAYERS};
+    what.subresourceRange = (VkImageSubresourceRange){
+        aspects(image->desc.format), 0, VK_REMAINING_MIP_LEVELS, 0, VK_REMAINING_ARRAY_LAYERS};
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .imageMemoryBarrierCount = 1,
                                    .pImageMemoryBarriers = &what};
@@ -350,33 +362,37 @@ void raw_vk_image_acquire(const raw_vk *vk, VkCommandBuffer commands, uint32_t q
     (void)vk;
     const bool external = shared(&image->desc);
     /* Of an image that is not shared, the last use was on a queue of this device. */
-    barrier(commands, image,
-            (VkImageMemoryBarrier2){
-                .srcStageMask = external ? VK_PIPELINE_STAGE_2_NONE : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                .srcAccessMask = external ? VK_ACCESS_2_NONE : VK_ACCESS_2_MEMORY_WRITE_BIT,
-                .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
-                .oldLayout = VK_IMAGE_LAYOUT_GENERAL,
-                .newLayout = layout,
-                .srcQueueFamilyIndex = external ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED,
-                .dstQueueFamilyIndex = external ? queue : VK_QUEUE_FAMILY_IGNORED});
+    barrier(
+        commands, image,
+        (VkImageMemoryBarrier2){
+            .srcStageMask =
+                external ? VK_PIPELINE_STAGE_2_NONE : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+            .srcAccessMask = external ? VK_ACCESS_2_NONE : VK_ACCESS_2_MEMORY_WRITE_BIT,
+            .dstStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+            .dstAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
+            .oldLayout = VK_IMAGE_LAYOUT_GENERAL,
+            .newLayout = layout,
+            .srcQueueFamilyIndex = external ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED,
+            .dstQueueFamilyIndex = external ? queue : VK_QUEUE_FAMILY_IGNORED});
 }
 
 static void hand_back(VkCommandBuffer commands, uint32_t queue, const raw_vk_image *image,
                       VkImageLayout layout)
 {
     const bool external = shared(&image->desc);
-    barrier(commands, image,
-            (VkImageMemoryBarrier2){
-                .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                .srcAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
-                .dstStageMask = external ? VK_PIPELINE_STAGE_2_NONE : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
-                .dstAccessMask =
-                    external ? VK_ACCESS_2_NONE : VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
-                .oldLayout = layout,
-                .newLayout = VK_IMAGE_LAYOUT_GENERAL,
-                .srcQueueFamilyIndex = external ? queue : VK_QUEUE_FAMILY_IGNORED,
-                .dstQueueFamilyIndex = external ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED});
+    barrier(
+        commands, image,
+        (VkImageMemoryBarrier2){
+            .srcStageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+            .srcAccessMask = VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
+            .dstStageMask =
+                external ? VK_PIPELINE_STAGE_2_NONE : VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+            .dstAccessMask = external ? VK_ACCESS_2_NONE
+                                      : VK_ACCESS_2_MEMORY_READ_BIT | VK_ACCESS_2_MEMORY_WRITE_BIT,
+            .oldLayout = layout,
+            .newLayout = VK_IMAGE_LAYOUT_GENERAL,
+            .srcQueueFamilyIndex = external ? queue : VK_QUEUE_FAMILY_IGNORED,
+            .dstQueueFamilyIndex = external ? VK_QUEUE_FAMILY_EXTERNAL : VK_QUEUE_FAMILY_IGNORED});
 }
 
 void raw_vk_image_release(const raw_vk *vk, VkCommandBuffer commands, uint32_t queue,
@@ -396,18 +412,21 @@ void raw_vk_image_first_layout(raw_vk *vk, const raw_vk_image *image, const raw_
 
 static VkBufferImageCopy whole_level(const raw_vk_image *image, uint32_t level, VkDeviceSize offset)
 {
-    return (VkBufferImageCopy){.bufferOffset = offset,
-                               .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, level, 0, image->desc.layers},
-                               .imageExtent = raw_vk_image_extent(image, level)};
+    return (VkBufferImageCopy){
+        .bufferOffset = offset,
+        .imageSubresource = {VK_IMAGE_ASPECT_COLOR_BIT, level, 0, image->desc.layers},
+        .imageExtent = raw_vk_image_extent(image, level)};
 }
 
 void raw_vk_image_from_buffer(raw_vk *vk, const raw_vk_image *image, uint32_t level,
-                              const raw_vk_buffer *buffer, VkDeviceSize offset, const raw_vk_job *job)
+                              const raw_vk_buffer *buffer, VkDeviceSize offset,
+                              const raw_vk_job *job)
 {
     const VkImageLayout layout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     const VkBufferImageCopy region = whole_level(image, level, offset);
     uint32_t queue = job != NULL ? job->queue : 0;
-    REQUIRE((buffer->flags & RAW_VK_HOST) && offset + raw_vk_image_bytes(image, level) <= buffer->size);
+    REQUIRE((buffer->flags & RAW_VK_HOST) &&
+            offset + raw_vk_image_bytes(image, level) <= buffer->size);
     VkCommandBuffer commands = raw_vk_begin(vk, queue);
     raw_vk_image_acquire(vk, commands, queue, image, layout);
     vkCmdCopyBufferToImage(commands, buffer->buffer, image->image, layout, 1, &region);
@@ -421,7 +440,8 @@ void raw_vk_image_to_buffer(raw_vk *vk, const raw_vk_image *image, uint32_t leve
     const VkImageLayout layout = VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     const VkBufferImageCopy region = whole_level(image, level, offset);
     uint32_t queue = job != NULL ? job->queue : 0;
-    REQUIRE((buffer->flags & RAW_VK_HOST) && offset + raw_vk_image_bytes(image, level) <= buffer->size);
+    REQUIRE((buffer->flags & RAW_VK_HOST) &&
+            offset + raw_vk_image_bytes(image, level) <= buffer->size);
     VkCommandBuffer commands = raw_vk_begin(vk, queue);
     raw_vk_image_acquire(vk, commands, queue, image, layout);
     vkCmdCopyImageToBuffer(commands, image->image, layout, buffer->buffer, 1, &region);
@@ -431,17 +451,19 @@ void raw_vk_image_to_buffer(raw_vk *vk, const raw_vk_image *image, uint32_t leve
                                       .srcAccessMask = VK_ACCESS_2_TRANSFER_WRITE_BIT,
                                       .dstStageMask = VK_PIPELINE_STAGE_2_HOST_BIT,
                                       .dstAccessMask = VK_ACCESS_2_HOST_READ_BIT};
-    const VkDependencyInfo info = {
-        .sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO, .memoryBarrierCount = 1, .pMemoryBarriers = &to_host};
+    const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
+                                   .memoryBarrierCount = 1,
+                                   .pMemoryBarriers = &to_host};
     vkCmdPipelineBarrier2(commands, &info);
     raw_vk_submit(vk, commands, job);
 }
 
-void raw_vk_image_clear(raw_vk *vk, const raw_vk_image *image, uint32_t level, VkClearColorValue color,
-                        const raw_vk_job *job)
+void raw_vk_image_clear(raw_vk *vk, const raw_vk_image *image, uint32_t level,
+                        VkClearColorValue color, const raw_vk_job *job)
 {
     const VkImageLayout layout = VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
-    const VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, level, 1, 0, VK_REMAINING_ARRAY_LAYERS};
+    const VkImageSubresourceRange range = {VK_IMAGE_ASPECT_COLOR_BIT, level, 1, 0,
+                                           VK_REMAINING_ARRAY_LAYERS};
     uint32_t queue = job != NULL ? job->queue : 0;
     VkCommandBuffer commands = raw_vk_begin(vk, queue);
     raw_vk_image_acquire(vk, commands, queue, image, layout);

@@ -1,4 +1,5 @@
-/* Arrays, mipmapped arrays, their copies, and those mapped on imported memory. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Arrays, mipmapped arrays, their copies, and those mapped on imported memory. */
 #include "twin.h"
 
 #include "raw_cuda_image.h"
@@ -82,7 +83,8 @@ static void refusals(void)
         {CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_LAYERED, 4, 4, 0, CUDA_ERROR_INVALID_VALUE},
         {CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP, 4, 5, 6, CUDA_ERROR_INVALID_VALUE},
         {CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP, 4, 4, 12, CUDA_ERROR_INVALID_VALUE},
-        {CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, 4, 4, 12, CUDA_SUCCESS},
+        {CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP | CUDA_ARRAY3D_LAYERED, 4, 4, 12,
+         CUDA_SUCCESS},
         {CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_TEXTURE_GATHER, 4, 4, 4, CUDA_ERROR_INVALID_VALUE},
         {CU_AD_FORMAT_FLOAT, 1, 0, 16385, 4, 0, CUDA_ERROR_INVALID_VALUE},
         {CU_AD_FORMAT_FLOAT, 1, 0, 4, 16385, 0, CUDA_ERROR_INVALID_VALUE},
@@ -298,11 +300,13 @@ static void mapped(void)
     CUarray level;
     CUdeviceptr pointer;
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, W, H);
-    CU_OK(raw_cuda_import_memory(t.cu, twin_memory_fd(SIZE + 64, &payload), SIZE + 64, false, &memory));
+    CU_OK(raw_cuda_import_memory(t.cu, twin_memory_fd(SIZE + 64, &payload), SIZE + 64, false,
+                                 &memory));
     CU_OK(raw_cuda_map_image(t.cu, memory, 64, &desc, 7, &mipmap));
     CU_IS(raw_cuda_map_image(t.cu, memory, 128, &desc, 7, &other), CUDA_ERROR_INVALID_VALUE);
     CU_IS(raw_cuda_map_image(t.cu, memory, SIZE + 64, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(raw_cuda_map_image(t.cu, memory, UINT64_MAX - 63, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(raw_cuda_map_image(t.cu, memory, UINT64_MAX - 63, &desc, 1, &other),
+          CUDA_ERROR_INVALID_VALUE);
     CU_IS(raw_cuda_map_image(t.cu, memory, 8, &desc, 1, &other), CUDA_ERROR_INVALID_VALUE);
     CU_IS(raw_cuda_map_image(t.cu, memory, 0, &desc, 0, &other), CUDA_ERROR_INVALID_VALUE);
     CU_IS(raw_cuda_map_image(t.cu, memory, 0, &desc, 8, &other), CUDA_ERROR_INVALID_VALUE);
@@ -350,8 +354,10 @@ static void dedicated(void)
     reserved.numLevels = 1;
     reserved.reserved[15] = 1;
     CUmipmappedArray none;
-    CU_IS(t.cu->ExternalMemoryGetMappedMipmappedArray(&none, memory, &reserved), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->ExternalMemoryGetMappedMipmappedArray(&none, memory, NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t.cu->ExternalMemoryGetMappedMipmappedArray(&none, memory, &reserved),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t.cu->ExternalMemoryGetMappedMipmappedArray(&none, memory, NULL),
+          CUDA_ERROR_INVALID_VALUE);
     CU_OK(t.cu->MipmappedArrayDestroy(again));
     CU_OK(t.cu->MipmappedArrayDestroy(mipmap));
     CU_OK(t.cu->DestroyExternalMemory(memory));
@@ -388,7 +394,8 @@ static void context_ends(void)
 static void destroy_waits(void)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    const CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 1, 4096, 1024);
+    const CUDA_ARRAY3D_DESCRIPTOR desc =
+        raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 1, 4096, 1024);
     CUarray from, to;
     for (int turn = 0; turn < 20; turn++) {
         CU_OK(t.cu->Array3DCreate(&from, &desc));

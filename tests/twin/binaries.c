@@ -1,4 +1,5 @@
-/* Binary semaphores whose other side these tests play (soft/shared/control.h). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Binary semaphores whose other side these tests play (soft/shared/control.h). */
 #include "twin.h"
 
 #include <errno.h>
@@ -183,19 +184,25 @@ static void batches_are_whole(void)
     signals[1].params.fence.value = 5;
     waits[1].params.fence.value = 6;
     binary_close(t.cu, &gone);
-    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 3, t.stream), CUDA_ERROR_INVALID_HANDLE);
-    CU_IS(t.cu->WaitExternalSemaphoresAsync(handles, waits, 3, t.stream), CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 3, t.stream),
+          CUDA_ERROR_INVALID_HANDLE);
+    CU_IS(t.cu->WaitExternalSemaphoresAsync(handles, waits, 3, t.stream),
+          CUDA_ERROR_INVALID_HANDLE);
     handles[2] = first.cu; /* twice */
-    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 3, t.stream), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 3, t.stream),
+          CUDA_ERROR_INVALID_VALUE);
     CU_IS(t.cu->WaitExternalSemaphoresAsync(handles, waits, 3, t.stream), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 0, t.stream), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(t.cu->SignalExternalSemaphoresAsync(NULL, signals, 2, t.stream), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t.cu->SignalExternalSemaphoresAsync(handles, signals, 0, t.stream),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(t.cu->SignalExternalSemaphoresAsync(NULL, signals, 2, t.stream),
+          CUDA_ERROR_INVALID_VALUE);
     CU_IS(t.cu->WaitExternalSemaphoresAsync(handles, NULL, 2, t.stream), CUDA_ERROR_INVALID_VALUE);
     CU_OK(t.cu->StreamQuery(t.stream)); /* nothing waits */
     REQUIRE_EQ(t.cu->SoftBinaryWait(first.fd, 0), ETIMEDOUT);
     REQUIRE_EQ(atomic_load(&page->value), 0);
 
-    CU_OK(t.cu->SignalExternalSemaphoresAsync(handles, signals, 2, t.stream)); /* 5 was not used up */
+    /* 5 was not used up */
+    CU_OK(t.cu->SignalExternalSemaphoresAsync(handles, signals, 2, t.stream));
     REQUIRE_EQ(t.cu->SoftBinaryWait(first.fd, FAR_MS), 0);
     CU_OK(t.cu->StreamSynchronize(t.stream));
     REQUIRE_EQ(atomic_load(&page->value), 5);
@@ -222,7 +229,8 @@ static void one_wait_a_signal(void)
     CU_OK(raw_cuda_wait(t.cu, b.cu, 0, other));
     REQUIRE_EQ(t.cu->SoftBinarySignal(b.fd), 0);
     usleep(50000);
-    int ready = (t.cu->StreamQuery(t.stream) == CUDA_SUCCESS) + (t.cu->StreamQuery(other) == CUDA_SUCCESS);
+    int ready =
+        (t.cu->StreamQuery(t.stream) == CUDA_SUCCESS) + (t.cu->StreamQuery(other) == CUDA_SUCCESS);
     REQUIRE(ready <= 1);
     while (t.cu->SoftBinarySignal(b.fd) == EBUSY) /* until the first is taken */
         usleep(1000);
@@ -239,7 +247,8 @@ static void CUDA_CB count_call(void *data)
     atomic_fetch_add((atomic_int *)data, 1);
 }
 
-/* What follows the faulty operation does not run, the rest of a batch included; all can still be freed. */
+/* What follows the faulty operation does not run, the rest of a batch included; all can still be
+ * freed. */
 static void illegal(bool signal_twice)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
@@ -255,7 +264,8 @@ static void illegal(bool signal_twice)
         CU_OK(t.cu->SignalExternalSemaphoresAsync(handles, signals, 2, t.stream));
     else /* CUDA's own signal */
         CU_OK(t.cu->WaitExternalSemaphoresAsync(handles, waits, 2, t.stream));
-    CUresult queued = t.cu->LaunchHostFunc(t.stream, count_call, &calls); /* unless it is known already */
+    CUresult queued =
+        t.cu->LaunchHostFunc(t.stream, count_call, &calls); /* unless it is known already */
     REQUIRE(queued == CUDA_SUCCESS || queued == CUDA_ERROR_ILLEGAL_STATE);
     CU_IS(t.cu->StreamSynchronize(t.stream), CUDA_ERROR_ILLEGAL_STATE);
     REQUIRE_EQ(atomic_load(&calls), 0);
@@ -279,7 +289,8 @@ static void cuda_to_cuda(void)
     illegal(false);
 }
 
-/* A wait that nobody will end does not keep a context from ending, and takes no signal that comes too late. */
+/* A wait that nobody will end does not keep a context from ending, and takes no signal that comes
+ * too late. */
 static void context_ends_while_waiting(void)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
@@ -373,7 +384,8 @@ static void ping_pong(void)
 }
 
 /* Every call of a turn fails once; the fd is the caller's until the import succeeds. */
-static CUresult one_turn(const raw_cuda *cu, CUstream stream, int *fd, int peer, CUexternalSemaphore *out)
+static CUresult one_turn(const raw_cuda *cu, CUstream stream, int *fd, int peer,
+                         CUexternalSemaphore *out)
 {
     CUresult r = raw_cuda_import_binary(cu, *fd, out);
     if (r != CUDA_SUCCESS) return r;

@@ -1,5 +1,6 @@
-/* Arrays of every dimension with their levels, made and mapped: by surfaces and by copies of every direction.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Arrays of every dimension with their levels, made and mapped: by surfaces and by copies of every
+ * direction. */
 #include "twin.h"
 
 #include "raw_cuda_image.h"
@@ -38,7 +39,8 @@ typedef struct world {
 
 static CUDA_ARRAY3D_DESCRIPTOR shape_desc(const shape *s)
 {
-    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, s->width, s->height);
+    CUDA_ARRAY3D_DESCRIPTOR desc =
+        raw_cuda_array_desc(CU_AD_FORMAT_UNSIGNED_INT8, 4, s->width, s->height);
     desc.Depth = s->depth;
     desc.Flags |= s->flags;
     return desc;
@@ -49,15 +51,15 @@ static size_t at_least_one(size_t size)
     return size == 0 ? 1 : size;
 }
 
-static CUresult run(world *w, const char *verb, const char *name, CUsurfObject surface, CUdeviceptr data,
-                    box b)
+static CUresult run(world *w, const char *verb, const char *name, CUsurfObject surface,
+                    CUdeviceptr data, box b)
 {
     char kernel[64];
     const unsigned blocks = ((unsigned)(b.width * b.height * b.depth) + 63) / 64;
     snprintf(kernel, sizeof kernel, "%s_%s", verb, name);
     void *params[] = {&surface, &data, &b};
-    CU_OK(w->t.cu->LaunchKernel(raw_cuda_function(w->t.cu, w->module, kernel), blocks, 1, 1, 64, 1, 1, 0,
-                                w->t.stream, params, NULL));
+    CU_OK(w->t.cu->LaunchKernel(raw_cuda_function(w->t.cu, w->module, kernel), blocks, 1, 1, 64, 1,
+                                1, 0, w->t.stream, params, NULL));
     return w->t.cu->StreamSynchronize(w->t.stream);
 }
 
@@ -76,8 +78,8 @@ static void check_array(world *w, const shape *s, CUarray array, unsigned seed)
     CUdeviceptr data;
     CUarray other;
     CU_OK(cu->Array3DGetDescriptor(&desc, array));
-    const size_t height = at_least_one(desc.Height), depth = at_least_one(desc.Depth), row = desc.Width * 4,
-                 count = desc.Width * height * depth;
+    const size_t height = at_least_one(desc.Height), depth = at_least_one(desc.Depth),
+                 row = desc.Width * 4, count = desc.Width * height * depth;
     const box all = {(int)desc.Width, (int)height, (int)depth, 0, 0, 0, MODE_TRAP};
     uint32_t *words = malloc(count * 4), *found = malloc(count * 4);
     REQUIRE(words != NULL && found != NULL);
@@ -214,7 +216,8 @@ static void boundaries(void)
         CU_OK(run(&w, "read", "3d", surface, data, b));
         CU_OK(cu->MemcpyDtoH(found, data, sizeof found));
         for (int i = 0; i < AROUND; i++) {
-            const int at[3] = {i % (W + 2) - 1, i / (W + 2) % (H + 2) - 1, i / ((W + 2) * (H + 2)) - 1};
+            const int at[3] = {i % (W + 2) - 1, i / (W + 2) % (H + 2) - 1,
+                               i / ((W + 2) * (H + 2)) - 1};
             const int limit[3] = {W, H, D};
             int index[3];
             bool inside = true;
@@ -252,8 +255,8 @@ static void wrong_kinds(void)
             CU_OK(cu->Array3DCreate(&array, &desc));
             CU_OK(raw_cuda_surface(cu, array, &surface));
             CU_OK(cu->MemAlloc(&data, 4));
-            CUresult result =
-                run(&w, "read", shapes[used].name, surface, data, (box){1, 1, 1, 0, 0, 0, MODE_ZERO});
+            CUresult result = run(&w, "read", shapes[used].name, surface, data,
+                                  (box){1, 1, 1, 0, 0, 0, MODE_ZERO});
             if (result != CUDA_ERROR_ILLEGAL_ADDRESS)
                 FAIL("%s of a %s array: %s", shapes[used].name, shapes[made].name,
                      raw_cuda_result_name(result));

@@ -1,5 +1,6 @@
-/* Graphs and captures: what only the twin refuses, failures of every call, and many at once. What both drivers do
- * is in the contract suite. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Graphs and captures: what only the twin refuses, failures of every call, and many at once. What
+ * both drivers do is in the contract suite. */
 #include "twin.h"
 
 #include <dirent.h>
@@ -26,7 +27,8 @@ static CUexternalSemaphore timeline(const raw_cuda *cu, culv_soft_timeline **pag
     return semaphore;
 }
 
-static CUresult poke(const raw_cuda *cu, CUfunction function, CUdeviceptr address, int value, CUstream stream)
+static CUresult poke(const raw_cuda *cu, CUfunction function, CUdeviceptr address, int value,
+                     CUstream stream)
 {
     void *params[] = {&address, &value};
     return cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, params, NULL);
@@ -47,7 +49,8 @@ static void stale_handles(void)
     size_t count = 0;
     CU_OK(cu->GraphCreate(&graph, 0));
     CU_OK(cu->GraphAddEmptyNode(&node, graph, NULL, 0));
-    CU_IS(cu->GraphAddEmptyNode(&other, graph, (CUgraphNode[]){node, node}, 2), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->GraphAddEmptyNode(&other, graph, (CUgraphNode[]){node, node}, 2),
+          CUDA_ERROR_INVALID_VALUE);
     CU_OK(cu->GraphClone(&copy, graph));
     CU_IS(cu->GraphAddEmptyNode(&other, copy, &node, 1), CUDA_ERROR_INVALID_VALUE);
     CU_OK(cu->GraphGetNodes(copy, NULL, &count));
@@ -90,7 +93,8 @@ static void used_after_destruction(void)
     CU_OK(poke(cu, function, words, 1, t.stream));
     CU_OK(cu->StreamEndCapture(t.stream, &graphs[1]));
     CUgraphExec execs[2] = {instantiate(cu, graphs[0]), instantiate(cu, graphs[1])};
-    /* A graph that names a semaphore is no work to wait for; another stream's would never end here. */
+    /* A graph that names a semaphore is no work to wait for; another stream's would never end
+     * here. */
     CUstream other = NULL;
     CU_OK(cu->StreamCreate(&other, CU_STREAM_NON_BLOCKING));
     CU_OK(raw_cuda_wait(cu, first, 1, other));
@@ -182,7 +186,8 @@ static void many_forks(void)
         for (int i = 1; i < WIDTH; i++)
             CU_OK(cu->StreamWaitEvent(streams[i], fork, 0));
         for (int i = 0; i < WIDTH; i++)
-            CU_OK(poke(cu, function, words + 4 * (CUdeviceptr)((i + turn) % WIDTH), turn, streams[i]));
+            CU_OK(poke(cu, function, words + 4 * (CUdeviceptr)((i + turn) % WIDTH), turn,
+                       streams[i]));
         for (int i = 1; i < WIDTH; i++) {
             CU_OK(cu->EventRecord(joins[i], streams[i]));
             CU_OK(cu->StreamWaitEvent(t.stream, joins[i], 0));
@@ -194,7 +199,8 @@ static void many_forks(void)
     for (int i = 0; i < LAUNCHES; i++)
         CU_OK(cu->GraphLaunch(exec, t.stream));
     CU_OK(cu->StreamSynchronize(t.stream));
-    REQUIRE(threads_now() < before + 2 * WIDTH + 8); /* the workers of streams and kernels are among them */
+    /* The workers of streams and kernels are among them */
+    REQUIRE(threads_now() < before + 2 * WIDTH + 8);
     CU_OK(cu->MemcpyDtoH(found, words, sizeof found));
     for (int i = 0; i < WIDTH; i++)
         REQUIRE_EQ(found[i], TURNS - 1);
@@ -257,7 +263,7 @@ static CUresult run(const twin *t, held *h, CUdeviceptr words, CUfunction functi
     CUgraphExecUpdateResultInfo info;
     CUresult r;
     memset(&how, 0, sizeof how);
-#define TRY(call)                                                                                            \
+#define TRY(call)                                                                                  \
     if ((r = (call)) != CUDA_SUCCESS) return r
     TRY(cu->EventCreate(&h->event, 0));
     TRY(cu->UserObjectCreate(&h->object, h, nothing, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));

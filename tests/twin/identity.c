@@ -1,4 +1,5 @@
-/* Entry points by version, devices, contexts, and the posing build. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Entry points by version, devices, contexts, and the posing build. */
 #include "twin.h"
 
 #include <dlfcn.h>
@@ -11,7 +12,8 @@
 static CUresult find(const raw_cuda *cu, const char *name, int version, void **address, int *status)
 {
     CUdriverProcAddressQueryResult found = (CUdriverProcAddressQueryResult)-1;
-    CUresult result = cu->GetProcAddress(name, address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
+    CUresult result =
+        cu->GetProcAddress(name, address, version, CU_GET_PROC_ADDRESS_DEFAULT, &found);
     *status = (int)found;
     return result;
 }
@@ -48,14 +50,17 @@ static void attributes(void)
 {
     const raw_cuda *cu = raw_cuda_open();
     int value = -1;
-    CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, 0));
+    CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,
+                                 0));
     REQUIRE_EQ(value, 1);
-    CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    CU_OK(
+        cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
     REQUIRE_EQ(value, 1);
     CU_OK(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH, 0));
     REQUIRE_EQ(value, 16384); /* what cuArray3DCreate takes: arrays.refusals */
     CU_IS(cu->DeviceGetAttribute(&value, (CUdevice_attribute)100000, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99), CUDA_ERROR_INVALID_DEVICE);
+    CU_IS(cu->DeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 99),
+          CUDA_ERROR_INVALID_DEVICE);
 
     PROC(cu, DeviceGetPCIBusId, 4010);
     PROC(cu, DeviceGetByPCIBusId, 4010);

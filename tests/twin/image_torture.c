@@ -1,4 +1,5 @@
-/* Every image call of a small program fails once in turn, and nothing is left. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Every image call of a small program fails once in turn, and nothing is left. */
 #include "twin.h"
 
 #include "raw_cuda_image.h"
@@ -27,7 +28,7 @@ static CUresult run(const raw_cuda *cu, held *h)
     CUresult r;
     for (int i = 0; i < 16 * 4 * 16; i++)
         texels[i] = (float)i;
-#define TRY(call)                                                                                            \
+#define TRY(call)                                                                                  \
     if ((r = (call)) != CUDA_SUCCESS) return r
     TRY(raw_cuda_import_memory(cu, h->memory_fd, 65536, false, &h->external));
     h->memory_fd = -1;

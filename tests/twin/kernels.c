@@ -1,4 +1,5 @@
-/* Modules, launches, and faults in kernels. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Modules, launches, and faults in kernels. */
 #include "twin.h"
 
 #include <setjmp.h>
@@ -23,7 +24,8 @@ static void scale(void)
     CU_OK(t.cu->MemAlloc(&out, COUNT * sizeof *host));
     CU_OK(raw_cuda_upload(t.cu, in, host, COUNT * sizeof *host));
     void *params[] = {&out, &in, &factor, &n};
-    CU_OK(t.cu->LaunchKernel(function, (COUNT + 255) / 256, 1, 1, 256, 1, 1, 0, t.stream, params, NULL));
+    CU_OK(t.cu->LaunchKernel(function, (COUNT + 255) / 256, 1, 1, 256, 1, 1, 0, t.stream, params,
+                             NULL));
     factor = 7.0f; /* the arguments were read during the call */
     CU_OK(t.cu->StreamSynchronize(t.stream));
     CU_OK(t.cu->MemcpyDtoH(host, out, COUNT * sizeof *host));
@@ -93,12 +95,14 @@ static void launch_errors(void)
     CUdeviceptr address = 0;
     int value = 1;
     void *params[] = {&address, &value};
-    CU_IS(cu->LaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, t.stream, params, NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->LaunchKernel(function, 0, 1, 1, 1, 1, 1, 0, t.stream, params, NULL),
+          CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->LaunchKernel(function, 1, 1, 1, 32, 33, 1, 0, t.stream, params, NULL),
           CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 1 << 20, t.stream, params, NULL),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, t.stream, NULL, NULL), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, t.stream, NULL, NULL),
+          CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->LaunchKernel((CUfunction)(void *)&value, 1, 1, 1, 1, 1, 1, 0, t.stream, params, NULL),
           CUDA_ERROR_INVALID_HANDLE);
     CU_IS(cu->LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, (CUstream)(void *)&value, params, NULL),
@@ -111,8 +115,8 @@ static void launch_errors(void)
     twin_finish(&t);
 }
 
-/* A fault sticks to the context; everything can still be destroyed, and a new life of the context is clean.
- */
+/* A fault sticks to the context; everything can still be destroyed, and a new life of the context
+ * is clean. */
 static void check_fault(ptrdiff_t offset)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
@@ -182,7 +186,8 @@ static void fault_of_the_program(void)
     struct sigaction action = {.sa_handler = own_handler};
     REQUIRE_EQ(sigaction(SIGSEGV, &action, NULL), 0);
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
-    CUmodule module = raw_cuda_load(t.cu, "twin_kernels"); /* from here on the twin's handler is in place */
+    CUmodule module =
+        raw_cuda_load(t.cu, "twin_kernels"); /* from here on the twin's handler is in place */
     volatile int arrived = sigsetjmp(own_handler_target, 1);
     if (arrived == 0) raise(SIGSEGV);
     REQUIRE_EQ(arrived, SIGSEGV);

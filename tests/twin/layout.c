@@ -1,6 +1,7 @@
-/* The layout of arrays on imported memory, against what Vulkan says of LINEAR images (llvmpipe lays out both
- * tilings alike): a change in Mesa shows here, and OPTIMAL images by their data in the contract suite.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The layout of arrays on imported memory, against what Vulkan says of LINEAR images (llvmpipe lays
+ * out both tilings alike): a change in Mesa shows here, and OPTIMAL images by their data in the
+ * contract suite. */
 #include "twin.h"
 
 #include "raw_cuda_image.h"
@@ -24,7 +25,8 @@ static const format_row formats[] = {
     {VK_FORMAT_R32G32B32A32_SFLOAT, CU_AD_FORMAT_FLOAT, 4},
     {VK_FORMAT_R8_UNORM, CU_AD_FORMAT_UNSIGNED_INT8, 1},
     {VK_FORMAT_R16G16_UNORM, CU_AD_FORMAT_UNORM_INT16X2, 2},
-    {VK_FORMAT_A2B10G10R10_UNORM_PACK32, (CUarray_format)0x50 /* CU_AD_FORMAT_UNORM_INT_101010_2 */, 4},
+    {VK_FORMAT_A2B10G10R10_UNORM_PACK32, (CUarray_format)0x50 /* CU_AD_FORMAT_UNORM_INT_101010_2 */,
+     4},
 };
 
 typedef struct world {
@@ -35,7 +37,8 @@ typedef struct world {
 
 static CUDA_ARRAY3D_DESCRIPTOR cuda_desc(const format_row *format, const raw_vk_image_desc *d)
 {
-    CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(format->cu, format->channels, d->width, d->height);
+    CUDA_ARRAY3D_DESCRIPTOR desc =
+        raw_cuda_array_desc(format->cu, format->channels, d->width, d->height);
     if (d->dimensions == 1) desc.Height = 0;
     if (d->dimensions == 3) desc.Depth = d->depth;
     if (d->layers > 1) {
@@ -49,8 +52,8 @@ static CUDA_ARRAY3D_DESCRIPTOR cuda_desc(const format_row *format, const raw_vk_
     return desc;
 }
 
-static void check_level(world *w, const raw_vk_image *image, CUmipmappedArray mipmap, uint32_t level,
-                        const unsigned char *all)
+static void check_level(world *w, const raw_vk_image *image, CUmipmappedArray mipmap,
+                        uint32_t level, const unsigned char *all)
 {
     CUarray array;
     CUDA_ARRAY3D_DESCRIPTOR desc;
@@ -77,11 +80,12 @@ static void check_level(world *w, const raw_vk_image *image, CUmipmappedArray mi
     CU_OK(w->t.cu->CtxSynchronize()); /* from pageable memory it may return before */
     for (uint32_t slice = 0; slice < slices; slice++) {
         const bool depth = image->desc.dimensions == 3;
-        const VkSubresourceLayout layout = raw_vk_image_layout(&w->vk, image, level, depth ? 0 : slice);
+        const VkSubresourceLayout layout =
+            raw_vk_image_layout(&w->vk, image, level, depth ? 0 : slice);
         const unsigned char *start = all + layout.offset + (depth ? slice * layout.depthPitch : 0);
         for (uint32_t y = 0; y < extent.height; y++)
-            REQUIRE_EQ_BYTES(start + y * layout.rowPitch, texels + ((size_t)slice * extent.height + y) * row,
-                             row);
+            REQUIRE_EQ_BYTES(start + y * layout.rowPitch,
+                             texels + ((size_t)slice * extent.height + y) * row, row);
     }
     free(texels);
 }
@@ -99,10 +103,12 @@ static void check_image(world *w, const format_row *format, raw_vk_image_desc d)
     const CUDA_ARRAY3D_DESCRIPTOR desc = cuda_desc(format, &image.desc);
     const uint32_t levels = image.desc.levels;
     /* It is as large as Vulkan says, and no smaller. */
-    CU_OK(raw_cuda_import_memory(w->t.cu, raw_vk_image_fd(&w->vk, &image), image.size - 64, false, &memory));
+    CU_OK(raw_cuda_import_memory(w->t.cu, raw_vk_image_fd(&w->vk, &image), image.size - 64, false,
+                                 &memory));
     CU_IS(raw_cuda_map_image(w->t.cu, memory, 0, &desc, levels, &mipmap), CUDA_ERROR_INVALID_VALUE);
     CU_OK(w->t.cu->DestroyExternalMemory(memory));
-    CU_OK(raw_cuda_import_memory(w->t.cu, raw_vk_image_fd(&w->vk, &image), image.size, false, &memory));
+    CU_OK(raw_cuda_import_memory(w->t.cu, raw_vk_image_fd(&w->vk, &image), image.size, false,
+                                 &memory));
     CU_OK(raw_cuda_map_image(w->t.cu, memory, 0, &desc, levels, &mipmap));
     CU_OK(raw_cuda_map_buffer(w->t.cu, memory, 0, image.size, &bytes));
     /* The twin's device memory is host memory: this suite is its own. */
@@ -143,18 +149,21 @@ static uint32_t full_chain(uint32_t width, uint32_t height)
 
 static void images_2d(void)
 {
-    static const uint32_t sizes[][2] = {{1, 1},     {1, 9},     {3, 2},   {4, 4},     {5, 5},     {16, 16},
-                                        {17, 1},    {31, 33},   {64, 64}, {100, 60},  {128, 3},   {253, 127},
-                                        {256, 128}, {257, 129}, {512, 7}, {1000, 10}, {1023, 31}, {640, 480}};
+    static const uint32_t sizes[][2] = {{1, 1},     {1, 9},     {3, 2},     {4, 4},     {5, 5},
+                                        {16, 16},   {17, 1},    {31, 33},   {64, 64},   {100, 60},
+                                        {128, 3},   {253, 127}, {256, 128}, {257, 129}, {512, 7},
+                                        {1000, 10}, {1023, 31}, {640, 480}};
     world w;
     open_world(&w);
     for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
         for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-            const uint32_t width = sizes[s][0], height = sizes[s][1], full = full_chain(width, height);
+            const uint32_t width = sizes[s][0], height = sizes[s][1],
+                           full = full_chain(width, height);
             check_image(&w, &formats[f], (raw_vk_image_desc){.width = width, .height = height});
             if (full > 2)
-                check_image(&w, &formats[f],
-                            (raw_vk_image_desc){.width = width, .height = height, .levels = full / 2});
+                check_image(
+                    &w, &formats[f],
+                    (raw_vk_image_desc){.width = width, .height = height, .levels = full / 2});
             if (full > 1)
                 check_image(&w, &formats[f],
                             (raw_vk_image_desc){.width = width, .height = height, .levels = full});

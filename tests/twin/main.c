@@ -1,4 +1,5 @@
-/* The suite of the software twin's CUDA half. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The suite of the software twin's CUDA half. */
 #include "twin.h"
 
 const test_case *const test_suite_tables[] = {

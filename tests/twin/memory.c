@@ -1,4 +1,5 @@
-/* Copies, pointers, and memory imported from files that look like lavapipe's. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Copies, pointers, and memory imported from files that look like lavapipe's. */
 #include "twin.h"
 
 #include <fcntl.h>
@@ -70,9 +71,11 @@ static void pointers(void)
     CU_OK(MemGetAddressRange(&base, &size, memory + 500));
     REQUIRE(base == memory && size == 1000);
     CU_OK(t.cu->MemFree(memory));
-    CU_IS(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(PointerGetAttribute(&id, CU_POINTER_ATTRIBUTE_BUFFER_ID, memory),
+          CUDA_ERROR_INVALID_VALUE);
     CU_OK(MemHostAlloc(&pinned, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
-    CU_OK(PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)(uintptr_t)pinned));
+    CU_OK(PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                              (CUdeviceptr)(uintptr_t)pinned));
     REQUIRE_EQ(type, CU_MEMORYTYPE_HOST);
     REQUIRE_EQ(twin_counts(t.cu).host_allocations, 1);
     CU_OK(MemFreeHost(pinned));
@@ -139,7 +142,8 @@ static void import_errors(void)
     CU_IS(raw_cuda_import_memory(t.cu, plain, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
     CU_IS(raw_cuda_import_memory(t.cu, -1, SIZE, false, &memory), CUDA_ERROR_UNKNOWN);
     CU_IS(raw_cuda_import_memory(t.cu, fd, 0, false, &memory), CUDA_ERROR_INVALID_VALUE);
-    REQUIRE(!twin_fd_open(null) && !twin_fd_open(ends[0]) && !twin_fd_open(plain) && twin_fd_open(fd));
+    REQUIRE(!twin_fd_open(null) && !twin_fd_open(ends[0]) && !twin_fd_open(plain) &&
+            twin_fd_open(fd));
     /* Twice the size imports and does not map; half of it does both. */
     int second = dup(fd);
     CU_OK(raw_cuda_import_memory(t.cu, second, 2 * SIZE, false, &memory));

@@ -1,5 +1,5 @@
-/* Two devices: peers, copies between their contexts, events across them; host memory; dma-bufs.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Two devices: peers, copies between their contexts, events across them; host memory; dma-bufs. */
 #include "twin.h"
 
 #include "raw_cuda_image.h"
@@ -57,10 +57,12 @@ static void access_between(void)
     REQUIRE_EQ(value, 0);
     CU_IS(cu->DeviceCanAccessPeer(&value, 0, 2), CUDA_ERROR_INVALID_DEVICE);
     CU_IS(cu->DeviceCanAccessPeer(NULL, 0, 1), CUDA_ERROR_INVALID_VALUE);
-    CU_OK(cu->DeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED, 0, 1));
+    CU_OK(cu->DeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED, 0,
+                                    1));
     REQUIRE_EQ(value, 1);
     CU_OK(cu->DeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK, 0, 1));
-    CU_IS(cu->DeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)6, 0, 1), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->DeviceGetP2PAttribute(&value, (CUdevice_P2PAttribute)6, 0, 1),
+          CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->DeviceGetP2PAttribute(&value, CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED, 1, 1),
           CUDA_ERROR_INVALID_DEVICE);
 
@@ -79,7 +81,8 @@ static void access_between(void)
     for (int i = 0; i < 9; i++) {
         CU_OK(cu->CtxCreate(&made[i], 0, 1));
         CU_OK(cu->CtxSetCurrent(w.context[0]));
-        CU_IS(cu->CtxEnablePeerAccess(made[i], 0), i < 8 ? CUDA_SUCCESS : CUDA_ERROR_TOO_MANY_PEERS);
+        CU_IS(cu->CtxEnablePeerAccess(made[i], 0),
+              i < 8 ? CUDA_SUCCESS : CUDA_ERROR_TOO_MANY_PEERS);
     }
     REQUIRE_EQ(twin_counts(cu).peers, 8);
     CU_OK(cu->CtxSetCurrent(made[0]));
@@ -111,7 +114,8 @@ static void copies(void)
     /* In a stream of either side. */
     for (int i = 0; i < 2; i++) {
         CU_OK(cu->MemsetD32Async(w.memory[1], 0, SIZE / 4, w.stream[i]));
-        CU_OK(cu->MemcpyPeerAsync(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE, w.stream[i]));
+        CU_OK(cu->MemcpyPeerAsync(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE,
+                                  w.stream[i]));
         CU_OK(cu->StreamSynchronize(w.stream[i]));
         CU_OK(cu->MemcpyDtoH(found, w.memory[1], SIZE));
         REQUIRE_EQ_BYTES(found, bytes, SIZE);
@@ -135,10 +139,12 @@ static void copies(void)
           CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->MemcpyPeer(w.memory[1], w.context[1], w.memory[0], w.context[1], SIZE),
           CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->MemcpyPeer(w.memory[1], NULL, w.memory[0], w.context[0], SIZE), CUDA_ERROR_INVALID_CONTEXT);
+    CU_IS(cu->MemcpyPeer(w.memory[1], NULL, w.memory[0], w.context[0], SIZE),
+          CUDA_ERROR_INVALID_CONTEXT);
     CU_IS(cu->MemcpyPeer(w.memory[1], w.context[1], w.memory[0], (CUcontext)(void *)bytes, SIZE),
           CUDA_ERROR_INVALID_CONTEXT);
-    CU_IS(cu->MemcpyPeer((CUdeviceptr)(uintptr_t)found, w.context[1], w.memory[0], w.context[0], SIZE),
+    CU_IS(cu->MemcpyPeer((CUdeviceptr)(uintptr_t)found, w.context[1], w.memory[0], w.context[0],
+                         SIZE),
           CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->MemcpyPeer(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE + 1),
           CUDA_ERROR_INVALID_VALUE);
@@ -221,7 +227,8 @@ static void events(void)
     CU_IS(cu->EventRecord(event, w.stream[1]), CUDA_ERROR_INVALID_HANDLE);
     CU_OK(cu->CtxSetCurrent(w.context[1]));
     CU_OK(cu->StreamWaitEvent(w.stream[1], event, 0));
-    CU_OK(cu->MemcpyPeerAsync(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE, w.stream[1]));
+    CU_OK(cu->MemcpyPeerAsync(w.memory[1], w.context[1], w.memory[0], w.context[0], SIZE,
+                              w.stream[1]));
     usleep(20000);
     CU_IS(cu->StreamQuery(w.stream[1]), CUDA_ERROR_NOT_READY);
     twin_gate_open(gate);
@@ -255,12 +262,14 @@ static void host_memory(void)
     CU_IS(MemHostGetFlags(&flags, pinned), CUDA_ERROR_INVALID_VALUE);
 
     /* Registered pages: writable ones, or read-only ones that are said to be. */
-    unsigned char *pages = mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *pages =
+        mmap(NULL, 4 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(pages != MAP_FAILED);
     CU_OK(cu->MemHostRegister(pages, 2 * page, CU_MEMHOSTREGISTER_DEVICEMAP));
     CU_OK(cu->MemHostGetDevicePointer(&pointer, pages + page, 0));
     REQUIRE_EQ(pointer, (uintptr_t)pages + page);
-    CU_IS(cu->MemHostRegister(pages + page, 2 * page, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    CU_IS(cu->MemHostRegister(pages + page, 2 * page, 0),
+          CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
     CU_IS(MemHostGetFlags(&flags, pages), CUDA_ERROR_INVALID_VALUE); /* those of allocations only */
     CU_IS(cu->MemHostUnregister(pages + page), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
     CU_OK(cu->MemHostUnregister(pages));
@@ -269,7 +278,8 @@ static void host_memory(void)
     CU_IS(cu->MemHostRegister(NULL, page, 0), CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->MemHostRegister(pages, 0, 0), CUDA_ERROR_INVALID_VALUE);
     REQUIRE_EQ(munmap(pages + 3 * page, page), 0);
-    CU_IS(cu->MemHostRegister(pages, 4 * page, 0), CUDA_ERROR_INVALID_VALUE); /* not all of it is there */
+    /* Not all of it is there */
+    CU_IS(cu->MemHostRegister(pages, 4 * page, 0), CUDA_ERROR_INVALID_VALUE);
     REQUIRE_EQ(mprotect(pages, page, PROT_READ), 0);
     CUresult read_only = cu->MemHostRegister(pages, page, 0);
     if (read_only == CUDA_SUCCESS) { /* a kernel before 5.14 does not say */
@@ -296,10 +306,14 @@ static void dma_bufs(void)
     REQUIRE_EQ(supported, 0);
     CU_OK(cu->MemAlloc(&pointer, 4 * page));
     const CUmemRangeHandleType type = CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD;
-    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, 4 * page, type, 0), CUDA_ERROR_NOT_SUPPORTED);
-    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, 4 * page, type, 2), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer + 4, page, type, 0), CUDA_ERROR_INVALID_VALUE);
-    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, 5 * page, type, 0), CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, 4 * page, type, 0),
+          CUDA_ERROR_NOT_SUPPORTED);
+    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, 4 * page, type, 2),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer + 4, page, type, 0),
+          CUDA_ERROR_INVALID_VALUE);
+    CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, 5 * page, type, 0),
+          CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->MemGetHandleForAddressRange(&fd, pointer, page, (CUmemRangeHandleType)9, 0),
           CUDA_ERROR_INVALID_VALUE);
     CU_IS(cu->MemGetHandleForAddressRange(NULL, pointer, page, type, 0), CUDA_ERROR_INVALID_VALUE);

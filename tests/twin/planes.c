@@ -1,5 +1,5 @@
-/* Every format of cuda.h as an array of the twin's own; planes; and a driver that is older.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Every format of cuda.h as an array of the twin's own; planes; and a driver that is older. */
 #include "twin.h"
 
 #include "raw_cuda_image.h"
@@ -66,7 +66,8 @@ static void check_planes(const twin *t, const format_row *row, CUarray array, si
         REQUIRE_EQ(desc.Width, i > 0 && row->half_width ? W / 2 : W);
         REQUIRE_EQ(desc.Height, i > 0 && row->half_height ? H / 2 : H);
         REQUIRE_EQ(desc.NumChannels, channels);
-        REQUIRE_EQ(desc.Format, row->bytes == 1 ? CU_AD_FORMAT_UNSIGNED_INT8 : CU_AD_FORMAT_UNSIGNED_INT16);
+        REQUIRE_EQ(desc.Format,
+                   row->bytes == 1 ? CU_AD_FORMAT_UNSIGNED_INT8 : CU_AD_FORMAT_UNSIGNED_INT16);
         check_copies(t, planes[i], desc.Width * channels * row->bytes, desc.Height, slices, i);
         CU_OK(raw_cuda_surface(t->cu, planes[i], &surface));
         CU_OK(t->cu->SurfObjectDestroy(surface));
@@ -97,7 +98,8 @@ static void every_format(void)
             CUDA_ARRAY3D_DESCRIPTOR found;
             CUarray array = NULL;
             const bool right = row->channels == 0 ? channels != 3 : channels == row->channels;
-            CU_IS(t.cu->Array3DCreate(&array, &desc), right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+            CU_IS(t.cu->Array3DCreate(&array, &desc),
+                  right ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
             if (!right) continue;
             CU_OK(t.cu->Array3DGetDescriptor(&found, array));
             REQUIRE_EQ_BYTES(&found, &desc, sizeof desc);
@@ -109,7 +111,8 @@ static void every_format(void)
                 CU_IS(raw_cuda_write_array(t.cu, array, texel, W, 1), CUDA_ERROR_INVALID_VALUE);
             } else {
                 CUarray plane;
-                check_copies(&t, array, W * row->bytes * (row->channels == 0 ? channels : 1), H, 1, 3);
+                check_copies(&t, array, W * row->bytes * (row->channels == 0 ? channels : 1), H, 1,
+                             3);
                 CU_IS(t.cu->ArrayGetPlane(&plane, array, 0), CUDA_ERROR_INVALID_VALUE);
             }
             CU_OK(t.cu->ArrayDestroy(array));
@@ -130,11 +133,13 @@ static void planar_rules(void)
         CU_OK(t.cu->Array3DCreate(&array, &desc));
         CU_OK(t.cu->ArrayDestroy(array));
         desc.Width = W - 1;
-        CU_IS(t.cu->Array3DCreate(&array, &desc), row->half_width ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+        CU_IS(t.cu->Array3DCreate(&array, &desc),
+              row->half_width ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
         if (!row->half_width) CU_OK(t.cu->ArrayDestroy(array));
         desc.Width = W;
         desc.Height = H - 1;
-        CU_IS(t.cu->Array3DCreate(&array, &desc), row->half_height ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
+        CU_IS(t.cu->Array3DCreate(&array, &desc),
+              row->half_height ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS);
         if (!row->half_height) CU_OK(t.cu->ArrayDestroy(array));
         if (row->planes == 0) continue;
         desc.Height = 0;
@@ -146,7 +151,8 @@ static void planar_rules(void)
         CU_OK(t.cu->Array3DCreate(&array, &desc));
         check_planes(&t, row, array, 2);
         CU_OK(t.cu->ArrayDestroy(array));
-        CU_IS(t.cu->MipmappedArrayCreate(&mipmap, &desc, 2), CUDA_ERROR_INVALID_VALUE); /* one level */
+        /* One level */
+        CU_IS(t.cu->MipmappedArrayCreate(&mipmap, &desc, 2), CUDA_ERROR_INVALID_VALUE);
         CU_OK(t.cu->MipmappedArrayCreate(&mipmap, &desc, 1));
         CU_OK(t.cu->MipmappedArrayGetLevel(&array, mipmap, 0));
         check_planes(&t, row, array, 2);
@@ -214,7 +220,8 @@ static void older_driver(void)
             CUarray array = NULL;
             CUmipmappedArray mipmap;
             const bool there = rows[i].since <= versions[v];
-            CU_IS(t.cu->Array3DCreate(&array, &desc), there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+            CU_IS(t.cu->Array3DCreate(&array, &desc),
+                  there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
             if (there) CU_OK(t.cu->ArrayDestroy(array));
             CU_IS(t.cu->MipmappedArrayCreate(&mipmap, &desc, 1),
                   there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);

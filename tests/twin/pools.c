@@ -1,4 +1,5 @@
-/* Memory pools: allocations in stream order, and pools of other processes. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Memory pools: allocations in stream order, and pools of other processes. */
 #include "twin.h"
 
 #include <fcntl.h>

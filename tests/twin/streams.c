@@ -1,4 +1,5 @@
-/* The order of work: streams, the legacy stream, events, host functions. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* The order of work: streams, the legacy stream, events, host functions. */
 #include "twin.h"
 
 #include <pthread.h>
@@ -32,13 +33,15 @@ static void fifo(void)
     twin_finish(&t);
 }
 
-/* Blocking streams and the legacy stream wait for each other; a non-blocking stream waits for neither. */
+/* Blocking streams and the legacy stream wait for each other; a non-blocking stream waits for
+ * neither. */
 static void legacy_order(void)
 {
     twin t = twin_begin(CU_STREAM_DEFAULT);
     CUstream other, free_one;
     atomic_int counter = 0;
-    step in_legacy = {.counter = &counter}, after = {.counter = &counter}, beside = {.counter = &counter};
+    step in_legacy = {.counter = &counter}, after = {.counter = &counter},
+         beside = {.counter = &counter};
     twin_gate *gate = twin_gate_new();
     CU_OK(t.cu->StreamCreate(&other, CU_STREAM_DEFAULT));
     CU_OK(t.cu->StreamCreate(&free_one, CU_STREAM_NON_BLOCKING));
@@ -224,7 +227,8 @@ static void *one_of_the_crowd(void *arg)
         CU_OK(cu->StreamWaitEvent(CU_STREAM_PER_THREAD, event, 0));
         CU_OK(cu->MemcpyDtoDAsync(memory + 4, memory, 4, CU_STREAM_PER_THREAD));
         if (i % 3 == 0) CU_OK(cu->StreamDestroy(stream));
-        CU_OK(cu->MemcpyDtoH(back, memory, sizeof back)); /* the legacy stream waits for the blocking ones */
+        /* The legacy stream waits for the blocking ones */
+        CU_OK(cu->MemcpyDtoH(back, memory, sizeof back));
         REQUIRE_EQ(back[1], i);
         CU_OK(cu->EventSynchronize(event));
         CU_OK(cu->EventDestroy(event));

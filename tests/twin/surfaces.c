@@ -1,5 +1,5 @@
-/* Surface objects: what kernels store and load through them, and what they may not.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Surface objects: what kernels store and load through them, and what they may not. */
 #include "twin.h"
 
 #include "raw_cuda_image.h"
@@ -205,7 +205,8 @@ static void handles(void)
     CUsurfObject made[1000], again;
     CUDA_RESOURCE_DESC desc;
     CU_OK(cu->SurfObjectGetResourceDesc(&desc, c.surface));
-    REQUIRE(desc.resType == CU_RESOURCE_TYPE_ARRAY && desc.res.array.hArray == c.array && desc.flags == 0);
+    REQUIRE(desc.resType == CU_RESOURCE_TYPE_ARRAY && desc.res.array.hArray == c.array &&
+            desc.flags == 0);
     for (size_t i = 0; i < 1000; i++)
         CU_OK(raw_cuda_surface(cu, c.array, &made[i]));
     REQUIRE_EQ(twin_counts(cu).surfaces, 1001);

@@ -1,4 +1,5 @@
-/* See texture_reference.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See texture_reference.h. */
 #include "texture_reference.h"
 
 #include <math.h>
@@ -25,23 +26,24 @@ static int address(CUaddress_mode mode, int index, int extent)
     }
 }
 
-static void read_texel(const reference_image *image, const CUDA_TEXTURE_DESC *desc, const int index[3],
-                       int slice, double out[4])
+static void read_texel(const reference_image *image, const CUDA_TEXTURE_DESC *desc,
+                       const int index[3], int slice, double out[4])
 {
     const int extent[3] = {image->width, image->height, image->slices};
     int at[3] = {0, 0, slice};
     for (int d = 0; d < image->directions; d++)
         at[d] = address(desc->addressMode[d], index[d], extent[d]);
     for (int c = 0; c < 4; c++)
-        out[c] = at[0] < 0 || at[1] < 0 || at[2] < 0
-                     ? (double)desc->borderColor[c]
-                     : (double)image->texels[((size_t)at[2] * (size_t)image->height + (size_t)at[1]) *
-                                                 (size_t)image->width +
-                                             (size_t)at[0]][c];
+        out[c] =
+            at[0] < 0 || at[1] < 0 || at[2] < 0
+                ? (double)desc->borderColor[c]
+                : (double)image->texels[((size_t)at[2] * (size_t)image->height + (size_t)at[1]) *
+                                            (size_t)image->width +
+                                        (size_t)at[0]][c];
 }
 
-static bool read_box(const reference_image *image, const CUDA_TEXTURE_DESC *desc, const double where[3],
-                     int slice, double out[4])
+static bool read_box(const reference_image *image, const CUDA_TEXTURE_DESC *desc,
+                     const double where[3], int slice, double out[4])
 {
     const int extent[3] = {image->width, image->height, image->slices};
     const bool linear = desc->filterMode == CU_TR_FILTER_MODE_LINEAR;
@@ -88,7 +90,8 @@ static void point_on_face(int face, double s, double t, double out[3])
 }
 
 /* Beyond a face's border: the texel of another face that is nearest in space. */
-static void read_beside(const reference_image *image, int face, int x, int y, int first_slice, double out[4])
+static void read_beside(const reference_image *image, int face, int x, int y, int first_slice,
+                        double out[4])
 {
     const int n = image->width;
     double want[3], best = 1e9;
@@ -114,8 +117,8 @@ static void read_beside(const reference_image *image, int face, int x, int y, in
         out[c] = (double)texel[c];
 }
 
-static bool read_seamless(const reference_image *image, int face, double s, double t, int first_slice,
-                          double out[4])
+static bool read_seamless(const reference_image *image, int face, double s, double t,
+                          int first_slice, double out[4])
 {
     const int n = image->width;
     const double x = (s + 1) / 2 * n - 0.5, y = (t + 1) / 2 * n - 0.5;
@@ -135,9 +138,9 @@ static bool read_seamless(const reference_image *image, int face, double s, doub
         else
             for (int c = 0; c < 4; c++)
                 texels[i][c] =
-                    (double)
-                        image->texels[((size_t)(first_slice + face) * (size_t)n + (size_t)ty) * (size_t)n +
-                                      (size_t)tx][c];
+                    (double)image->texels[((size_t)(first_slice + face) * (size_t)n + (size_t)ty) *
+                                              (size_t)n +
+                                          (size_t)tx][c];
         for (int c = 0; c < 4; c++)
             others[c] += texels[i][c];
     }
@@ -168,13 +171,14 @@ static bool read_cube(const reference_image *image, const CUDA_TEXTURE_DESC *des
     CUDA_TEXTURE_DESC on_face = *desc;
     if (desc->flags & CU_TRSF_SEAMLESS_CUBEMAP)
         on_face.addressMode[0] = on_face.addressMode[1] = CU_TR_ADDRESS_MODE_CLAMP;
-    return read_box(image, &on_face, (const double[3]){(s + 1) / 2, (t + 1) / 2, 0}, 6 * p->layer + face,
-                    out);
+    return read_box(image, &on_face, (const double[3]){(s + 1) / 2, (t + 1) / 2, 0},
+                    6 * p->layer + face, out);
 }
 
 bool reference_read(const reference_image *image, const CUDA_TEXTURE_DESC *desc, const place *p,
                     double out[4])
 {
     if (image->cube) return read_cube(image, desc, p, out);
-    return read_box(image, desc, (const double[3]){(double)p->x, (double)p->y, (double)p->z}, p->layer, out);
+    return read_box(image, desc, (const double[3]){(double)p->x, (double)p->y, (double)p->z},
+                    p->layer, out);
 }

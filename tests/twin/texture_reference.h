@@ -1,5 +1,6 @@
-/* What a texture read must give, by the texts (CUDA Programming Guide, "Texture Fetching"), slowly, in doubles.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a texture read must give, by the texts (CUDA Programming Guide, "Texture Fetching"), slowly,
+ * in doubles. */
 #ifndef CULVERT_TESTS_TEXTURE_REFERENCE_H_
 #define CULVERT_TESTS_TEXTURE_REFERENCE_H_
 
@@ -21,7 +22,8 @@ typedef struct reference_image {
     const float (*texels)[4];
 } reference_image;
 
-/* One level. False where the place is too close to the border of two texels to tell which one is read. */
+/* One level. False where the place is too close to the border of two texels to tell which one is
+ * read. */
 bool reference_read(const reference_image *image, const CUDA_TEXTURE_DESC *desc, const place *p,
                     double out[4]);
 

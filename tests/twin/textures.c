@@ -1,4 +1,5 @@
-/* Texture objects: what they read, against a reference. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Texture objects: what they read, against a reference. */
 #include "textures.h"
 
 #include <math.h>
@@ -59,8 +60,8 @@ static CUDA_ARRAY3D_DESCRIPTOR shape_desc(const shape *s)
     return desc;
 }
 
-static void check_shape(texture_room *room, const shape *s, CUaddress_mode mode, CUfilter_mode filter,
-                        unsigned flags)
+static void check_shape(texture_room *room, const shape *s, CUaddress_mode mode,
+                        CUfilter_mode filter, unsigned flags)
 {
     const raw_cuda *cu = room->t.cu;
     const CUDA_ARRAY3D_DESCRIPTOR array_desc = shape_desc(s);
@@ -96,7 +97,8 @@ static void addresses_and_filters(void)
         for (int filter = CU_TR_FILTER_MODE_POINT; filter <= CU_TR_FILTER_MODE_LINEAR; filter++) {
             for (int mode = CU_TR_ADDRESS_MODE_WRAP; mode <= CU_TR_ADDRESS_MODE_BORDER; mode++)
                 check_shape(&room, &shapes[i], (CUaddress_mode)mode, (CUfilter_mode)filter,
-                            CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION);
+                            CU_TRSF_NORMALIZED_COORDINATES |
+                                CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION);
             check_shape(&room, &shapes[i], CU_TR_ADDRESS_MODE_CLAMP, (CUfilter_mode)filter, 0);
             if (shapes[i].cube)
                 check_shape(&room, &shapes[i], CU_TR_ADDRESS_MODE_WRAP, (CUfilter_mode)filter,
@@ -105,7 +107,8 @@ static void addresses_and_filters(void)
     texture_room_close(&room);
 }
 
-/* Coordinates that are nowhere, and layers that are not there, read something and touch nothing else. */
+/* Coordinates that are nowhere, and layers that are not there, read something and touch nothing
+ * else. */
 static void far_away(void)
 {
     static const float strange[] = {INFINITY, -INFINITY, NAN, 3e38f, -3e38f, 1e10f, -1e10f, 0.0f};
@@ -114,19 +117,20 @@ static void far_away(void)
     float found[N * 4][4];
     texture_room room = texture_room_open();
     for (int i = 0; i < N * 4; i++)
-        places[i] = (place){strange[i % N], strange[i / 2 % N], strange[i / 3 % N], i % 2 ? 1 << 30 : -5,
-                            strange[i / 5 % N]};
+        places[i] = (place){strange[i % N], strange[i / 2 % N], strange[i / 3 % N],
+                            i % 2 ? 1 << 30 : -5, strange[i / 5 % N]};
     for (size_t i = 0; i < SHAPES; i++)
         for (int mode = CU_TR_ADDRESS_MODE_WRAP; mode <= CU_TR_ADDRESS_MODE_BORDER; mode++)
             for (int filter = 0; filter < 2; filter++) {
                 const CUDA_ARRAY3D_DESCRIPTOR array_desc = shape_desc(&shapes[i]);
-                const CUDA_TEXTURE_DESC desc =
-                    texture_desc((CUaddress_mode)mode, (CUfilter_mode)filter, CU_TRSF_NORMALIZED_COORDINATES);
+                const CUDA_TEXTURE_DESC desc = texture_desc(
+                    (CUaddress_mode)mode, (CUfilter_mode)filter, CU_TRSF_NORMALIZED_COORDINATES);
                 CUarray array;
                 CUtexObject texture;
                 CU_OK(room.t.cu->Array3DCreate(&array, &array_desc));
                 CU_OK(raw_cuda_texture(room.t.cu, array, &desc, &texture));
-                CU_OK(texture_run(&room, shapes[i].kernel, texture, places, N * 4, found, sizeof found[0]));
+                CU_OK(texture_run(&room, shapes[i].kernel, texture, places, N * 4, found,
+                                  sizeof found[0]));
                 for (int k = 0; k < N * 4 && filter == 0; k++)
                     REQUIRE(found[k][0] == 0.0f);
                 CU_OK(room.t.cu->TexObjectDestroy(texture));
@@ -139,7 +143,8 @@ static void layers_are_clamped(void)
 {
     const shape *s = &shapes[4];
     const CUDA_ARRAY3D_DESCRIPTOR array_desc = shape_desc(s);
-    const CUDA_TEXTURE_DESC desc = texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
+    const CUDA_TEXTURE_DESC desc =
+        texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, 0);
     const place places[4] = {{3.5f, 2.5f, 0, -7, NO_LEVEL},
                              {3.5f, 2.5f, 0, 0, 0},
                              {3.5f, 2.5f, 0, 4, NO_LEVEL},
@@ -192,8 +197,8 @@ static void levels(void)
         fill_array(&room.t, level, &desc, &images[i], 20 + i);
     }
     for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
-        CUDA_TEXTURE_DESC desc =
-            texture_desc(CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_LINEAR, CU_TRSF_NORMALIZED_COORDINATES);
+        CUDA_TEXTURE_DESC desc = texture_desc(CU_TR_ADDRESS_MODE_MIRROR, CU_TR_FILTER_MODE_LINEAR,
+                                              CU_TRSF_NORMALIZED_COORDINATES);
         desc.mipmapFilterMode = rows[r].mip;
         desc.mipmapLevelBias = rows[r].bias;
         desc.minMipmapLevelClamp = rows[r].low;
@@ -218,11 +223,13 @@ static void levels(void)
         place places[STEPS];
         float found[STEPS][4];
         for (int i = 0; i < STEPS; i++)
-            places[i] = (place){0.03f * (float)i, 0.9f - 0.05f * (float)i, 0, 0, (float)i * 0.17f - 1.0f};
+            places[i] =
+                (place){0.03f * (float)i, 0.9f - 0.05f * (float)i, 0, 0, (float)i * 0.17f - 1.0f};
         places[0].level = NO_LEVEL;
         CU_OK(texture_run(&room, "read_2d", texture, places, STEPS, found, sizeof found[0]));
         for (int i = 0; i < STEPS; i++) {
-            double level = (i == 0 ? 0.0 : (double)places[i].level) + (double)rows[r].bias, low[4], high[4];
+            double level = (i == 0 ? 0.0 : (double)places[i].level) + (double)rows[r].bias, low[4],
+                   high[4];
             level = fmax(level, (double)rows[r].low);
             level = fmin(level, (double)rows[r].high);
             level = fmin(fmax(level, 0.0), (double)(rows[r].last - rows[r].first));

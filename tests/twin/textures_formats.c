@@ -1,4 +1,5 @@
-/* Texture objects: what is read of each format, what is refused, and what faults. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Texture objects: what is read of each format, what is refused, and what faults. */
 #include "textures.h"
 
 #include <math.h>
@@ -6,12 +7,14 @@
 #include <string.h>
 
 /* One texel of a 1x1 image. */
-static CUresult read_one(texture_room *room, CUarray_format format, unsigned channels, const void *texel,
-                         size_t bytes, unsigned flags, const char *kernel, void *out, size_t out_bytes)
+static CUresult read_one(texture_room *room, CUarray_format format, unsigned channels,
+                         const void *texel, size_t bytes, unsigned flags, const char *kernel,
+                         void *out, size_t out_bytes)
 {
     const raw_cuda *cu = room->t.cu;
     CUDA_ARRAY3D_DESCRIPTOR desc = raw_cuda_array_desc(format, channels, 1, 1);
-    const CUDA_TEXTURE_DESC sampling = texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, flags);
+    const CUDA_TEXTURE_DESC sampling =
+        texture_desc(CU_TR_ADDRESS_MODE_CLAMP, CU_TR_FILTER_MODE_POINT, flags);
     const place where = {0.5f, 0.5f, 0, 0, NO_LEVEL};
     CUarray array;
     CUtexObject texture;
@@ -28,15 +31,17 @@ static CUresult read_one(texture_room *room, CUarray_format format, unsigned cha
     return result;
 }
 
-static void require_floats(texture_room *room, CUarray_format format, unsigned channels, const void *texel,
-                           size_t bytes, unsigned flags, const double *expected)
+static void require_floats(texture_room *room, CUarray_format format, unsigned channels,
+                           const void *texel, size_t bytes, unsigned flags, const double *expected)
 {
     float found[4];
     const char *kernel = channels == 4 ? "read_2d" : "read_2d_float";
-    CU_OK(read_one(room, format, channels, texel, bytes, flags, kernel, found, channels == 4 ? 16 : 4));
+    CU_OK(read_one(room, format, channels, texel, bytes, flags, kernel, found,
+                   channels == 4 ? 16 : 4));
     for (unsigned c = 0; c < (channels == 4 ? 4u : 1u); c++)
         if (fabs((double)found[c] - expected[c]) > 1e-6)
-            FAIL("format 0x%x, channel %u: %g, not %g", (unsigned)format, c, (double)found[c], expected[c]);
+            FAIL("format 0x%x, channel %u: %g, not %g", (unsigned)format, c, (double)found[c],
+                 expected[c]);
 }
 
 static void floats(void)
@@ -49,7 +54,8 @@ static void floats(void)
     static const uint16_t infinity = 0xfc00;
     static const float singles[4] = {1.5f, -2.25f, 1e30f, 0.0f};
     const uint32_t packed = 1023u | 341u << 10 | 0u << 20 | 2u << 30;
-    static const double of_bytes[4] = {0, 1, 0.2, 128 / 255.0}, of_signs[4] = {-1, -1, 1, 64 / 127.0},
+    static const double of_bytes[4] = {0, 1, 0.2, 128 / 255.0},
+                        of_signs[4] = {-1, -1, 1, 64 / 127.0},
                         of_words[4] = {0, 1, 257 / 65535.0, 32768 / 65535.0},
                         of_shorts[4] = {-1, -1, 1, 16384 / 32767.0};
     const double of_halves[4] = {1, -2.001953125, ldexp(1, -24), 65504},
@@ -91,23 +97,24 @@ static void integers(void)
     uint32_t found_words[4];
     int32_t found_ints[4];
     uint16_t found_short[2];
-    CU_OK(read_one(&room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER, "read_2d_uchar4",
-                   found_bytes, 4));
+    CU_OK(read_one(&room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_uchar4", found_bytes, 4));
     REQUIRE_EQ_BYTES(found_bytes, bytes, 4);
-    CU_OK(read_one(&room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER, "read_2d_uint4",
-                   found_words, 16));
-    CU_OK(read_one(&room, CU_AD_FORMAT_SIGNED_INT8, 4, signs, 4, CU_TRSF_READ_AS_INTEGER, "read_2d_int4",
-                   found_ints, 16));
+    CU_OK(read_one(&room, CU_AD_FORMAT_UNSIGNED_INT8, 4, bytes, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_uint4", found_words, 16));
+    CU_OK(read_one(&room, CU_AD_FORMAT_SIGNED_INT8, 4, signs, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_int4", found_ints, 16));
     for (int c = 0; c < 4; c++)
         REQUIRE(found_words[c] == bytes[c] && found_ints[c] == signs[c]);
-    CU_OK(read_one(&room, CU_AD_FORMAT_SIGNED_INT16, 2, shorts, 4, CU_TRSF_READ_AS_INTEGER, "read_2d_short2",
-                   found_short, 4));
+    CU_OK(read_one(&room, CU_AD_FORMAT_SIGNED_INT16, 2, shorts, 4, CU_TRSF_READ_AS_INTEGER,
+                   "read_2d_short2", found_short, 4));
     REQUIRE_EQ_BYTES(found_short, shorts, 4);
     CU_OK(read_one(&room, CU_AD_FORMAT_UNSIGNED_INT16, 2, words, 4, CU_TRSF_READ_AS_INTEGER,
                    "read_2d_ushort2", found_short, 4));
     REQUIRE_EQ_BYTES(found_short, words, 4);
     /* 32 bits are never promoted. */
-    CU_OK(read_one(&room, CU_AD_FORMAT_SIGNED_INT32, 4, ints, 16, 0, "read_2d_int4", found_ints, 16));
+    CU_OK(
+        read_one(&room, CU_AD_FORMAT_SIGNED_INT32, 4, ints, 16, 0, "read_2d_int4", found_ints, 16));
     REQUIRE_EQ_BYTES(found_ints, ints, 16);
     texture_room_close(&room);
 }
@@ -259,19 +266,24 @@ static const refusal refusals[] = {
     {U8, 4, 0, true, CLAMP, POINT, POINT, 0, INVALID}, /* mipmapped arrays are normalized */
     {U8, 4, 0, true, CLAMP, POINT, POINT, NORMALIZED, CUDA_SUCCESS},
     {U8, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SEAMLESS_CUBEMAP, INVALID},
-    {U8, 4, CUDA_ARRAY3D_CUBEMAP, false, CLAMP, POINT, POINT, CU_TRSF_SEAMLESS_CUBEMAP, CUDA_SUCCESS},
+    {U8, 4, CUDA_ARRAY3D_CUBEMAP, false, CLAMP, POINT, POINT, CU_TRSF_SEAMLESS_CUBEMAP,
+     CUDA_SUCCESS},
     {U8, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_SUCCESS},
     {U8, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER, INVALID},
     {U8, 1, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
     {CU_AD_FORMAT_FLOAT, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, INVALID},
     {CU_AD_FORMAT_BC1_UNORM, 4, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
-    {CU_AD_FORMAT_BC1_UNORM, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_ERROR_NOT_SUPPORTED},
+    {CU_AD_FORMAT_BC1_UNORM, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB,
+     CUDA_ERROR_NOT_SUPPORTED},
     {CU_AD_FORMAT_BC1_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, 0, INVALID},
     {CU_AD_FORMAT_BC2_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, INTEGER, INVALID},
-    {CU_AD_FORMAT_BC3_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER, INVALID},
-    {CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB, CUDA_ERROR_NOT_SUPPORTED},
+    {CU_AD_FORMAT_BC3_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB | INTEGER,
+     INVALID},
+    {CU_AD_FORMAT_BC7_UNORM_SRGB, 4, 0, false, CLAMP, POINT, POINT, CU_TRSF_SRGB,
+     CUDA_ERROR_NOT_SUPPORTED},
     {CU_AD_FORMAT_NV12, 3, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED},
-    {(CUarray_format)0xa5, 2, 0, false, CLAMP, POINT, POINT, 0, CUDA_ERROR_NOT_SUPPORTED}, /* YUY2 */
+    {(CUarray_format)0xa5, 2, 0, false, CLAMP, POINT, POINT, 0,
+     CUDA_ERROR_NOT_SUPPORTED}, /* YUY2 */
 };
 
 static void settings(void)
@@ -325,8 +337,8 @@ static void settings(void)
 }
 
 /* What is undefined on the device ends the context here. */
-static void require_fault(const char *kernel, CUarray_format format, unsigned channels, unsigned array_flags,
-                          unsigned flags, int destroyed)
+static void require_fault(const char *kernel, CUarray_format format, unsigned channels,
+                          unsigned array_flags, unsigned flags, int destroyed)
 {
     texture_room room = texture_room_open();
     const raw_cuda *cu = room.t.cu;
@@ -362,7 +374,7 @@ static void faults(void)
     require_fault("read_2d", U8, 1, 0, 0, 0);        /* more channels than there are */
     require_fault("read_2d_uchar4", U8, 4, 0, 0, 0); /* floats */
     require_fault("read_2d", U8, 4, 0, INTEGER, 0);
-    require_fault("read_2d_int4", U8, 4, 0, INTEGER, 0);                            /* the other sign */
+    require_fault("read_2d_int4", U8, 4, 0, INTEGER, 0); /* the other sign */
     require_fault("read_2d_uchar4", CU_AD_FORMAT_UNSIGNED_INT16, 4, 0, INTEGER, 0); /* narrower */
 }
 

@@ -1,4 +1,5 @@
-/* See textures.h. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* See textures.h. */
 #include "textures.h"
 
 #include <math.h>
@@ -18,8 +19,8 @@ void texture_room_close(texture_room *room)
     twin_finish(&room->t);
 }
 
-CUresult texture_run(texture_room *room, const char *kernel, CUtexObject texture, const place *places,
-                     int count, void *out, size_t bytes)
+CUresult texture_run(texture_room *room, const char *kernel, CUtexObject texture,
+                     const place *places, int count, void *out, size_t bytes)
 {
     const raw_cuda *cu = room->t.cu;
     CUdeviceptr in, found;
@@ -51,7 +52,8 @@ void texture_noise(float *out, size_t count, unsigned seed)
         out[i] = (float)next(&state) / 8388608.0f - 1.0f;
 }
 
-void texture_places(place *out, int count, const float size[3], int layers, float level, unsigned seed)
+void texture_places(place *out, int count, const float size[3], int layers, float level,
+                    unsigned seed)
 {
     uint32_t state = seed;
     for (int i = 0; i < count; i++) {
@@ -66,8 +68,8 @@ void texture_places(place *out, int count, const float size[3], int layers, floa
     }
 }
 
-int texture_compare(const reference_image *image, const CUDA_TEXTURE_DESC *desc, const place *places,
-                    int count, const float (*found)[4], double tolerance)
+int texture_compare(const reference_image *image, const CUDA_TEXTURE_DESC *desc,
+                    const place *places, int count, const float (*found)[4], double tolerance)
 {
     int told = 0;
     for (int i = 0; i < count; i++) {
@@ -76,9 +78,9 @@ int texture_compare(const reference_image *image, const CUDA_TEXTURE_DESC *desc,
         told++;
         for (int c = 0; c < 4; c++)
             if (!(fabs((double)found[i][c] - expected[c]) <= tolerance))
-                FAIL("place %d (%g, %g, %g, layer %d), channel %d: %g, not %g", i, (double)places[i].x,
-                     (double)places[i].y, (double)places[i].z, places[i].layer, c, (double)found[i][c],
-                     expected[c]);
+                FAIL("place %d (%g, %g, %g, layer %d), channel %d: %g, not %g", i,
+                     (double)places[i].x, (double)places[i].y, (double)places[i].z, places[i].layer,
+                     c, (double)found[i][c], expected[c]);
     }
     return told;
 }

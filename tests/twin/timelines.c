@@ -1,4 +1,5 @@
-/* Timeline semaphores over pages that the tests make themselves. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Timeline semaphores over pages that the tests make themselves. */
 #include "twin.h"
 
 #include <pthread.h>
@@ -67,7 +68,8 @@ static void errors(void)
     culv_soft_timeline *page;
     CUexternalSemaphore semaphore;
     int ends[2], fd = twin_timeline_fd(t.cu, false, &page);
-    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC binary = {.type = CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD};
+    CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC binary = {.type =
+                                                      CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD};
     binary.handle.fd = fd;
     REQUIRE_EQ(pipe(ends), 0);
     CU_IS(t.cu->ImportExternalSemaphore(&semaphore, &binary), CUDA_ERROR_UNKNOWN);
@@ -132,7 +134,8 @@ static void CUDA_CB count_call(void *data)
     atomic_fetch_add((atomic_int *)data, 1);
 }
 
-/* A wait that nobody will end does not keep a context from ending; what follows the wait does not run. */
+/* A wait that nobody will end does not keep a context from ending; what follows the wait does not
+ * run. */
 static void context_ends_while_waiting(void)
 {
     twin t = twin_begin(CU_STREAM_NON_BLOCKING);
@@ -154,6 +157,8 @@ const test_case twin_timeline_cases[] = {
     {.name = "timelines.errors", .run = errors},
     {.name = "timelines.foreign", .run = foreign},
     {.name = "timelines.destroyed_while_waiting", .run = destroyed_while_waiting},
-    {.name = "timelines.context_ends_while_waiting", .run = context_ends_while_waiting, .own = true},
+    {.name = "timelines.context_ends_while_waiting",
+     .run = context_ends_while_waiting,
+     .own = true},
     {.name = NULL},
 };

@@ -1,5 +1,5 @@
-/* Every driver call of a small program fails once in turn, and nothing is left. SPDX-License-Identifier: MIT
- */
+/* SPDX-License-Identifier: MIT */
+/* Every driver call of a small program fails once in turn, and nothing is left. */
 #include "twin.h"
 
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static CUresult run(const raw_cuda *cu, held *h, const char *module_path)
     CUfunction function;
     int value = 42;
     CUresult r;
-#define TRY(call)                                                                                            \
+#define TRY(call)                                                                                  \
     if ((r = (call)) != CUDA_SUCCESS) return r
     TRY(cu->DevicePrimaryCtxRetain(&h->context, 0));
     TRY(cu->CtxPushCurrent(h->context));

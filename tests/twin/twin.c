@@ -1,4 +1,5 @@
-/* Contexts, gates, and files that look like Vulkan's. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Contexts, gates, and files that look like Vulkan's. */
 #include "twin.h"
 
 #include <fcntl.h>
@@ -14,7 +15,8 @@
 void twin_proc(const raw_cuda *cu, const char *name, int version, void *function)
 {
     void *address = NULL;
-    CUresult result = cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
+    CUresult result =
+        cu->GetProcAddress(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, NULL);
     if (result != CUDA_SUCCESS || address == NULL) FAIL("no %s of version %d", name, version);
     memcpy(function, &address, sizeof address);
 }

@@ -1,4 +1,5 @@
-/* What the twin's own cases share. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What the twin's own cases share. */
 #ifndef CULVERT_TESTS_TWIN_H_
 #define CULVERT_TESTS_TWIN_H_
 
@@ -8,8 +9,8 @@
 #include "timeline_page.h"
 
 /* A local function pointer NAME: cuNAME, looked up as version V. */
-#define PROC(driver, name, v)                                                                                \
-    PFN_cu##name##_v##v name;                                                                                \
+#define PROC(driver, name, v)                                                                      \
+    PFN_cu##name##_v##v name;                                                                      \
     twin_proc((driver), "cu" #name, v, &name)
 
 void twin_proc(const raw_cuda *cu, const char *name, int version, void *function);
@@ -33,17 +34,19 @@ void CUDA_CB twin_gate_wait(void *gate);
 void twin_gate_open(twin_gate *gate);
 void twin_gate_free(twin_gate *gate);
 
-/* A timeline as the Vulkan layer exports one, for device 0 or for nobody's device; the fd is the caller's. */
+/* A timeline as the Vulkan layer exports one, for device 0 or for nobody's device; the fd is the
+ * caller's. */
 int twin_timeline_fd(const raw_cuda *cu, bool foreign, culv_soft_timeline **page);
 void twin_timeline_set(culv_soft_timeline *page, uint64_t value);
 /* A file as lavapipe exports one, with `size` bytes of payload (and Mesa's 40 spare ones). */
 int twin_memory_fd(uint64_t size, unsigned char **payload);
 bool twin_fd_open(int fd);
 
-extern const test_case twin_identity_cases[], twin_stream_cases[], twin_kernel_cases[], twin_memory_cases[],
-    twin_timeline_cases[], twin_binary_cases[], twin_torture_cases[], twin_array_cases[],
-    twin_surface_cases[], twin_layout_cases[], twin_image_torture_cases[], twin_texture_cases[],
-    twin_texture_format_cases[], twin_dimension_cases[], twin_plane_cases[], twin_graph_cases[],
-    twin_peer_cases[], twin_vmm_cases[], twin_multicast_cases[], twin_pool_cases[];
+extern const test_case twin_identity_cases[], twin_stream_cases[], twin_kernel_cases[],
+    twin_memory_cases[], twin_timeline_cases[], twin_binary_cases[], twin_torture_cases[],
+    twin_array_cases[], twin_surface_cases[], twin_layout_cases[], twin_image_torture_cases[],
+    twin_texture_cases[], twin_texture_format_cases[], twin_dimension_cases[], twin_plane_cases[],
+    twin_graph_cases[], twin_peer_cases[], twin_vmm_cases[], twin_multicast_cases[],
+    twin_pool_cases[];
 
 #endif

@@ -1,8 +1,9 @@
-// Kernels for the twin's own tests. SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT
+// Kernels for the twin's own tests.
 #include "culvert_kernel.h"
 
-CULV_KERNEL void twin_scale(CULV_GRID float *__restrict__ out, const float *__restrict__ in, float factor,
-                            int n)
+CULV_KERNEL void twin_scale(CULV_GRID float *__restrict__ out, const float *__restrict__ in,
+                            float factor, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = in[i] * factor + 1.0f;

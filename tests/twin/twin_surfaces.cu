@@ -1,5 +1,6 @@
-// Kernels for the twin's own tests of surfaces: each writes or reads a rectangle of texels from (left, top) on,
-// in a boundary mode. SPDX-License-Identifier: MIT
+// SPDX-License-Identifier: MIT
+// Kernels for the twin's own tests of surfaces: each writes or reads a rectangle of texels from
+// (left, top) on, in a boundary mode.
 #include "culvert_kernel.h"
 
 struct rectangle {
@@ -8,23 +9,24 @@ struct rectangle {
     int shift; // bytes, which breaks the alignment
 };
 
-#define SURFACE_KERNELS(type)                                                                                \
-    CULV_KERNEL void write_##type(CULV_GRID cudaSurfaceObject_t surface, const type *texels, rectangle r)    \
-    {                                                                                                        \
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;            \
-        if (x >= r.width || y >= r.height) return;                                                           \
-        surf2Dwrite(texels[y * r.width + x], surface, (r.left + x) * (int)sizeof(type) + r.shift, r.top + y, \
-                    r.mode);                                                                                 \
-    }                                                                                                        \
-    CULV_KERNEL void read_##type(CULV_GRID cudaSurfaceObject_t surface, type *texels, rectangle r)           \
-    {                                                                                                        \
-        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;            \
-        if (x >= r.width || y >= r.height) return;                                                           \
-        const int at = (r.left + x) * (int)sizeof(type) + r.shift;                                           \
-        if (y % 2 == 0)                                                                                      \
-            texels[y * r.width + x] = surf2Dread<type>(surface, at, r.top + y, r.mode);                      \
-        else                                                                                                 \
-            surf2Dread(&texels[y * r.width + x], surface, at, r.top + y, r.mode);                            \
+#define SURFACE_KERNELS(type)                                                                      \
+    CULV_KERNEL void write_##type(CULV_GRID cudaSurfaceObject_t surface, const type *texels,       \
+                                  rectangle r)                                                     \
+    {                                                                                              \
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;  \
+        if (x >= r.width || y >= r.height) return;                                                 \
+        surf2Dwrite(texels[y * r.width + x], surface, (r.left + x) * (int)sizeof(type) + r.shift,  \
+                    r.top + y, r.mode);                                                            \
+    }                                                                                              \
+    CULV_KERNEL void read_##type(CULV_GRID cudaSurfaceObject_t surface, type *texels, rectangle r) \
+    {                                                                                              \
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;  \
+        if (x >= r.width || y >= r.height) return;                                                 \
+        const int at = (r.left + x) * (int)sizeof(type) + r.shift;                                 \
+        if (y % 2 == 0)                                                                            \
+            texels[y * r.width + x] = surf2Dread<type>(surface, at, r.top + y, r.mode);            \
+        else                                                                                       \
+            surf2Dread(&texels[y * r.width + x], surface, at, r.top + y, r.mode);                  \
     }
 
 typedef unsigned char uchar;
@@ -47,5 +49,6 @@ CULV_KERNEL void paint(CULV_GRID cudaSurfaceObject_t image, int width, int heigh
                 image, x * (int)sizeof(uchar4), y);
 }
 
-CULV_KERNELS(write_uchar, read_uchar, write_uchar4, read_uchar4, write_ushort4, read_ushort4, write_uint,
-             read_uint, write_float, read_float, write_float2, read_float2, write_float4, read_float4, paint)
+CULV_KERNELS(write_uchar, read_uchar, write_uchar4, read_uchar4, write_ushort4, read_ushort4,
+             write_uint, read_uint, write_float, read_float, write_float2, read_float2,
+             write_float4, read_float4, paint)

@@ -1,5 +1,6 @@
-/* Virtual memory management, as only the twin can be asked: counts, every call failing, played devices, multicast
- * objects. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Virtual memory management, as only the twin can be asked: counts, every call failing, played
+ * devices, multicast objects. */
 #include "twin.h"
 
 #include <fcntl.h>
@@ -135,8 +136,8 @@ static void limits(void)
     CU_OK(t.cu->MemGetInfo(&before, &total));
     const size_t most = total / GRANULE * GRANULE;
     CU_IS(t.cu->MemCreate(&handle, most + GRANULE, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
-    half =
-        create(t.cu, 0, most / 2 / GRANULE * GRANULE, CU_MEM_HANDLE_TYPE_NONE); /* no page of it is touched */
+    half = create(t.cu, 0, most / 2 / GRANULE * GRANULE,
+                  CU_MEM_HANDLE_TYPE_NONE); /* no page of it is touched */
     CU_IS(t.cu->MemCreate(&handle, most, &prop, 0), CUDA_ERROR_OUT_OF_MEMORY);
     CU_OK(t.cu->MemRelease(half));
     CU_OK(t.cu->MemGetInfo(&after, NULL));
@@ -163,7 +164,8 @@ static void two_devices(void)
     CU_OK(allow(t.cu, 0, a, GRANULE));
     CU_OK(t.cu->MemGetAccess(&flags, &location, a));
     REQUIRE_EQ(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
-    /* As external memory it is another device's: refused, and the fd is gone. On its own device it is itself. */
+    /* As external memory it is another device's: refused, and the fd is gone. On its own device it
+     * is itself. */
     CUexternalMemory external;
     CUdeviceptr mapped;
     uint32_t word = 0;
@@ -239,7 +241,8 @@ static CUresult run(const raw_cuda *cu, held *h)
     CUmemLocation location = prop.location;
     size_t granularity = 0;
     unsigned long long flags = 0;
-    CUresult r = cu->MemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+    CUresult r =
+        cu->MemGetAllocationGranularity(&granularity, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     if (r == CUDA_SUCCESS) r = cu->MemCreate(&h->made, GRANULE, &prop, 0);
     if (r == CUDA_SUCCESS) r = cu->MemGetAllocationPropertiesFromHandle(&found, h->made);
     if (r == CUDA_SUCCESS) r = cu->MemAddressReserve(&h->range, GRANULE, 0, 0, 0);
@@ -247,9 +250,11 @@ static CUresult run(const raw_cuda *cu, held *h)
     if (r == CUDA_SUCCESS) h->mapped = h->range;
     if (r == CUDA_SUCCESS) r = allow(cu, 0, h->range, GRANULE);
     if (r == CUDA_SUCCESS) r = cu->MemGetAccess(&flags, &location, h->range);
-    if (r == CUDA_SUCCESS) r = cu->MemRetainAllocationHandle(&h->retained, (void *)(uintptr_t)h->range);
+    if (r == CUDA_SUCCESS)
+        r = cu->MemRetainAllocationHandle(&h->retained, (void *)(uintptr_t)h->range);
     if (r == CUDA_SUCCESS) r = cu->MemExportToShareableHandle(&h->fd, h->made, POSIX, 0);
-    if (r == CUDA_SUCCESS) r = cu->MemImportFromShareableHandle(&h->imported, (void *)(intptr_t)h->fd, POSIX);
+    if (r == CUDA_SUCCESS)
+        r = cu->MemImportFromShareableHandle(&h->imported, (void *)(intptr_t)h->fd, POSIX);
     return r;
 }
 

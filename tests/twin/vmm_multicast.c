@@ -1,4 +1,5 @@
-/* Multicast objects of devices that are played to have them. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Multicast objects of devices that are played to have them. */
 #include "twin.h"
 
 #include <pthread.h>
@@ -161,13 +162,15 @@ static void exportable(void)
     CUmemGenericAllocationHandle object = 0;
     prop.numDevices = 1;
     prop.handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    CUmemGenericAllocationHandle shareable = memory_of(m.t.cu, 0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+    CUmemGenericAllocationHandle shareable =
+        memory_of(m.t.cu, 0, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     CU_OK(m.create(&object, &prop));
     CU_OK(m.add(object, 0));
     CU_IS(m.bind(object, 0, m.memory[0], 0, GRANULE, 0), CUDA_ERROR_INVALID_VALUE);
     CU_OK(m.bind(object, 0, shareable, 0, GRANULE, 0));
     int fd = -1;
-    CU_IS(m.t.cu->MemExportToShareableHandle(&fd, object, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+    CU_IS(m.t.cu->MemExportToShareableHandle(&fd, object, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+                                             0),
           CUDA_ERROR_NOT_SUPPORTED);
     CU_OK(m.t.cu->MemRelease(shareable));
     CU_OK(m.t.cu->MemRelease(object));

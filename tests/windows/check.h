@@ -1,4 +1,5 @@
-/* Checks for the programs of this directory: a small main's worth. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* Checks for the programs of this directory: a small main's worth. */
 #ifndef CULVERT_TESTS_WINDOWS_CHECK_H_
 #define CULVERT_TESTS_WINDOWS_CHECK_H_
 
@@ -8,17 +9,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define REQUIRE(condition)                                                                                   \
-    do {                                                                                                     \
-        if (!(condition)) check_fail(__FILE__, __LINE__, #condition);                                        \
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) check_fail(__FILE__, __LINE__, #condition);                              \
     } while (0)
 #define OK(call) REQUIRE((call) == CULV_OK)
 /* The call fails with this class and reason. */
-#define REFUSES(call, class, why)                                                                            \
-    do {                                                                                                     \
-        culv_result r_ = (call);                                                                             \
-        if (r_ != (class) || !check_reason(why)) check_fail(__FILE__, __LINE__, #call);                      \
-        printf("  %s: %s\n", culv_reason_name(why), culv_last_error_message());                              \
+#define REFUSES(call, class, why)                                                                  \
+    do {                                                                                           \
+        culv_result r_ = (call);                                                                   \
+        if (r_ != (class) || !check_reason(why)) check_fail(__FILE__, __LINE__, #call);            \
+        printf("  %s: %s\n", culv_reason_name(why), culv_last_error_message());                    \
     } while (0)
 
 _Noreturn static inline void check_fail(const char *file, int line, const char *what)

@@ -1,6 +1,8 @@
-/* An nvcuda.dll for tests of handles: it imports sections as memory and semaphores as cuda.h says of NT handles: the
- * caller keeps the handle, the import holds a reference of its own. KMT handles hold none and are only noted. All else
- * that a culv_device asks at its opening is answered, and the rest not supported. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* An nvcuda.dll for tests of handles: it imports sections as memory and semaphores as cuda.h says
+ * of NT handles: the caller keeps the handle, the import holds a reference of its own. KMT handles
+ * hold none and are only noted. All else that a culv_device asks at its opening is answered, and
+ * the rest not supported. */
 #include "fake_cuda.h"
 
 #include <cuda.h>
@@ -135,7 +137,8 @@ static HANDLE open_section(HANDLE handle, const wchar_t *name)
     else if (!DuplicateHandle(GetCurrentProcess(), handle, GetCurrentProcess(), &mine, 0, FALSE,
                               DUPLICATE_SAME_ACCESS))
         return NULL;
-    const uint32_t *word = mine != NULL ? MapViewOfFile(mine, FILE_MAP_READ, 0, 0, sizeof *word) : NULL;
+    const uint32_t *word =
+        mine != NULL ? MapViewOfFile(mine, FILE_MAP_READ, 0, 0, sizeof *word) : NULL;
     bool right = word != NULL && *word == FAKE_SECTION;
     if (word != NULL) UnmapViewOfFile((LPCVOID)word);
     if (!right && mine != NULL) {
@@ -155,7 +158,8 @@ static CUresult import(bool kmt, HANDLE handle, const wchar_t *name, unsigned *c
         if (name[i] == L'\0') break;
     }
     state.found = false;
-    if ((handle == NULL) == (name == NULL) || (kmt && name != NULL)) return CUDA_ERROR_INVALID_VALUE;
+    if ((handle == NULL) == (name == NULL) || (kmt && name != NULL))
+        return CUDA_ERROR_INVALID_VALUE;
     HANDLE section = kmt ? NULL : open_section(handle, name);
     state.found = section != NULL;
     CUresult answer = !kmt && section == NULL ? CUDA_ERROR_INVALID_HANDLE : (CUresult)state.answer;
@@ -171,14 +175,15 @@ static CUresult import(bool kmt, HANDLE handle, const wchar_t *name, unsigned *c
     return CUDA_SUCCESS;
 }
 
-static CUresult CUDAAPI import_memory(CUexternalMemory *out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *d)
+static CUresult CUDAAPI import_memory(CUexternalMemory *out,
+                                      const CUDA_EXTERNAL_MEMORY_HANDLE_DESC *d)
 {
     void *made = NULL;
     state.type = (int)d->type;
     state.flags = d->flags;
     state.size = d->size;
-    CUresult r = import(d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT, d->handle.win32.handle,
-                        d->handle.win32.name, &state.memories, &made);
+    CUresult r = import(d->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+                        d->handle.win32.handle, d->handle.win32.name, &state.memories, &made);
     if (r == CUDA_SUCCESS) *out = made;
     return r;
 }
@@ -189,8 +194,8 @@ static CUresult CUDAAPI import_semaphore(CUexternalSemaphore *out,
     void *made = NULL;
     state.type = (int)d->type;
     state.flags = d->flags;
-    CUresult r = import(d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT, d->handle.win32.handle,
-                        d->handle.win32.name, &state.semaphores, &made);
+    CUresult r = import(d->type == CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT,
+                        d->handle.win32.handle, d->handle.win32.name, &state.semaphores, &made);
     if (r == CUDA_SUCCESS) *out = made;
     return r;
 }
@@ -204,9 +209,9 @@ static CUresult CUDAAPI destroy(void *handle)
     return CUDA_SUCCESS;
 }
 
-#define ROW(name, function)                                                                                  \
-    {                                                                                                        \
-        name, (FARPROC)(void (*)(void))(function)                                                            \
+#define ROW(name, function)                                                                        \
+    {                                                                                              \
+        name, (FARPROC)(void (*)(void))(function)                                                  \
     }
 
 __declspec(dllexport) CUresult CUDAAPI

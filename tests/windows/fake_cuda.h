@@ -1,4 +1,5 @@
-/* What a test may set and read of fake_cuda.c. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* What a test may set and read of fake_cuda.c. */
 #ifndef CULVERT_TESTS_WINDOWS_FAKE_CUDA_H_
 #define CULVERT_TESTS_WINDOWS_FAKE_CUDA_H_
 

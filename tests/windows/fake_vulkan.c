@@ -1,6 +1,7 @@
-/* A Vulkan for tests of Windows handles: one device, whose VkDeviceMemory and VkSemaphore are sections, exported as NT
- * handles once, as the specification has it, and as KMT numbers; and the attachment's calls on it.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* A Vulkan for tests of Windows handles: one device, whose VkDeviceMemory and VkSemaphore are
+ * sections, exported as NT handles once, as the specification has it, and as KMT numbers; and the
+ * attachment's calls on it. */
 #define WIN32_LEAN_AND_MEAN
 #define VK_NO_PROTOTYPES
 #include <windows.h>
@@ -50,7 +51,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL groups(VkInstance instance, uint32_t *coun
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysicalDeviceProperties *out)
+static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device,
+                                             VkPhysicalDeviceProperties *out)
 {
     (void)device;
     memset(out, 0, sizeof *out);
@@ -60,7 +62,8 @@ static VKAPI_ATTR void VKAPI_CALL properties(VkPhysicalDevice device, VkPhysical
     strcpy(out->deviceName, "fake GPU");
 }
 
-static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device, VkPhysicalDeviceProperties2 *out)
+static VKAPI_ATTR void VKAPI_CALL properties2(VkPhysicalDevice device,
+                                              VkPhysicalDeviceProperties2 *out)
 {
     properties(device, &out->properties);
     for (VkBaseOutStructure *s = out->pNext; s != NULL; s = s->pNext)
@@ -86,10 +89,11 @@ static VKAPI_ATTR void VKAPI_CALL memory_properties(VkPhysicalDevice device,
     out->memoryHeaps[0].size = UINT64_C(1) << 30;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL extensions(VkPhysicalDevice device, const char *layer, uint32_t *count,
-                                                 VkExtensionProperties *out)
+static VKAPI_ATTR VkResult VKAPI_CALL extensions(VkPhysicalDevice device, const char *layer,
+                                                 uint32_t *count, VkExtensionProperties *out)
 {
-    static const char *const names[] = {"VK_KHR_external_memory_win32", "VK_KHR_external_semaphore_win32"};
+    static const char *const names[] = {"VK_KHR_external_memory_win32",
+                                        "VK_KHR_external_semaphore_win32"};
     (void)device;
     (void)layer;
     for (uint32_t i = 0; out != NULL && i < 2 && i < *count; i++)
@@ -110,14 +114,15 @@ static VKAPI_ATTR void VKAPI_CALL external_buffer(VkPhysicalDevice device,
     out->externalMemoryProperties.compatibleHandleTypes = info->handleType;
 }
 
-static VKAPI_ATTR void VKAPI_CALL external_semaphore(VkPhysicalDevice device,
-                                                     const VkPhysicalDeviceExternalSemaphoreInfo *info,
-                                                     VkExternalSemaphoreProperties *out)
+static VKAPI_ATTR void VKAPI_CALL
+external_semaphore(VkPhysicalDevice device, const VkPhysicalDeviceExternalSemaphoreInfo *info,
+                   VkExternalSemaphoreProperties *out)
 {
     (void)device;
-    out->externalSemaphoreFeatures = info->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT
-                                         ? VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT
-                                         : 0;
+    out->externalSemaphoreFeatures =
+        info->handleType == VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_BIT
+            ? VK_EXTERNAL_SEMAPHORE_FEATURE_EXPORTABLE_BIT
+            : 0;
 }
 
 static VkResult export(VkFlags type, VkFlags kmt, HANDLE *out)
@@ -132,7 +137,8 @@ static VkResult export(VkFlags type, VkFlags kmt, HANDLE *out)
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL get_memory(VkDevice device, const VkMemoryGetWin32HandleInfoKHR *info,
+static VKAPI_ATTR VkResult VKAPI_CALL get_memory(VkDevice device,
+                                                 const VkMemoryGetWin32HandleInfoKHR *info,
                                                  HANDLE *out)
 {
     (void)device;
@@ -140,7 +146,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL get_memory(VkDevice device, const VkMemory
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL get_semaphore(VkDevice device,
-                                                    const VkSemaphoreGetWin32HandleInfoKHR *info, HANDLE *out)
+                                                    const VkSemaphoreGetWin32HandleInfoKHR *info,
+                                                    HANDLE *out)
 {
     (void)device;
     return export(info->handleType, VK_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT, out);
@@ -154,7 +161,8 @@ static VKAPI_ATTR VkResult VKAPI_CALL counter(VkDevice device, VkSemaphore semap
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR VkResult VKAPI_CALL create_semaphore(VkDevice device, const VkSemaphoreCreateInfo *info,
+static VKAPI_ATTR VkResult VKAPI_CALL create_semaphore(VkDevice device,
+                                                       const VkSemaphoreCreateInfo *info,
                                                        const VkAllocationCallbacks *callbacks,
                                                        VkSemaphore *out)
 {
@@ -168,27 +176,32 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_semaphore(VkDevice device, const Vk
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL create_buffer(VkDevice device, const VkBufferCreateInfo *info,
-                                                    const VkAllocationCallbacks *callbacks, VkBuffer *out)
+                                                    const VkAllocationCallbacks *callbacks,
+                                                    VkBuffer *out)
 {
     const VkExternalMemoryBufferCreateInfo *external =
         in_chain(info->pNext, VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO);
     (void)device;
     (void)callbacks;
-    REQUIRE(external != NULL && external->handleTypes == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
+    REQUIRE(external != NULL &&
+            external->handleTypes == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT);
     *out = (VkBuffer)(uintptr_t)0x61;
     return VK_SUCCESS;
 }
 
-static VKAPI_ATTR void VKAPI_CALL buffer_needs(VkDevice device, const VkBufferMemoryRequirementsInfo2 *info,
+static VKAPI_ATTR void VKAPI_CALL buffer_needs(VkDevice device,
+                                               const VkBufferMemoryRequirementsInfo2 *info,
                                                VkMemoryRequirements2 *out)
 {
     (void)device;
     (void)info;
-    out->memoryRequirements = (VkMemoryRequirements){.size = 65536, .alignment = 256, .memoryTypeBits = 1};
+    out->memoryRequirements =
+        (VkMemoryRequirements){.size = 65536, .alignment = 256, .memoryTypeBits = 1};
 }
 
 static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAllocateInfo *info,
-                                               const VkAllocationCallbacks *callbacks, VkDeviceMemory *out)
+                                               const VkAllocationCallbacks *callbacks,
+                                               VkDeviceMemory *out)
 {
     const VkExportMemoryAllocateInfo *export_info =
         in_chain(info->pNext, VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO);
@@ -208,9 +221,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL allocate(VkDevice device, const VkMemoryAl
     return VK_SUCCESS;
 }
 
-#define ROW(name, function)                                                                                  \
-    {                                                                                                        \
-#        name, (PFN_vkVoidFunction)(function)                                                                \
+#define ROW(name, function)                                                                        \
+    {                                                                                              \
+#        name, (PFN_vkVoidFunction)(function)                                                      \
     }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
@@ -286,7 +299,8 @@ static void attaching(culv_device *device, culv_vk **out)
 /* Attached for fallbacks, a VkDevice may lack the extensions: then there is no function to call. */
 static void not_enabled(culv_device *device)
 {
-    static const char *const missing[] = {"vkGetMemoryWin32HandleKHR", "vkGetSemaphoreWin32HandleKHR"};
+    static const char *const missing[] = {"vkGetMemoryWin32HandleKHR",
+                                          "vkGetSemaphoreWin32HandleKHR"};
     const culv_handle_type nt = CULV_HANDLE_OPAQUE_WIN32;
     for (int i = 0; i < 2; i++) {
         culv_vk *vk = NULL;
@@ -322,16 +336,20 @@ static void exports(culv_vk *vk)
         culv_handle nt, kmt, out;
         OK(i == 0 ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32, &nt)
                   : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32, &nt));
-        REQUIRE(nt.type == CULV_HANDLE_OPAQUE_WIN32 && nt.name == NULL && handle_is_open(nt.value.win32));
-        OK(i == 0 ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32_KMT, &kmt)
-                  : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32_KMT, &kmt));
-        REQUIRE(kmt.type == CULV_HANDLE_OPAQUE_WIN32_KMT && kmt.value.win32 == (void *)(uintptr_t)kmt_number);
+        REQUIRE(nt.type == CULV_HANDLE_OPAQUE_WIN32 && nt.name == NULL &&
+                handle_is_open(nt.value.win32));
+        OK(i == 0
+               ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32_KMT, &kmt)
+               : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32_KMT, &kmt));
+        REQUIRE(kmt.type == CULV_HANDLE_OPAQUE_WIN32_KMT &&
+                kmt.value.win32 == (void *)(uintptr_t)kmt_number);
         culv_handle_close(&kmt);
         culv_handle_close(&nt);
         REQUIRE(!section_lives(exported_name));
         vulkan.no_handle = true;
-        REFUSES(i == 0 ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32, &out)
-                       : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32, &out),
+        REFUSES(i == 0
+                    ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_WIN32, &out)
+                    : culv_vk_semaphore_export_dup(vk, semaphore, CULV_HANDLE_OPAQUE_WIN32, &out),
                 CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
         vulkan.no_handle = false;
         REFUSES(i == 0 ? culv_vk_memory_export_dup(vk, memory, CULV_HANDLE_OPAQUE_FD, &out)
@@ -387,10 +405,13 @@ static void from_handles(culv_vk *vk)
     for (int refused = 0; refused < 2; refused++) {
         vulkan.answer = refused ? VK_ERROR_INVALID_EXTERNAL_HANDLE : VK_SUCCESS;
         d.handle = culv_handle_opaque_win32(section);
-        REQUIRE(culv_vk_memory_from_handle(vk, &d, &memory) == (refused ? CULV_ERROR_DRIVER : CULV_OK));
-        REQUIRE(vulkan.import_type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT && vulkan.import_open);
+        REQUIRE(culv_vk_memory_from_handle(vk, &d, &memory) ==
+                (refused ? CULV_ERROR_DRIVER : CULV_OK));
+        REQUIRE(vulkan.import_type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_BIT &&
+                vulkan.import_open);
         REQUIRE(vulkan.import_handle != section && vulkan.import_name == NULL);
-        REQUIRE(!handle_is_open(vulkan.import_handle) && handle_is_open(section)); /* Vulkan keeps none */
+        /* Vulkan keeps none */
+        REQUIRE(!handle_is_open(vulkan.import_handle) && handle_is_open(section));
     }
     vulkan.answer = VK_SUCCESS;
     d.handle = culv_handle_opaque_win32_named(exported_name);
@@ -401,7 +422,8 @@ static void from_handles(culv_vk *vk)
     REQUIRE(vulkan.import_type == VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT_BIT);
     REQUIRE(vulkan.import_handle == (void *)(uintptr_t)kmt_number && vulkan.import_name == NULL);
     d.handle = culv_handle_dma_buf_fd(3);
-    REFUSES(culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_vk_memory_from_handle(vk, &d, &memory), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_HANDLE_TYPE);
     CloseHandle(section);
     REQUIRE(!section_lives(exported_name));
 }

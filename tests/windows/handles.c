@@ -1,6 +1,8 @@
-/* NT handles, names and KMT handles: duplicated, closed, imported by a CUDA driver that notes what it is given, and
- * exported by a Vulkan that makes them (fake_vulkan.c). Sections stand for the objects: what is proved is whose handle is
- * closed when, and what the drivers are told; not that a real driver takes it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* NT handles, names and KMT handles: duplicated, closed, imported by a CUDA driver that notes what
+ * it is given, and exported by a Vulkan that makes them (fake_vulkan.c). Sections stand for the
+ * objects: what is proved is whose handle is closed when, and what the drivers are told; not that a
+ * real driver takes it. */
 #include "check.h"
 #include "fake_cuda.h"
 
@@ -41,7 +43,8 @@ static void duplicates(void)
     culv_handle nt = culv_handle_opaque_win32(section_make(object_name)), copies[2];
     for (int i = 0; i < 2; i++) {
         OK(culv_handle_dup(&nt, &copies[i]));
-        REQUIRE(copies[i].type == CULV_HANDLE_OPAQUE_WIN32 && copies[i].value.win32 != nt.value.win32);
+        REQUIRE(copies[i].type == CULV_HANDLE_OPAQUE_WIN32 &&
+                copies[i].value.win32 != nt.value.win32);
         REQUIRE(handle_is_open(copies[i].value.win32));
     }
     REQUIRE(copies[0].value.win32 != copies[1].value.win32);
@@ -116,13 +119,14 @@ static void wrong_handles(void)
     REFUSES(culv_handle_dup(&h, &out), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
 }
 
-/* Imports one object by each of its forms. What the driver saw was a duplicate; who has what after it. */
+/* Imports one object by each of its forms. What the driver saw was a duplicate; who has what after
+ * it. */
 static void import(culv_device *device, bool memory, culv_semaphore_type kind, int nt_type)
 {
     for (int form = 0; form < 4; form++) { /* borrowed, taken, refused, by name */
         void *section = section_make(object_name);
-        culv_handle handle =
-            form < 3 ? culv_handle_opaque_win32(section) : culv_handle_opaque_win32_named(object_name);
+        culv_handle handle = form < 3 ? culv_handle_opaque_win32(section)
+                                      : culv_handle_opaque_win32_named(object_name);
         culv_memory *m = NULL;
         culv_semaphore *s = NULL;
         culv_memory_desc md = culv_memory_desc_init();
@@ -135,7 +139,8 @@ static void import(culv_device *device, bool memory, culv_semaphore_type kind, i
         driver->answer = form == 2 ? 999 : 0;
         culv_result r =
             memory ? (take ? culv_memory_import_take : culv_memory_import_borrow)(device, &md, &m)
-                   : (take ? culv_semaphore_import_take : culv_semaphore_import_borrow)(device, &sd, &s);
+                   : (take ? culv_semaphore_import_take : culv_semaphore_import_borrow)(device, &sd,
+                                                                                        &s);
         driver->answer = 0;
         REQUIRE(r == (form == 2 ? CULV_ERROR_DRIVER : CULV_OK));
         REQUIRE(driver->type == nt_type && driver->found);
@@ -145,10 +150,12 @@ static void import(culv_device *device, bool memory, culv_semaphore_type kind, i
             REQUIRE(!handle_is_open(driver->handle)); /* the duplicate is closed */
             REQUIRE(handle_is_open(section) == !take);
         } else {
-            REQUIRE(driver->handle == NULL && strcmp(driver->name, "Local\\culvert test object") == 0);
+            REQUIRE(driver->handle == NULL &&
+                    strcmp(driver->name, "Local\\culvert test object") == 0);
         }
         if (!take) CloseHandle(section);
-        REQUIRE(section_lives(object_name) == (form != 2)); /* the import has a reference of its own */
+        REQUIRE(section_lives(object_name) ==
+                (form != 2)); /* the import has a reference of its own */
         culv_memory_destroy(&m);
         culv_semaphore_destroy(&s);
         REQUIRE(!section_lives(object_name));
@@ -158,8 +165,9 @@ static void import(culv_device *device, bool memory, culv_semaphore_type kind, i
 
 static void imports(culv_device *device)
 {
-    import(device, true, CULV_SEMAPHORE_NONE, 2);       /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32 */
-    import(device, false, CULV_SEMAPHORE_BINARY, 2);    /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32 */
+    import(device, true, CULV_SEMAPHORE_NONE, 2); /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32 */
+    import(device, false, CULV_SEMAPHORE_BINARY,
+           2); /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32 */
     import(device, false, CULV_SEMAPHORE_TIMELINE, 10); /* ..._TIMELINE_SEMAPHORE_WIN32 */
 }
 
@@ -180,7 +188,8 @@ static void kmt_imports(culv_device *device)
     culv_semaphore_destroy(&s);
     culv_memory_destroy(&m);
     sd.type = CULV_SEMAPHORE_TIMELINE;
-    REFUSES(culv_semaphore_import_borrow(device, &sd, &s), CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_semaphore_import_borrow(device, &sd, &s), CULV_ERROR_INVALID,
+            CULV_REASON_HANDLE_TYPE);
     REQUIRE(s == NULL && driver->memories == 0 && driver->semaphores == 0);
 }
 
@@ -191,15 +200,18 @@ static void refused_before_the_driver(culv_device *device)
     culv_handle out;
     md.size = 65536;
     md.handle = culv_handle_opaque_fd(1);
-    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_HANDLE_TYPE);
     md.handle = culv_handle_dma_buf_fd(1);
-    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_UNSUPPORTED,
+            CULV_REASON_HANDLE_TYPE);
     REFUSES(culv_dma_buf_export_dup(device, 4096, 4096, 0, &out), CULV_ERROR_UNSUPPORTED,
             CULV_REASON_HANDLE_TYPE);
     void *section = section_make(NULL);
     md.handle = culv_handle_opaque_win32(section);
     md.exporter.bytes[0] = 1;
-    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    REFUSES(culv_memory_import_take(device, &md, &m), CULV_ERROR_INVALID,
+            CULV_REASON_DEVICE_MISMATCH);
     REQUIRE(handle_is_open(section) && m == NULL);
     CloseHandle(section);
     culv_device_caps caps = culv_device_caps_init();
@@ -218,7 +230,8 @@ int main(void)
     printf("== wrong handles\n");
     wrong_handles();
     culv_result r = culv_device_open_by_ordinal(0, NULL, &device);
-    if (r != CULV_OK) check_fail(__FILE__, __LINE__, "the fake driver is not in the system directory");
+    if (r != CULV_OK)
+        check_fail(__FILE__, __LINE__, "the fake driver is not in the system directory");
     HMODULE module = GetModuleHandleA("nvcuda.dll");
     FARPROC get = module != NULL ? GetProcAddress(module, "culv_fake_cuda") : NULL;
     REQUIRE(get != NULL);

@@ -1,5 +1,6 @@
-/* culvert-info: the CUDA drivers and their devices. The drivers are asked directly why they do not start;
- * what a device can do is Culvert's answer. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: the CUDA drivers and their devices. The drivers are asked directly why they do not
+ * start; what a device can do is Culvert's answer. */
 #include "info.h"
 
 #include <cuda.h>
@@ -26,28 +27,33 @@ static void read_release(struct cuda_driver *driver)
     text_set(driver->release, sizeof driver->release, "%s", at + strlen(stem));
 }
 
-static void explain_init(const struct system_info *system, struct cuda_driver *driver, CUresult result,
-                         error_fn name_of, error_fn text_of)
+static void explain_init(const struct system_info *system, struct cuda_driver *driver,
+                         CUresult result, error_fn name_of, error_fn text_of)
 {
     const char *name = NULL;
     const char *text = NULL;
-    if (name_of == NULL || name_of(result, &name) != CUDA_SUCCESS || name == NULL) name = "an unknown error";
-    if (text_of == NULL || text_of(result, &text) != CUDA_SUCCESS || text == NULL) text = "no description";
+    if (name_of == NULL || name_of(result, &name) != CUDA_SUCCESS || name == NULL)
+        name = "an unknown error";
+    if (text_of == NULL || text_of(result, &text) != CUDA_SUCCESS || text == NULL)
+        text = "no description";
     driver->reason = CULV_REASON_DRIVER_INIT;
-    text_set(driver->why, sizeof driver->why, "cuInit answered %s (%d, %s)", name, (int)result, text);
+    text_set(driver->why, sizeof driver->why, "cuInit answered %s (%d, %s)", name, (int)result,
+             text);
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
     const char *more = NULL;
     if (driver->kind == CULV_DRIVER_SOFT) {
         if (result == CUDA_ERROR_NO_DEVICE)
             more = "the twin needs a CPU Vulkan device, Mesa's lavapipe, and finds none";
     } else if (result == CUDA_ERROR_NO_DEVICE && visible != NULL) {
-        text_add(driver->why, sizeof driver->why, "; CUDA_VISIBLE_DEVICES=%s hides devices", visible);
+        text_add(driver->why, sizeof driver->why, "; CUDA_VISIBLE_DEVICES=%s hides devices",
+                 visible);
     } else if (result == CUDA_ERROR_SYSTEM_DRIVER_MISMATCH) {
-        text_add(driver->why, sizeof driver->why,
-                 "; the kernel module is %s, the library %s: after an update, "
-                 "reboot or load the new module",
-                 system->nvidia_kernel_version[0] != '\0' ? system->nvidia_kernel_version : "another",
-                 driver->release[0] != '\0' ? driver->release : "another");
+        text_add(
+            driver->why, sizeof driver->why,
+            "; "
+            "the kernel module is %s, the library %s: after an update, reboot or load the new module",
+            system->nvidia_kernel_version[0] != '\0' ? system->nvidia_kernel_version : "another",
+            driver->release[0] != '\0' ? driver->release : "another");
     } else if (result == CUDA_ERROR_SYSTEM_NOT_READY) {
         more = "on NVSwitch systems nvidia-fabricmanager must be running";
     } else if (result == CUDA_ERROR_STUB_LIBRARY) {
@@ -70,7 +76,8 @@ static void read_driver(const struct system_info *system, struct cuda_driver *dr
     if (driver->kind == CULV_DRIVER_NVIDIA) read_release(driver);
     driver->reason = CULV_REASON_DRIVER_TOO_OLD;
     if (init == NULL || version == NULL || count == NULL) {
-        text_set(driver->why, sizeof driver->why, "%s is not a CUDA driver: it lacks cuInit", driver->path);
+        text_set(driver->why, sizeof driver->why, "%s is not a CUDA driver: it lacks cuInit",
+                 driver->path);
         return;
     }
     if (version(&driver->version) != CUDA_SUCCESS) driver->version = 0;
@@ -102,7 +109,8 @@ void cuda_drivers(struct report *report)
     if (module == NULL) {
         const char *error = dlerror();
         nvidia->reason = CULV_REASON_DRIVER_MISSING;
-        text_set(nvidia->why, sizeof nvidia->why, "%s", error != NULL ? error : "libcuda.so.1 was not found");
+        text_set(nvidia->why, sizeof nvidia->why, "%s",
+                 error != NULL ? error : "libcuda.so.1 was not found");
     } else {
         read_driver(&report->system, nvidia, module);
         dlclose(module);
@@ -143,7 +151,8 @@ static void say_no_graphics(const struct report *report, struct cuda_device *d)
     else if (report->num_graphics == 0)
         why = report->vulkan.why[0] != '\0' ? report->vulkan.why : "Vulkan lists no device";
     else if (d->driver == CULV_DRIVER_SOFT && getenv("CULVERT_SOFT_DEVICES") != NULL)
-        why = "no Vulkan device has its UUID: CULVERT_SOFT_DEVICES asked for more devices than Vulkan has";
+        why =
+            "no Vulkan device has its UUID: CULVERT_SOFT_DEVICES asked for more devices than Vulkan has";
     else if (d->driver == CULV_DRIVER_SOFT)
         why = "no Vulkan device is known to have its UUID";
     else if (vulkan_has_nvidia)
@@ -162,10 +171,10 @@ static void open_device(struct report *report, struct cuda_device *d)
     d->caps = culv_device_caps_init();
     d->graphics = find_graphics(report, d->driver, d->ordinal);
     culv_result result =
-        d->graphics >= 0
-            ? culv_vk_device_open(vulkan->get_proc, vulkan->instance,
-                                  report->graphics[d->graphics].match.physical_device, &desc, &device)
-            : culv_device_open_by_ordinal(d->ordinal, &desc, &device);
+        d->graphics >= 0 ? culv_vk_device_open(vulkan->get_proc, vulkan->instance,
+                                               report->graphics[d->graphics].match.physical_device,
+                                               &desc, &device)
+                         : culv_device_open_by_ordinal(d->ordinal, &desc, &device);
     if (result == CULV_OK) result = culv_device_get_caps(device, &d->caps);
     d->opened = result == CULV_OK;
     pci_read(d->opened && !d->caps.is_software ? d->caps.pci_bus_id : "", &d->pci);
@@ -195,7 +204,8 @@ void cuda_devices(struct report *report)
     for (uint32_t i = 0; i < report->num_graphics; i++) {
         struct graphics_device *g = &report->graphics[i];
         for (int j = 0; j < report->num_cuda && g->match.cuda_ordinal >= 0; j++)
-            if (report->cuda[j].driver == g->match.driver && report->cuda[j].ordinal == g->match.cuda_ordinal)
+            if (report->cuda[j].driver == g->match.driver &&
+                report->cuda[j].ordinal == g->match.cuda_ordinal)
                 g->cuda = j;
         features_shared(report, g);
         reachability(report, g);

@@ -1,5 +1,6 @@
-/* culvert-info: the handle types and features, each with its reason for a no. A yes is what the drivers
- * answered, on every side that has a say. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: the handle types and features, each with its reason for a no. A yes is what the
+ * drivers answered, on every side that has a say. */
 #include "info.h"
 
 #include <cuda.h>
@@ -8,26 +9,29 @@
 typedef CUresult(CUDAAPI *attribute_fn)(int *, CUdevice_attribute, CUdevice);
 
 /* `needs` follows "the driver answers no": only what NVIDIA documents as the condition. */
-#define CUDA_ROWS(X)                                                                                         \
-    X(timeline_semaphores, "imports timeline semaphores", TIMELINE_SEMAPHORE_INTEROP_SUPPORTED, "")          \
-    X(vmm, "virtual memory management (cuMemMap)", VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "")                  \
-    X(vmm_posix_fd, "  exported as POSIX fds", HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "")              \
-    X(vmm_win32, "  exported as NT handles", HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,                             \
-      "they exist on Windows only")                                                                          \
-    X(vmm_fabric, "  exported as fabric handles", HANDLE_TYPE_FABRIC_SUPPORTED, "")                          \
-    X(dma_buf_export, "CUDA memory as dma-buf", DMA_BUF_SUPPORTED,                                           \
-      "it takes NVIDIA's open kernel modules and Linux 5.12")                                                \
-    X(gpudirect_rdma, "GPUDirect RDMA", GPU_DIRECT_RDMA_SUPPORTED,                                           \
-      "data-center and professional GPUs have it")                                                           \
-    X(sparse_arrays, "sparse arrays", SPARSE_CUDA_ARRAY_SUPPORTED, "")                                       \
-    X(deferred_mapping_arrays, "deferred mapping arrays", DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED, "")         \
-    X(host_visible_kernels, "kernels read pageable host memory", PAGEABLE_MEMORY_ACCESS,                     \
-      "it takes HMM (open kernel modules, Linux 6.1.24) or ATS")                                             \
-    X(multicast, "multicast objects", MULTICAST_SUPPORTED, "it takes several GPUs on NVSwitch")              \
-    X(integrated, "its memory is the host's", INTEGRATED, "buffers in host memory cross the bus")            \
-    X(host_register, "takes the host's pages", HOST_REGISTER_SUPPORTED, "")                                  \
-    X(host_register_address, "  by the CPU's address", CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, "")          \
-    X(host_page_tables, "  unpinned, by the CPU's page tables",                                              \
+#define CUDA_ROWS(X)                                                                               \
+    X(timeline_semaphores, "imports timeline semaphores", TIMELINE_SEMAPHORE_INTEROP_SUPPORTED,    \
+      "")                                                                                          \
+    X(vmm, "virtual memory management (cuMemMap)", VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "")        \
+    X(vmm_posix_fd, "  exported as POSIX fds", HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "")    \
+    X(vmm_win32, "  exported as NT handles", HANDLE_TYPE_WIN32_HANDLE_SUPPORTED,                   \
+      "they exist on Windows only")                                                                \
+    X(vmm_fabric, "  exported as fabric handles", HANDLE_TYPE_FABRIC_SUPPORTED, "")                \
+    X(dma_buf_export, "CUDA memory as dma-buf", DMA_BUF_SUPPORTED,                                 \
+      "it takes NVIDIA's open kernel modules and Linux 5.12")                                      \
+    X(gpudirect_rdma, "GPUDirect RDMA", GPU_DIRECT_RDMA_SUPPORTED,                                 \
+      "data-center and professional GPUs have it")                                                 \
+    X(sparse_arrays, "sparse arrays", SPARSE_CUDA_ARRAY_SUPPORTED, "")                             \
+    X(deferred_mapping_arrays, "deferred mapping arrays", DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED,   \
+      "")                                                                                          \
+    X(host_visible_kernels, "kernels read pageable host memory", PAGEABLE_MEMORY_ACCESS,           \
+      "it takes HMM (open kernel modules, Linux 6.1.24) or ATS")                                   \
+    X(multicast, "multicast objects", MULTICAST_SUPPORTED, "it takes several GPUs on NVSwitch")    \
+    X(integrated, "its memory is the host's", INTEGRATED, "buffers in host memory cross the bus")  \
+    X(host_register, "takes the host's pages", HOST_REGISTER_SUPPORTED, "")                        \
+    X(host_register_address, "  by the CPU's address", CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,    \
+      "")                                                                                          \
+    X(host_page_tables, "  unpinned, by the CPU's page tables",                                    \
       PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, "it takes ATS, as on Grace")
 
 static const struct {
@@ -38,12 +42,12 @@ static const struct {
     const char *needs;
     size_t field; /* Culvert's own answer */
 } cuda_rows[] = {
-#define ROW(key, label, attribute, needs)                                                                    \
-    {#key,                                                                                                   \
-     label,                                                                                                  \
-     "CU_DEVICE_ATTRIBUTE_" #attribute,                                                                      \
-     CU_DEVICE_ATTRIBUTE_##attribute,                                                                        \
-     needs,                                                                                                  \
+#define ROW(key, label, attribute, needs)                                                          \
+    {#key,                                                                                         \
+     label,                                                                                        \
+     "CU_DEVICE_ATTRIBUTE_" #attribute,                                                            \
+     CU_DEVICE_ATTRIBUTE_##attribute,                                                              \
+     needs,                                                                                        \
      offsetof(culv_device_caps, key)},
     CUDA_ROWS(ROW)
 #undef ROW
@@ -55,14 +59,17 @@ static void explain_attribute(struct feature *f, const char *needs, bool softwar
 {
     if (!answered)
         text_set(f->why, sizeof f->why,
-                 "the driver does not know the question (CUresult %d); a newer one may", (int)result);
+                 "the driver does not know the question (CUresult %d); a newer one may",
+                 (int)result);
     else if (software)
         text_set(f->why, sizeof f->why, "the software twin does not have it");
     else
-        text_set(f->why, sizeof f->why, "the driver answers no%s%s", needs[0] != '\0' ? "; " : "", needs);
+        text_set(f->why, sizeof f->why, "the driver answers no%s%s", needs[0] != '\0' ? "; " : "",
+                 needs);
 }
 
-void features_of_cuda(const struct system_info *system, const culv_device *device, struct cuda_device *out)
+void features_of_cuda(const struct system_info *system, const culv_device *device,
+                      struct cuda_device *out)
 {
     attribute_fn get = NULL;
     void (*proc)(void) = culv_device_cuda_proc(device, "cuDeviceGetAttribute", 2000);
@@ -79,14 +86,15 @@ void features_of_cuda(const struct system_info *system, const culv_device *devic
         uint32_t has = 0;
         memcpy(&has, (const char *)&out->caps + cuda_rows[i].field, sizeof has);
         f->answer = has ? ANSWER_YES : ANSWER_NO;
-        /* Culvert tells yes or no; the attribute tells a driver's no from a driver that is too old to know.
-         */
-        CUresult result =
-            get != NULL ? get(&f->value, cuda_rows[i].id, culv_device_ordinal(device)) : CUDA_ERROR_NOT_FOUND;
+        /* Culvert tells yes or no; the attribute tells a driver's no from a driver that is too old
+         * to know. */
+        CUresult result = get != NULL ? get(&f->value, cuda_rows[i].id, culv_device_ordinal(device))
+                                      : CUDA_ERROR_NOT_FOUND;
         if (!has && strcmp(f->key, "vmm_win32") == 0)
             text_set(f->why, sizeof f->why, "they exist on Windows only");
         else if (!has)
-            explain_attribute(f, cuda_rows[i].needs, out->caps.is_software, result == CUDA_SUCCESS, result);
+            explain_attribute(f, cuda_rows[i].needs, out->caps.is_software, result == CUDA_SUCCESS,
+                              result);
         if (has && strcmp(f->key, "vmm_fabric") == 0 && system->imex[0] != '\0') {
             f->answer = ANSWER_NO;
             text_set(f->why, sizeof f->why, "the GPU has them, but %s", system->imex);
@@ -131,7 +139,7 @@ void features_shared(const struct report *report, struct graphics_device *d)
 
     set(f, "buffer_opaque_fd", "buffer memory as opaque fd");
     decide(f,
-           !c->has_external_memory_fd    ? "the Vulkan driver does not offer VK_KHR_external_memory_fd"
+           !c->has_external_memory_fd ? "the Vulkan driver does not offer VK_KHR_external_memory_fd"
            : !c->buffer_opaque_fd_export ? "the Vulkan driver does not export such buffers"
                                          : "",
            cuda[0] != '\0'                                            ? cuda
@@ -150,29 +158,33 @@ void features_shared(const struct report *report, struct graphics_device *d)
            : !c->has_external_semaphore_fd ? no_semaphore_fd
            : !c->timeline_opaque_fd_export ? "the Vulkan driver does not export them"
                                            : "",
-           cuda[0] != '\0'                                               ? cuda
-           : !takes(caps->semaphore_handle_types, CULV_HANDLE_OPAQUE_FD) ? "CUDA does not import them"
-                                                                         : "");
+           cuda[0] != '\0' ? cuda
+           : !takes(caps->semaphore_handle_types, CULV_HANDLE_OPAQUE_FD)
+               ? "CUDA does not import them"
+               : "");
 
     set(++f, "binary_opaque_fd", "binary semaphore as opaque fd");
     decide(f,
            !c->has_external_semaphore_fd ? no_semaphore_fd
            : !c->binary_opaque_fd_export ? "the Vulkan driver does not export them; use timelines"
                                          : "",
-           cuda[0] != '\0'                                               ? cuda
-           : !takes(caps->semaphore_handle_types, CULV_HANDLE_OPAQUE_FD) ? "CUDA does not import them"
-                                                                         : "");
+           cuda[0] != '\0' ? cuda
+           : !takes(caps->semaphore_handle_types, CULV_HANDLE_OPAQUE_FD)
+               ? "CUDA does not import them"
+               : "");
 
     set(++f, "buffer_dma_buf", "buffer memory as dma-buf");
     decide(f, !c->buffer_dma_buf_export ? "the Vulkan driver does not export buffers that way" : "",
            cuda[0] != '\0' ? cuda
            : !takes(caps->memory_handle_types, CULV_HANDLE_DMA_BUF_FD)
-               ? "Vulkan exports it; CUDA takes dma-bufs on Tegra from Thor on, and tells at the "
-                 "import alone"
+               ? "Vulkan exports it; "
+                 "CUDA takes dma-bufs on Tegra from Thor on, and tells at the import alone"
                : "");
 
     set(++f, "buffer_host_memory", "buffers in host memory, in place");
-    decide(f, !c->buffer_host_import ? "the Vulkan driver does not offer VK_EXT_external_memory_host" : "",
+    decide(f,
+           !c->buffer_host_import ? "the Vulkan driver does not offer VK_EXT_external_memory_host"
+                                  : "",
            cuda[0] != '\0'        ? cuda
            : !caps->host_register ? "CUDA does not register host memory"
                                   : "");
@@ -190,8 +202,8 @@ static bool sees_slices(const struct report *report)
     return false;
 }
 
-/* What a reader of the device's own section needs; culv_vk_candidate::why, made for an error message, repeats
- * the names of both sides. */
+/* What a reader of the device's own section needs; culv_vk_candidate::why, made for an error
+ * message, repeats the names of both sides. */
 static void explain_no_partner(const struct report *report, struct graphics_device *d)
 {
     const struct cuda_driver *nvidia = &report->drivers[0];
@@ -201,22 +213,22 @@ static void explain_no_partner(const struct report *report, struct graphics_devi
     if (d->match.type == VK_PHYSICAL_DEVICE_TYPE_CPU && !twin->asked)
         text_set(
             why, size,
-            "it draws on the CPU; its CUDA partner is the software twin, which is not allowed (--soft or "
-            "CULVERT_SOFT=1 allows it)");
+            "it draws on the CPU; "
+            "its CUDA partner is the software twin, which is not allowed (--soft or CULVERT_SOFT=1 allows it)");
     else if (d->match.type == VK_PHYSICAL_DEVICE_TYPE_CPU)
         text_set(why, size, "it draws on the CPU, and the software twin does not have it%s%s",
                  twin->why[0] != '\0' ? ": " : "", twin->why);
     else if (d->vendor_id != PCI_VENDOR_NVIDIA)
         text_set(why, size, "it is not an NVIDIA GPU, and CUDA reaches no other");
     else if (sees_slices(report))
-        text_set(why, size, "it is an NVIDIA GPU, and CUDA sees MIG slices, which have no graphics");
+        text_set(why, size,
+                 "it is an NVIDIA GPU, and CUDA sees MIG slices, which have no graphics");
     else if (!nvidia->usable)
         text_set(why, size, "it is an NVIDIA GPU, but no CUDA driver works: %s", nvidia->why);
     else
-        text_set(why, size,
-                 "it is an NVIDIA GPU that CUDA does not show: look at CUDA_VISIBLE_DEVICES, at MIG mode, "
-                 "and whether "
-                 "a container has the compute capability");
+        text_set(
+            why, size,
+            "it is an NVIDIA GPU that CUDA does not show: look at CUDA_VISIBLE_DEVICES, at MIG mode, and whether a container has the compute capability");
 }
 
 void reachability(const struct report *report, struct graphics_device *d)
@@ -229,7 +241,8 @@ void reachability(const struct report *report, struct graphics_device *d)
         d->reachable = true;
     } else if (c->reachable && d->cuda >= 0 && !report->cuda[d->cuda].opened) {
         d->reason = report->cuda[d->cuda].reason;
-        text_set(d->why, sizeof d->why, "its CUDA device could not be opened: %s", report->cuda[d->cuda].why);
+        text_set(d->why, sizeof d->why, "its CUDA device could not be opened: %s",
+                 report->cuda[d->cuda].why);
     } else if (c->reachable) {
         d->reason = CULV_REASON_NOT_EXPORTABLE;
         text_set(d->why, sizeof d->why, "buffers cannot be shared: %s", buffer->why);

@@ -1,5 +1,6 @@
-/* culvert-info: what is known of this machine, and who finds it out. Each part fills its own piece of the
- * report; the printers only read it. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: what is known of this machine, and who finds it out. Each part fills its own piece
+ * of the report; the printers only read it. */
 #ifndef CULVERT_INFO_H_
 #define CULVERT_INFO_H_
 
@@ -31,10 +32,11 @@ struct system_info {
     int nvidia_gpus; /* NVIDIA display controllers on the PCI bus; -1 where sysfs does not tell */
     char nvidia_kernel_version[64]; /* of the loaded kernel module; "" when none is */
     bool nvidia_kernel_open;        /* the open flavour of the kernel module */
-    char nvidia_icd[512]; /* manifest of NVIDIA's Vulkan driver in the usual directories; "" when none */
-    int iommu_units;      /* that the kernel uses; -1 where sysfs does not tell */
-    int iommu_groups;     /* 0: none is in use */
-    char imex[256];       /* why fabric handles cannot be used; "" when an IMEX channel is there */
+    /* Manifest of NVIDIA's Vulkan driver in the usual directories; "" when none */
+    char nvidia_icd[512];
+    int iommu_units;  /* that the kernel uses; -1 where sysfs does not tell */
+    int iommu_groups; /* 0: none is in use */
+    char imex[256];   /* why fabric handles cannot be used; "" when an IMEX channel is there */
 };
 
 /* A CUDA driver library. */
@@ -43,8 +45,9 @@ struct cuda_driver {
     bool asked;           /* the twin is left alone unless allowed */
     bool usable;          /* cuInit succeeded */
     char path[TEXT_SIZE]; /* the file that was loaded; "" when none was */
-    char release[64];     /* NVIDIA's driver release, from the file's name; "" when it does not say */
-    int version;          /* cuDriverGetVersion: 13000 is CUDA 13.0 */
+    /* NVIDIA's driver release, from the file's name; "" when it does not say */
+    char release[64];
+    int version; /* cuDriverGetVersion: 13000 is CUDA 13.0 */
     int num_devices;
     culv_reason reason; /* why it is not usable */
     char why[TEXT_SIZE];
@@ -52,8 +55,8 @@ struct cuda_driver {
 
 /* Where a device is on the bus. */
 struct pci_info {
-    char path
-        [256]; /* from the root: "pci0000:00 > 0000:00:01.0 > 0000:01:00.0"; "" where sysfs does not tell */
+    /* From the root: "pci0000:00 > 0000:00:01.0 > 0000:01:00.0"; "" where sysfs does not tell */
+    char path[256];
     int iommu_group; /* -1: none */
 };
 
@@ -74,8 +77,8 @@ struct graphics_device {
     uint32_t index;     /* in the order of vkEnumeratePhysicalDevices */
     uint32_t vendor_id; /* PCI */
     int cuda;           /* index of its CUDA device, -1 for none */
-    bool
-        reachable; /* a CUDA device is this one, it could be opened, and both sides have what sharing needs */
+    /* A CUDA device is this one, it could be opened, and both sides have what sharing needs */
+    bool reachable;
     culv_reason reason; /* why not */
     char why[TEXT_SIZE];
     struct feature features[NUM_SHARE_FEATURES];
@@ -146,7 +149,8 @@ void cuda_drivers(struct report *report);
 void cuda_devices(struct report *report);
 
 /* features.c */
-void features_of_cuda(const struct system_info *system, const culv_device *device, struct cuda_device *out);
+void features_of_cuda(const struct system_info *system, const culv_device *device,
+                      struct cuda_device *out);
 void features_shared(const struct report *report, struct graphics_device *device);
 /* Whether CUDA reaches the device, by its features and its CUDA device, and why not. */
 void reachability(const struct report *report, struct graphics_device *device);

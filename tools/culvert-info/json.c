@@ -1,19 +1,21 @@
-/* culvert-info: writing JSON (RFC 8259). SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: writing JSON (RFC 8259). */
 #include "json.h"
 
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 sequence at `text`, 0 when it is none: overlong forms, surrogates and values beyond
- * U+10FFFF are none. (Unicode, table 3-7.) */
+/* Bytes of the UTF-8 sequence at `text`, 0 when it is none: overlong forms, surrogates and values
+ * beyond U+10FFFF are none. (Unicode, table 3-7.) */
 static size_t utf8_length(const unsigned char *text)
 {
     static const struct {
         unsigned char first_low, first_high, second_low, second_high, length;
-    } rows[] = {{0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-                {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
-                {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
+    } rows[] = {
+        {0x00, 0x7f, 0, 0, 1},       {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+        {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+        {0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (text[0] < rows[i].first_low || text[0] > rows[i].first_high) continue;
         for (size_t k = 1; k < rows[i].length; k++) {

@@ -1,4 +1,5 @@
-/* culvert-info: writing JSON, indented, in the order of the calls. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: writing JSON, indented, in the order of the calls. */
 #ifndef CULVERT_INFO_JSON_H_
 #define CULVERT_INFO_JSON_H_
 

@@ -1,5 +1,6 @@
-/* culvert-info: the report for programs. docs/culvert-info.md describes it; `schema` rises when a key changes
- * its meaning or goes, not when one is added. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: the report for programs. docs/culvert-info.md describes it; `schema` rises when a
+ * key changes its meaning or goes, not when one is added. */
 #include "info.h"
 #include "json.h"
 
@@ -65,7 +66,8 @@ static void put_driver(struct json *json, const struct cuda_driver *driver)
     json_string(json, "cuda_version", driver->version != 0 ? version : NULL);
     json_text(json, "release", driver->release);
     json_integer(json, "num_devices", driver->num_devices);
-    json_string(json, "reason", driver->reason != CULV_REASON_NONE ? culv_reason_name(driver->reason) : NULL);
+    json_string(json, "reason",
+                driver->reason != CULV_REASON_NONE ? culv_reason_name(driver->reason) : NULL);
     json_text(json, "why", driver->why);
     json_end(json, '}');
 }

@@ -1,5 +1,6 @@
-/* culvert-info: says what this machine can share between CUDA and Vulkan, and why not. docs/culvert-info.md
- * has the options, the exit codes and the JSON. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: says what this machine can share between CUDA and Vulkan, and why not.
+ * docs/culvert-info.md has the options, the exit codes and the JSON. */
 #include "info.h"
 
 #include <stdarg.h>

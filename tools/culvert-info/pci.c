@@ -1,5 +1,6 @@
-/* culvert-info: what stands between GPUs on the bus: IOMMUs, which can break copies between GPUs without an error, and
- * the bridges of PCI Express. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: what stands between GPUs on the bus: IOMMUs, which can break copies between GPUs
+ * without an error, and the bridges of PCI Express. */
 #include "info.h"
 
 #include <ctype.h>
@@ -40,7 +41,8 @@ void pci_read(const char *bus_id, struct pci_info *out)
     const char *rest = real != NULL ? strstr(real, "/pci") : NULL;
     while (rest != NULL && *rest == '/') { /* "/pci0000:00/0000:00:01.0/0000:01:00.0" */
         size_t part = strcspn(++rest, "/");
-        text_add(out->path, sizeof out->path, "%s%.*s", out->path[0] != '\0' ? " > " : "", (int)part, rest);
+        text_add(out->path, sizeof out->path, "%s%.*s", out->path[0] != '\0' ? " > " : "",
+                 (int)part, rest);
         rest += part;
     }
     free(real);

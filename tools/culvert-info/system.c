@@ -1,5 +1,6 @@
-/* culvert-info: what the operating system tells: variables, GPUs on the bus, NVIDIA's kernel module,
- * manifests. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: what the operating system tells: variables, GPUs on the bus, NVIDIA's kernel
+ * module, manifests. */
 #include "info.h"
 
 #include <dirent.h>
@@ -108,8 +109,8 @@ static void find_nvidia_icd(char *out, size_t size)
     }
 }
 
-/* Fabric handles need an IMEX channel besides the driver's support: the character device's major, and a
- * channel's file. (CUDA programming guide, "Virtual memory management", IMEX channels.) */
+/* Fabric handles need an IMEX channel besides the driver's support: the character device's major,
+ * and a channel's file. (CUDA programming guide, "Virtual memory management", IMEX channels.) */
 static void read_imex(char *out, size_t size)
 {
     static const char root[] = "/dev/nvidia-caps-imex-channels";
@@ -126,7 +127,8 @@ static void read_imex(char *out, size_t size)
     DIR *dir = opendir(root);
     bool found = false;
     bool allowed = false;
-    for (struct dirent *entry = dir != NULL ? readdir(dir) : NULL; entry != NULL; entry = readdir(dir)) {
+    for (struct dirent *entry = dir != NULL ? readdir(dir) : NULL; entry != NULL;
+         entry = readdir(dir)) {
         char path[512];
         if (strncmp(entry->d_name, "channel", 7) != 0) continue;
         text_set(path, sizeof path, "%s/%s", root, entry->d_name);
@@ -135,10 +137,11 @@ static void read_imex(char *out, size_t size)
     }
     if (dir != NULL) closedir(dir);
     if (!found)
-        text_set(out, size,
-                 "no IMEX channel: %s has none; the administrator makes one (nvidia-modprobe, or the module "
-                 "parameter NVreg_CreateImexChannel0=1)",
-                 root);
+        text_set(
+            out, size,
+            "no IMEX channel: %s has none; "
+            "the administrator makes one (nvidia-modprobe, or the module parameter NVreg_CreateImexChannel0=1)",
+            root);
     else if (!allowed)
         text_set(out, size, "no IMEX channel: those in %s are not readable for this user", root);
 }

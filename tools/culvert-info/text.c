@@ -1,4 +1,5 @@
-/* culvert-info: laying text out for people. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: laying text out for people. */
 #include "text.h"
 
 #include <stdint.h>
@@ -27,8 +28,8 @@ struct page page_open(FILE *out)
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_col < WIDTH)
         page.width = size.ws_col > NARROWEST ? size.ws_col : NARROWEST;
     const char *no_colour = getenv("NO_COLOR"); /* https://no-color.org */
-    page.colour =
-        (no_colour == NULL || no_colour[0] == '\0') && terminal != NULL && strcmp(terminal, "dumb") != 0;
+    page.colour = (no_colour == NULL || no_colour[0] == '\0') && terminal != NULL &&
+                  strcmp(terminal, "dumb") != 0;
     return page;
 }
 
@@ -57,7 +58,8 @@ static void put_spaces(FILE *out, size_t count)
     fprintf(out, "%*s", (int)count, "");
 }
 
-void page_wrap(const struct page *page, size_t column, size_t indent, enum style style, const char *text)
+void page_wrap(const struct page *page, size_t column, size_t indent, enum style style,
+               const char *text)
 {
     bool line_start = true;
     if (column < indent) {

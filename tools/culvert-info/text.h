@@ -1,5 +1,6 @@
-/* culvert-info: laying text out for people: wrapped lines, columns, and colours where a terminal shows them.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: laying text out for people: wrapped lines, columns, and colours where a terminal
+ * shows them. */
 #ifndef CULVERT_INFO_TEXT_H_
 #define CULVERT_INFO_TEXT_H_
 
@@ -22,7 +23,8 @@ void page_verdict(const struct page *page, enum style style, const char *text);
 /* An empty line and a bold one. */
 void page_heading(const struct page *page, const char *text);
 /* Text from column `indent` on, wrapped there; the cursor is at `column` already. Ends the line. */
-void page_wrap(const struct page *page, size_t column, size_t indent, enum style style, const char *text);
+void page_wrap(const struct page *page, size_t column, size_t indent, enum style style,
+               const char *text);
 /* "  label           text", wrapped. */
 void page_row(const struct page *page, const char *label, const char *text);
 /* "    label                            yes  remark", the remark wrapped. */

@@ -1,4 +1,5 @@
-/* culvert-info: the report for people. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: the report for people. */
 #include "info.h"
 #include "text.h"
 
@@ -27,7 +28,8 @@ void uuid_text(const culv_uuid *uuid, char out[37])
 {
     out[0] = '\0';
     for (int i = 0; i < 16; i++)
-        text_add(out, 37, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid->bytes[i]);
+        text_add(out, 37, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                 uuid->bytes[i]);
 }
 
 void luid_text(const culv_luid *luid, char out[17])
@@ -81,7 +83,8 @@ static void print_drivers(const struct page *page, const struct report *report, 
         if (d->path[0] != '\0') {
             cuda_version_text(d->version, version);
             text_add(line, sizeof line, "CUDA %s", version);
-            if (d->release[0] != '\0') text_add(line, sizeof line, ", NVIDIA driver %s", d->release);
+            if (d->release[0] != '\0')
+                text_add(line, sizeof line, ", NVIDIA driver %s", d->release);
             text_add(line, sizeof line, ", %s", d->path);
         }
         if (!d->usable)
@@ -107,7 +110,8 @@ static void print_drivers(const struct page *page, const struct report *report, 
     page_row(page, "Kernel", line);
 }
 
-static void print_features(const struct page *page, const struct feature *features, int count, bool verbose)
+static void print_features(const struct page *page, const struct feature *features, int count,
+                           bool verbose)
 {
     static const char *const words[] = {"?", "no", "yes"};
     static const enum style styles[] = {STYLE_BAD, STYLE_BAD, STYLE_GOOD};
@@ -126,8 +130,8 @@ static void print_cuda_identity(const struct page *page, const struct cuda_devic
 {
     char line[LINE], version[32];
     cuda_version_text((int)d->caps.driver_version, version);
-    text_set(line, sizeof line, "%s device %d", d->driver == CULV_DRIVER_SOFT ? "software twin's" : "CUDA",
-             d->ordinal);
+    text_set(line, sizeof line, "%s device %d",
+             d->driver == CULV_DRIVER_SOFT ? "software twin's" : "CUDA", d->ordinal);
     if (name) text_add(line, sizeof line, " '%s'", d->caps.name);
     text_add(line, sizeof line, ", CUDA %s, compute capability %u.%u, %.1f GiB, PCI %s%s", version,
              d->caps.compute_major, d->caps.compute_minor,
@@ -137,7 +141,8 @@ static void print_cuda_identity(const struct page *page, const struct cuda_devic
     page_row(page, "CUDA", line);
     if (d->pci.path[0] == '\0') return;
     text_set(line, sizeof line, "%s", d->pci.path);
-    if (d->pci.iommu_group >= 0) text_add(line, sizeof line, ", IOMMU group %d", d->pci.iommu_group);
+    if (d->pci.iommu_group >= 0)
+        text_add(line, sizeof line, ", IOMMU group %d", d->pci.iommu_group);
     page_row(page, "PCI Express", line);
 }
 
@@ -149,11 +154,14 @@ static void print_graphics(const struct page *page, const struct report *report,
     text_set(line, sizeof line, "Vulkan device %u: %s", d->index, c->name);
     page_heading(page, line);
     vulkan_version_text(c->api_version, text);
-    text_set(line, sizeof line, "%s%s%s%sVulkan %s, %s", c->driver_name, c->driver_info[0] != '\0' ? " " : "",
-             c->driver_info, c->driver_name[0] != '\0' || c->driver_info[0] != '\0' ? ", " : "", text,
-             c->type == VK_PHYSICAL_DEVICE_TYPE_CPU ? "draws on the CPU" : device_type_key(c->type));
+    text_set(line, sizeof line, "%s%s%s%sVulkan %s, %s", c->driver_name,
+             c->driver_info[0] != '\0' ? " " : "", c->driver_info,
+             c->driver_name[0] != '\0' || c->driver_info[0] != '\0' ? ", " : "", text,
+             c->type == VK_PHYSICAL_DEVICE_TYPE_CPU ? "draws on the CPU"
+                                                    : device_type_key(c->type));
     if (c->type == VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU ||
-        c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU || c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU)
+        c->type == VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU ||
+        c->type == VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU)
         text_add(line, sizeof line, " GPU");
     page_row(page, "Vulkan", line);
     if (d->cuda >= 0 && report->cuda[d->cuda].opened)
@@ -163,10 +171,11 @@ static void print_graphics(const struct page *page, const struct report *report,
     page_row(page, "UUID", text);
     if (c->luid_valid) luid_row(page, &c->luid, c->node_mask);
     if (c->group_size > 1) {
-        text_set(line, sizeof line,
-                 "one of %u linked GPUs; make the VkDevice of this one alone and say so "
-                 "(culv_vk_desc.num_physical_devices = 1)",
-                 c->group_size);
+        text_set(
+            line, sizeof line,
+            "one of %u linked GPUs; "
+            "make the VkDevice of this one alone and say so (culv_vk_desc.num_physical_devices = 1)",
+            c->group_size);
         page_row(page, "Group", line);
     }
     if (!d->reachable) {
@@ -186,8 +195,8 @@ static void print_lonely_cuda(const struct page *page, const struct cuda_device 
 {
     char line[LINE], text[64];
     text_set(line, sizeof line, "%s device %d%s%s",
-             d->driver == CULV_DRIVER_SOFT ? "Software twin's" : "CUDA", d->ordinal, d->opened ? ": " : "",
-             d->opened ? d->caps.name : "");
+             d->driver == CULV_DRIVER_SOFT ? "Software twin's" : "CUDA", d->ordinal,
+             d->opened ? ": " : "", d->opened ? d->caps.name : "");
     page_heading(page, line);
     if (d->opened) {
         print_cuda_identity(page, d, false);

@@ -1,5 +1,5 @@
-/* culvert-info: the one line that comes first, and what to try where nothing is reachable.
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: the one line that comes first, and what to try where nothing is reachable. */
 #include "info.h"
 
 #include <stdlib.h>
@@ -21,8 +21,8 @@ static bool say_reachable(struct report *report)
     bool any = false;
     for (uint32_t i = 0; i < report->num_graphics; i++) {
         any = any || report->graphics[i].reachable;
-        hardware = hardware ||
-                   (report->graphics[i].reachable && report->graphics[i].match.driver == CULV_DRIVER_NVIDIA);
+        hardware = hardware || (report->graphics[i].reachable &&
+                                report->graphics[i].match.driver == CULV_DRIVER_NVIDIA);
     }
     if (!any) return false;
     text_set(report->verdict, sizeof report->verdict,
@@ -32,9 +32,9 @@ static bool say_reachable(struct report *report)
         const struct graphics_device *d = &report->graphics[i];
         if (!d->reachable) continue;
         bool soft = d->match.driver == CULV_DRIVER_SOFT;
-        text_add(report->verdict, sizeof report->verdict, "%s%s (Vulkan device %u = %s %d)", separator,
-                 d->match.name, d->index, soft ? "software twin's device" : "CUDA device",
-                 (int)d->match.cuda_ordinal);
+        text_add(report->verdict, sizeof report->verdict, "%s%s (Vulkan device %u = %s %d)",
+                 separator, d->match.name, d->index,
+                 soft ? "software twin's device" : "CUDA device", (int)d->match.cuda_ordinal);
         separator = ", ";
     }
     return true;
@@ -61,26 +61,27 @@ static void hint_vulkan(struct report *report, bool want_nvidia)
     char *hint = report->hint;
     size_t size = sizeof report->hint;
     const char *files = set_variable(report, "VK_DRIVER_FILES", "VK_ICD_FILENAMES");
-    const char *select = set_variable(report, "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE");
+    const char *select =
+        set_variable(report, "VK_LOADER_DRIVERS_SELECT", "VK_LOADER_DRIVERS_DISABLE");
     if (report->vulkan.path[0] == '\0')
         text_set(hint, size, "install the Vulkan loader (Debian: libvulkan1) and a Vulkan driver");
     else if (files != NULL || select != NULL)
         text_set(hint, size, "unset or correct %s, which decides which drivers Vulkan loads",
                  files != NULL ? files : select);
     else if (want_nvidia && report->system.nvidia_icd[0] != '\0')
-        text_set(hint, size,
-                 "VK_LOADER_DEBUG=error,driver culvert-info, which says why NVIDIA's Vulkan driver does not "
-                 "come up "
-                 "although %s lists it (libGLX_nvidia.so.0 and what it loads must be there)",
-                 report->system.nvidia_icd);
+        text_set(
+            hint, size,
+            "VK_LOADER_DEBUG=error,driver culvert-info, which says why NVIDIA's Vulkan driver does not come up although %s lists it (libGLX_nvidia.so.0 and what it loads must be there)",
+            report->system.nvidia_icd);
     else if (want_nvidia)
         text_set(
             hint, size,
-            "install NVIDIA's Vulkan driver (nvidia_icd.json, libGLX_nvidia.so.0); in a container, start it "
-            "with NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics");
+            "install NVIDIA's Vulkan driver (nvidia_icd.json, libGLX_nvidia.so.0); "
+            "in a container, start it with NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics");
     else
-        text_set(hint, size,
-                 "install a Vulkan driver: NVIDIA's, or Mesa's lavapipe (Debian: mesa-vulkan-drivers)");
+        text_set(
+            hint, size,
+            "install a Vulkan driver: NVIDIA's, or Mesa's lavapipe (Debian: mesa-vulkan-drivers)");
 }
 
 /* CUDA shows no device. */
@@ -92,31 +93,32 @@ static void hint_cuda(struct report *report)
     const struct cuda_driver *nvidia = &report->drivers[0];
     const struct cuda_driver *twin = &report->drivers[1];
     if (twin->asked && twin->reason == CULV_REASON_SOFT_MISSING)
-        text_set(hint, size,
-                 "install the software twin beside libculvert, or set CULVERT_SOFT_PATH to its directory");
+        text_set(
+            hint, size,
+            "install the software twin beside libculvert, or set CULVERT_SOFT_PATH to its directory");
     else if (twin->asked)
-        text_set(hint, size,
-                 "install Mesa's lavapipe (Debian: mesa-vulkan-drivers), which the software twin needs");
+        text_set(
+            hint, size,
+            "install Mesa's lavapipe (Debian: mesa-vulkan-drivers), which the software twin needs");
     else if (nvidia->path[0] != '\0' && set_variable(report, "CUDA_VISIBLE_DEVICES", NULL) != NULL)
         text_set(hint, size, "unset CUDA_VISIBLE_DEVICES, which hides devices");
     else if (nvidia->path[0] != '\0')
         text_set(hint, size,
-                 "nvidia-smi, which shows whether NVIDIA's kernel module and driver work; or culvert-info "
-                 "--soft, for "
-                 "the software twin (CUDA on the CPU)");
+                 "nvidia-smi, which shows whether NVIDIA's kernel module and driver work; "
+                 "or culvert-info --soft, for the software twin (CUDA on the CPU)");
     else if (system->nvidia_kernel_version[0] != '\0')
-        text_set(hint, size,
-                 "install NVIDIA's CUDA library, libcuda.so.1 (Debian: libcuda1), of release %s, as the "
-                 "kernel module "
-                 "is; in a container, start it with NVIDIA's runtime (--gpus all) and "
-                 "NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics",
-                 system->nvidia_kernel_version);
+        text_set(
+            hint, size,
+            "install NVIDIA's CUDA library, libcuda.so.1 (Debian: libcuda1), of release %s, as the kernel module is; "
+            "in a container, start it with NVIDIA's runtime (--gpus all) and NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics",
+            system->nvidia_kernel_version);
     else if (system->nvidia_gpus > 0)
-        text_set(hint, size, "install NVIDIA's driver: the PCI bus has %d NVIDIA GPU%s", system->nvidia_gpus,
-                 system->nvidia_gpus > 1 ? "s" : "");
+        text_set(hint, size, "install NVIDIA's driver: the PCI bus has %d NVIDIA GPU%s",
+                 system->nvidia_gpus, system->nvidia_gpus > 1 ? "s" : "");
     else
-        text_set(hint, size,
-                 "culvert-info --soft, for the software twin (CUDA on the CPU): no NVIDIA GPU is seen here");
+        text_set(
+            hint, size,
+            "culvert-info --soft, for the software twin (CUDA on the CPU): no NVIDIA GPU is seen here");
 }
 
 /* Neither side shows a device. */
@@ -161,10 +163,9 @@ static void say_unreachable(struct report *report)
         text_set(cause, sizeof cause, "%s is in both, but cannot share", vain->match.name);
         text_set(report->hint, sizeof report->hint, "what the section of that device says");
         if (vain->reason == CULV_REASON_LAYER_MISSING)
-            text_set(report->hint, sizeof report->hint,
-                     "VK_ADD_LAYER_PATH=<directory of VkLayer_culvert_soft.json>: the loader does not find "
-                     "the twin's "
-                     "layer");
+            text_set(
+                report->hint, sizeof report->hint,
+                "VK_ADD_LAYER_PATH=<directory of VkLayer_culvert_soft.json>: the loader does not find the twin's layer");
     } else if (nvidia->num_devices > 0 && !vulkan_has(report, PCI_VENDOR_NVIDIA)) {
         text_set(cause, sizeof cause, "CUDA has %d device%s, and Vulkan shows none of NVIDIA",
                  nvidia->num_devices, nvidia->num_devices > 1 ? "s" : "");

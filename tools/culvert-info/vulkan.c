@@ -1,14 +1,17 @@
-/* culvert-info: the Vulkan loader, opened at run time, an instance as Culvert's users make it, and its
- * devices. SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
+/* culvert-info: the Vulkan loader, opened at run time, an instance as Culvert's users make it, and
+ * its devices. */
 #include "info.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GET(vulkan, name) PFN_##name name = (PFN_##name)(vulkan)->get_proc((vulkan)->instance, #name)
+#define GET(vulkan, name)                                                                          \
+    PFN_##name name = (PFN_##name)(vulkan)->get_proc((vulkan)->instance, #name)
 
-/* The loader says in words why it finds no driver; vkCreateInstance only says that it finds none. */
+/* The loader says in words why it finds no driver; vkCreateInstance only says that it finds
+ * none. */
 static VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                    VkDebugUtilsMessageTypeFlagsEXT types,
                                                    const VkDebugUtilsMessengerCallbackDataEXT *data,
@@ -18,7 +21,8 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL note_message(VkDebugUtilsMessageSeverityFl
     (void)severity;
     (void)types;
     if (data->pMessage == NULL || vulkan->num_messages == MAX_LOADER_MESSAGES) return VK_FALSE;
-    for (int i = 0; i < vulkan->num_messages; i++) /* both enumerations of the devices say the same */
+    for (int i = 0; i < vulkan->num_messages;
+         i++) /* both enumerations of the devices say the same */
         if (strncmp(vulkan->messages[i], data->pMessage, sizeof vulkan->messages[i] - 1) == 0)
             return VK_FALSE;
     char *message = vulkan->messages[vulkan->num_messages++];
@@ -45,8 +49,8 @@ static bool has_debug_utils(const struct vulkan_info *vulkan)
 static void say_no_driver(struct vulkan_info *vulkan, const char *call, VkResult result)
 {
     if (result == VK_ERROR_INCOMPATIBLE_DRIVER)
-        text_set(vulkan->why, sizeof vulkan->why, "the Vulkan loader finds no driver (%s: %s)", call,
-                 "VK_ERROR_INCOMPATIBLE_DRIVER");
+        text_set(vulkan->why, sizeof vulkan->why, "the Vulkan loader finds no driver (%s: %s)",
+                 call, "VK_ERROR_INCOMPATIBLE_DRIVER");
     else if (result == VK_ERROR_INITIALIZATION_FAILED)
         text_set(vulkan->why, sizeof vulkan->why, "no Vulkan driver finds a device (%s: %s)", call,
                  "VK_ERROR_INITIALIZATION_FAILED");
@@ -117,8 +121,8 @@ void vulkan_open(struct vulkan_info *out)
     out->version = VK_API_VERSION_1_0;
     if (vkEnumerateInstanceVersion != NULL) (void)vkEnumerateInstanceVersion(&out->version);
     if (out->version < VK_API_VERSION_1_1) {
-        text_set(out->why, sizeof out->why, "the Vulkan loader %s has Vulkan 1.0; Culvert needs 1.1",
-                 out->path);
+        text_set(out->why, sizeof out->why,
+                 "the Vulkan loader %s has Vulkan 1.0; Culvert needs 1.1", out->path);
         return;
     }
     create_instance(out);
@@ -140,8 +144,8 @@ static void read_candidates(struct report *report, const VkPhysicalDevice *devic
     for (uint32_t i = 0; i < count; i++)
         candidates[i] = culv_vk_candidate_init();
     uint32_t ranked = count;
-    if (culv_vk_rank_physical_devices(vulkan->get_proc, vulkan->instance, NULL, &ranked, candidates) !=
-        CULV_OK) {
+    if (culv_vk_rank_physical_devices(vulkan->get_proc, vulkan->instance, NULL, &ranked,
+                                      candidates) != CULV_OK) {
         text_set(vulkan->why, sizeof vulkan->why, "%s", culv_last_error_message());
         ranked = 0;
     }
