@@ -43,8 +43,8 @@ static void trips(binary_state *s, bench_side side, unsigned count)
         if (side == BENCH_CULVERT) {
             CULV_OK_OR_EXIT(culv_semaphore_signal(s->there.culvert, r->stream, 0));
             VK_OK(submit(queue, VK_NULL_HANDLE, s->there.vk, 0, s->back.vk, 0));
-            CULV_OK_OR_EXIT(culv_semaphore_note_wait(s->there.culvert));
-            CULV_OK_OR_EXIT(culv_semaphore_note_signal(s->back.culvert));
+            CULV_OK_OR_EXIT(culv_semaphore_mark_waited(s->there.culvert));
+            CULV_OK_OR_EXIT(culv_semaphore_mark_signaled(s->back.culvert));
             CULV_OK_OR_EXIT(culv_semaphore_wait(s->back.culvert, r->stream, 0));
         } else {
             RIG_CU(raw_signal(r->cu, s->there.raw, 0, r->stream));

@@ -24,8 +24,8 @@ static void culvert_open(buffer_state *s, double at[])
     culv_vk_memory_desc desc = culv_vk_memory_desc_init();
     desc.memory = s->vk.memory;
     desc.allocation_size = s->vk.allocation_size;
-    CULV_OK_OR_EXIT((s->again ? culv_vk_memory_acquire : culv_vk_memory_import)(s->b->rig.attached,
-                                                                                &desc, &s->import));
+    CULV_OK_OR_EXIT((s->again ? culv_vk_memory_import_shared
+                              : culv_vk_memory_import)(s->b->rig.attached, &desc, &s->import));
     at[MAP] = bench_now();
     CULV_OK_OR_EXIT(culv_buffer_map(s->import, NULL, &s->buffer));
     at[UNMAP] = bench_now();

@@ -45,7 +45,7 @@ static inline CUresult raw_wait(const raw_cuda *cu, CUexternalSemaphore semaphor
     return cu->WaitExternalSemaphoresAsync(&semaphore, &params, 1, stream);
 }
 
-/* What both sides of a comparison submit: empty, or one command buffer; waiting for and signalling
+/* What both sides of a comparison submit: empty, or one command buffer; waiting for and signaling
  * a timeline. */
 static inline VkResult submit(VkQueue queue, VkCommandBuffer commands, VkSemaphore wait,
                               uint64_t wait_value, VkSemaphore signal, uint64_t signal_value)

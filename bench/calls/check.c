@@ -14,9 +14,9 @@ typedef struct check_state {
     VkMemoryRequirements told[BENCH_SIDES];
 } check_state;
 
-static void ask_culvert(check_state *s, culv_vk *vk)
+static void ask_culvert(check_state *s, culv_vk_device *vk)
 {
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     CULV_OK_OR_EXIT(s->buffer ? culv_vk_check_buffer(vk, &s->buffer_info, NULL, &sharing)
                               : culv_vk_check_image(vk, &s->image_info, NULL, &sharing));
     s->told[BENCH_CULVERT] = sharing.requirements;
@@ -85,10 +85,10 @@ static void ask_raw(check_state *s)
     s->told[BENCH_RAW] = needs.memoryRequirements;
 }
 
-static culv_vk *attach(const rig *r)
+static culv_vk_device *attach(const rig *r)
 {
-    culv_vk *vk = NULL;
-    culv_vk_desc d = culv_vk_desc_init();
+    culv_vk_device *vk = NULL;
+    culv_vk_device_desc d = culv_vk_device_desc_init();
     d.get_instance_proc_addr = vkGetInstanceProcAddr;
     d.instance = r->vk.instance;
     d.physical_device = r->vk.physical;
@@ -103,7 +103,7 @@ static void turn(void *state, bench_side side, double ns[])
 {
     check_state *s = state;
     unsigned calls = s->first ? 1 : AGAIN;
-    culv_vk *fresh = s->first && side == BENCH_CULVERT ? attach(&s->b->rig) : NULL;
+    culv_vk_device *fresh = s->first && side == BENCH_CULVERT ? attach(&s->b->rig) : NULL;
     double begun = bench_now();
     for (unsigned i = 0; i < calls; i++)
         if (side == BENCH_CULVERT)

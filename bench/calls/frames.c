@@ -13,7 +13,7 @@ typedef struct frames_state {
     culv_memory *import;
     culv_buffer *buffer;
     culv_vk_image *image;    /* made by Culvert, as is the timeline below */
-    culv_vk_semaphore *made; /* signalled in one batch with cuda_done */
+    culv_vk_semaphore *made; /* signaled in one batch with cuda_done */
     rig_timeline cuda_done, vulkan_done;
 } frames_state;
 
@@ -50,7 +50,7 @@ static void frame(frames_state *s)
     CUsurfObject surface = 0;
     CULV_OK_OR_EXIT(culv_semaphore_wait(s->vulkan_done.culvert, r->stream, done));
     CULV_OK_OR_EXIT(culv_semaphore_wait_batch(waits, 1, r->stream));
-    CULV_OK_OR_EXIT(culv_image_surface(culv_vk_image_cuda(s->image), 0, &surface));
+    CULV_OK_OR_EXIT(culv_image_get_surface(culv_vk_image_cuda(s->image), 0, &surface));
     RIG_CU(r->cu->MemsetD32Async(culv_buffer_pointer(s->buffer), (uint32_t)next,
                                  (size_t)(culv_buffer_size(s->buffer) / 4), r->stream));
     CULV_OK_OR_EXIT(culv_semaphore_signal_batch(signals, 2, r->stream));
@@ -59,7 +59,7 @@ static void frame(frames_state *s)
     barriers(s);
     VK_OK(submit(r->vk.queues[QUEUE].queue, VK_NULL_HANDLE, s->cuda_done.vk, next,
                  s->vulkan_done.vk, ++s->vulkan_done.value));
-    culv_semaphore_note_value(s->vulkan_done.culvert, s->vulkan_done.value);
+    culv_semaphore_mark_value(s->vulkan_done.culvert, s->vulkan_done.value);
     REQUIRE_EQ(culv_semaphore_last_value(s->cuda_done.culvert), next);
 }
 

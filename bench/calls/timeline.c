@@ -75,7 +75,7 @@ static void wait_turn(void *state, bench_side side, double ns[])
     drain(s);
 }
 
-/* As frames do: wait for what was signalled before, signal the next. */
+/* As frames do: wait for what was signaled before, signal the next. */
 static void frame_turn(void *state, bench_side side, double ns[])
 {
     timeline_state *s = state;
@@ -107,19 +107,19 @@ static void frame_turn(void *state, bench_side side, double ns[])
 static void check(timeline_state *s, bench_side side)
 {
     rig *r = &s->b->rig;
-    uint64_t awaited = s->timeline.value + 1, signalled = s->timeline.value + 2;
-    s->timeline.value = signalled;
+    uint64_t awaited = s->timeline.value + 1, signaled = s->timeline.value + 2;
+    s->timeline.value = signaled;
     if (is_culvert(s, side)) {
         CULV_OK_OR_EXIT(culv_semaphore_wait(s->timeline.culvert, r->stream, awaited));
-        CULV_OK_OR_EXIT(culv_semaphore_signal(s->timeline.culvert, r->stream, signalled));
+        CULV_OK_OR_EXIT(culv_semaphore_signal(s->timeline.culvert, r->stream, signaled));
     } else {
         RIG_CU(raw_wait(r->cu, raw_of(s, side), awaited, r->stream));
-        RIG_CU(raw_signal(r->cu, raw_of(s, side), signalled, r->stream));
+        RIG_CU(raw_signal(r->cu, raw_of(s, side), signaled, r->stream));
     }
     raw_cuda_require(__FILE__, __LINE__, "a stream that waits", r->cu->StreamQuery(r->stream),
                      CUDA_ERROR_NOT_READY);
     raw_vk_timeline_signal(&r->vk, s->timeline.vk, awaited);
-    REQUIRE(raw_vk_timeline_wait(&r->vk, s->timeline.vk, signalled, 10000));
+    REQUIRE(raw_vk_timeline_wait(&r->vk, s->timeline.vk, signaled, 10000));
     drain(s);
     bench_checked(s->b);
 }

@@ -158,7 +158,7 @@ static void compare(calls_state *s)
     culv_ring_stats stats = culv_ring_stats_init();
     CULV_OK_OR_EXIT(culv_ring_get_stats(culv_vk_ring_core(s->ring), &stats));
     REQUIRE_EQ(raw_vk_timeline_value(&r->vk, culv_vk_ring_semaphore(s->ring, CULV_RING_CONSUMER)),
-               stats.done_signalled);
+               stats.done_signaled);
     bench_checked(&s->b->bench);
     bench_row(&s->b->bench, &series,
               (bench_row_desc){.name = "CPU of a frame's calls", .phases = 1, .goal = GOAL_CALLS});

@@ -195,7 +195,7 @@ void section_copies(frames_bench *b, const options *o, results *all)
     raw_vk_buffer_create(&r->vk, copied, RAW_VK_HOST, &s.to);
     rig_timeline_open(r, &s.ready);
     rig_timeline_open(r, &s.done);
-    CULV_OK_OR_EXIT(culv_vk_pick_queue_family(vkGetInstanceProcAddr, r->vk.instance, r->vk.physical,
+    CULV_OK_OR_EXIT(culv_vk_find_queue_family(vkGetInstanceProcAddr, r->vk.instance, r->vk.physical,
                                               CULV_VK_QUEUE_COPY, &copy));
     if (b->bench.text != NULL)
         fprintf(b->bench.text, "\n%-26s %30s %30s %10s   %s\n", "", "Culvert", "raw calls", "added",

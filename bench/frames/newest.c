@@ -90,7 +90,7 @@ static void draw_once(mailbox *m, uint32_t index, VkFence fence, uint64_t *last)
         CULV_OK_OR_EXIT(culv_vk_ring_acquire(m->ring, CULV_RING_FOREVER, &frame));
         /* Never an older one, and the same one only where the ring says so. */
         REQUIRE(m->drawn == 0 || frame.frame.number > *last ||
-                (frame.frame.again != 0 && frame.frame.number == *last));
+                (frame.frame.repeated != 0 && frame.frame.number == *last));
         *last = frame.frame.number;
         job.slot = frame.frame.slot;
         job.number = m->base + (uint32_t)frame.frame.number;
@@ -155,7 +155,7 @@ static void make_ring(mailbox *m)
                                    .use = CULV_VK_USE_STORAGE_READ,
                                    .stage = VK_PIPELINE_STAGE_2_FRAGMENT_SHADER_BIT};
     culv_vk_ring_desc desc = culv_vk_ring_desc_init();
-    settings.policy = CULV_RING_NEWEST;
+    settings.policy = CULV_RING_MAILBOX;
     desc.max_depth = DEPTH;
     desc.settings = &settings;
     desc.resources = &slots;

@@ -32,7 +32,7 @@ static void open_slots(const rig *gpu, uint64_t bytes, uint32_t depth)
                                      .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
     culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
     desc.create_info = &info;
-    desc.host = VK_TRUE;
+    desc.host_memory = VK_TRUE;
     kept = (staged){.bytes = bytes, .depth = depth};
     for (uint32_t i = 0; i < depth; i++) {
         staged_slot *slot = &kept.slots[i];

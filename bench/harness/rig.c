@@ -30,14 +30,14 @@ static void open_culvert(rig *r)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = r->cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    CULV_OK_OR_EXIT(culv_vk_device_open(vkGetInstanceProcAddr, r->vk.instance, r->vk.physical,
-                                        &desc, &r->device));
+    CULV_OK_OR_EXIT(culv_device_open_for_vulkan(vkGetInstanceProcAddr, r->vk.instance,
+                                                r->vk.physical, &desc, &r->device));
     r->caps = culv_device_caps_init();
     CULV_OK_OR_EXIT(culv_device_get_caps(r->device, &r->caps));
     /* Otherwise two different things would be compared. */
     if (culv_device_context(r->device) != r->context)
         FAIL("Culvert works in another context than the raw calls");
-    culv_vk_desc vk = culv_vk_desc_init();
+    culv_vk_device_desc vk = culv_vk_device_desc_init();
     vk.get_instance_proc_addr = vkGetInstanceProcAddr;
     vk.instance = r->vk.instance;
     vk.physical_device = r->vk.physical;

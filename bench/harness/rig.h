@@ -20,7 +20,7 @@ typedef struct rig {
     raw_vk vk; /* holds a pointer to itself: do not move */
     char vulkan_driver[VK_MAX_DRIVER_NAME_SIZE + VK_MAX_DRIVER_INFO_SIZE + 2];
     culv_device *device;
-    culv_vk *attached;
+    culv_vk_device *attached;
     culv_device_caps caps;
 } rig;
 

@@ -35,7 +35,7 @@ static void run(ahead_state *s, size_t subject, bool keep)
     uint64_t size = 0, limit = s->calls * s->step;
     desc.reserve = 2 * limit + 2 * s->ahead[FAR_AHEAD];
     desc.min_chunk = s->ahead[subject == FAR_AHEAD ? FAR_AHEAD : AHEAD] / 2;
-    desc.ahead = s->ahead[subject];
+    desc.commit_ahead = s->ahead[subject];
     desc.size = s->step;
     culv_vector *vector = growable_vector(b, &desc);
     b->seed++;

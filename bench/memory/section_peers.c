@@ -141,8 +141,8 @@ static void by_vector(peers_state *s, peers_subject subject, double ns[])
 {
     memory_bench *b = s->b;
     uint64_t all = s->count * s->size;
-    const culv_vmm_access access[] = {{.flags = CULV_VMM_READ_WRITE},
-                                      {.device = s->device, .flags = CULV_VMM_READ_WRITE}};
+    const culv_vmm_access access[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                      {.device = s->device, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     culv_vector_desc desc = culv_vector_desc_init();
     desc.reserve = all;
     desc.access = access;

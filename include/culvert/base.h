@@ -18,17 +18,17 @@
 /* Define CULV_STATIC when linking libculvert.a (the CMake target culvert::static and `pkg-config
  * --static` do). */
 #if defined(CULV_STATIC)
-#    define CULV_API
+#    define CULV_EXPORT
 #elif defined(_WIN32)
 #    if defined(CULV_BUILDING)
-#        define CULV_API __declspec(dllexport)
+#        define CULV_EXPORT __declspec(dllexport)
 #    else
-#        define CULV_API __declspec(dllimport)
+#        define CULV_EXPORT __declspec(dllimport)
 #    endif
 #elif defined(__GNUC__)
-#    define CULV_API __attribute__((visibility("default")))
+#    define CULV_EXPORT __attribute__((visibility("default")))
 #else
-#    define CULV_API
+#    define CULV_EXPORT
 #endif
 
 #define CULV_MAKE_VERSION(major, minor, patch)                                                     \
@@ -73,14 +73,14 @@ typedef struct culv_luid {
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint32_t culv_version(void);
+CULV_EXPORT uint32_t culv_version(void);
 
 /** The version of the library in use as text, "0.1.0".
  * Errors: none.
  * Ownership: a static string, never NULL.
  * Threads: any.
  * Since: 0.1 */
-CULV_API const char *culv_version_string(void);
+CULV_EXPORT const char *culv_version_string(void);
 
 CULV_EXTERN_C_END
 

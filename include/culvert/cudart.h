@@ -39,7 +39,7 @@ CULV_EXTERN_C_BEGIN
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-static inline culv_result culv_cudart_record_(culv_api api, int answer, const char *call)
+static inline culv_result culv_cudart_record_(culv_native_api api, int answer, const char *call)
 {
     culv_error e = culv_error_init();
     const char *hint = "";
@@ -121,7 +121,7 @@ static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reas
 static inline culv_result culv_cudart_result(cudaError_t answer, const char *call)
 {
     if (answer == cudaSuccess) return CULV_OK;
-    return culv_cudart_record_(CULV_API_CUDA_RUNTIME, (int)answer,
+    return culv_cudart_record_(CULV_NATIVE_CUDA_RUNTIME, (int)answer,
                                call != NULL ? call : "the CUDA runtime");
 }
 
@@ -182,7 +182,7 @@ culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, cu
 
 /** Opens the device that the runtime uses on this thread (cudaGetDevice), as
  * culv_cudart_device_open_by_ordinal() does. A program that draws should rather open the device of
- * its graphics API, by culv_vk_device_open(), and make it the runtime's:
+ * its graphics API, by culv_device_open_for_vulkan(), and make it the runtime's:
  * culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
  * Ownership: *out is yours, for culv_device_close().
@@ -225,7 +225,7 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
     CUresult answer = set_current(culv_device_context(device));
     return answer == CUDA_SUCCESS
                ? CULV_OK
-               : culv_cudart_record_(CULV_API_CUDA, (int)answer, "cuCtxSetCurrent");
+               : culv_cudart_record_(CULV_NATIVE_CUDA, (int)answer, "cuCtxSetCurrent");
 }
 
 /** culv_buffer_pointer() as the runtime has it; NULL for NULL. For kernels and copies, never for
@@ -260,49 +260,49 @@ static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_
     return (cudaMipmappedArray_t)culv_image_mipmapped_array(image);
 }
 
-/** culv_image_array() as the runtime has it, for cudaMemcpy2DToArrayAsync() say. Never
+/** culv_image_get_array() as the runtime has it, for cudaMemcpy2DToArrayAsync() say. Never
  * cudaFreeArray() it.
- * Errors: as culv_image_array().
+ * Errors: as culv_image_get_array().
  * Ownership: Culvert's, valid until the image is given up.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
-static inline culv_result culv_cudart_image_array(culv_image *image, uint32_t level,
-                                                  cudaArray_t *out)
+static inline culv_result culv_cudart_image_get_array(culv_image *image, uint32_t level,
+                                                      cudaArray_t *out)
 {
     CUarray array = NULL;
-    culv_result result = culv_image_array(image, level, out != NULL ? &array : NULL);
+    culv_result result = culv_image_get_array(image, level, out != NULL ? &array : NULL);
     if (result == CULV_OK) *out = (cudaArray_t)array;
     return result;
 }
 
-/** culv_image_surface() as the type that kernels declare. Never cudaDestroySurfaceObject() it.
- * Errors: as culv_image_surface().
+/** culv_image_get_surface() as the type that kernels declare. Never cudaDestroySurfaceObject() it.
+ * Errors: as culv_image_get_surface().
  * Ownership: Culvert's, valid until the image is given up.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
-static inline culv_result culv_cudart_image_surface(culv_image *image, uint32_t level,
-                                                    cudaSurfaceObject_t *out)
+static inline culv_result culv_cudart_image_get_surface(culv_image *image, uint32_t level,
+                                                        cudaSurfaceObject_t *out)
 {
     CUsurfObject surface = 0;
-    culv_result result = culv_image_surface(image, level, out != NULL ? &surface : NULL);
+    culv_result result = culv_image_get_surface(image, level, out != NULL ? &surface : NULL);
     if (result == CULV_OK) *out = (cudaSurfaceObject_t)surface;
     return result;
 }
 
-/** culv_image_texture() as the type that kernels declare. Never cudaDestroyTextureObject() it.
- * Errors: as culv_image_texture().
+/** culv_image_get_texture() as the type that kernels declare. Never cudaDestroyTextureObject() it.
+ * Errors: as culv_image_get_texture().
  * Ownership: Culvert's, valid until the image is given up.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
-static inline culv_result culv_cudart_image_texture(culv_image *image,
-                                                    const culv_texture_desc *desc,
-                                                    cudaTextureObject_t *out)
+static inline culv_result culv_cudart_image_get_texture(culv_image *image,
+                                                        const culv_texture_desc *desc,
+                                                        cudaTextureObject_t *out)
 {
     CUtexObject texture = 0;
-    culv_result result = culv_image_texture(image, desc, out != NULL ? &texture : NULL);
+    culv_result result = culv_image_get_texture(image, desc, out != NULL ? &texture : NULL);
     if (result == CULV_OK) *out = (cudaTextureObject_t)texture;
     return result;
 }

@@ -79,15 +79,16 @@ typedef struct culv_device_caps {
     uint32_t sparse_arrays;
     uint32_t deferred_mapping_arrays;
     /** Kernels may read pageable host memory (pageableMemoryAccess). */
-    uint32_t host_visible_kernels;
+    uint32_t pageable_memory_access;
     uint32_t multicast;
     uint32_t mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
     /** Its memory is the host's: buffers in host memory cost it nothing. */
     uint32_t integrated;
-    uint32_t host_register;         /**< It takes the host's pages (cuMemHostRegister). */
-    uint32_t host_register_address; /**< ... and uses them by the CPU's address. */
+    uint32_t host_register_supported; /**< It takes the host's pages (cuMemHostRegister). */
+    uint32_t
+        can_use_host_pointer_for_registered_mem; /**< ... and uses them by the CPU's address. */
     /** It reads pageable memory by the CPU's page tables, as on Grace. */
-    uint32_t host_page_tables;
+    uint32_t pageable_memory_access_uses_host_page_tables;
     uint32_t luid_valid; /**< The driver tells a LUID, as on Windows in WDDM mode. */
     culv_luid luid;      /**< Its adapter's, where luid_valid. */
     /** The bit of its node among linked GPUs, where luid_valid: 1 for a GPU alone. */
@@ -117,8 +118,8 @@ typedef struct culv_device_counts {
     uint64_t buffers;    /**< culv_buffer alive. */
     uint64_t images;     /**< culv_image alive. */
     uint64_t semaphores; /**< Semaphores held at the driver. */
-    /** culv_vk alive, those included that only what was made with them keeps. */
-    uint64_t attachments;
+    /** culv_vk_device alive, those included that only what was made with them keeps. */
+    uint64_t attached_devices;
     /** Buffers, images and semaphores made by Culvert alive in a graphics API. */
     uint64_t created;
     /** Destroyed by the caller, waiting for the GPU to be done with them. */
@@ -149,7 +150,7 @@ static inline culv_device_counts culv_device_counts_init(void)
 }
 
 /** Opens the CUDA device with this UUID. desc may be NULL. A Vulkan program calls
- * culv_vk_device_open() instead, whose error texts know the graphics side too.
+ * culv_device_open_for_vulkan() instead, whose error texts know the graphics side too.
  * Errors: INVALID; NO_DEVICE with every CUDA device named; UNSUPPORTED without a usable driver;
  * DRIVER; ASYNC; OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_device_close().
@@ -157,8 +158,8 @@ static inline culv_device_counts culv_device_counts_init(void)
  * Since: 0.1
  * Source: CUDA programming guide, "Matching device UUIDs"; cuDeviceGetUuid_v2, which names a MIG
  * slice by its own. */
-CULV_API culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_device_desc *desc,
-                                              culv_device **out);
+CULV_EXPORT culv_result culv_device_open_by_uuid(const culv_uuid *uuid,
+                                                 const culv_device_desc *desc, culv_device **out);
 
 /** Opens the CUDA device with this LUID and node: what a Direct3D program knows of its GPU.
  * node_mask has one bit, the node's (1 << node index); it is 1 where ID3D12Device::GetNodeCount()
@@ -172,8 +173,8 @@ CULV_API culv_result culv_device_open_by_uuid(const culv_uuid *uuid, const culv_
  * Since: 0.1.
  * Source: cuda.h, cuDeviceGetLuid, which Windows alone has; CUDA programming guide, "Matching
  * device LUIDs". */
-CULV_API culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
-                                              const culv_device_desc *desc, culv_device **out);
+CULV_EXPORT culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t node_mask,
+                                                 const culv_device_desc *desc, culv_device **out);
 
 /** Opens the CUDA device with this ordinal: NVIDIA's numbering (CUDA_VISIBLE_DEVICES applies), or
  * the software twin's when desc->driver is CULV_DRIVER_SOFT, or AUTO finds no NVIDIA driver and the
@@ -182,8 +183,8 @@ CULV_API culv_result culv_device_open_by_luid(const culv_luid *luid, uint32_t no
  * Ownership: *out is yours, for culv_device_close().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
-                                                 culv_device **out);
+CULV_EXPORT culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_device_desc *desc,
+                                                    culv_device **out);
 
 /** Gives the device up and sets *device to NULL; NULL, or a pointer to NULL, is a no-op. Objects
  * made from it live on and keep what they need. The last of them to go waits for GPU work that
@@ -192,14 +193,14 @@ CULV_API culv_result culv_device_open_by_ordinal(int32_t ordinal, const culv_dev
  * Ownership: *device is Culvert's again.
  * Threads: any.
  * Since: 0.1 */
-CULV_API void culv_device_close(culv_device **device);
+CULV_EXPORT void culv_device_close(culv_device **device);
 
 /** Fills out with what the device can do, as far as out->struct_size reaches.
  * Errors: INVALID.
  * Ownership: a copy, yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
+CULV_EXPORT culv_result culv_device_get_caps(const culv_device *device, culv_device_caps *out);
 
 /** Fills out with what the device has alive. Releases what was deferred and is due first, in which
  * the driver waits for other CUDA work of the context.
@@ -207,7 +208,7 @@ CULV_API culv_result culv_device_get_caps(const culv_device *device, culv_device
  * Ownership: a copy, yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
+CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out);
 
 /** Releases what the ..._after() calls have deferred and the GPU is done with, and returns how many
  * objects are deferred still; 0 for NULL. Those calls never release anything themselves, since the
@@ -220,14 +221,14 @@ CULV_API culv_result culv_device_get_counts(culv_device *device, culv_device_cou
  * Since: 0.1.
  * Source: measured, docs/nvidia- measured.md: cuMemFree of a mapping, cuMipmappedArrayDestroy and
  * cuDestroyExternalSemaphore wait for the context. */
-CULV_API uint64_t culv_device_collect(culv_device *device);
+CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
 /** Nonzero when the software twin serves the device; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API int culv_device_is_software(const culv_device *device);
+CULV_EXPORT int culv_device_is_software(const culv_device *device);
 
 /** The CUDA context that Culvert works in. Make it current (cuCtxSetCurrent) before launching
  * kernels on its streams; Culvert's own calls need no current context and leave the caller's as it
@@ -236,14 +237,14 @@ CULV_API int culv_device_is_software(const culv_device *device);
  * Ownership: Culvert's, or whose culv_device_desc::context was.
  * Threads: any.
  * Since: 0.1 */
-CULV_API CUcontext culv_device_context(const culv_device *device);
+CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
 
 /** The CUDA ordinal of the device, for cudaSetDevice() where the driver is NVIDIA's. -1 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API int32_t culv_device_ordinal(const culv_device *device);
+CULV_EXPORT int32_t culv_device_ordinal(const culv_device *device);
 
 /** A driver function of the SAME driver that serves the device (NVIDIA's or the twin's), by its
  * name without suffix and the CUDA version whose form is wanted, as in cuGetProcAddress:
@@ -253,8 +254,8 @@ CULV_API int32_t culv_device_ordinal(const culv_device *device);
  * Ownership: a function of the driver, valid while the device is.
  * Threads: any.
  * Since: 0.1 */
-CULV_API void (*culv_device_cuda_proc(const culv_device *device, const char *name,
-                                      int version))(void);
+CULV_EXPORT void (*culv_device_cuda_proc(const culv_device *device, const char *name,
+                                         int version))(void);
 
 CULV_EXTERN_C_END
 

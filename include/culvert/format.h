@@ -57,7 +57,7 @@ typedef enum culv_texel_kind {
     CULV_TEXEL_KIND_DEPTH = 12,   /**< Depth: a 16-bit UNORM integer, or a float. */
     CULV_TEXEL_KIND_STENCIL = 13, /**< Stencil: an unsigned byte. */
     CULV_TEXEL_KIND_BLOCKS = 14,  /**< Compressed blocks, which textures decode. */
-    CULV_TEXEL_KIND_PLANES = 15,  /**< Several planes: culv_format_plane() says what each is. */
+    CULV_TEXEL_KIND_PLANES = 15,  /**< Several planes: culv_format_get_plane() says what each is. */
     /** 4:2:2 in one plane: two lumas and two chromas a pair of texels. */
     CULV_TEXEL_KIND_SUBSAMPLED = 16,
     CULV_TEXEL_KIND_FORCE32 = 0x7fffffff
@@ -73,13 +73,13 @@ typedef struct culv_format_info {
     uint32_t mapped;    /**< 1: CUDA can map it. 0: reason and why say why not. */
     culv_reason reason; /**< Of a format that is not mapped: FORMAT. Else NONE. */
     /** Why it is not mapped, and what to use instead; "" when it is. */
-    char why[256];
+    char reason_text[256];
     uint32_t vk_format;   /**< VkFormat, the same number. */
     uint32_t dxgi_format; /**< The DXGI_FORMAT of the same meaning and order. */
     /** OpenGL's sized internal format of the same meaning, a GLenum. */
     uint32_t gl_internal_format;
     /** STORED: CUarray_format of CUDA_ARRAY3D_DESCRIPTOR; 0 of a hole. Of several planes the one of
-     * the same layout, or 0: what is mapped are the planes, each as culv_format_plane()'s
+     * the same layout, or 0: what is mapped are the planes, each as culv_format_get_plane()'s
      * format. */
     uint32_t cuda_array_format;
     uint32_t channels; /**< STORED: NumChannels that goes with it. */
@@ -131,7 +131,7 @@ static inline culv_format_info culv_format_info_init(void)
  * Ownership: a copy, yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_format_get_info(culv_format format, culv_format_info *out);
+CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_info *out);
 
 /** Which format one plane of a format has, and by what its width and height are divided: plane 1 of
  * NV12 (G8_B8R8_2PLANE_420_UNORM) is R8G8_UNORM at half of both. The first plane of a format of one
@@ -142,8 +142,8 @@ CULV_API culv_result culv_format_get_info(culv_format format, culv_format_info *
  * Threads: any.
  * Since: 0.1.
  * Source: Vulkan specification, "Compatible Formats of Planes of Multi-Planar Formats". */
-CULV_API culv_result culv_format_plane(culv_format format, uint32_t plane, culv_format *out,
-                                       uint32_t *width_divisor, uint32_t *height_divisor);
+CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane, culv_format *out,
+                                              uint32_t *width_divisor, uint32_t *height_divisor);
 
 /** The formats whose texels CUDA maps as this CUarray_format with so many channels, in the STORED
  * or the NORMALIZED form, best first: those whose channels come as red, green, blue, alpha before
@@ -155,8 +155,8 @@ CULV_API culv_result culv_format_plane(culv_format format, uint32_t plane, culv_
  * Ownership: copies, yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
-                                           uint32_t *count, culv_format *out);
+CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,
+                                              uint32_t *count, culv_format *out);
 
 /** The format that a DXGI_FORMAT is, mapped or not. CULV_FORMAT_NONE for those without a
  * counterpart among Vulkan's: typeless ones (ask for the view's), those of one aspect of two
@@ -167,7 +167,7 @@ CULV_API culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t 
  * Threads: any.
  * Since: 0.1.
  * Source: dxgiformat.h. */
-CULV_API culv_format culv_format_from_dxgi(uint32_t dxgi_format);
+CULV_EXPORT culv_format culv_format_from_dxgi(uint32_t dxgi_format);
 
 /** The format that a sized internal format of OpenGL is, mapped or not. CULV_FORMAT_NONE for those
  * without a counterpart among Vulkan's: alpha, luminance and intensity, R3_G3_B2, RGB4, RGB5,
@@ -177,7 +177,7 @@ CULV_API culv_format culv_format_from_dxgi(uint32_t dxgi_format);
  * Threads: any.
  * Since: 0.1.
  * Source: OpenGL 4.6, "Sized Internal Formats". */
-CULV_API culv_format culv_format_from_gl(uint32_t internal_format);
+CULV_EXPORT culv_format culv_format_from_gl(uint32_t internal_format);
 
 /** Whether this device's driver has the CUDA array format that a format is mapped as: CULV_OK, or
  * UNSUPPORTED with the reason. What every driver has is known; for the rest the driver is asked
@@ -189,8 +189,8 @@ CULV_API culv_format culv_format_from_gl(uint32_t internal_format);
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuArray3DCreate. */
-CULV_API culv_result culv_device_supports_format(culv_device *device, culv_format format,
-                                                 culv_texels texels);
+CULV_EXPORT culv_result culv_device_supports_format(culv_device *device, culv_format format,
+                                                    culv_texels texels);
 
 CULV_EXTERN_C_END
 

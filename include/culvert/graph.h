@@ -21,34 +21,35 @@ CULV_EXTERN_C_BEGIN
  * Threads: any, one at a time for a graph.
  * Since: 0.1
  * Source: cuda.h, cuGraphAddExternalSemaphoresSignalNode. */
-CULV_API culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies,
-                                           size_t num_dependencies,
-                                           const culv_semaphore_point *points, uint32_t count,
-                                           CUgraphNode *out);
+CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies,
+                                              size_t num_dependencies,
+                                              const culv_semaphore_point *points, uint32_t count,
+                                              CUgraphNode *out);
 
-/** The same for waits. A value may be signalled later than the launch.
+/** The same for waits. A value may be signaled later than the launch.
  * Errors: as culv_graph_add_signal().
  * Ownership: *out is the graph's.
  * Threads: any, one at a time for a graph.
  * Since: 0.1.
  * Source: cuda.h, cuGraphAddExternalSemaphoresWaitNode. */
-CULV_API culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies,
-                                         size_t num_dependencies,
-                                         const culv_semaphore_point *points, uint32_t count,
-                                         CUgraphNode *out);
+CULV_EXPORT culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies,
+                                            size_t num_dependencies,
+                                            const culv_semaphore_point *points, uint32_t count,
+                                            CUgraphNode *out);
 
 /** The values of a signal node of the next launches; those that were launched keep theirs. Count
  * and semaphores are the node's own: only values change. The values are noted as promised
  * (culv_semaphore_last_value()), so that one that does not exceed the last is refused here. Nodes
- * of captures are found by culv_graph_find().
+ * of captures are found by culv_graph_get_semaphore_nodes().
  * Errors: INVALID (NULL_ARGUMENT; VALUE: another count or kind than the node's;
  * TIMELINE_BACKWARDS), DRIVER, ASYNC.
  * Ownership: none.
  * Threads: any, one at a time for a graph.
  * Since: 0.1
  * Source: cuda.h, cuGraphExecExternalSemaphoresSignalNodeSetParams. */
-CULV_API culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode node,
-                                                const culv_semaphore_point *points, uint32_t count);
+CULV_EXPORT culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode node,
+                                                   const culv_semaphore_point *points,
+                                                   uint32_t count);
 
 /** The values of a wait node of the next launches.
  * Errors: as culv_graph_exec_set_signal(), but for TIMELINE_BACKWARDS.
@@ -56,8 +57,9 @@ CULV_API culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode no
  * Threads: any, one at a time for a graph.
  * Since: 0.1.
  * Source: cuda.h, cuGraphExecExternalSemaphoresWaitNodeSetParams. */
-CULV_API culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node,
-                                              const culv_semaphore_point *points, uint32_t count);
+CULV_EXPORT culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node,
+                                                 const culv_semaphore_point *points,
+                                                 uint32_t count);
 
 /** The nodes of a graph, made by hand or by a capture, that signal and that wait for external
  * semaphores, in the order of cuGraphGetNodes. Each count says how many elements its array has and
@@ -66,8 +68,9 @@ CULV_API culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node
  * Ownership: the nodes are the graph's.
  * Threads: any, one at a time for a graph.
  * Since: 0.1 */
-CULV_API culv_result culv_graph_find(culv_device *device, CUgraph graph, CUgraphNode *signals,
-                                     size_t *num_signals, CUgraphNode *waits, size_t *num_waits);
+CULV_EXPORT culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
+                                                       CUgraphNode *signals, size_t *num_signals,
+                                                       CUgraphNode *waits, size_t *num_waits);
 
 CULV_EXTERN_C_END
 

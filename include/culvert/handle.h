@@ -143,7 +143,7 @@ static inline culv_handle culv_handle_dma_buf_fd(int fd)
  * Ownership: *handle is borrowed; *out is a new handle, yours to close.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out);
+CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out);
 
 /** Closes a handle of yours, such as a ..._dup() call made, and sets *handle to type
  * CULV_HANDLE_NONE; NULL, or one of that type, is a no-op. A file descriptor is closed by close(),
@@ -152,7 +152,7 @@ CULV_API culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out
  * Ownership: the handle is gone.
  * Threads: any.
  * Since: 0.1 */
-CULV_API void culv_handle_close(culv_handle *handle);
+CULV_EXPORT void culv_handle_close(culv_handle *handle);
 
 CULV_EXTERN_C_END
 

@@ -9,7 +9,7 @@
  *
  * All kinds of image are mapped: 1D, 2D, 3D, cubes, arrays of them, with their mip levels, in every
  * format that culvert/format.h maps. An image of several planes (NV12 ...) is an array a plane:
- * culv_image_plane_array(). Textures: culvert/texture.h. */
+ * culv_image_get_plane_array(). Textures: culvert/texture.h. */
 #ifndef CULV_IMAGE_H_
 #define CULV_IMAGE_H_
 
@@ -49,10 +49,11 @@ typedef struct culv_image_desc {
     uint32_t array_layers;
     uint32_t mip_levels; /**< All that the image was created with. 0: 1. */
     /** Nonzero when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
-    uint32_t attachment;
+    uint32_t color_attachment;
     /** Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
-    uint32_t gather;
-    uint32_t video; /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not of several planes. */
+    uint32_t texture_gather;
+    uint32_t
+        video_encode_decode; /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not of several planes. */
     /** Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats of blocks
      * and of several planes never have any, but their planes do. */
     uint32_t no_surfaces;
@@ -88,8 +89,8 @@ static inline culv_image_desc culv_image_desc_init(void)
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuExternalMemoryGetMappedMipmappedArray. */
-CULV_API culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
-                                    culv_image **out);
+CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
+                                       culv_image **out);
 
 /** Gives the image, its level arrays and its surfaces up and sets *image to NULL; NULL, or a
  * pointer to NULL, is a no-op. The work that uses it should be done, as before vkFreeMemory; the
@@ -101,14 +102,14 @@ CULV_API culv_result culv_image_map(culv_memory *memory, const culv_image_desc *
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_image_unmap(culv_image **image);
+CULV_EXPORT void culv_image_unmap(culv_image **image);
 
 /** As culv_image_unmap(), but DEFERS and never waits: see culv_buffer_unmap_after().
  * Errors: none.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_image_unmap_after(culv_image **image, CUstream last_use);
+CULV_EXPORT void culv_image_unmap_after(culv_image **image, CUstream last_use);
 
 /** The mipmapped array, valid until the image is given up; NULL for NULL, and where there is none:
  * of several planes, which have none in common (the last error says so), and of 4:2:2 pairs, and of
@@ -119,18 +120,18 @@ CULV_API void culv_image_unmap_after(culv_image **image, CUstream last_use);
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
+CULV_EXPORT CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
 /** The CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
  * cuMemcpy3D: dstZ is the layer). Asked of the driver once, then kept.
  * Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: of several planes, which have an array each,
- * culv_image_plane_array(), or of a format that no CUDA array has: culvert/fallback.h), DRIVER,
+ * culv_image_get_plane_array(), or of a format that no CUDA array has: culvert/fallback.h), DRIVER,
  * ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
-CULV_API culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out);
+CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out);
 
 /** The surface object of a mip level with all its layers, which kernels read and write:
  * surf2Dwrite(), surf2DLayeredwrite(), surfCubemapwrite() ... Made at the first call, then kept.
@@ -140,25 +141,27 @@ CULV_API culv_result culv_image_array(culv_image *image, uint32_t level, CUarray
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuSurfObjectCreate. */
-CULV_API culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out);
+CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level,
+                                               CUsurfObject *out);
 
 /** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 chroma at half the
- * size), in the format that culv_format_plane() names. Of other images plane 0 is
- * culv_image_array() of level 0.
+ * size), in the format that culv_format_get_plane() names. Of other images plane 0 is
+ * culv_image_get_array() of level 0.
  * Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_image_plane_array(culv_image *image, uint32_t plane, CUarray *out);
+CULV_EXPORT culv_result culv_image_get_plane_array(culv_image *image, uint32_t plane, CUarray *out);
 
-/** The surface object of one plane: see culv_image_plane_array(). Made at the first call, then
+/** The surface object of one plane: see culv_image_get_plane_array(). Made at the first call, then
  * kept.
  * Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_image_plane_surface(culv_image *image, uint32_t plane, CUsurfObject *out);
+CULV_EXPORT culv_result culv_image_get_plane_surface(culv_image *image, uint32_t plane,
+                                                     CUsurfObject *out);
 
 /** The extent of a mip level in texels: max(1, size >> level); a 1D image's height and a 2D image's
  * depth are 1. Outputs may be NULL.
@@ -166,29 +169,29 @@ CULV_API culv_result culv_image_plane_surface(culv_image *image, uint32_t plane,
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_image_extent(const culv_image *image, uint32_t level, uint32_t *width,
-                                       uint32_t *height, uint32_t *depth);
+CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t level,
+                                              uint32_t *width, uint32_t *height, uint32_t *depth);
 
 /** Fills out with what was mapped, every default made explicit; label is NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: a copy, yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
+CULV_EXPORT culv_result culv_image_get_desc(const culv_image *image, culv_image_desc *out);
 
 /** The number of mip levels; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint32_t culv_image_mip_levels(const culv_image *image);
+CULV_EXPORT uint32_t culv_image_mip_levels(const culv_image *image);
 
 /** The format; CULV_FORMAT_NONE for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_format culv_image_format(const culv_image *image);
+CULV_EXPORT culv_format culv_image_format(const culv_image *image);
 
 CULV_EXTERN_C_END
 

@@ -90,8 +90,8 @@ typedef struct culv_mem_pool_pointer {
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolCreate. */
-CULV_API culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc,
-                                          culv_mem_pool **out);
+CULV_EXPORT culv_result culv_mem_pool_create(culv_device *device, const culv_mem_pool_desc *desc,
+                                             culv_mem_pool **out);
 
 /** Gives the pool up and sets *pool to NULL; NULL, or a pointer to NULL, is a no-op. Memory that is
  * not freed yet stays, and is freed by cuMemFreeAsync; the pool's own goes with the last of it.
@@ -104,7 +104,7 @@ CULV_API culv_result culv_mem_pool_create(culv_device *device, const culv_mem_po
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolDestroy. */
-CULV_API void culv_mem_pool_destroy(culv_mem_pool **pool);
+CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
 
 /** The driver's pool (for cuMemPoolTrimTo, cuDeviceSetMemPool ...); NULL for NULL. Never destroy
  * it.
@@ -112,7 +112,7 @@ CULV_API void culv_mem_pool_destroy(culv_mem_pool **pool);
  * Ownership: the pool's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
+CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
 
 /** Exports the pool as a handle of one of the types that it was made for, for
  * culv_mem_pool_import_take() in another process, and lets its pointers be exported from then on. A
@@ -123,8 +123,8 @@ CULV_API CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolExportToShareableHandle. */
-CULV_API culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
-                                              culv_handle *out);
+CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
+                                                 culv_handle *out);
 
 /** Imports a pool and TAKES its handle: Culvert's after CULV_OK, still yours, open, after an error.
  * The device reads and writes what is in it, its own memory or another GPU's that it reaches.
@@ -136,9 +136,9 @@ CULV_API culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_t
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
-CULV_API culv_result culv_mem_pool_import_take(culv_device *device,
-                                               const culv_mem_pool_import_desc *desc,
-                                               culv_mem_pool **out);
+CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
+                                                  const culv_mem_pool_import_desc *desc,
+                                                  culv_mem_pool **out);
 
 /** Imports a pool and BORROWS its handle: it stays yours, and you may close it right after the
  * call.
@@ -146,9 +146,9 @@ CULV_API culv_result culv_mem_pool_import_take(culv_device *device,
  * Ownership: the handle stays yours; *out is yours, for culv_mem_pool_destroy().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_mem_pool_import_borrow(culv_device *device,
-                                                 const culv_mem_pool_import_desc *desc,
-                                                 culv_mem_pool **out);
+CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
+                                                    const culv_mem_pool_import_desc *desc,
+                                                    culv_mem_pool **out);
 
 /** Allocates `size` bytes in stream order. The address is there at once; what is submitted to the
  * stream later may use it.
@@ -158,8 +158,8 @@ CULV_API culv_result culv_mem_pool_import_borrow(culv_device *device,
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemAllocFromPoolAsync. */
-CULV_API culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream,
-                                         CUdeviceptr *out);
+CULV_EXPORT culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUstream stream,
+                                            CUdeviceptr *out);
 
 /** Frees memory of the pool, its own or imported, in stream order: when the stream gets there. 0 is
  * a no-op.
@@ -168,7 +168,8 @@ CULV_API culv_result culv_mem_pool_alloc(culv_mem_pool *pool, uint64_t size, CUs
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemFreeAsync. */
-CULV_API culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer, CUstream stream);
+CULV_EXPORT culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer,
+                                           CUstream stream);
 
 /** Exports an allocation of the pool, for culv_mem_pool_import_pointer() in a process that imported
  * the pool. `pointer` is what culv_mem_pool_alloc() or cuMemAllocFromPoolAsync gave.
@@ -178,8 +179,8 @@ CULV_API culv_result culv_mem_pool_free(culv_mem_pool *pool, CUdeviceptr pointer
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolExportPointer. */
-CULV_API culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointer,
-                                                  culv_mem_pool_pointer *out);
+CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdeviceptr pointer,
+                                                     culv_mem_pool_pointer *out);
 
 /** Imports an allocation of an imported pool.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: the pool is no import), DRIVER (HANDLE_REFUSED: data of
@@ -188,9 +189,9 @@ CULV_API culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdevicep
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolImportPointer. */
-CULV_API culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
-                                                  const culv_mem_pool_pointer *pointer,
-                                                  CUdeviceptr *out);
+CULV_EXPORT culv_result culv_mem_pool_import_pointer(culv_mem_pool *pool,
+                                                     const culv_mem_pool_pointer *pointer,
+                                                     CUdeviceptr *out);
 
 /** What memory is at an address. */
 typedef enum culv_pointer_kind {
@@ -216,7 +217,7 @@ typedef struct culv_pointer_info {
      * 0: nothing, or it is an import itself. */
     uint32_t handle_types;
     uint32_t graphics; /**< Nonzero: Vulkan on the same GPU takes it, by one of those handles. */
-    char why[384];     /**< How it is exported, or why not and what to use instead. */
+    char reason_text[384]; /**< How it is exported, or why not and what to use instead. */
     /** The CUDA ordinal of the device it lies on, or was allocated by; -1: none. */
     int32_t device;
     /** The allocation; of VMM memory the reserved addresses that it is mapped in. */
@@ -258,8 +259,8 @@ static inline culv_pointer_info culv_pointer_info_init(void)
  * Source: cuda.h, cuPointerGetAttributes: ALLOWED_HANDLE_TYPES, MEMORY_BLOCK_ID, MEMPOOL_HANDLE
  * ...; cuMemRetainAllocationHandle, which knows cuMemCreate's memory; measured on an H200,
  * docs/vmm-more.md. */
-CULV_API culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer,
-                                           culv_pointer_info *out);
+CULV_EXPORT culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer,
+                                              culv_pointer_info *out);
 
 CULV_EXTERN_C_END
 

@@ -86,8 +86,8 @@ static inline culv_buffer_desc culv_buffer_desc_init(void)
  * Since: 0.1.
  * Source: cuda.h, cuImportExternalMemory; the driver is handed a duplicate, since drivers differ in
  * what they close on failure. */
-CULV_API culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
-                                             culv_memory **out);
+CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
+                                                culv_memory **out);
 
 /** Imports an allocation and BORROWS its handle: it stays yours, and you may close it right after
  * the call.
@@ -95,8 +95,8 @@ CULV_API culv_result culv_memory_import_take(culv_device *device, const culv_mem
  * Ownership: the handle stays yours; *out is yours, for culv_memory_destroy().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
-                                               culv_memory **out);
+CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
+                                                  culv_memory **out);
 
 /** Gives the import up and sets *memory to NULL; NULL, or a pointer to NULL, is a no-op. Buffers
  * mapped on it live on: the driver sees the unmapping first and the import's release after it, in
@@ -106,14 +106,14 @@ CULV_API culv_result culv_memory_import_borrow(culv_device *device, const culv_m
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
  * Source: CUDA guide 3.2.16: freeing a memory object does not free mappings to it. */
-CULV_API void culv_memory_destroy(culv_memory **memory);
+CULV_EXPORT void culv_memory_destroy(culv_memory **memory);
 
 /** Bytes of the whole allocation, as the import stated them; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_memory_size(const culv_memory *memory);
+CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
 
 /** Maps a range of the import as a buffer. desc may be NULL for all of it.
  * Errors: INVALID (RANGE), DRIVER (SIZE when the driver finds the allocation smaller than the
@@ -122,8 +122,8 @@ CULV_API uint64_t culv_memory_size(const culv_memory *memory);
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
-CULV_API culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
-                                     culv_buffer **out);
+CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
+                                        culv_buffer **out);
 
 /** Gives the buffer up and sets *buffer to NULL; NULL, or a pointer to NULL, is a no-op. The work
  * that uses it should be done, as before vkFreeMemory. If this was the import's last buffer, the
@@ -136,7 +136,7 @@ CULV_API culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
  * Source: measured, docs/nvidia-measured.md: cuMemFree of a mapping waits for the context. */
-CULV_API void culv_buffer_unmap(culv_buffer **buffer);
+CULV_EXPORT void culv_buffer_unmap(culv_buffer **buffer);
 
 /** As culv_buffer_unmap(), but DEFERS and never waits: the driver's mapping is released once
  * `last_use` has done what was submitted to it so far, at a later culv_device_collect(),
@@ -147,7 +147,7 @@ CULV_API void culv_buffer_unmap(culv_buffer **buffer);
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
+CULV_EXPORT void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
 /** The buffer's first byte as a device pointer, valid until the buffer is given up; 0 for NULL. It
  * is the driver's pointer: pass it to kernels and copies, never to cuMemFree.
@@ -155,14 +155,14 @@ CULV_API void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
+CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
 /** The buffer's size in bytes; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_buffer_size(const culv_buffer *buffer);
+CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
 
 /** How a dma-buf is made: bits of the flags of culv_dma_buf_export_dup(). */
 typedef enum culv_dma_buf_flags {
@@ -186,8 +186,8 @@ typedef enum culv_dma_buf_flags {
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemGetHandleForAddressRange; measured, docs/nvidia-measured.md. */
-CULV_API culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
-                                             uint64_t size, uint64_t flags, culv_handle *out);
+CULV_EXPORT culv_result culv_dma_buf_export_dup(culv_device *device, CUdeviceptr pointer,
+                                                uint64_t size, uint64_t flags, culv_handle *out);
 
 CULV_EXTERN_C_END
 

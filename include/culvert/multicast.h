@@ -84,7 +84,7 @@ static inline culv_multicast_import_desc culv_multicast_import_desc_init(void)
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API int culv_multicast_supported(const culv_device *device);
+CULV_EXPORT int culv_multicast_supported(const culv_device *device);
 
 /** The granularities in bytes of an object like desc, whose size and opt_in are not looked at: the
  * least, and the one recommended for speed. Either output may be NULL. This only asks, and makes
@@ -95,9 +95,9 @@ CULV_API int culv_multicast_supported(const culv_device *device);
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastGetGranularity. */
-CULV_API culv_result culv_multicast_get_granularity(culv_device *device,
-                                                    const culv_multicast_desc *desc,
-                                                    uint64_t *minimum, uint64_t *recommended);
+CULV_EXPORT culv_result culv_multicast_get_granularity(culv_device *device,
+                                                       const culv_multicast_desc *desc,
+                                                       uint64_t *minimum, uint64_t *recommended);
 
 /** Makes a multicast object, of no device yet: `device` is whose driver makes it, and is added like
  * the others.
@@ -109,8 +109,8 @@ CULV_API culv_result culv_multicast_get_granularity(culv_device *device,
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastCreate. */
-CULV_API culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
-                                           culv_multicast **out);
+CULV_EXPORT culv_result culv_multicast_create(culv_device *device, const culv_multicast_desc *desc,
+                                              culv_multicast **out);
 
 /** Imports another process's multicast object and BORROWS its handle: it stays yours, and you may
  * close it right after the call.
@@ -119,9 +119,9 @@ CULV_API culv_result culv_multicast_create(culv_device *device, const culv_multi
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
-CULV_API culv_result culv_multicast_import_borrow(culv_device *device,
-                                                  const culv_multicast_import_desc *desc,
-                                                  culv_multicast **out);
+CULV_EXPORT culv_result culv_multicast_import_borrow(culv_device *device,
+                                                     const culv_multicast_import_desc *desc,
+                                                     culv_multicast **out);
 
 /** Imports another process's multicast object and TAKES its handle: Culvert's after CULV_OK, still
  * yours, open, after an error.
@@ -129,9 +129,9 @@ CULV_API culv_result culv_multicast_import_borrow(culv_device *device,
  * Ownership: the handle as said; *out is yours, for culv_multicast_destroy().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_multicast_import_take(culv_device *device,
-                                                const culv_multicast_import_desc *desc,
-                                                culv_multicast **out);
+CULV_EXPORT culv_result culv_multicast_import_take(culv_device *device,
+                                                   const culv_multicast_import_desc *desc,
+                                                   culv_multicast **out);
 
 /** Gives the object up and sets *multicast to NULL; NULL, or a pointer to NULL, is a no-op. What is
  * bound to it is unbound first. Unmap it before: its allocation goes with it. Does not wait for the
@@ -140,21 +140,21 @@ CULV_API culv_result culv_multicast_import_take(culv_device *device,
  * Ownership: *multicast is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_multicast_destroy(culv_multicast **multicast);
+CULV_EXPORT void culv_multicast_destroy(culv_multicast **multicast);
 
 /** Bytes that each device can bind: what was asked for, rounded up; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_multicast_size(const culv_multicast *multicast);
+CULV_EXPORT uint64_t culv_multicast_size(const culv_multicast *multicast);
 
 /** Devices that are still to be added: 0 once memory can be bound. 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint32_t culv_multicast_missing(const culv_multicast *multicast);
+CULV_EXPORT uint32_t culv_multicast_missing_devices(const culv_multicast *multicast);
 
 /** The object as an allocation, for culv_vmm_map() and culv_vmm_export_dup(). culv_vmm_map()
  * answers INVALID (NOT_READY) while a device is missing. Never free it.
@@ -162,7 +162,7 @@ CULV_API uint32_t culv_multicast_missing(const culv_multicast *multicast);
  * Ownership: the object's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
+CULV_EXPORT culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *multicast);
 
 /** Adds a device to the team, for as long as the object lives.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: it is there already, or the team is full; DEVICE_MISMATCH:
@@ -172,7 +172,7 @@ CULV_API culv_vmm_allocation *culv_multicast_allocation(const culv_multicast *mu
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastAddDevice. */
-CULV_API culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *device);
+CULV_EXPORT culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *device);
 
 /** Tells that other processes have added so many devices more, which Culvert cannot see. If they
  * have not, the driver waits in the next call for them.
@@ -180,7 +180,8 @@ CULV_API culv_result culv_multicast_add_device(culv_multicast *multicast, culv_d
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_multicast_note_devices(culv_multicast *multicast, uint32_t count);
+CULV_EXPORT culv_result culv_multicast_mark_devices_added(culv_multicast *multicast,
+                                                          uint32_t count);
 
 /** Binds `size` bytes from `memory_offset` of an allocation at `offset` of the object, for the
  * device that the memory lies on. All three are multiples of the least granularity. The memory can
@@ -195,9 +196,9 @@ CULV_API culv_result culv_multicast_note_devices(culv_multicast *multicast, uint
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastBindMem. */
-CULV_API culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
-                                         culv_vmm_allocation *memory, uint64_t memory_offset,
-                                         uint64_t size);
+CULV_EXPORT culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t offset,
+                                            culv_vmm_allocation *memory, uint64_t memory_offset,
+                                            uint64_t size);
 
 /** As culv_multicast_bind(), of `size` bytes at an address of memory that lies on `device`, which
  * cuMemCreate's memory is mapped at or cuMemAllocAsync gave.
@@ -207,9 +208,9 @@ CULV_API culv_result culv_multicast_bind(culv_multicast *multicast, uint64_t off
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastBindAddr. */
-CULV_API culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset,
-                                                 culv_device *device, CUdeviceptr address,
-                                                 uint64_t size);
+CULV_EXPORT culv_result culv_multicast_bind_address(culv_multicast *multicast, uint64_t offset,
+                                                    culv_device *device, CUdeviceptr address,
+                                                    uint64_t size);
 
 /** Unbinds what a device has bound at `offset`, with the size that it was bound with: CUDA leaves
  * any other undefined. Does not wait for the GPU.
@@ -219,8 +220,8 @@ CULV_API culv_result culv_multicast_bind_address(culv_multicast *multicast, uint
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMulticastUnbind. */
-CULV_API culv_result culv_multicast_unbind(culv_multicast *multicast, uint64_t offset,
-                                           culv_device *device, uint64_t size);
+CULV_EXPORT culv_result culv_multicast_unbind(culv_multicast *multicast, uint64_t offset,
+                                              culv_device *device, uint64_t size);
 
 CULV_EXTERN_C_END
 

@@ -62,7 +62,7 @@ typedef enum culv_result {
     X(DEDICATED,                                                                                   \
       "the dedicated flag contradicts what Vulkan says of the resource, or what CUDA needs")       \
     X(NOT_EXPORTABLE, "the memory or semaphore was not created for export")                        \
-    X(TIMELINE_BACKWARDS, "a timeline value does not exceed one signalled before")                 \
+    X(TIMELINE_BACKWARDS, "a timeline value does not exceed one signaled before")                  \
     X(STREAM_DEVICE, "the stream belongs to another device or context")                            \
     X(CONTEXT_DEVICE, "the context belongs to another device")                                     \
     X(NOT_BUILT, "this build of Culvert leaves that API out")                                      \
@@ -78,9 +78,9 @@ typedef enum culv_result {
     X(LEVEL, "the image has no such mip level")                                                    \
     X(MEMORY_TYPE, "no memory type has the properties asked for")                                  \
     X(DOUBLE_SIGNAL,                                                                               \
-      "a binary semaphore is signalled that nobody has waited for since its last signal")          \
+      "a binary semaphore is signaled that nobody has waited for since its last signal")           \
     X(WAIT_BEFORE_SIGNAL, "a binary semaphore is waited for before its signal was submitted")      \
-    X(SAME_SIDE, "a binary semaphore is waited for on the side that signalled it")                 \
+    X(SAME_SIDE, "a binary semaphore is waited for on the side that signaled it")                  \
     X(OWNED, "the object belongs to another one of Culvert's, which destroys it")                  \
     X(RUNTIME, "the CUDA runtime API cannot serve that device")                                    \
     X(PEER, "a device does not reach the other one's memory, or not reliably")                     \
@@ -92,7 +92,7 @@ typedef enum culv_result {
     X(RING_EMPTY, "the producer is late: no frame is ready")                                       \
     X(RING_LATE, "work that was submitted for a frame has not ended in time")                      \
     X(RING_STOPPED, "a side of the ring was closed, or its device is lost")                        \
-    X(TIMELINE_CHANGED, "a timeline's counter is not one that its owner signalled")                \
+    X(TIMELINE_CHANGED, "a timeline's counter is not one that its owner signaled")                 \
     X(NO_FORCE, "the host cannot signal in place of the side that is late")                        \
     X(VMM, "the device has no virtual memory management, or not of this kind")                     \
     X(LOCATION, "memory cannot be allocated at that place")                                        \
@@ -111,23 +111,23 @@ typedef enum culv_reason {
 } culv_reason;
 
 /** Whose code culv_error::native_code is. */
-typedef enum culv_api {
-    CULV_API_NONE = 0,
-    CULV_API_CUDA = 1,         /**< CUresult */
-    CULV_API_VULKAN = 2,       /**< VkResult */
-    CULV_API_OS = 3,           /**< errno, or GetLastError() on Windows */
-    CULV_API_CUDA_RUNTIME = 4, /**< cudaError_t (culvert/cudart.h) */
-    CULV_API_FORCE32 = 0x7fffffff
-} culv_api;
+typedef enum culv_native_api {
+    CULV_NATIVE_NONE = 0,
+    CULV_NATIVE_CUDA = 1,         /**< CUresult */
+    CULV_NATIVE_VULKAN = 2,       /**< VkResult */
+    CULV_NATIVE_OS = 3,           /**< errno, or GetLastError() on Windows */
+    CULV_NATIVE_CUDA_RUNTIME = 4, /**< cudaError_t (culvert/cudart.h) */
+    CULV_NATIVE_FORCE32 = 0x7fffffff
+} culv_native_api;
 
 /** The last error of a thread, copied out. */
 typedef struct culv_error {
-    size_t struct_size;   /**< Set by culv_error_init(). */
-    culv_result result;   /**< The class: what the failed call returned. */
-    culv_reason reason;   /**< The case within the class. */
-    culv_api native_api;  /**< Whose call failed underneath, or CULV_API_NONE. */
-    int64_t native_code;  /**< Its code, as that API defines it. */
-    char native_call[64]; /**< Its name, "cuImportExternalMemory", or "". */
+    size_t struct_size;         /**< Set by culv_error_init(). */
+    culv_result result;         /**< The class: what the failed call returned. */
+    culv_reason reason;         /**< The case within the class. */
+    culv_native_api native_api; /**< Whose call failed underneath, or CULV_NATIVE_NONE. */
+    int64_t native_code;        /**< Its code, as that API defines it. */
+    char native_call[64];       /**< Its name, "cuImportExternalMemory", or "". */
     /** What was wrong, with the values, and what to do. English, one paragraph. */
     char message[2048];
 } culv_error;
@@ -151,14 +151,14 @@ static inline culv_error culv_error_init(void)
  * Ownership: a copy, yours.
  * Threads: any; each has its own.
  * Since: 0.1 */
-CULV_API void culv_last_error(culv_error *out);
+CULV_EXPORT void culv_last_error(culv_error *out);
 
 /** The message of the calling thread's last error, "" when there was none.
  * Errors: none.
  * Ownership: Culvert's; valid until this thread's next Culvert call.
  * Threads: any; each has its own.
  * Since: 0.1 */
-CULV_API const char *culv_last_error_message(void);
+CULV_EXPORT const char *culv_last_error_message(void);
 
 /** Makes *error the calling thread's last error, for layers on top of Culvert (culvert/cudart.h is
  * one) whose callers report errors in one way. Neither logs it nor judges it.
@@ -167,28 +167,28 @@ CULV_API const char *culv_last_error_message(void);
  * Ownership: a copy.
  * Threads: any; each has its own.
  * Since: 0.1 */
-CULV_API culv_result culv_last_error_set(const culv_error *error);
+CULV_EXPORT culv_result culv_last_error_set(const culv_error *error);
 
 /** The name of a result, "CULV_ERROR_INVALID".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any.
  * Since: 0.1 */
-CULV_API const char *culv_result_name(culv_result result);
+CULV_EXPORT const char *culv_result_name(culv_result result);
 
 /** The name of a reason, "TIMELINE_BACKWARDS".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any.
  * Since: 0.1 */
-CULV_API const char *culv_reason_name(culv_reason reason);
+CULV_EXPORT const char *culv_reason_name(culv_reason reason);
 
 /** What a reason means, in one sentence without values.
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any.
  * Since: 0.1 */
-CULV_API const char *culv_reason_text(culv_reason reason);
+CULV_EXPORT const char *culv_reason_text(culv_reason reason);
 
 CULV_EXTERN_C_END
 

@@ -18,14 +18,14 @@ CULV_EXTERN_C_BEGIN
  * Ownership: none.
  * Threads: one, as said.
  * Since: 0.1 */
-CULV_API culv_result culv_soft_enable(void);
+CULV_EXPORT culv_result culv_soft_enable(void);
 
 /** Nonzero when the twin may be used: CULVERT_SOFT=1, or culv_soft_enable() succeeded.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API int culv_soft_enabled(void);
+CULV_EXPORT int culv_soft_enabled(void);
 
 CULV_EXTERN_C_END
 

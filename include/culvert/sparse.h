@@ -2,7 +2,7 @@
 /* Culvert: sparse arrays: CUDA arrays whose texels have memory tile by tile.
  *
  * A sparse array is made without memory. Tiles of 64 KiB are mapped onto a pool (a
- * culv_vmm_allocation made with CULV_VMM_TILE_POOL), and unmapped again, as work in a stream.
+ * culv_vmm_allocation made with CULV_VMM_USAGE_TILE_POOL), and unmapped again, as work in a stream.
  * Levels that are smaller than a tile share the mip tail, which is mapped by its bytes. Copies fill
  * the array's levels, and texture objects made on it (cuTexObjectCreate) read them.
  *
@@ -41,8 +41,8 @@ typedef struct culv_sparse_array_desc {
     /** Nonzero for CUDA_ARRAY3D_SURFACE_LDST. A driver may have no such sparse arrays (an H200's
      * has none): then UNSUPPORTED (USAGE). */
     uint32_t surfaces;
-    uint32_t gather;   /**< Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER: 2D of one layer. */
-    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+    uint32_t texture_gather; /**< Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER: 2D of one layer. */
+    const char *label;       /**< Copied (up to 63 bytes); appears in messages. Default: none. */
 } culv_sparse_array_desc;
 
 /** A default descriptor.
@@ -135,9 +135,9 @@ typedef struct culv_sparse_bind {
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuArray3DCreate, cuMipmappedArrayCreate, CUDA_ARRAY3D_SPARSE. */
-CULV_API culv_result culv_sparse_array_create(culv_device *device,
-                                              const culv_sparse_array_desc *desc,
-                                              culv_sparse_array **out);
+CULV_EXPORT culv_result culv_sparse_array_create(culv_device *device,
+                                                 const culv_sparse_array_desc *desc,
+                                                 culv_sparse_array **out);
 
 /** Gives the array up and sets *array to NULL; NULL, or a pointer to NULL, is a no-op. What is
  * mapped in it is unmapped with it. The work that uses it should be done; the driver may wait for
@@ -147,14 +147,14 @@ CULV_API culv_result culv_sparse_array_create(culv_device *device,
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
  * Source: measured, docs/nvidia-measured.md: cuMipmappedArrayDestroy waits for the context. */
-CULV_API void culv_sparse_array_destroy(culv_sparse_array **array);
+CULV_EXPORT void culv_sparse_array_destroy(culv_sparse_array **array);
 
 /** As culv_sparse_array_destroy(), but DEFERS and never waits: see culv_buffer_unmap_after().
  * Errors: none.
  * Ownership: *array is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstream last_use);
+CULV_EXPORT void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstream last_use);
 
 /** Fills out with the shape of the array's tiles and of its mip tail.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
@@ -162,8 +162,8 @@ CULV_API void culv_sparse_array_destroy_after(culv_sparse_array **array, CUstrea
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuArrayGetSparseProperties, cuMipmappedArrayGetSparseProperties. */
-CULV_API culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
-                                                culv_sparse_array_info *out);
+CULV_EXPORT culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
+                                                   culv_sparse_array_info *out);
 
 /** The driver's array, for copies and texture objects; NULL for NULL and of a mipmapped one. Never
  * destroy it.
@@ -171,7 +171,7 @@ CULV_API culv_result culv_sparse_array_get_info(const culv_sparse_array *array,
  * Ownership: Culvert's, valid until the array is given up.
  * Threads: any.
  * Since: 0.1 */
-CULV_API CUarray culv_sparse_array_handle(const culv_sparse_array *array);
+CULV_EXPORT CUarray culv_sparse_array_handle(const culv_sparse_array *array);
 
 /** The driver's mipmapped array, for texture objects; NULL for NULL and of one without levels.
  * Never destroy it.
@@ -179,7 +179,7 @@ CULV_API CUarray culv_sparse_array_handle(const culv_sparse_array *array);
  * Ownership: Culvert's, valid until the array is given up.
  * Threads: any.
  * Since: 0.1 */
-CULV_API CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_array *array);
+CULV_EXPORT CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_array *array);
 
 /** The CUDA array of a level with all its layers (or slices), for copies; level 0 of a CUarray is
  * that itself. Copy to and from what is mapped.
@@ -188,8 +188,8 @@ CULV_API CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_a
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
-CULV_API culv_result culv_sparse_array_level(const culv_sparse_array *array, uint32_t level,
-                                             CUarray *out);
+CULV_EXPORT culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
+                                                    CUarray *out);
 
 /** Bytes of pool that a region takes: its tiles, whole ones at the level's edges too.
  * Errors: INVALID (NULL_ARGUMENT; LEVEL: there is no such level, or it lies in the mip tail; RANGE:
@@ -197,8 +197,9 @@ CULV_API culv_result culv_sparse_array_level(const culv_sparse_array *array, uin
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_sparse_array_region_size(const culv_sparse_array *array,
-                                                   const culv_sparse_region *region, uint64_t *out);
+CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
+                                                          const culv_sparse_region *region,
+                                                          uint64_t *out);
 
 /** Maps a region's tiles onto `pool` from `pool_offset` on, as work in `stream`: what is submitted
  * to it later may use them. Tiles that were mapped are mapped anew. Keep the pool until its tiles
@@ -208,18 +209,18 @@ CULV_API culv_result culv_sparse_array_region_size(const culv_sparse_array *arra
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemMapArrayAsync. */
-CULV_API culv_result culv_sparse_array_map(culv_sparse_array *array,
-                                           const culv_sparse_region *region,
-                                           culv_vmm_allocation *pool, uint64_t pool_offset,
-                                           CUstream stream);
+CULV_EXPORT culv_result culv_sparse_array_map(culv_sparse_array *array,
+                                              const culv_sparse_region *region,
+                                              culv_vmm_allocation *pool, uint64_t pool_offset,
+                                              CUstream stream);
 
 /** Unmaps a region's tiles, as work in `stream`; what the pool holds stays there.
  * Errors: as culv_sparse_bind_batch().
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_sparse_array_unmap(culv_sparse_array *array,
-                                             const culv_sparse_region *region, CUstream stream);
+CULV_EXPORT culv_result culv_sparse_array_unmap(culv_sparse_array *array,
+                                                const culv_sparse_region *region, CUstream stream);
 
 /** Maps all of a mip tail onto `pool` from `pool_offset` on, as work in `stream`. layer: whose
  * tail, 0 of a single one.
@@ -227,17 +228,17 @@ CULV_API culv_result culv_sparse_array_unmap(culv_sparse_array *array,
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_sparse_array_map_tail(culv_sparse_array *array, uint32_t layer,
-                                                culv_vmm_allocation *pool, uint64_t pool_offset,
-                                                CUstream stream);
+CULV_EXPORT culv_result culv_sparse_array_map_tail(culv_sparse_array *array, uint32_t layer,
+                                                   culv_vmm_allocation *pool, uint64_t pool_offset,
+                                                   CUstream stream);
 
 /** Unmaps all of a mip tail, as work in `stream`.
  * Errors: as culv_sparse_bind_batch().
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_sparse_array_unmap_tail(culv_sparse_array *array, uint32_t layer,
-                                                  CUstream stream);
+CULV_EXPORT culv_result culv_sparse_array_unmap_tail(culv_sparse_array *array, uint32_t layer,
+                                                     CUstream stream);
 
 /** Submits several mappings and unmappings, of one array or several of one device; all are checked
  * before any is submitted. Tiles that follow each other go to the driver in one call, each mip tail
@@ -247,15 +248,15 @@ CULV_API culv_result culv_sparse_array_unmap_tail(culv_sparse_array *array, uint
  * None at all is no error.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: offsets or sizes that are no multiples; LEVEL: there is no
  * such level, or it is mapped with the mip tail, or there is no tail; RANGE: beyond the level, the
- * layers, the tail or the pool; USAGE: the pool was not made with CULV_VMM_TILE_POOL;
+ * layers, the tail or the pool; USAGE: the pool was not made with CULV_VMM_USAGE_TILE_POOL;
  * DEVICE_MISMATCH: arrays or a pool of different devices; STREAM_DEVICE, CAPTURE), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemMapArrayAsync. */
-CULV_API culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count,
-                                            CUstream stream);
+CULV_EXPORT culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count,
+                                               CUstream stream);
 
 CULV_EXTERN_C_END
 

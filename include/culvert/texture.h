@@ -14,19 +14,20 @@ CULV_EXTERN_C_BEGIN
 
 /** What a coordinate outside the image reads. */
 typedef enum culv_texture_address {
-    CULV_ADDRESS_CLAMP = 0, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE */
-    CULV_ADDRESS_WRAP = 1,  /**< VK_SAMPLER_ADDRESS_MODE_REPEAT; normalized coordinates only */
+    CULV_TEXTURE_ADDRESS_CLAMP = 0, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE */
+    CULV_TEXTURE_ADDRESS_WRAP =
+        1, /**< VK_SAMPLER_ADDRESS_MODE_REPEAT; normalized coordinates only */
     /** VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT; normalized coordinates only */
-    CULV_ADDRESS_MIRROR = 2,
-    CULV_ADDRESS_BORDER = 3, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER */
-    CULV_ADDRESS_FORCE32 = 0x7fffffff
+    CULV_TEXTURE_ADDRESS_MIRROR = 2,
+    CULV_TEXTURE_ADDRESS_BORDER = 3, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER */
+    CULV_TEXTURE_ADDRESS_FORCE32 = 0x7fffffff
 } culv_texture_address;
 
 /** How texels, or levels, are combined. */
 typedef enum culv_texture_filter {
-    CULV_FILTER_NEAREST = 0,
-    CULV_FILTER_LINEAR = 1, /**< Only of what reads as floating point. */
-    CULV_FILTER_FORCE32 = 0x7fffffff
+    CULV_TEXTURE_FILTER_NEAREST = 0,
+    CULV_TEXTURE_FILTER_LINEAR = 1, /**< Only of what reads as floating point. */
+    CULV_TEXTURE_FILTER_FORCE32 = 0x7fffffff
 } culv_texture_filter;
 
 /** What a read returns. */
@@ -36,11 +37,11 @@ typedef enum culv_texture_read {
      * which they are stored: B first of B8G8R8A8. Formats packed into one integer return that
      * integer; padded ones (R10X6) and scaled ones, which CUDA cannot scale, the integers of their
      * channels. */
-    CULV_READ_AS_GRAPHICS = 0,
+    CULV_TEXTURE_READ_AS_GRAPHICS = 0,
     /** The integers that are stored. Floats as above; blocks too, but sRGB ones as the coded
      * values, not made linear. */
-    CULV_READ_STORED = 1,
-    CULV_READ_FORCE32 = 0x7fffffff
+    CULV_TEXTURE_READ_STORED = 1,
+    CULV_TEXTURE_READ_FORCE32 = 0x7fffffff
 } culv_texture_read;
 
 /** A texture object. Zero means the default. */
@@ -55,7 +56,7 @@ typedef struct culv_texture_desc {
     float min_lod;                   /**< Levels, counted from base_level. */
     float max_lod;                   /**< Levels, counted from base_level. */
     uint32_t max_anisotropy;         /**< 0 and 1: none; to 16. */
-    /** CULV_ADDRESS_BORDER; in the order of the channels stored. */
+    /** CULV_TEXTURE_ADDRESS_BORDER; in the order of the channels stored. */
     float border_color[4];
     /** Nonzero: coordinates in texels rather than in [0, 1]. One level, CLAMP; not of images that
      * have both several layers and several levels. */
@@ -97,8 +98,8 @@ static inline culv_texture_desc culv_texture_desc_init(void)
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuTexObjectCreate. */
-CULV_API culv_result culv_image_texture(culv_image *image, const culv_texture_desc *desc,
-                                        CUtexObject *out);
+CULV_EXPORT culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *desc,
+                                               CUtexObject *out);
 
 CULV_EXTERN_C_END
 

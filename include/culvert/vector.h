@@ -53,13 +53,13 @@ typedef struct culv_vector_desc {
     /** Bytes that a thread of the vector's keeps committed beyond its size, so that
      * culv_vector_grow() only publishes them. It goes to work when less than half of them is left,
      * extends the addresses in place, and never moves the vector. Default: 0, no thread. */
-    uint64_t ahead;
+    uint64_t commit_ahead;
     const culv_vmm_access *access; /**< Devices that use it, read during the call. */
     size_t access_count;           /**< Default: 0, reading and writing by its own. */
     culv_vector_moved moved;       /**< Default: none. The vector may move without it. */
     void *moved_context;
     /** Nonzero: it never moves; growing beyond what can be reserved in place fails (ADDRESS). */
-    uint32_t fixed;
+    uint32_t no_move;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vector_desc;
 
@@ -116,13 +116,13 @@ static inline culv_vector_stats culv_vector_stats_init(void)
 }
 
 /** Makes a vector.
- * Errors: as culv_vmm_reserve(), culv_vmm_allocate() and culv_vmm_map(); INVALID (VALUE: min_chunk
+ * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID (VALUE: min_chunk
  * above max_chunk, a usage).
  * Ownership: *out is yours, for culv_vector_destroy().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
-                                        culv_vector **out);
+CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
+                                           culv_vector **out);
 
 /** Gives the vector up, its old addresses included, and sets *vector to NULL; NULL, or a pointer to
  * NULL, is a no-op. Does NOT wait: the GPU's work with it should be done. What Vulkan or another
@@ -131,7 +131,7 @@ CULV_API culv_result culv_vector_create(culv_device *device, const culv_vector_d
  * Ownership: *vector is Culvert's again.
  * Threads: any, after the last call.
  * Since: 0.1 */
-CULV_API void culv_vector_destroy(culv_vector **vector);
+CULV_EXPORT void culv_vector_destroy(culv_vector **vector);
 
 /** As culv_vector_destroy(), but DEFERS: the memory goes once `last_use` has done what was
  * submitted to it so far, as with culv_vmm_unmap_after().
@@ -140,7 +140,7 @@ CULV_API void culv_vector_destroy(culv_vector **vector);
  * Ownership: *vector is Culvert's again.
  * Threads: any, after the last call.
  * Since: 0.1 */
-CULV_API void culv_vector_destroy_after(culv_vector **vector, CUstream last_use);
+CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_use);
 
 /** Makes the vector `size` bytes at the least: commits what is missing, or publishes what is
  * committed ahead. Kernels that use it go on. A smaller size is no shrink: nothing happens. Where
@@ -152,7 +152,7 @@ CULV_API void culv_vector_destroy_after(culv_vector **vector, CUstream last_use)
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
-CULV_API culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
+CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 
 /** Makes room for `size` bytes of addresses at the least, in place or by moving, and commits
  * nothing.
@@ -160,7 +160,7 @@ CULV_API culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
-CULV_API culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
+CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
 /** Makes the vector `size` bytes, if it has more. Chunks that lie wholly beyond `size` (and beyond
  * what is kept ahead) are given back, at old addresses too, once `last_use` has done what was
@@ -173,7 +173,7 @@ CULV_API culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
-CULV_API culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);
+CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);
 
 /** Gives an old address up once `last_use` has done what was submitted to it so far (DEFERS).
  * `before` is what culv_vector_moved told; 0: all old addresses.
@@ -184,28 +184,29 @@ CULV_API culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUst
  * Since: 0.1.
  * Source: rule: kernels that still use an old address go on until the caller says that none
  * does. */
-CULV_API culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before, CUstream last_use);
+CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before,
+                                           CUstream last_use);
 
 /** The address of the first byte; 0 for NULL. Changes with a move alone.
  * Errors: none.
  * Ownership: the vector's: no cuMemFree.
  * Threads: any.
  * Since: 0.1 */
-CULV_API CUdeviceptr culv_vector_pointer(const culv_vector *vector);
+CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
 
 /** Bytes in use; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_vector_size(const culv_vector *vector);
+CULV_EXPORT uint64_t culv_vector_size(const culv_vector *vector);
 
 /** Bytes of memory behind the vector; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_vector_committed(const culv_vector *vector);
+CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
 
 /** Counts changes of the chunks and of the address, from 1 on; 0 for NULL. Another side that has
  * seen this number has nothing to import.
@@ -213,7 +214,7 @@ CULV_API uint64_t culv_vector_committed(const culv_vector *vector);
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_vector_generation(const culv_vector *vector);
+CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 
 /** Lists the chunks by offset: as many as `capacity` into chunks (which may be NULL with 0), the
  * number that there is into *count, and into *generation (which may be NULL) the generation that
@@ -222,15 +223,16 @@ CULV_API uint64_t culv_vector_generation(const culv_vector *vector);
  * Ownership: copies, yours; the allocations in them are the vector's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
-                                            size_t capacity, size_t *count, uint64_t *generation);
+CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
+                                               size_t capacity, size_t *count,
+                                               uint64_t *generation);
 
 /** Fills out with what the vector has and did.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: a copy, yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out);
+CULV_EXPORT culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out);
 
 CULV_EXTERN_C_END
 

@@ -32,27 +32,27 @@ typedef struct culv_vmm_range culv_vmm_range;
 
 /** Where physical memory lies, or who accesses it. */
 typedef enum culv_vmm_location_kind {
-    CULV_VMM_DEVICE = 0,    /**< A GPU. */
-    CULV_VMM_HOST_NUMA = 1, /**< The host memory of one NUMA node. */
-    CULV_VMM_HOST = 2,      /**< Host memory, wherever; not exportable (cuda.h, cuMemCreate). */
+    CULV_VMM_LOCATION_DEVICE = 0,    /**< A GPU. */
+    CULV_VMM_LOCATION_HOST_NUMA = 1, /**< The host memory of one NUMA node. */
+    CULV_VMM_LOCATION_HOST = 2, /**< Host memory, wherever; not exportable (cuda.h, cuMemCreate). */
     CULV_VMM_LOCATION_FORCE32 = 0x7fffffff
 } culv_vmm_location_kind;
 
 /** What is allowed at an address. */
 typedef enum culv_vmm_access_flags {
-    CULV_VMM_NO_ACCESS = 0,
-    CULV_VMM_READ = 1,
-    CULV_VMM_READ_WRITE = 3,
+    CULV_VMM_ACCESS_NONE = 0,
+    CULV_VMM_ACCESS_READ = 1,
+    CULV_VMM_ACCESS_READ_WRITE = 3,
     CULV_VMM_ACCESS_FORCE32 = 0x7fffffff
 } culv_vmm_access_flags;
 
 /** Who may do what with a range. */
 typedef struct culv_vmm_access {
-    /** CULV_VMM_DEVICE: a device of the same driver, the range's own or another GPU that reaches
+    /** CULV_VMM_LOCATION_DEVICE: a device of the same driver, the range's own or another GPU that reaches
      * its memory (cuDeviceCanAccessPeer). NULL: the range's own. */
     culv_device *device;
-    culv_vmm_location_kind kind; /**< Default: CULV_VMM_DEVICE. */
-    int32_t numa_node;           /**< CULV_VMM_HOST_NUMA: the node. */
+    culv_vmm_location_kind kind; /**< Default: CULV_VMM_LOCATION_DEVICE. */
+    int32_t numa_node;           /**< CULV_VMM_LOCATION_HOST_NUMA: the node. */
     culv_vmm_access_flags flags;
 } culv_vmm_access;
 
@@ -60,11 +60,12 @@ typedef struct culv_vmm_access {
 typedef enum culv_vmm_usage {
     /** Compressible memory; a hint: whether it was granted is told by
      * culv_vmm_allocation_info::usage. */
-    CULV_VMM_COMPRESSIBLE = 1,
-    CULV_VMM_RDMA = 2, /**< Third-party devices can reach it (GPUDirect RDMA). */
+    CULV_VMM_USAGE_COMPRESSIBLE = 1,
+    CULV_VMM_USAGE_RDMA = 2, /**< Third-party devices can reach it (GPUDirect RDMA). */
     /** Backs sparse arrays (culvert/sparse.h), and nothing else: it is not mapped. */
-    CULV_VMM_TILE_POOL = 4,
-    CULV_VMM_HW_DECOMPRESS = 8, /**< Input or output of the hardware's decompression engine. */
+    CULV_VMM_USAGE_TILE_POOL = 4,
+    CULV_VMM_USAGE_HW_DECOMPRESS =
+        8, /**< Input or output of the hardware's decompression engine. */
     CULV_VMM_USAGE_FORCE32 = 0x7fffffff
 } culv_vmm_usage;
 
@@ -73,7 +74,7 @@ typedef struct culv_vmm_allocation_desc {
     size_t struct_size;          /**< Set by culv_vmm_allocation_desc_init(). */
     uint64_t size;               /**< Required: bytes, rounded up to the granularity. */
     culv_vmm_location_kind kind; /**< Default: the device. */
-    /** CULV_VMM_HOST_NUMA: the node; 0 where the system has no NUMA. */
+    /** CULV_VMM_LOCATION_HOST_NUMA: the node; 0 where the system has no NUMA. */
     int32_t numa_node;
     /** Bits (1 << culv_handle_type) of what it is to be exported as: OPAQUE_FD, on Windows
      * OPAQUE_WIN32 or OPAQUE_WIN32_KMT. 0: never exported. */
@@ -164,9 +165,9 @@ typedef struct culv_vmm_range_desc {
     uint64_t size;      /**< Required: bytes, rounded up to the granularity of device memory. */
     uint64_t alignment; /**< Bytes, a power of two. 0: the granularity. */
     /** A hint, a multiple of the granularity: the driver may choose another address. 0: none. */
-    CUdeviceptr at;
-    uint32_t exactly;  /**< Nonzero: `at` or nothing (ADDRESS). */
-    const char *label; /**< Copied (up to 63 bytes). Default: none. */
+    CUdeviceptr address;
+    uint32_t fixed_address; /**< Nonzero: `address` or nothing (ADDRESS). */
+    const char *label;      /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_range_desc;
 
 /** A default descriptor.
@@ -200,19 +201,21 @@ typedef struct culv_vmm_mapping {
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemGetAllocationGranularity. */
-CULV_API culv_result culv_vmm_get_granularity(culv_device *device,
-                                              const culv_vmm_allocation_desc *desc, uint64_t *out);
+CULV_EXPORT culv_result culv_vmm_get_granularity(culv_device *device,
+                                                 const culv_vmm_allocation_desc *desc,
+                                                 uint64_t *out);
 
 /** Allocates physical memory. It has no address until it is mapped.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, SIZE; HANDLE_TYPE: host memory of no NUMA
  * node is not exported), UNSUPPORTED (VMM, HANDLE_TYPE, LOCATION, USAGE), OUT_OF_MEMORY, DRIVER
  * (LOCATION: a NUMA node that is not there), ASYNC.
- * Ownership: *out is yours, for culv_vmm_free().
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemCreate. */
-CULV_API culv_result culv_vmm_allocate(culv_device *device, const culv_vmm_allocation_desc *desc,
-                                       culv_vmm_allocation **out);
+CULV_EXPORT culv_result culv_vmm_allocation_create(culv_device *device,
+                                                   const culv_vmm_allocation_desc *desc,
+                                                   culv_vmm_allocation **out);
 
 /** Gives the allocation up and sets *allocation to NULL; NULL, or a pointer to NULL, is a no-op.
  * The memory goes with its last mapping, import or exported handle, anywhere. Does not wait for the
@@ -222,7 +225,7 @@ CULV_API culv_result culv_vmm_allocate(culv_device *device, const culv_vmm_alloc
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
  * Source: measured, docs/nvidia-measured.md: cuMemRelease waits for nothing. */
-CULV_API void culv_vmm_free(culv_vmm_allocation **allocation);
+CULV_EXPORT void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
 
 /** Fills out with what the allocation is.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
@@ -230,19 +233,19 @@ CULV_API void culv_vmm_free(culv_vmm_allocation **allocation);
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemGetAllocationPropertiesFromHandle. */
-CULV_API culv_result culv_vmm_get_allocation_info(const culv_vmm_allocation *allocation,
-                                                  culv_vmm_allocation_info *out);
+CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
+                                                     culv_vmm_allocation_info *out);
 
 /** The allocation that is mapped at an address, whoever mapped it by cuMemMap: a new object for the
  * same memory, with a driver's handle of its own.
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: no allocation of cuMemCreate's is mapped there;
  * DEVICE_MISMATCH), UNSUPPORTED (VMM), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vmm_free().
+ * Ownership: *out is yours, for culv_vmm_allocation_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemRetainAllocationHandle; each retain pairs one release. */
-CULV_API culv_result culv_vmm_retain_at(culv_device *device, CUdeviceptr address,
-                                        culv_vmm_allocation **out);
+CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
+                                                      culv_vmm_allocation **out);
 
 /** The driver's handle (CUmemGenericAllocationHandle), for CUDA calls that Culvert does not make; 0
  * for NULL. Two handles of the same memory may differ, and equal ones may be of different memory
@@ -251,7 +254,7 @@ CULV_API culv_result culv_vmm_retain_at(culv_device *device, CUdeviceptr address
  * Ownership: the allocation's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_vmm_native_handle(const culv_vmm_allocation *allocation);
+CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation);
 
 /** Exports an allocation as a handle of one of the types that it was made for. Another process
  * imports it by culv_vmm_import_take(), Vulkan by culv_vk_memory_from_vmm() or
@@ -265,8 +268,8 @@ CULV_API uint64_t culv_vmm_native_handle(const culv_vmm_allocation *allocation);
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemExportToShareableHandle. */
-CULV_API culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
-                                         culv_handle *out);
+CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_handle_type type,
+                                            culv_handle *out);
 
 /** Imports an allocation and TAKES its handle: Culvert's after CULV_OK, still yours, open, after an
  * error.
@@ -275,32 +278,33 @@ CULV_API culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, culv_h
  * culv_vmm_map() fails with DRIVER (SIZE); DEVICE_MISMATCH: it lies on another GPU than `exporter`,
  * no CUDA device has that UUID, or this one does not reach its memory), UNSUPPORTED (VMM,
  * HANDLE_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle as said; *out is yours, for culv_vmm_free().
+ * Ownership: the handle as said; *out is yours, for culv_vmm_allocation_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
-CULV_API culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
-                                          culv_vmm_allocation **out);
+CULV_EXPORT culv_result culv_vmm_import_take(culv_device *device, const culv_vmm_import_desc *desc,
+                                             culv_vmm_allocation **out);
 
 /** Imports an allocation and BORROWS its handle: it stays yours, and you may close it right after
  * the call.
  * Errors: as culv_vmm_import_take().
- * Ownership: the handle stays yours; *out is yours, for culv_vmm_free().
+ * Ownership: the handle stays yours; *out is yours, for culv_vmm_allocation_destroy().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vmm_import_borrow(culv_device *device, const culv_vmm_import_desc *desc,
-                                            culv_vmm_allocation **out);
+CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
+                                               const culv_vmm_import_desc *desc,
+                                               culv_vmm_allocation **out);
 
 /** Reserves addresses. They cost no memory.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE, VALUE: an alignment or hint), UNSUPPORTED
  * (VMM), OUT_OF_MEMORY (ADDRESS: no such range is free, or not at the address that was asked for
  * exactly), DRIVER, ASYNC.
- * Ownership: *out is yours, for culv_vmm_release().
+ * Ownership: *out is yours, for culv_vmm_range_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemAddressReserve. */
-CULV_API culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *desc,
-                                      culv_vmm_range **out);
+CULV_EXPORT culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
+                                              culv_vmm_range **out);
 
 /** Gives the addresses back and sets *range to NULL; NULL, or a pointer to NULL, is a no-op. A
  * range in which something is mapped is refused, and stays.
@@ -310,21 +314,21 @@ CULV_API culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1.
  * Source: cuda.h, cuMemAddressFree. */
-CULV_API culv_result culv_vmm_release(culv_vmm_range **range);
+CULV_EXPORT culv_result culv_vmm_range_destroy(culv_vmm_range **range);
 
 /** The first address; 0 for NULL.
  * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
+CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);
 
 /** Bytes that are reserved: what was asked for, rounded up; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_vmm_range_size(const culv_vmm_range *range);
+CULV_EXPORT uint64_t culv_vmm_range_size(const culv_vmm_range *range);
 
 /** Maps all of an allocation at `offset` bytes of a range, and grants access: `count` entries of
  * `access`, or, with NULL and 0, reading and writing by the range's device. When access is refused,
@@ -340,9 +344,9 @@ CULV_API uint64_t culv_vmm_range_size(const culv_vmm_range *range);
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemMap, cuMemSetAccess. */
-CULV_API culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
-                                  culv_vmm_allocation *allocation, const culv_vmm_access *access,
-                                  size_t count);
+CULV_EXPORT culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
+                                     culv_vmm_allocation *allocation, const culv_vmm_access *access,
+                                     size_t count);
 
 /** Unmaps what lies in `size` bytes from `offset` on; offset 0 and culv_vmm_range_size() are the
  * whole range, a size of 0 is refused. Whole mappings alone: CUDA unmaps no part of one. Does NOT
@@ -354,7 +358,7 @@ CULV_API culv_result culv_vmm_map(culv_vmm_range *range, uint64_t offset,
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemUnmap; measured, docs/nvidia-measured.md: it waits for nothing. */
-CULV_API culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size);
+CULV_EXPORT culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint64_t size);
 
 /** As culv_vmm_unmap(), but DEFERS and never waits: done once `last_use` has done what was
  * submitted to it so far, at a later culv_device_collect(), culv_device_get_counts() or call for
@@ -365,20 +369,20 @@ CULV_API culv_result culv_vmm_unmap(culv_vmm_range *range, uint64_t offset, uint
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
-                                          CUstream last_use);
+CULV_EXPORT culv_result culv_vmm_unmap_after(culv_vmm_range *range, uint64_t offset, uint64_t size,
+                                             CUstream last_use);
 
 /** Changes who may do what with what is mapped in `size` bytes from `offset` on; whole mappings
  * alone. CUDA adds to what was granted: a device that is to lose access needs an entry with
- * CULV_VMM_NO_ACCESS.
+ * CULV_VMM_ACCESS_NONE.
  * Errors: as culv_vmm_map() and culv_vmm_unmap(). After an error of the driver's, access is as it
  * was (granted anew where need be).
  * Ownership: none.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemSetAccess. */
-CULV_API culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t size,
-                                         const culv_vmm_access *access, size_t count);
+CULV_EXPORT culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset, uint64_t size,
+                                            const culv_vmm_access *access, size_t count);
 
 /** What *access names may do at `offset`: sets access->flags.
  * Errors: INVALID (NULL_ARGUMENT, RANGE, VALUE, NOT_MAPPED, DEVICE_MISMATCH), DRIVER, ASYNC.
@@ -386,8 +390,8 @@ CULV_API culv_result culv_vmm_set_access(culv_vmm_range *range, uint64_t offset,
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemGetAccess. */
-CULV_API culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset,
-                                         culv_vmm_access *access);
+CULV_EXPORT culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset,
+                                            culv_vmm_access *access);
 
 /** Lists what is mapped in a range, by offset: as many as `capacity` into mappings (which may be
  * NULL with 0), the number that there is into *count.
@@ -395,8 +399,8 @@ CULV_API culv_result culv_vmm_get_access(culv_vmm_range *range, uint64_t offset,
  * Ownership: copies, yours; the allocations in them are borrowed.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
-                                           size_t capacity, size_t *count);
+CULV_EXPORT culv_result culv_vmm_get_mappings(culv_vmm_range *range, culv_vmm_mapping *mappings,
+                                              size_t capacity, size_t *count);
 
 CULV_EXTERN_C_END
 

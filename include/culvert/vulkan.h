@@ -5,7 +5,7 @@
  *   1. vkCreateInstance with culv_vk_instance_extensions() and culv_vk_instance_layers()
  *   2. culv_vk_rank_physical_devices() picks one that CUDA can reach
  *   3. vkCreateDevice with culv_vk_device_extensions() and the timelineSemaphore feature
- *   4. culv_vk_device_open(), culv_vk_attach()                                  vulkan_device.h
+ *   4. culv_device_open_for_vulkan(), culv_vk_attach()                                  vulkan_device.h
  *   5. whether a buffer or an image can be shared, and how                      vulkan_check.h
  *      memory and what is in it                                                 vulkan_memory.h
  *      made by Culvert:    culv_vk_buffer_create(), culv_vk_image_create()

@@ -144,19 +144,19 @@ typedef struct culv_vk_image_barrier {
  * Threads: any.
  * Since: 0.1
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
-CULV_API culv_result culv_vk_buffer_release_barrier2(const culv_vk_buffer_transfer *transfer,
-                                                     VkBufferMemoryBarrier2 *out);
+CULV_EXPORT culv_result culv_vk_buffer_release_barrier2(const culv_vk_buffer_transfer *transfer,
+                                                        VkBufferMemoryBarrier2 *out);
 
 /** The queue-family acquire that takes a buffer back from CUDA: record it before Vulkan's first
- * use, in a submission that waits for the timeline which CUDA signalled. Also needed before the
+ * use, in a submission that waits for the timeline which CUDA signaled. Also needed before the
  * first use of what CUDA wrote first.
  * Errors: as culv_vk_buffer_release_barrier2().
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
-CULV_API culv_result culv_vk_buffer_acquire_barrier2(const culv_vk_buffer_transfer *transfer,
-                                                     VkBufferMemoryBarrier2 *out);
+CULV_EXPORT culv_result culv_vk_buffer_acquire_barrier2(const culv_vk_buffer_transfer *transfer,
+                                                        VkBufferMemoryBarrier2 *out);
 
 /** culv_vk_buffer_release_barrier2() in the form of Vulkan 1.0. Only stages and accesses of that
  * form are taken.
@@ -164,8 +164,8 @@ CULV_API culv_result culv_vk_buffer_acquire_barrier2(const culv_vk_buffer_transf
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_buffer_release_barrier(const culv_vk_buffer_transfer *transfer,
-                                                    culv_vk_buffer_barrier *out);
+CULV_EXPORT culv_result culv_vk_buffer_release_barrier(const culv_vk_buffer_transfer *transfer,
+                                                       culv_vk_buffer_barrier *out);
 
 /** culv_vk_buffer_acquire_barrier2() in the form of Vulkan 1.0. Only stages and accesses of that
  * form are taken.
@@ -173,8 +173,8 @@ CULV_API culv_result culv_vk_buffer_release_barrier(const culv_vk_buffer_transfe
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfer *transfer,
-                                                    culv_vk_buffer_barrier *out);
+CULV_EXPORT culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfer *transfer,
+                                                       culv_vk_buffer_barrier *out);
 
 /** The queue-family release and layout transition that hand an image from a Vulkan queue to CUDA:
  * record it after Vulkan's last use, in a submission that signals the semaphore which CUDA waits
@@ -185,18 +185,18 @@ CULV_API culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfe
  * Threads: any.
  * Since: 0.1
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
-CULV_API culv_result culv_vk_image_release_barrier2(const culv_vk_image_transfer *transfer,
-                                                    VkImageMemoryBarrier2 *out);
+CULV_EXPORT culv_result culv_vk_image_release_barrier2(const culv_vk_image_transfer *transfer,
+                                                       VkImageMemoryBarrier2 *out);
 
 /** The queue-family acquire and layout transition that take an image back from CUDA: record it
- * before Vulkan's first use, in a submission that waits for the semaphore which CUDA signalled.
+ * before Vulkan's first use, in a submission that waits for the semaphore which CUDA signaled.
  * Errors: as culv_vk_image_release_barrier2(); VALUE also for the layout PREINITIALIZED.
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
-CULV_API culv_result culv_vk_image_acquire_barrier2(const culv_vk_image_transfer *transfer,
-                                                    VkImageMemoryBarrier2 *out);
+CULV_EXPORT culv_result culv_vk_image_acquire_barrier2(const culv_vk_image_transfer *transfer,
+                                                       VkImageMemoryBarrier2 *out);
 
 /** culv_vk_image_release_barrier2() in the form of Vulkan 1.0. Only stages, accesses and layouts of
  * that form are taken.
@@ -204,8 +204,8 @@ CULV_API culv_result culv_vk_image_acquire_barrier2(const culv_vk_image_transfer
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_image_release_barrier(const culv_vk_image_transfer *transfer,
-                                                   culv_vk_image_barrier *out);
+CULV_EXPORT culv_result culv_vk_image_release_barrier(const culv_vk_image_transfer *transfer,
+                                                      culv_vk_image_barrier *out);
 
 /** culv_vk_image_acquire_barrier2() in the form of Vulkan 1.0. Only stages, accesses and layouts of
  * that form are taken.
@@ -213,8 +213,8 @@ CULV_API culv_result culv_vk_image_release_barrier(const culv_vk_image_transfer 
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_image_acquire_barrier(const culv_vk_image_transfer *transfer,
-                                                   culv_vk_image_barrier *out);
+CULV_EXPORT culv_result culv_vk_image_acquire_barrier(const culv_vk_image_transfer *transfer,
+                                                      culv_vk_image_barrier *out);
 
 CULV_EXTERN_C_END
 

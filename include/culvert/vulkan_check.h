@@ -31,9 +31,9 @@ typedef struct culv_vk_check_desc {
     culv_texels texels;   /**< Images: as culv_image_desc::texels. */
     VkBool32 no_surfaces; /**< Images: as culv_image_desc::no_surfaces. */
     const char *label;    /**< Appears in messages. Default: none. */
-    /** Buffers: as culv_vk_buffer_create_desc::host. The answer then has no handle_types, and its
+    /** Buffers: as culv_vk_buffer_create_desc::host_memory. The answer then has no handle_types, and its
      * memory_type_index is not known yet: it depends on the pages. */
-    VkBool32 host;
+    VkBool32 host_memory;
 } culv_vk_check_desc;
 
 /** A default descriptor.
@@ -51,8 +51,8 @@ static inline culv_vk_check_desc culv_vk_check_desc_init(void)
 
 /** How a resource can be shared. Flags are 0 or 1; limits are those that Vulkan and CUDA both
  * have. */
-typedef struct culv_vk_sharing {
-    size_t struct_size; /**< Set by culv_vk_sharing_init(). */
+typedef struct culv_vk_sharing_info {
+    size_t struct_size; /**< Set by culv_vk_sharing_info_init(). */
     culv_vk_access access;
     /** Bit (1 << culv_handle_type) for each by which Vulkan exports such a resource and CUDA
      * imports it. */
@@ -81,16 +81,16 @@ typedef struct culv_vk_sharing {
      * and without a label. DISJOINT images: plane_offsets are those in a block of all planes, where
      * requirements_known. */
     culv_image_desc image;
-} culv_vk_sharing;
+} culv_vk_sharing_info;
 
-/** An empty culv_vk_sharing with its struct_size set.
+/** An empty culv_vk_sharing_info with its struct_size set.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-static inline culv_vk_sharing culv_vk_sharing_init(void)
+static inline culv_vk_sharing_info culv_vk_sharing_info_init(void)
 {
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     memset(&s, 0, sizeof s);
     s.struct_size = sizeof s;
     s.image.struct_size = sizeof s.image;
@@ -111,8 +111,10 @@ static inline culv_vk_sharing culv_vk_sharing_init(void)
  * Since: 0.1.
  * Source: Vulkan, vkGetPhysicalDeviceExternalBufferProperties,
  * vkGetDeviceBufferMemoryRequirements. */
-CULV_API culv_result culv_vk_check_buffer(culv_vk *vk, const VkBufferCreateInfo *create_info,
-                                          const culv_vk_check_desc *desc, culv_vk_sharing *out);
+CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
+                                             const VkBufferCreateInfo *create_info,
+                                             const culv_vk_check_desc *desc,
+                                             culv_vk_sharing_info *out);
 
 /** The same of an image that vkCreateImage would make; culv_vk_image_create() and
  * culv_vk_image_map() ask the same. What CUDA cannot map (multisampled, protected, sparse images,
@@ -129,8 +131,10 @@ CULV_API culv_result culv_vk_check_buffer(culv_vk *vk, const VkBufferCreateInfo 
  * Since: 0.1.
  * Source: Vulkan, vkGetPhysicalDeviceImageFormatProperties2, VkExternalImageFormatProperties,
  * vkGetDeviceImageMemoryRequirements; cuda.h, cuMipmappedArrayCreate. */
-CULV_API culv_result culv_vk_check_image(culv_vk *vk, const VkImageCreateInfo *create_info,
-                                         const culv_vk_check_desc *desc, culv_vk_sharing *out);
+CULV_EXPORT culv_result culv_vk_check_image(culv_vk_device *vk,
+                                            const VkImageCreateInfo *create_info,
+                                            const culv_vk_check_desc *desc,
+                                            culv_vk_sharing_info *out);
 
 CULV_EXTERN_C_END
 

@@ -11,11 +11,11 @@
 CULV_EXTERN_C_BEGIN
 
 /** Opaque: the caller's VkDevice, attached to a culv_device. Any thread. */
-typedef struct culv_vk culv_vk;
+typedef struct culv_vk_device culv_vk_device;
 
 /** The caller's device. */
-typedef struct culv_vk_desc {
-    size_t struct_size; /**< Set by culv_vk_desc_init(). */
+typedef struct culv_vk_device_desc {
+    size_t struct_size; /**< Set by culv_vk_device_desc_init(). */
     /** Required: the loader's, or volk's vkGetInstanceProcAddr. */
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
     VkInstance instance;              /**< Required. */
@@ -31,16 +31,16 @@ typedef struct culv_vk_desc {
      * the extensions that sharing needs. What is made with it then needs a fallback of its own;
      * imports from it are refused. Default: none. */
     uint32_t fallback;
-} culv_vk_desc;
+} culv_vk_device_desc;
 
 /** A default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-static inline culv_vk_desc culv_vk_desc_init(void)
+static inline culv_vk_device_desc culv_vk_device_desc_init(void)
 {
-    culv_vk_desc d;
+    culv_vk_device_desc d;
     memset(&d, 0, sizeof d);
     d.struct_size = sizeof d;
     return d;
@@ -66,8 +66,8 @@ typedef struct culv_vk_candidate {
     char cuda_name[256];
     /** VK_KHR_external_memory_fd is offered; of this and the next ones the ..._win32 forms on
      * Windows. */
-    uint32_t has_external_memory_fd;
-    uint32_t has_external_semaphore_fd;
+    uint32_t has_external_memory;
+    uint32_t has_external_semaphore;
     uint32_t has_timeline_semaphore; /**< The feature, by Vulkan 1.2 or the extension. */
     /** vkGetPhysicalDeviceExternalBufferProperties, storage+transfer buffers. */
     uint32_t buffer_opaque_fd_export;
@@ -81,8 +81,8 @@ typedef struct culv_vk_candidate {
     culv_luid luid;      /**< ... deviceLUID, where luid_valid. */
     /** ... deviceNodeMask, where luid_valid: its node among linked GPUs. */
     uint32_t node_mask;
-    culv_reason reason; /**< Why it is not reachable. */
-    char why[1024];     /**< The same with names and what to do; "" when reachable. */
+    culv_reason reason;     /**< Why it is not reachable. */
+    char reason_text[1024]; /**< The same with names and what to do; "" when reachable. */
 } culv_vk_candidate;
 
 /** An empty culv_vk_candidate with its struct_size set.
@@ -105,8 +105,8 @@ static inline culv_vk_candidate culv_vk_candidate_init(void)
  * Ownership: static strings.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
-                                              const char **out_names);
+CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
+                                                 const char **out_names);
 
 /** The instance layers that Culvert needs, to be listed AFTER validation layers: the software
  * twin's where the twin is allowed (culvert/soft.h) and its layer is found by the loader, else
@@ -116,8 +116,8 @@ CULV_API uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t cap
  * Ownership: static strings.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                          uint32_t capacity, const char **out_names);
+CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                             uint32_t capacity, const char **out_names);
 
 /** The device extensions that Culvert needs on a device whose usable version is api_version (the
  * lower one of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion): writes up
@@ -126,12 +126,12 @@ CULV_API uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance
  * Ownership: static strings.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity,
-                                            const char **out_names);
+CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity,
+                                               const char **out_names);
 
 /** The device extensions that Culvert makes use of where they are enabled: enable those that the
  * device has. VK_EXT_external_memory_host: buffers in host memory
- * (culv_vk_buffer_create_desc::host), and fallbacks' copies without a detour.
+ * (culv_vk_buffer_create_desc::host_memory), and fallbacks' copies without a detour.
  * VK_EXT_external_memory_dma_buf: exports as dma-buf. VK_KHR_maintenance4, below Vulkan 1.3 and
  * with its feature: memory requirements before a resource exists (culvert/vulkan_check.h). Writes
  * up to `capacity` names and returns how many there are.
@@ -139,8 +139,8 @@ CULV_API uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capac
  * Ownership: static strings.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
-                                                     const char **out_names);
+CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
+                                                        const char **out_names);
 
 /** Ranks the physical devices of an instance: those that CUDA can reach first (NVIDIA's before the
  * twin's, discrete before others), the rest after them with the reason. desc, which may be NULL,
@@ -152,10 +152,9 @@ CULV_API uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint3
  * Ownership: copies, yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                                   VkInstance instance,
-                                                   const culv_device_desc *desc, uint32_t *count,
-                                                   culv_vk_candidate *out);
+CULV_EXPORT culv_result culv_vk_rank_physical_devices(
+    PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+    const culv_device_desc *desc, uint32_t *count, culv_vk_candidate *out);
 
 /** Opens the CUDA device that is this physical device, by UUID. desc may be NULL.
  * Errors: INVALID; NO_DEVICE with every device of both sides named and the likely cause;
@@ -163,9 +162,9 @@ CULV_API culv_result culv_vk_rank_physical_devices(PFN_vkGetInstanceProcAddr get
  * Ownership: *out is yours, for culv_device_close().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                         VkInstance instance, VkPhysicalDevice physical_device,
-                                         const culv_device_desc *desc, culv_device **out);
+CULV_EXPORT culv_result culv_device_open_for_vulkan(
+    PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
+    VkPhysicalDevice physical_device, const culv_device_desc *desc, culv_device **out);
 
 /** Attaches the caller's VkDevice to the device that is the same GPU.
  * Errors: INVALID (DEVICE_MISMATCH, DEVICE_GROUP, EXTENSION_MISSING, LAYER_MISSING, VULKAN_VERSION
@@ -174,7 +173,8 @@ CULV_API culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_
  * culv_vk_detach().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_vk **out);
+CULV_EXPORT culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
+                                       culv_vk_device **out);
 
 /** What addresses and sizes of host memory must be multiples of to be imported:
  * minImportedHostPointerAlignment, or a page where that is larger. 0: the VkDevice was created
@@ -183,7 +183,7 @@ CULV_API culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *des
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API VkDeviceSize culv_vk_host_import_alignment(const culv_vk *vk);
+CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk);
 
 /** Gives the attachment up and sets *vk to NULL; NULL, or a pointer to NULL, is a no-op. Imports
  * live on. Only what was made through it (culv_vk_buffer_create() and its like) still makes Vulkan
@@ -194,7 +194,7 @@ CULV_API VkDeviceSize culv_vk_host_import_alignment(const culv_vk *vk);
  * Ownership: *vk is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_vk_detach(culv_vk **vk);
+CULV_EXPORT void culv_vk_detach(culv_vk_device **vk);
 
 CULV_EXTERN_C_END
 

@@ -22,8 +22,8 @@ CULV_EXTERN_C_BEGIN
  * Threads: any.
  * Since: 0.1.
  * Source: VK_KHR_external_memory_fd, VK_KHR_external_memory_win32. */
-CULV_API culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory,
-                                               culv_handle_type type, culv_handle *out);
+CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
+                                                  culv_handle_type type, culv_handle *out);
 
 /** Exports a VkSemaphore of yours. `type` is one that it was created for
  * (VkExportSemaphoreCreateInfo): OPAQUE_FD, on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. A file
@@ -35,8 +35,8 @@ CULV_API culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memor
  * Threads: any.
  * Since: 0.1.
  * Source: VK_KHR_external_semaphore_fd, VK_KHR_external_semaphore_win32. */
-CULV_API culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore,
-                                                  culv_handle_type type, culv_handle *out);
+CULV_EXPORT culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
+                                                     culv_handle_type type, culv_handle *out);
 
 /** Memory behind a handle for Vulkan to allocate. Zero in every field but struct_size means the
  * default. */
@@ -95,9 +95,9 @@ static inline culv_vk_memory_from_handle_desc culv_vk_memory_from_handle_desc_in
  * Threads: any.
  * Since: 0.1.
  * Source: VkImportMemoryFdInfoKHR, vkGetMemoryFdPropertiesKHR. */
-CULV_API culv_result culv_vk_memory_from_handle(culv_vk *vk,
-                                                const culv_vk_memory_from_handle_desc *desc,
-                                                VkDeviceMemory *out);
+CULV_EXPORT culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
+                                                   const culv_vk_memory_from_handle_desc *desc,
+                                                   VkDeviceMemory *out);
 
 CULV_EXTERN_C_END
 

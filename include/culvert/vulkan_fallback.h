@@ -20,7 +20,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** HOST path: records the copy of what culv_buffer_push() sent into the VkBuffer, with the barriers
+/** HOST path: records the copy of what culv_buffer_upload() sent into the VkBuffer, with the barriers
  * that it needs: outside of render passes, after the acquire barrier, before Vulkan's first use.
  * Earlier uses in the same queue are waited for, later ones wait for it.
  * Errors: INVALID (NULL_ARGUMENT).
@@ -28,36 +28,37 @@ CULV_EXTERN_C_BEGIN
  * Threads: that of the command buffer.
  * Since: 0.1.
  * Source: Vulkan specification, "Host Write Ordering Guarantees". */
-CULV_API culv_result culv_vk_buffer_record_push(const culv_vk_buffer *buffer,
-                                                VkCommandBuffer commands);
+CULV_EXPORT culv_result culv_vk_buffer_record_upload(const culv_vk_buffer *buffer,
+                                                     VkCommandBuffer commands);
 
-/** HOST path: records the copy of the VkBuffer to where culv_buffer_pull() takes it from: outside
+/** HOST path: records the copy of the VkBuffer to where culv_buffer_download() takes it from: outside
  * of render passes, after Vulkan's last use, before the release barrier.
  * Errors: INVALID (NULL_ARGUMENT).
  * Ownership: none.
  * Threads: that of the command buffer.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_buffer_record_pull(const culv_vk_buffer *buffer,
-                                                VkCommandBuffer commands);
+CULV_EXPORT culv_result culv_vk_buffer_record_download(const culv_vk_buffer *buffer,
+                                                       VkCommandBuffer commands);
 
-/** As culv_vk_buffer_record_push(), for all levels, layers and planes of an image. `layout` is the
+/** As culv_vk_buffer_record_upload(), for all levels, layers and planes of an image. `layout` is the
  * one that the acquire barrier gave it, and has it again afterwards; the old contents are not kept.
  * Depth and stencil need a graphics queue, as vkCmdCopyBufferToImage does.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: UNDEFINED or PREINITIALIZED as layout).
  * Ownership: none.
  * Threads: that of the command buffer.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_image_record_push(const culv_vk_image *image, VkCommandBuffer commands,
-                                               VkImageLayout layout);
+CULV_EXPORT culv_result culv_vk_image_record_upload(const culv_vk_image *image,
+                                                    VkCommandBuffer commands, VkImageLayout layout);
 
-/** As culv_vk_buffer_record_pull(), for all levels, layers and planes of an image, which is in
+/** As culv_vk_buffer_record_download(), for all levels, layers and planes of an image, which is in
  * `layout` before and after.
  * Errors: INVALID (NULL_ARGUMENT; VALUE: UNDEFINED or PREINITIALIZED as layout).
  * Ownership: none.
  * Threads: that of the command buffer.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_image_record_pull(const culv_vk_image *image, VkCommandBuffer commands,
-                                               VkImageLayout layout);
+CULV_EXPORT culv_result culv_vk_image_record_download(const culv_vk_image *image,
+                                                      VkCommandBuffer commands,
+                                                      VkImageLayout layout);
 
 CULV_EXTERN_C_END
 

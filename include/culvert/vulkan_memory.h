@@ -88,7 +88,7 @@ typedef struct culv_vk_buffer_create_desc {
      * memory with the CPU (Tegra, Grace, integrated); elsewhere each access of a GPU crosses the
      * bus. Needs VK_EXT_external_memory_host. memory_properties 0 is then HOST_COHERENT. The
      * VkDevice may be another GPU. No `fallback`. */
-    VkBool32 host;
+    VkBool32 host_memory;
     /** With host: memory of your own, at a multiple of culv_vk_host_import_alignment(). It stays
      * yours, is pinned, and must outlive the buffer and a deferred release (culv_device_collect()
      * tells). NULL: Culvert's. */
@@ -149,8 +149,8 @@ static inline culv_vk_image_create_desc culv_vk_image_create_desc_init(void)
  * Threads: any; vkGetMemoryFdKHR needs no external synchronization.
  * Since: 0.1.
  * Source: VK_KHR_external_memory_fd; VkMemoryDedicatedRequirements. */
-CULV_API culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_desc *desc,
-                                           culv_memory **out);
+CULV_EXPORT culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
+                                              culv_memory **out);
 
 /** As culv_vk_memory_import(), but counted: while something of an import that was acquired through
  * this attachment is held (the culv_memory, or a culv_buffer or culv_image of it), acquiring the
@@ -167,8 +167,9 @@ CULV_API culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_des
  * culv_memory_destroy().
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_memory_acquire(culv_vk *vk, const culv_vk_memory_desc *desc,
-                                            culv_memory **out);
+CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
+                                                     const culv_vk_memory_desc *desc,
+                                                     culv_memory **out);
 
 /** Maps an image of the caller's, bound to imported memory, as a CUDA mipmapped array. Format,
  * extent and levels are those of the VkImageCreateInfo, never of a view; tiling, samples, flags,
@@ -184,8 +185,8 @@ CULV_API culv_result culv_vk_memory_acquire(culv_vk *vk, const culv_vk_memory_de
  * Threads: any.
  * Since: 0.1.
  * Source: CUDA guide 3.2.16, "Mapping mipmapped arrays"; VkExternalImageFormatProperties. */
-CULV_API culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory,
-                                       const culv_vk_image_desc *desc, culv_image **out);
+CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
+                                          const culv_vk_image_desc *desc, culv_image **out);
 
 /** Where the texels of one level, and one plane, of a LINEAR image lie in the culv_buffer that was
  * mapped for it: the byte of block (x, y, z or layer l) is at y * row_pitch + x * bytes_per_block +
@@ -228,15 +229,15 @@ static inline culv_vk_pitched culv_vk_pitched_init(void)
  * Threads: any.
  * Since: 0.1.
  * Source: vkGetImageSubresourceLayout. */
-CULV_API culv_result culv_vk_image_map_pitched(culv_vk *vk, culv_memory *memory,
-                                               const culv_vk_image_desc *desc, uint32_t level,
-                                               uint32_t plane, culv_buffer **out,
-                                               culv_vk_pitched *layout);
+CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
+                                                  const culv_vk_image_desc *desc, uint32_t level,
+                                                  uint32_t plane, culv_buffer **out,
+                                                  culv_vk_pitched *layout);
 
 /** Makes a buffer with exportable memory of its own, imports that into CUDA and maps it: all or
  * nothing. Or, with `host`, one in host memory that both use in place, and the CPU. With
  * `fallback`, where sharing is impossible, memory on either side and copies between
- * (culv_buffer_path() tells).
+ * (culv_buffer_sharing() tells).
  * Errors: INVALID (SIZE, USAGE: sparse or protected; MEMORY_TYPE; VALUE and RANGE: of `host` and
  * `fallback`; DEVICE_MISMATCH: attached as another GPU, and no `fallback`), UNSUPPORTED
  * (NOT_EXPORTABLE, EXTENSION_MISSING; PEER where no fallback is left; with `host`
@@ -247,8 +248,9 @@ CULV_API culv_result culv_vk_image_map_pitched(culv_vk *vk, culv_memory *memory,
  * Threads: any.
  * Since: 0.1.
  * Source: VkExportMemoryAllocateInfo, VkMemoryDedicatedRequirements. */
-CULV_API culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc *desc,
-                                           culv_vk_buffer **out);
+CULV_EXPORT culv_result culv_vk_buffer_create(culv_vk_device *vk,
+                                              const culv_vk_buffer_create_desc *desc,
+                                              culv_vk_buffer **out);
 
 /** Unmaps the buffer from CUDA, gives the import up, destroys the VkBuffer and frees its memory, in
  * this order; sets *buffer to NULL. NULL, or a pointer to NULL, is a no-op. Vulkan's use of it must
@@ -259,7 +261,7 @@ CULV_API culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_cre
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object and on its VkDevice's destruction.
  * Since: 0.1 */
-CULV_API void culv_vk_buffer_destroy(culv_vk_buffer **buffer);
+CULV_EXPORT void culv_vk_buffer_destroy(culv_vk_buffer **buffer);
 
 /** As culv_vk_buffer_destroy(), but never waits for CUDA: its mapping is released as
  * culv_buffer_unmap_after() tells, and keeps the pages until then, your own of host_pointer too.
@@ -270,7 +272,7 @@ CULV_API void culv_vk_buffer_destroy(culv_vk_buffer **buffer);
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_vk_buffer_destroy_after(culv_vk_buffer **buffer, CUstream last_use);
+CULV_EXPORT void culv_vk_buffer_destroy_after(culv_vk_buffer **buffer, CUstream last_use);
 
 /** The VkBuffer: bind it, view it, describe it as your own, but never destroy it; VK_NULL_HANDLE
  * for NULL.
@@ -278,7 +280,7 @@ CULV_API void culv_vk_buffer_destroy_after(culv_vk_buffer **buffer, CUstream las
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API VkBuffer culv_vk_buffer_handle(const culv_vk_buffer *buffer);
+CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_vk_buffer *buffer);
 
 /** The VkDeviceMemory behind the buffer, bound at offset 0, for vkMapMemory; VK_NULL_HANDLE for
  * NULL. *size, which may be NULL, is set to its allocationSize in bytes.
@@ -286,28 +288,28 @@ CULV_API VkBuffer culv_vk_buffer_handle(const culv_vk_buffer *buffer);
  * Ownership: Culvert's: never free it.
  * Threads: any.
  * Since: 0.1 */
-CULV_API VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize *size);
+CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize *size);
 
-/** The CPU's address of a buffer in host memory (culv_vk_buffer_create_desc::host): host_pointer,
+/** The CPU's address of a buffer in host memory (culv_vk_buffer_create_desc::host_memory): host_pointer,
  * or Culvert's own pages, zero at first. The CPU and the GPUs see each other's writes where they
  * are ordered: docs/vulkan.md, "Host memory". NULL for other buffers and for NULL.
  * Errors: none.
  * Ownership: Culvert's, or yours as it was; valid until the buffer is destroyed.
  * Threads: any.
  * Since: 0.1 */
-CULV_API void *culv_vk_buffer_host_pointer(const culv_vk_buffer *buffer);
+CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_vk_buffer *buffer);
 
 /** CUDA's side of the buffer: its pointer and size. NULL for NULL.
  * Errors: none.
  * Ownership: Culvert's, valid until the buffer is destroyed; culv_buffer_unmap() refuses it.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer);
+CULV_EXPORT culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer);
 
 /** Makes an image with exportable memory of its own, imports that into CUDA and maps it: all or
  * nothing. Its layout is UNDEFINED: before CUDA's first use, record
  * culv_vk_image_release_barrier2() with `discard`. With `fallback`, where sharing is impossible,
- * arrays (or linear memory) of CUDA's own and copies (culv_image_path() tells).
+ * arrays (or linear memory) of CUDA's own and copies (culv_image_sharing() tells).
  * Errors: INVALID (TILING, USAGE, EXTENT, MEMORY_TYPE; DEVICE_MISMATCH: attached as another GPU,
  * and no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; PEER
  * where no fallback is left), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.
@@ -316,29 +318,30 @@ CULV_API culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer);
  * Threads: any.
  * Since: 0.1.
  * Source: VkExportMemoryAllocateInfo, VkExternalImageFormatProperties. */
-CULV_API culv_result culv_vk_image_create(culv_vk *vk, const culv_vk_image_create_desc *desc,
-                                          culv_vk_image **out);
+CULV_EXPORT culv_result culv_vk_image_create(culv_vk_device *vk,
+                                             const culv_vk_image_create_desc *desc,
+                                             culv_vk_image **out);
 
 /** As culv_vk_buffer_destroy(), for an image. Destroy your views of it first.
  * Errors: none.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object and on its VkDevice's destruction.
  * Since: 0.1 */
-CULV_API void culv_vk_image_destroy(culv_vk_image **image);
+CULV_EXPORT void culv_vk_image_destroy(culv_vk_image **image);
 
 /** As culv_vk_buffer_destroy_after(), for an image. Destroy your views of it first.
  * Errors: none.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_vk_image_destroy_after(culv_vk_image **image, CUstream last_use);
+CULV_EXPORT void culv_vk_image_destroy_after(culv_vk_image **image, CUstream last_use);
 
 /** The VkImage: view it, describe it as your own, but never destroy it; VK_NULL_HANDLE for NULL.
  * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API VkImage culv_vk_image_handle(const culv_vk_image *image);
+CULV_EXPORT VkImage culv_vk_image_handle(const culv_vk_image *image);
 
 /** The VkDeviceMemory behind the image, bound at offset 0, of a DISJOINT one each plane at its
  * plane_offsets (culv_image_get_desc() of culv_vk_image_cuda()); VK_NULL_HANDLE for NULL. *size,
@@ -347,14 +350,14 @@ CULV_API VkImage culv_vk_image_handle(const culv_vk_image *image);
  * Ownership: Culvert's: never free it.
  * Threads: any.
  * Since: 0.1 */
-CULV_API VkDeviceMemory culv_vk_image_memory(const culv_vk_image *image, VkDeviceSize *size);
+CULV_EXPORT VkDeviceMemory culv_vk_image_memory(const culv_vk_image *image, VkDeviceSize *size);
 
 /** CUDA's side of the image: its arrays and surfaces. NULL for NULL.
  * Errors: none.
  * Ownership: Culvert's, valid until the image is destroyed; culv_image_unmap() refuses it.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_image *culv_vk_image_cuda(const culv_vk_image *image);
+CULV_EXPORT culv_image *culv_vk_image_cuda(const culv_vk_image *image);
 
 CULV_EXTERN_C_END
 

@@ -88,8 +88,8 @@ typedef struct culv_vk_ring_frame {
  * Ownership: *out is yours, for culv_vk_ring_destroy(); it keeps the attachment alive.
  * Threads: any; `queue` is externally synchronized, as for vkQueueSubmit.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc,
-                                         culv_vk_ring **out);
+CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
+                                            const culv_vk_ring_desc *desc, culv_vk_ring **out);
 
 /** Gives the ring up, with what it made, and sets *ring to NULL; NULL, or a pointer to NULL, is a
  * no-op. Vulkan's work on it must be over, and CUDA's should be (culv_ring_drain()): see
@@ -98,7 +98,7 @@ CULV_API culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_
  * Ownership: *ring is Culvert's again.
  * Threads: any, after the last call of either side.
  * Since: 0.1 */
-CULV_API void culv_vk_ring_destroy(culv_vk_ring **ring);
+CULV_EXPORT void culv_vk_ring_destroy(culv_vk_ring **ring);
 
 /** The ring, for CUDA's side (culv_ring_acquire_on(), culv_ring_release_on()) and for
  * culv_ring_configure(), _drain(), _get_stats(). NULL for NULL.
@@ -106,38 +106,38 @@ CULV_API void culv_vk_ring_destroy(culv_vk_ring **ring);
  * Ownership: the ring's: never destroy it.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
+CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
 
 /** An image of a slot; NULL for a buffer, and where there is no such slot or resource.
  * Errors: none.
  * Ownership: the ring's, or yours where you handed it in.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
-                                           uint32_t resource);
+CULV_EXPORT culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
+                                              uint32_t resource);
 
 /** A buffer of a slot; NULL for an image, and where there is no such slot or resource.
  * Errors: none.
  * Ownership: the ring's, or yours where you handed it in.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
-                                             uint32_t resource);
+CULV_EXPORT culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
+                                                uint32_t resource);
 
 /** The timeline of a side, for submissions of the caller's own: never destroy it.
  * Errors: none; VK_NULL_HANDLE for NULL.
  * Ownership: the ring's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side);
+CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side);
 
 /** culv_ring_acquire() for Vulkan's side.
  * Errors: as culv_ring_acquire().
  * Ownership: as there.
  * Threads: one at a time for the side.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout,
-                                          culv_vk_ring_frame *out);
+CULV_EXPORT culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout,
+                                             culv_vk_ring_frame *out);
 
 /** culv_ring_release() for Vulkan's side: call it right before the vkQueueSubmit2 that has
  * frame->wait and frame->signal, and never without it.
@@ -145,11 +145,11 @@ CULV_API culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout,
  * Ownership: as there.
  * Threads: one at a time for the side.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame);
+CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame);
 
 /** Releases the frame and submits its command buffer; of a burst, all command buffers together with
  * the burst's last frame, in one vkQueueSubmit2, to one queue. `fence` (VK_NULL_HANDLE: none) is
- * signalled by the submission that has this frame: pass it with the last of a burst, since it ends
+ * signaled by the submission that has this frame: pass it with the last of a burst, since it ends
  * the keeping, and the rest of the burst goes later. After an error nothing was submitted and the
  * frame is still held. Frames of a burst that were kept are not to be mixed with
  * culv_vk_ring_release() and culv_ring_flush() (RING_ORDER).
@@ -159,16 +159,16 @@ CULV_API culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame
  * Threads: one at a time for the side; `queue` is externally synchronized.
  * Since: 0.1.
  * Source: vkQueueSubmit2. */
-CULV_API culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
-                                         VkCommandBuffer commands, VkFence fence,
-                                         culv_vk_ring_frame *frame);
+CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
+                                            VkCommandBuffer commands, VkFence fence,
+                                            culv_vk_ring_frame *frame);
 
 /** Submits what culv_vk_ring_submit() kept of a burst that is not full.
  * Errors: as culv_vk_ring_submit().
  * Ownership: none.
  * Threads: one at a time for the side.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
+CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
 
 /** What a queue is wanted for. */
 typedef enum culv_vk_queue_use {
@@ -187,10 +187,10 @@ typedef enum culv_vk_queue_use {
  * Threads: any.
  * Since: 0.1
  * Source: Vulkan specification, VkQueueFamilyProperties; docs/performance.md. */
-CULV_API culv_result culv_vk_pick_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                               VkInstance instance,
-                                               VkPhysicalDevice physical_device,
-                                               culv_vk_queue_use use, uint32_t *out);
+CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                                  VkInstance instance,
+                                                  VkPhysicalDevice physical_device,
+                                                  culv_vk_queue_use use, uint32_t *out);
 
 /** Records the copy of a slot's resource into the caller's buffer, with the ring's barriers around
  * it: what a side does that hands frames on by copy (video out, read-back). Of a consumer's
@@ -206,9 +206,9 @@ CULV_API culv_result culv_vk_pick_queue_family(PFN_vkGetInstanceProcAddr get_ins
  * Ownership: none.
  * Threads: any, one for a command buffer.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer commands,
-                                              uint32_t slot, uint32_t resource, VkBuffer to,
-                                              VkDeviceSize offset, VkDeviceSize size);
+CULV_EXPORT culv_result culv_vk_ring_record_copy(const culv_vk_ring *ring, VkCommandBuffer commands,
+                                                 uint32_t slot, uint32_t resource, VkBuffer to,
+                                                 VkDeviceSize offset, VkDeviceSize size);
 
 CULV_EXTERN_C_END
 

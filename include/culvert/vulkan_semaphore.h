@@ -61,19 +61,20 @@ static inline culv_vk_semaphore_create_desc culv_vk_semaphore_create_desc_init(v
 }
 
 /** Imports a semaphore of the caller's. A timeline's present counter becomes the value that signals
- * must exceed; a binary one is taken for unsignalled, unless the descriptor's signal_pending says
+ * must exceed; a binary one is taken for unsignaled, unless the descriptor's signal_pending says
  * otherwise.
  * Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().
  * Threads: any.
  * Since: 0.1
  * Source: VK_KHR_external_semaphore_fd. */
-CULV_API culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *desc,
-                                              culv_semaphore **out);
+CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
+                                                 const culv_vk_semaphore_desc *desc,
+                                                 culv_semaphore **out);
 
 /** Makes an exportable semaphore and imports it into CUDA: all or nothing. desc may be NULL for a
  * timeline at 0. With `fallback`, where sharing is impossible, CUDA's signals and waits take
- * another road (culv_semaphore_path() tells).
+ * another road (culv_semaphore_sharing() tells).
  * Errors: INVALID (VALUE; DEVICE_MISMATCH: attached as another GPU, and no `fallback`), UNSUPPORTED
  * (NOT_EXPORTABLE: the device exports no such semaphores, as software Vulkan does for binary ones;
  * EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.
@@ -82,9 +83,9 @@ CULV_API culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semapho
  * Threads: any.
  * Since: 0.1.
  * Source: VkExportSemaphoreCreateInfo. */
-CULV_API culv_result culv_vk_semaphore_create(culv_vk *vk,
-                                              const culv_vk_semaphore_create_desc *desc,
-                                              culv_vk_semaphore **out);
+CULV_EXPORT culv_result culv_vk_semaphore_create(culv_vk_device *vk,
+                                                 const culv_vk_semaphore_create_desc *desc,
+                                                 culv_vk_semaphore **out);
 
 /** Gives CUDA's import up and destroys the VkSemaphore; sets *semaphore to NULL. NULL, or a pointer
  * to NULL, is a no-op. Vulkan's use of it must be over, as for vkDestroySemaphore; CUDA's should
@@ -93,7 +94,7 @@ CULV_API culv_result culv_vk_semaphore_create(culv_vk *vk,
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object and on its VkDevice's destruction.
  * Since: 0.1 */
-CULV_API void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore);
+CULV_EXPORT void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore);
 
 /** As culv_vk_semaphore_destroy(), but never waits for CUDA: see culv_semaphore_destroy_after().
  * Vulkan's use must be over now. On the HOST path (culvert/fallback.h) the VkSemaphore goes once no
@@ -103,14 +104,14 @@ CULV_API void culv_vk_semaphore_destroy(culv_vk_semaphore **semaphore);
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
-CULV_API void culv_vk_semaphore_destroy_after(culv_vk_semaphore **semaphore, CUstream last_use);
+CULV_EXPORT void culv_vk_semaphore_destroy_after(culv_vk_semaphore **semaphore, CUstream last_use);
 
 /** The VkSemaphore, for submissions: never destroy it; VK_NULL_HANDLE for NULL.
  * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
-CULV_API VkSemaphore culv_vk_semaphore_handle(const culv_vk_semaphore *semaphore);
+CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_vk_semaphore *semaphore);
 
 /** CUDA's side of the semaphore, for culv_semaphore_signal() and _wait(). NULL for NULL.
  * Errors: none.
@@ -118,7 +119,7 @@ CULV_API VkSemaphore culv_vk_semaphore_handle(const culv_vk_semaphore *semaphore
  * it.
  * Threads: any.
  * Since: 0.1 */
-CULV_API culv_semaphore *culv_vk_semaphore_cuda(const culv_vk_semaphore *semaphore);
+CULV_EXPORT culv_semaphore *culv_vk_semaphore_cuda(const culv_vk_semaphore *semaphore);
 
 CULV_EXTERN_C_END
 

@@ -46,16 +46,16 @@ typedef enum culv_vk_sampler_difference {
  * Threads: any.
  * Since: 0.1.
  * Source: VkSamplerCreateInfo; cuda.h, CUDA_TEXTURE_DESC. */
-CULV_API culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
-                                                       culv_texture_desc *out,
-                                                       uint32_t *differences);
+CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler,
+                                                          culv_texture_desc *out,
+                                                          uint32_t *differences);
 
 /** What one difference means, in one sentence.
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any.
  * Since: 0.1 */
-CULV_API const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference);
+CULV_EXPORT const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference difference);
 
 CULV_EXTERN_C_END
 

@@ -33,9 +33,9 @@ CULV_EXTERN_C_BEGIN
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemExportToShareableHandle; VkImportMemoryFdInfoKHR. */
-CULV_API culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *allocation,
-                                             const culv_vk_memory_from_handle_desc *desc,
-                                             VkDeviceMemory *out);
+CULV_EXPORT culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
+                                                const culv_vk_memory_from_handle_desc *desc,
+                                                VkDeviceMemory *out);
 
 /** Imports a VMM allocation into Vulkan and binds a buffer of yours to it, `offset` bytes into the
  * allocation. Checked: alignment, size, memory type, and whether the buffer requires a dedicated
@@ -50,9 +50,9 @@ CULV_API culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *a
  * is unbound.
  * Threads: any, ordered with other uses of the buffer.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_buffer_bind_vmm(culv_vk *vk, VkBuffer buffer,
-                                             culv_vmm_allocation *allocation, VkDeviceSize offset,
-                                             VkDeviceMemory *out);
+CULV_EXPORT culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
+                                                culv_vmm_allocation *allocation,
+                                                VkDeviceSize offset, VkDeviceMemory *out);
 
 /** The same for an image of OPTIMAL tiling, whose create_info is held against what CUDA could map
  * of it. At offset 0 the memory is dedicated to the image. At another one, beside other resources,
@@ -68,10 +68,10 @@ CULV_API culv_result culv_vk_buffer_bind_vmm(culv_vk *vk, VkBuffer buffer,
  * Threads: any, ordered with other uses of the image.
  * Since: 0.1.
  * Source: measured, docs/nvidia-measured.md. */
-CULV_API culv_result culv_vk_image_bind_vmm(culv_vk *vk, VkImage image,
-                                            const VkImageCreateInfo *create_info,
-                                            culv_vmm_allocation *allocation, VkDeviceSize offset,
-                                            VkDeviceMemory *out);
+CULV_EXPORT culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
+                                               const VkImageCreateInfo *create_info,
+                                               culv_vmm_allocation *allocation, VkDeviceSize offset,
+                                               VkDeviceMemory *out);
 
 /** Opaque: Vulkan's buffers on a vector's chunks. */
 typedef struct culv_vk_vector culv_vk_vector;
@@ -105,12 +105,12 @@ static inline culv_vk_vector_desc culv_vk_vector_desc_init(void)
 }
 
 /** A buffer of Vulkan's on a part of a vector. */
-typedef struct culv_vk_vector_part {
+typedef struct culv_vk_vector_buffer {
     VkBuffer buffer;
     VkDeviceSize offset; /**< Bytes into the vector at which the buffer begins. */
     VkDeviceSize size;   /**< Bytes. Of a sparse buffer: what is bound, from offset 0 on. */
     uint64_t chunk;      /**< culv_vector_chunk::id; 0 of a sparse buffer. */
-} culv_vk_vector_part;
+} culv_vk_vector_buffer;
 
 /** Makes Vulkan's view of a vector, whose chunks are exportable as OPAQUE_FD (on Windows
  * OPAQUE_WIN32), and imports the chunks that it has. A buffer a chunk is what every device has;
@@ -122,8 +122,9 @@ typedef struct culv_vk_vector_part {
  * Ownership: *out is yours, for culv_vk_vector_destroy(), before or after the vector goes.
  * Threads: any, not beside a call that changes the vector.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector,
-                                           const culv_vk_vector_desc *desc, culv_vk_vector **out);
+CULV_EXPORT culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *vector,
+                                              const culv_vk_vector_desc *desc,
+                                              culv_vk_vector **out);
 
 /** Gives the view up and sets *view to NULL; NULL, or a pointer to NULL, is a no-op. Vulkan's work
  * with its buffers is done.
@@ -131,7 +132,7 @@ CULV_API culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector,
  * Ownership: *view is Culvert's again, its buffers are gone.
  * Threads: any, ordered with other calls.
  * Since: 0.1 */
-CULV_API void culv_vk_vector_destroy(culv_vk_vector **view);
+CULV_EXPORT void culv_vk_vector_destroy(culv_vk_vector **view);
 
 /** Imports chunks that are new, and drops the buffers of those that are gone, which no work of
  * Vulkan's may use any more; the others stay as they are, their handles included. Nothing is done
@@ -145,7 +146,7 @@ CULV_API void culv_vk_vector_destroy(culv_vk_vector **view);
  * Threads: one at a time, not beside a call that changes the vector; with a sparse queue, ordered
  * with other uses of that queue.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_vector_update(culv_vk_vector *view);
+CULV_EXPORT culv_result culv_vk_vector_update(culv_vk_vector *view);
 
 /** Lists the buffers by offset: as many as `capacity` into parts (which may be NULL with 0), the
  * number that there is into *count.
@@ -153,16 +154,16 @@ CULV_API culv_result culv_vk_vector_update(culv_vk_vector *view);
  * Ownership: the buffers stay Culvert's, valid until an update drops them.
  * Threads: one at a time.
  * Since: 0.1 */
-CULV_API culv_result culv_vk_vector_get_parts(const culv_vk_vector *view,
-                                              culv_vk_vector_part *parts, size_t capacity,
-                                              size_t *count);
+CULV_EXPORT culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view,
+                                                   culv_vk_vector_buffer *parts, size_t capacity,
+                                                   size_t *count);
 
 /** The generation of the vector that the view shows; 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_API uint64_t culv_vk_vector_generation(const culv_vk_vector *view);
+CULV_EXPORT uint64_t culv_vk_vector_generation(const culv_vk_vector *view);
 
 CULV_EXTERN_C_END
 

@@ -12,9 +12,9 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = v->candidate.driver;
-    if (!culv_ok(culv_vk_device_open(vkGetInstanceProcAddr, v->instance, v->physical_device, &desc,
-                                     device),
-                 "culv_vk_device_open") ||
+    if (!culv_ok(culv_device_open_for_vulkan(vkGetInstanceProcAddr, v->instance, v->physical_device,
+                                             &desc, device),
+                 "culv_device_open_for_vulkan") ||
         !cuda_api_load(cu, *device))
         return false;
     /* A sample works in Culvert's context from one thread: current once is current for good. */
@@ -28,9 +28,9 @@ void interop_close_device(culv_device **device, const cuda_api *cu, CUcontext ca
     culv_device_close(device);
 }
 
-bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk **out)
+bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out)
 {
-    culv_vk_desc vk = culv_vk_desc_init();
+    culv_vk_device_desc vk = culv_vk_device_desc_init();
     vk.get_instance_proc_addr = vkGetInstanceProcAddr;
     vk.instance = v->instance;
     vk.physical_device = v->physical_device;
@@ -40,7 +40,7 @@ bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk **out)
     return culv_ok(culv_vk_attach(device, &vk, out), "culv_vk_attach");
 }
 
-bool interop_timeline(culv_vk *attached, const char *label, culv_vk_semaphore **out)
+bool interop_timeline(culv_vk_device *attached, const char *label, culv_vk_semaphore **out)
 {
     culv_vk_semaphore_create_desc desc = culv_vk_semaphore_create_desc_init();
     desc.label = label;

@@ -15,10 +15,10 @@ bool interop_open_device(const vulkan_setup *v, culv_device **device, cuda_api *
 void interop_close_device(culv_device **device, const cuda_api *cu, CUcontext callers_context);
 
 /* Attaches the Vulkan device to it: what Culvert makes of the result, both have. */
-bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk **out);
+bool interop_attach(const vulkan_setup *v, culv_device *device, culv_vk_device **out);
 
 /* A timeline semaphore of both sides, at 0. */
-bool interop_timeline(culv_vk *attached, const char *label, culv_vk_semaphore **out);
+bool interop_timeline(culv_vk_device *attached, const char *label, culv_vk_semaphore **out);
 
 /* The kernels share/culvert/<name>.fatbin or, on the software twin, <name>.soft.so. */
 bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *name, CUmodule *out);

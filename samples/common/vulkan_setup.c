@@ -154,7 +154,7 @@ static const culv_vk_candidate *pick(const culv_vk_candidate *candidates, uint32
         if (!refused) refused = &candidates[i];
     }
     if (refused) {
-        report("%s: %s", refused->name, refused->why);
+        report("%s: %s", refused->name, refused->reason_text);
     } else if (count == 0) {
         report(
             "Vulkan has no device on this machine (Debian: mesa-vulkan-drivers has one for the CPU)");
@@ -170,7 +170,7 @@ static void explain(vulkan_setup *v, const culv_vk_candidate *candidates, uint32
     const char *other = NULL; /* why a real GPU was passed over */
     for (uint32_t i = 0; i < count; i++) {
         if (candidates[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU && !candidates[i].reachable)
-            other = candidates[i].why;
+            other = candidates[i].reason_text;
     }
     if (v->candidate.driver != CULV_DRIVER_SOFT) {
         snprintf(v->why, sizeof v->why, "NVIDIA's driver");
@@ -359,7 +359,7 @@ bool vulkan_setup_list(void)
             printf("%u  %s: CUDA device %d by %s\n", i, c->name, c->cuda_ordinal,
                    c->driver == CULV_DRIVER_SOFT ? "the software twin" : "NVIDIA's driver");
         } else {
-            printf("%u  %s: not usable: %s\n", i, c->name, c->why);
+            printf("%u  %s: not usable: %s\n", i, c->name, c->reason_text);
         }
     }
     vulkan_setup_destroy(&v);

@@ -7,7 +7,7 @@
 #include "../common/interop.h"
 #include "../common/report.h"
 
-bool exchange_attach(const exchange *e, culv_vk **out)
+bool exchange_attach(const exchange *e, culv_vk_device **out)
 {
     return interop_attach(e->vulkan, e->device, out);
 }

@@ -101,7 +101,7 @@ void exchange_destroy(exchange *e);
 
 /* For the paths that share: the Vulkan device attached to the CUDA one. False, with a message, on
  * failure. */
-bool exchange_attach(const exchange *e, culv_vk **out);
+bool exchange_attach(const exchange *e, culv_vk_device **out);
 
 exchange_buffer *exchange_buffer_of(exchange *e, uint64_t frame);
 

@@ -17,7 +17,7 @@
 #define LIMIT_NS UINT64_C(60000000000)
 
 typedef struct ringed {
-    culv_vk *attached;
+    culv_vk_device *attached;
     culv_vk_ring *ring;
     culv_ring *core;            /* the same, for CUDA's side */
     culv_ring_frame filling;    /* CUDA's */
@@ -79,8 +79,8 @@ static bool create(exchange *e)
         both->cells = culv_vk_buffer_handle(cells);
         both->cuda_cells = culv_buffer_pointer(culv_vk_buffer_cuda(cells));
         both->tint = culv_vk_image_handle(tint);
-        if (!culv_ok(culv_image_surface(culv_vk_image_cuda(tint), 0, &both->cuda_tint),
-                     "culv_image_surface"))
+        if (!culv_ok(culv_image_get_surface(culv_vk_image_cuda(tint), 0, &both->cuda_tint),
+                     "culv_image_get_surface"))
             return false;
     }
     return true;
@@ -185,13 +185,13 @@ static void unblock(exchange *e, uint64_t end)
     const ringed *r = e->own;
     (void)end;
     if (!r || !r->core || culv_ring_drain(r->core, 0, 1) == CULV_OK) return;
-    /* The ring is stopped: what it handed out is signalled all the same. */
+    /* The ring is stopped: what it handed out is signaled all the same. */
     culv_ring_stats stats = culv_ring_stats_init();
     if (culv_ring_get_stats(r->core, &stats) != CULV_OK) return;
     vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_PRODUCER),
-                        stats.ready_signalled);
+                        stats.ready_signaled);
     vulkan_signal_up_to(e->vulkan, culv_vk_ring_semaphore(r->ring, CULV_RING_CONSUMER),
-                        stats.done_signalled);
+                        stats.done_signaled);
 }
 
 const exchange_path path_ring = {.name = "ring",

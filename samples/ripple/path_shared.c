@@ -3,7 +3,7 @@
  * and two timelines hand them over on the GPU: what path_ring.c does for several frames at once, by
  * hand.
  *
- *   ready is signalled by CUDA and awaited by Vulkan, drawn the other way round */
+ *   ready is signaled by CUDA and awaited by Vulkan, drawn the other way round */
 #include <stdlib.h>
 
 #include "../common/interop.h"
@@ -11,7 +11,7 @@
 #include "exchange.h"
 
 typedef struct shared {
-    culv_vk *attached;
+    culv_vk_device *attached;
     culv_vk_buffer *cells[EXCHANGE_MAX_BUFFERS];
     culv_vk_image *tint[EXCHANGE_MAX_BUFFERS];
     culv_vk_semaphore *ready, *drawn;
@@ -53,8 +53,9 @@ static bool share_tint(exchange *e, shared *s, uint32_t i)
     if (!culv_ok(culv_vk_image_create(s->attached, &desc, &s->tint[i]), "culv_vk_image_create"))
         return false;
     e->buffers[i].tint = culv_vk_image_handle(s->tint[i]);
-    return culv_ok(culv_image_surface(culv_vk_image_cuda(s->tint[i]), 0, &e->buffers[i].cuda_tint),
-                   "culv_image_surface");
+    return culv_ok(
+        culv_image_get_surface(culv_vk_image_cuda(s->tint[i]), 0, &e->buffers[i].cuda_tint),
+        "culv_image_get_surface");
 }
 
 static bool share_timeline(shared *s, const char *label, culv_vk_semaphore **both,
@@ -80,7 +81,7 @@ static bool cuda_release(exchange *e, CUstream stream, uint64_t frame)
 {
     const shared *s = e->own;
     return culv_ok(culv_semaphore_signal(culv_vk_semaphore_cuda(s->ready), stream, frame + 1),
-                   "signalling ready");
+                   "signaling ready");
 }
 
 static culv_vk_buffer_transfer cells_transfer(exchange *e, uint64_t frame)

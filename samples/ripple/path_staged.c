@@ -6,7 +6,7 @@
  *
  *   stream   | steps 1 | fill 1 | steps 2 ...        fill f waits for down f - n, n buffers
  *   copies             |        down 1        |      down f waits (on the host) for up f - n
- *   copied                                    1      signalled by a host function behind down
+ *   copied                                    1      signaled by a host function behind down
  *   queue for copies                          |   up 1   |           up f waits for draw f - n too
  *   ready                                                1
  *   queue for drawing                                    | draw 1 ... */

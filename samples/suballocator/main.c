@@ -21,7 +21,7 @@ typedef struct program {
     bool validation;
     vulkan_setup vulkan;
     culv_device *device;
-    culv_vk *vk;
+    culv_vk_device *vk;
     culv_vk_semaphore *ready; /* CUDA has written */
     cuda_api cu;
     CUcontext callers_context;
@@ -151,9 +151,10 @@ static bool launch(program *p, const resource *r, int number)
     CUsurfObject surface = 0;
     uint32_t width = plan->width, height = plan->height;
     if (r->cuda_image &&
-        (!culv_ok(culv_image_surface(r->cuda_image, plan->level, &surface), "culv_image_surface") ||
-         !culv_ok(culv_image_extent(r->cuda_image, plan->level, &width, &height, NULL),
-                  "culv_image_extent")))
+        (!culv_ok(culv_image_get_surface(r->cuda_image, plan->level, &surface),
+                  "culv_image_get_surface") ||
+         !culv_ok(culv_image_get_extent(r->cuda_image, plan->level, &width, &height, NULL),
+                  "culv_image_get_extent")))
         return false;
     int bgra = plan->format == VK_FORMAT_B8G8R8A8_UNORM;
     int layer = (int)plan->layer;

@@ -56,9 +56,9 @@ static VkBufferCreateInfo buffer_info(const resource_plan *p,
 }
 
 /* Asks Culvert first: a device may want such a resource to have memory of its own. */
-static bool may_share_block(culv_vk *vk, const resource_plan *p)
+static bool may_share_block(culv_vk_device *vk, const resource_plan *p)
 {
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     VkBufferCreateInfo buffer = buffer_info(p, NULL);
     VkImageCreateInfo image = image_info(p, NULL);
     culv_result result = p->kind == BUFFER ? culv_vk_check_buffer(vk, &buffer, NULL, &sharing)
@@ -69,7 +69,8 @@ static bool may_share_block(culv_vk *vk, const resource_plan *p)
     return !sharing.dedicated_required;
 }
 
-bool resource_create(const vulkan_setup *v, culv_vk *vk, const resource_plan *plan, resource *out)
+bool resource_create(const vulkan_setup *v, culv_vk_device *vk, const resource_plan *plan,
+                     resource *out)
 {
     *out = (resource){.plan = plan};
     if (!may_share_block(vk, plan)) return false;
@@ -102,7 +103,7 @@ bool resource_bind(const vulkan_setup *v, block *b, resource *r)
                             "vkBindBufferMemory");
 }
 
-static bool map_image(culv_vk *vk, culv_memory *memory, resource *r)
+static bool map_image(culv_vk_device *vk, culv_memory *memory, resource *r)
 {
     VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO, .handleTypes = exported};
@@ -124,14 +125,14 @@ static bool map_buffer(culv_memory *memory, resource *r)
     return culv_ok(culv_buffer_map(memory, &desc, &r->cuda_buffer), "culv_buffer_map");
 }
 
-bool resource_map(culv_vk *vk, const block *b, resource *r)
+bool resource_map(culv_vk_device *vk, const block *b, resource *r)
 {
     culv_memory *memory = NULL;
     culv_vk_memory_desc desc = culv_vk_memory_desc_init();
     desc.memory = b->memory;
     desc.allocation_size = b->size; /* of the whole block, not of the resource */
     double began = clock_seconds();
-    if (!culv_ok(culv_vk_memory_acquire(vk, &desc, &memory), "culv_vk_memory_acquire"))
+    if (!culv_ok(culv_vk_memory_import_shared(vk, &desc, &memory), "culv_vk_memory_import_shared"))
         return false;
     bool mapped = r->image ? map_image(vk, memory, r) : map_buffer(memory, r);
     culv_memory_destroy(&memory); /* what was mapped keeps the import */

@@ -43,9 +43,10 @@ typedef struct resource {
 
 /* The three steps: vkCreate..., which tells what each needs; a place in the block and vkBind...;
  * CUDA's half. */
-bool resource_create(const vulkan_setup *v, culv_vk *vk, const resource_plan *plan, resource *out);
+bool resource_create(const vulkan_setup *v, culv_vk_device *vk, const resource_plan *plan,
+                     resource *out);
 bool resource_bind(const vulkan_setup *v, block *b, resource *r);
-bool resource_map(culv_vk *vk, const block *b, resource *r);
+bool resource_map(culv_vk_device *vk, const block *b, resource *r);
 void resource_destroy(const vulkan_setup *v, block *b, resource *r);
 
 #endif

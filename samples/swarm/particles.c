@@ -19,9 +19,10 @@ static bool create_vector(particles *p, culv_device *device, uint64_t reserve, u
 {
     culv_vector_desc desc = culv_vector_desc_init();
     desc.reserve = reserve;
-    desc.fixed = 1; /* kernels keep the pointer */
+    desc.no_move = 1; /* kernels keep the pointer */
     desc.min_chunk = chunk;
-    desc.ahead = chunk; /* a thread commits the next one, so that growing only publishes it */
+    desc.commit_ahead =
+        chunk; /* a thread commits the next one, so that growing only publishes it */
     desc.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
     desc.label = "particles";
     return culv_ok(culv_vector_create(device, &desc, &p->vector), "culv_vector_create");
@@ -73,14 +74,15 @@ void particles_destroy(particles *p)
 static bool list_buffers(particles *p, particles_growth *growth)
 {
     size_t count = 0;
-    if (!culv_ok(culv_vk_vector_get_parts(p->view, NULL, 0, &count), "culv_vk_vector_get_parts"))
+    if (!culv_ok(culv_vk_vector_get_buffers(p->view, NULL, 0, &count),
+                 "culv_vk_vector_get_buffers"))
         return false;
-    culv_vk_vector_part *parts = calloc(count + 1, sizeof *parts);
+    culv_vk_vector_buffer *parts = calloc(count + 1, sizeof *parts);
     VkBufferMemoryBarrier2 *barriers = calloc(count + 1, sizeof *barriers);
     bool fine = parts && barriers;
     if (!fine) report("out of memory for a list of %zu buffers", count);
-    fine = fine && culv_ok(culv_vk_vector_get_parts(p->view, parts, count, &count),
-                           "culv_vk_vector_get_parts");
+    fine = fine && culv_ok(culv_vk_vector_get_buffers(p->view, parts, count, &count),
+                           "culv_vk_vector_get_buffers");
     for (size_t i = 0; fine && i < p->num_parts; i++) {
         fine = i < count && parts[i].buffer == p->parts[i].buffer &&
                parts[i].offset == p->parts[i].offset;
@@ -133,7 +135,7 @@ bool particles_cuda_acquire(particles *p, CUstream stream, uint64_t frame)
 bool particles_cuda_release(particles *p, CUstream stream, uint64_t frame)
 {
     return culv_ok(culv_semaphore_signal(culv_vk_semaphore_cuda(p->ready), stream, frame + 1),
-                   "signalling ready");
+                   "signaling ready");
 }
 
 static culv_vk_buffer_transfer transfer_of(const particles *p, size_t part, culv_vk_use use,
@@ -181,7 +183,7 @@ bool particles_record_release(particles *p, VkCommandBuffer commands, culv_vk_us
     return true;
 }
 
-uint32_t particles_in(const particles *p, const culv_vk_vector_part *part)
+uint32_t particles_in(const particles *p, const culv_vk_vector_buffer *part)
 {
     uint64_t first = part->offset / sizeof(particle), room = part->size / sizeof(particle);
     if (p->count <= first) return 0; /* committed ahead */

@@ -14,12 +14,12 @@
 
 typedef struct particles {
     const vulkan_setup *vulkan;
-    culv_vk *attached;
+    culv_vk_device *attached;
     culv_vector *vector;
     culv_vk_vector *view;
     culv_vk_semaphore *ready, *drawn;
-    uint64_t count;             /* how many there are */
-    culv_vk_vector_part *parts; /* Vulkan's buffers: one a chunk, or a single sparse one */
+    uint64_t count;               /* how many there are */
+    culv_vk_vector_buffer *parts; /* Vulkan's buffers: one a chunk, or a single sparse one */
     VkBufferMemoryBarrier2 *barriers;
     size_t num_parts;
 } particles;
@@ -52,7 +52,7 @@ bool particles_record_acquire(particles *p, VkCommandBuffer commands, culv_vk_us
 bool particles_record_release(particles *p, VkCommandBuffer commands, culv_vk_use use,
                               VkPipelineStageFlags2 stage);
 /* How many particles a buffer has. */
-uint32_t particles_in(const particles *p, const culv_vk_vector_part *part);
+uint32_t particles_in(const particles *p, const culv_vk_vector_buffer *part);
 
 /* After a failure in mid-frame, before frame `end`: lets both sides run to their end, where one
  * would wait forever for the other. */

@@ -19,7 +19,7 @@ struct semaphore {
     union soft_page *page;
     void *map; /* NULL: the page is private */
     size_t map_size;
-    uint64_t last_signalled; /* a timeline's, through this import */
+    uint64_t last_signaled; /* a timeline's, through this import */
 };
 
 struct semaphore_op {
@@ -27,7 +27,7 @@ struct semaphore_op {
     unsigned count;
     CUexternalSemaphore *handles; /* a reference to each; it may be none any more */
     void *params;                 /* signal or wait parameters, as they were given */
-    uint64_t *before;             /* last_signalled of each, as the signals were admitted */
+    uint64_t *before;             /* last_signaled of each, as the signals were admitted */
 };
 
 static void unref(struct semaphore *semaphore)
@@ -81,7 +81,7 @@ static void recall_first(const struct semaphore_op *op, unsigned count)
     for (unsigned i = count; i-- > 0;) {
         semaphore_of(op, i)->under_way--;
         if (op->op.type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL)
-            semaphore_of(op, i)->last_signalled = op->before[i];
+            semaphore_of(op, i)->last_signaled = op->before[i];
     }
 }
 
@@ -99,7 +99,7 @@ static void recall(struct soft_op *op)
 }
 
 /* Stricter than NVIDIA's driver, which lets a counter go backwards silently (measured): a
- * timeline's value must be greater than the last one signalled through this import, those earlier
+ * timeline's value must be greater than the last one signaled through this import, those earlier
  * in the same call or launch included. A graph cannot use a semaphore that was destroyed, and none
  * takes part in another context's work (measured). */
 static CUresult admit(struct soft_op *op, const struct soft_context *context)
@@ -113,15 +113,15 @@ static CUresult admit(struct soft_op *op, const struct soft_context *context)
             result = CUDA_ERROR_INVALID_HANDLE;
         else if (semaphore->object.context != context ||
                  (signals && semaphore->kind == SOFT_PAGE_TIMELINE &&
-                  value_of(these, i) <= semaphore->last_signalled))
+                  value_of(these, i) <= semaphore->last_signaled))
             result = CUDA_ERROR_INVALID_VALUE;
         if (result != CUDA_SUCCESS) {
             recall_first(these, i);
             return result;
         }
         semaphore->under_way++;
-        these->before[i] = semaphore->last_signalled;
-        if (signals) semaphore->last_signalled = value_of(these, i);
+        these->before[i] = semaphore->last_signaled;
+        if (signals) semaphore->last_signaled = value_of(these, i);
     }
     return CUDA_SUCCESS;
 }

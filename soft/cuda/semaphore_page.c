@@ -55,7 +55,7 @@ static CUresult timeline_signal(culv_soft_timeline *page, uint64_t value)
     return CUDA_SUCCESS;
 }
 
-/* A semaphore that is signalled already must not be: Vulkan's rule, which this driver can
+/* A semaphore that is signaled already must not be: Vulkan's rule, which this driver can
  * enforce. */
 static CUresult binary_signal(culv_soft_binary *page, uint32_t by)
 {

@@ -24,7 +24,7 @@ union soft_page *soft_page_detached(const union soft_page *page, enum soft_page_
 CUresult soft_page_signal(union soft_page *page, enum soft_page_kind kind, uint64_t value);
 /* By CUDA; takes a binary semaphore's signal. Given up once the context ends
  * (CUDA_ERROR_CONTEXT_IS_DESTROYED) or has failed. CUDA_ERROR_ILLEGAL_STATE: the binary semaphore
- * was signalled by CUDA itself. */
+ * was signaled by CUDA itself. */
 CUresult soft_page_wait(union soft_page *page, enum soft_page_kind kind, uint64_t value,
                         const struct soft_context *context);
 

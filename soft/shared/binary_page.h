@@ -13,7 +13,7 @@
 #define CULV_SOFT_BINARY_MAGIC "CULVBIN1" /* 8 bytes, no terminator in the page */
 #define CULV_SOFT_BINARY_SIZE  4096u
 
-/* Who signalled matters: a signal of CUDA is for a wait of the other API, and the other way
+/* Who signaled matters: a signal of CUDA is for a wait of the other API, and the other way
  * round. */
 enum {
     CULV_SOFT_BINARY_UNSIGNALLED = 0,

@@ -81,10 +81,10 @@ const char *culvSoftAddLayerPath(void);
  *
  * Makes one of the device with this UUID. *fd is the caller's, and stands for the VkSemaphore: what
  * vkGetSemaphoreFdKHR would hand out is a duplicate of it. CUDA's half is strict: where CUDA
- * signals a semaphore that is signalled, or waits for one that CUDA itself signalled, its context
+ * signals a semaphore that is signaled, or waits for one that CUDA itself signaled, its context
  * fails with CUDA_ERROR_ILLEGAL_STATE. */
 int culvSoftBinaryCreate(const uint8_t device_uuid[16], int *fd);
-/* The other API signals, now. EBUSY: it is signalled already, which Vulkan forbids. EINVAL: not
+/* The other API signals, now. EBUSY: it is signaled already, which Vulkan forbids. EINVAL: not
  * such an fd. */
 int culvSoftBinarySignal(int fd);
 /* The other API waits for a signal, of whichever side, and takes it. ETIMEDOUT: none came. */

@@ -191,7 +191,7 @@ static culv_result fail_duplicate(const culvi_voice *voice, const char *label,
     culvi_text text = {buffer, sizeof buffer, 0};
     culvi_handle_describe(handle, &text);
     return culvi_fail_native(
-        voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error,
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_NATIVE_OS, os_error,
         culvi_handle_duplicate_call,
         "the %s could not be duplicated (%s: error %d); if the process has no handle left, %s",
         buffer, culvi_handle_duplicate_call, os_error, culvi_handle_left_advice);
@@ -203,7 +203,7 @@ culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label,
     int os_error = 0;
     if (culvi_handle_left(&os_error)) return CULV_OK;
     return culvi_fail_native(
-        voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_API_OS, os_error, "open",
+        voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_NATIVE_OS, os_error, "open",
         "%s failed for the %s, and the process has no handle left (error %d); %s", call, what,
         os_error, culvi_handle_left_advice);
 }

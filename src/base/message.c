@@ -153,7 +153,7 @@ void culvi_log(const culvi_voice *voice, culv_log_level level, const char *forma
 }
 
 static culv_result record(const culvi_voice *voice, const char *object, culv_result result,
-                          culv_reason reason, culv_api api, int64_t code, const char *call,
+                          culv_reason reason, culv_native_api api, int64_t code, const char *call,
                           const char *format, va_list args)
 {
     culv_error *e = &culvi_thread_state()->error;
@@ -180,7 +180,7 @@ culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result
 {
     va_list args;
     va_start(args, format);
-    record(voice, object, result, reason, CULV_API_NONE, 0, "", format, args);
+    record(voice, object, result, reason, CULV_NATIVE_NONE, 0, "", format, args);
     va_end(args);
     return result;
 }
@@ -198,8 +198,8 @@ culv_result culvi_fail_host_memory(const culvi_voice *voice, const char *object)
 }
 
 culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
-                              culv_reason reason, culv_api api, int64_t code, const char *call,
-                              const char *format, ...)
+                              culv_reason reason, culv_native_api api, int64_t code,
+                              const char *call, const char *format, ...)
 {
     va_list args;
     va_start(args, format);

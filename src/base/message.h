@@ -37,8 +37,8 @@ bool culvi_log_wants(const culvi_voice *voice, culv_log_level level);
 culv_result culvi_fail(const culvi_voice *voice, const char *object, culv_result result,
                        culv_reason reason, const char *format, ...) CULVI_PRINTF(5, 6);
 culv_result culvi_fail_native(const culvi_voice *voice, const char *object, culv_result result,
-                              culv_reason reason, culv_api api, int64_t code, const char *call,
-                              const char *format, ...) CULVI_PRINTF(8, 9);
+                              culv_reason reason, culv_native_api api, int64_t code,
+                              const char *call, const char *format, ...) CULVI_PRINTF(8, 9);
 
 /* "culv_x_y: name is NULL" */
 culv_result culvi_fail_null(const culvi_voice *voice, const char *call, const char *name);

@@ -98,8 +98,8 @@ static culv_result make(const culv_device *device, CUdeviceptr pointer, uint64_t
     if (r == CUDA_SUCCESS) return CULV_OK;
     if (r == CUDA_ERROR_NOT_SUPPORTED)
         return culvi_fail_native(
-            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, CULV_API_CUDA, r,
-            "cuMemGetHandleForAddressRange",
+            &device->voice, NULL, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE, CULV_NATIVE_CUDA,
+            r, "cuMemGetHandleForAddressRange",
             "'%s' makes no dma-buf of such memory%s (CUDA_ERROR_NOT_SUPPORTED)", device->caps.name,
             flags != 0 ? " that is reached over PCI Express; try without CULV_DMA_BUF_PCIE" : "");
     if (!culvi_cuda_sticky(r) && !culvi_cuda_gone(r)) {

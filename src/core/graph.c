@@ -76,7 +76,7 @@ static culv_result fill(const culv_semaphore_point *points, uint32_t count, dire
 static void promise(const culv_semaphore_point *points, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        culv_semaphore_note_value(points[i].semaphore, points[i].value);
+        culv_semaphore_mark_value(points[i].semaphore, points[i].value);
 }
 
 static culv_result add(CUgraph graph, const CUgraphNode *dependencies, size_t num_dependencies,
@@ -124,7 +124,7 @@ static culv_result fail_set(const culv_device *device, const char *label, CUresu
                                "the node could not be given the values of %" PRIu32 " semaphores",
                                count);
     return culvi_fail_native(
-        &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_API_CUDA, (int64_t)r,
+        &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE, CULV_NATIVE_CUDA, (int64_t)r,
         call,
         "the node does not take the values of %" PRIu32 " semaphores (CUDA_ERROR_INVALID_VALUE); "
         "it is to be of the graph that the executable was made of, of this kind, and of as many semaphores",
@@ -206,8 +206,9 @@ static void put(CUgraphNode node, CUgraphNode *out, size_t room, size_t *found)
     ++*found;
 }
 
-culv_result culv_graph_find(culv_device *device, CUgraph graph, CUgraphNode *signals,
-                            size_t *num_signals, CUgraphNode *waits, size_t *num_waits)
+culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph, CUgraphNode *signals,
+                                           size_t *num_signals, CUgraphNode *waits,
+                                           size_t *num_waits)
 {
     culvi_scope scope;
     CUgraphNode *nodes = NULL;

@@ -19,7 +19,7 @@ CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t p
     CUDA_ARRAY3D_DESCRIPTOR a = {0};
     if (row->planes > 1) {
         culv_format format = CULV_FORMAT_NONE;
-        (void)culv_format_plane(row->format, plane, &format, &across, &down);
+        (void)culv_format_get_plane(row->format, plane, &format, &across, &down);
         row = culvi_format_find((uint32_t)format);
     }
     a.Width = d->width / across;
@@ -31,9 +31,9 @@ CUDA_ARRAY3D_DESCRIPTOR culvi_image_describe(const culv_image *image, uint32_t p
     a.Flags = (layered ? CUDA_ARRAY3D_LAYERED : 0u) |
               (d->type == CULV_IMAGE_CUBE ? CUDA_ARRAY3D_CUBEMAP : 0u) |
               (d->no_surfaces ? 0u : CUDA_ARRAY3D_SURFACE_LDST) |
-              (d->attachment && !image->memory->own ? CUDA_ARRAY3D_COLOR_ATTACHMENT : 0u) |
-              (d->gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0u) |
-              (d->video ? CUDA_ARRAY3D_VIDEO_ENCODE_DECODE : 0u);
+              (d->color_attachment && !image->memory->own ? CUDA_ARRAY3D_COLOR_ATTACHMENT : 0u) |
+              (d->texture_gather ? CUDA_ARRAY3D_TEXTURE_GATHER : 0u) |
+              (d->video_encode_decode ? CUDA_ARRAY3D_VIDEO_ENCODE_DECODE : 0u);
     return a;
 }
 

@@ -23,7 +23,7 @@ static uint64_t least_plane_size(const culvi_format *row, uint32_t plane, uint32
     uint64_t sum = 0;
     culv_format format = row->format;
     uint32_t across = 1, down = 1;
-    if (culv_format_plane(row->format, plane, &format, &across, &down) != CULV_OK) return 0;
+    if (culv_format_get_plane(row->format, plane, &format, &across, &down) != CULV_OK) return 0;
     const culvi_format *p = culvi_format_find((uint32_t)format);
     for (uint32_t level = 0; level < levels; level++) {
         uint64_t columns = culvi_level_size(width / across, level);
@@ -68,7 +68,7 @@ static culv_result check_extent(const culvi_voice *voice, const culv_image_desc 
     else if (d->type == CULV_IMAGE_CUBE && (d->width != d->height || d->array_layers % 6 != 0))
         rule =
             "a cube is square and has six layers, an array of n cubes 6n (cuda.h, CUDA_ARRAY3D_CUBEMAP)";
-    else if (d->gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
+    else if (d->texture_gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
         rule = "gather is for 2D images of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
     if (rule != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
@@ -95,10 +95,10 @@ static culv_result check_format(const culvi_voice *voice, const culvi_format *ro
     if (!row->mapped)
         return culvi_fail(voice, label, CULV_ERROR_UNSUPPORTED, row->reason,
                           "culv_image_desc.format is %s: %s", row->name, row->why);
-    if (row->planes > 1 && d->video != 0)
+    if (row->planes > 1 && d->video_encode_decode != 0)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_image_desc.video is set, but the planes of %s are arrays of plain formats, which CUDA has no video arrays of; "
+            "culv_image_desc.video_encode_decode is set, but the planes of %s are arrays of plain formats, which CUDA has no video arrays of; "
             "leave it 0",
             row->name);
     if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)

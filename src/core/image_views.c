@@ -85,7 +85,7 @@ static culv_result no_surfaces(const culv_image *image, bool by_format)
         &image->memory->device->voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
         by_format
             ? "kernels have no surfaces of the format %s; "
-              "use its planes (culv_image_plane_surface()), copies of whole blocks or textures"
+              "use its planes (culv_image_get_plane_surface()), copies of whole blocks or textures"
             : "the image (%s) was mapped with no_surfaces (without CUDA_ARRAY3D_SURFACE_LDST), so it has no surfaces",
         image->row->name);
 }
@@ -96,7 +96,7 @@ static culv_result check_whole(const culv_image *image, const char *call)
     if (image->row->planes == 1) return CULV_OK;
     return culvi_fail(
         &image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
-        "%s: an image of format %s is an array for each plane (culv_image_plane_array()), and none of all",
+        "%s: an image of format %s is an array for each plane (culv_image_get_plane_array()), and none of all",
         call, image->row->name);
 }
 
@@ -106,37 +106,37 @@ CUmipmappedArray culv_image_mipmapped_array(const culv_image *image)
     return image->arrays[0];
 }
 
-culv_result culv_image_array(culv_image *image, uint32_t level, CUarray *out)
+culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out)
 {
     culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
-                                                out, "culv_image_array");
+                                                out, "culv_image_get_array");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
-    if (result == CULV_OK) result = check_whole(image, "culv_image_array");
+    if (result == CULV_OK) result = check_whole(image, "culv_image_get_array");
     return result == CULV_OK ? array_of(image, level, out) : result;
 }
 
-culv_result culv_image_surface(culv_image *image, uint32_t level, CUsurfObject *out)
+culv_result culv_image_get_surface(culv_image *image, uint32_t level, CUsurfObject *out)
 {
     culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
-                                                out, "culv_image_surface");
+                                                out, "culv_image_get_surface");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result != CULV_OK) return result;
     if (!image->surfaces || !image->row->surfaces) return no_surfaces(image, !image->row->surfaces);
     return surface_of(image, level, out);
 }
 
-culv_result culv_image_plane_array(culv_image *image, uint32_t plane, CUarray *out)
+culv_result culv_image_get_plane_array(culv_image *image, uint32_t plane, CUarray *out)
 {
     culv_result result = culvi_image_check_call(image, plane, planes_of(image), "plane", out,
-                                                "culv_image_plane_array");
+                                                "culv_image_get_plane_array");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     return result == CULV_OK ? array_of(image, culvi_image_slot(image, 0, plane), out) : result;
 }
 
-culv_result culv_image_plane_surface(culv_image *image, uint32_t plane, CUsurfObject *out)
+culv_result culv_image_get_plane_surface(culv_image *image, uint32_t plane, CUsurfObject *out)
 {
     culv_result result = culvi_image_check_call(image, plane, planes_of(image), "plane", out,
-                                                "culv_image_plane_surface");
+                                                "culv_image_get_plane_surface");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result != CULV_OK) return result;
     if (!image->surfaces)

@@ -71,7 +71,7 @@ static culv_result give_duplicate(culv_device *device, const culvi_import *impor
     if (import->handle->type == CULV_HANDLE_DMA_BUF_FD && is_refusal(r))
         return culvi_fail_native(
             &device->voice, import->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE,
-            CULV_API_CUDA, r, import->call,
+            CULV_NATIVE_CUDA, r, import->call,
             "the %s (%s) could not be imported as a dma-buf: %s of '%s' answered %d. "
             "CUDA imports dma-bufs on Tegra from Thor on (cuda.h); "
             "elsewhere export the memory as OPAQUE_FD",

@@ -9,10 +9,10 @@
 
 #include <inttypes.h>
 
-culv_path culv_semaphore_path(const culv_semaphore *semaphore)
+culv_sharing culv_semaphore_sharing(const culv_semaphore *semaphore)
 {
     return semaphore != NULL && semaphore->relay != NULL ? semaphore->relay->path
-                                                         : CULV_PATH_SHARED;
+                                                         : CULV_SHARING_SHARED;
 }
 
 static culv_result fail(const culv_semaphore *semaphore, const culv_device *device, CUresult r,
@@ -20,8 +20,8 @@ static culv_result fail(const culv_semaphore *semaphore, const culv_device *devi
 {
     return culvi_fail_cuda(device, semaphore->label, r, call, CULV_REASON_DRIVER_REFUSED,
                            "value %" PRIu64 " could not be %s on the %s path", value,
-                           signal ? "signalled" : "waited for",
-                           culv_path_name(semaphore->relay->path));
+                           signal ? "signaled" : "waited for",
+                           culv_sharing_name(semaphore->relay->path));
 }
 
 /* The caller's stream was refused: its address may have become another context's stream. */
@@ -290,7 +290,7 @@ static void wait_for_request(culv_device *device, culvi_request *q)
 void culvi_relay_quiesce(culv_semaphore *semaphore)
 {
     culvi_relay *relay = semaphore->relay;
-    if (relay == NULL || relay->path != CULV_PATH_HOST) return;
+    if (relay == NULL || relay->path != CULV_SHARING_HOST) return;
     for (culvi_request *q = relay->requests; q != NULL; q = q->next)
         wait_for_request(semaphore->device, q);
 }
@@ -316,7 +316,7 @@ static culv_result check_capture(const culv_semaphore *semaphore, CUstream strea
         &device->voice, semaphore->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_CAPTURE,
         "the stream %p is being captured, or waits for one that is, but the semaphore is on the %s path, whose signals and waits no graph can repeat; "
         "signal and wait around the graph's launch",
-        (void *)stream, culv_path_name(semaphore->relay->path));
+        (void *)stream, culv_sharing_name(semaphore->relay->path));
 }
 
 static CUresult submit_by_peer(culv_semaphore *semaphore, CUstream stream, uint64_t value,
@@ -338,7 +338,7 @@ culv_result culvi_relay_submit(culv_semaphore *semaphore, CUstream stream, uint6
     if (result != CULV_OK) return result;
     culvi_mutex_lock(&relay->lock);
     if (steps & CULVI_RELAY_PREPARE) result = check_capture(semaphore, stream, signal, value);
-    if (result == CULV_OK && relay->path == CULV_PATH_HOST) {
+    if (result == CULV_OK && relay->path == CULV_SHARING_HOST) {
         result = submit_by_host(semaphore, stream, value, signal, steps);
     } else if (result == CULV_OK) {
         CUresult r = submit_by_peer(semaphore, stream, value, signal, steps, &call);
@@ -389,10 +389,10 @@ culv_result culvi_relay_semaphore(culv_device *device, const culvi_words *words,
     semaphore->untracked = untracked;
     semaphore->relay = relay;
     atomic_init(&semaphore->noted, value);
-    atomic_init(&semaphore->signalled, 0);
-    atomic_init(&semaphore->state, CULVI_UNSIGNALLED);
+    atomic_init(&semaphore->signaled, 0);
+    atomic_init(&semaphore->state, CULVI_UNSIGNALED);
     culvi_label_set(semaphore->label, label);
-    relay->path = peer != NULL ? CULV_PATH_PEER : CULV_PATH_HOST;
+    relay->path = peer != NULL ? CULV_SHARING_PEER : CULV_SHARING_HOST;
     relay->peer = peer;
     relay->there = peer != NULL ? peer->device : NULL;
     if (peer != NULL) culvi_device_ref(relay->there);

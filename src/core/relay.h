@@ -42,7 +42,7 @@ typedef struct culvi_lane {
 
 /* Of a semaphore that is not shared. */
 struct culvi_relay {
-    culv_path path;
+    culv_sharing path;
     culvi_mutex lock; /* guards what follows */
     /* PEER */
     culv_device *there;   /* the other GPU; a reference */

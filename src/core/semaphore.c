@@ -90,8 +90,8 @@ static culv_result import_checked(culv_device *device, const culvi_words *words,
     semaphore->type = d->type;
     semaphore->untracked = d->untracked != 0;
     atomic_init(&semaphore->noted, d->value);
-    atomic_init(&semaphore->signalled, 0);
-    atomic_init(&semaphore->state, d->signal_pending ? CULVI_SIGNALLED_BY_PEER : CULVI_UNSIGNALLED);
+    atomic_init(&semaphore->signaled, 0);
+    atomic_init(&semaphore->state, d->signal_pending ? CULVI_SIGNALED_BY_PEER : CULVI_UNSIGNALED);
     culvi_label_set(semaphore->label, d->label);
     culv_result result = culvi_import_run(device, import, semaphore);
     if (result != CULV_OK) {
@@ -195,7 +195,7 @@ void culv_semaphore_destroy_after(culv_semaphore **semaphore, CUstream last_use)
     destroy(semaphore, "culv_semaphore_destroy_after", true, last_use);
 }
 
-void culv_semaphore_note_value(culv_semaphore *semaphore, uint64_t value)
+void culv_semaphore_mark_value(culv_semaphore *semaphore, uint64_t value)
 {
     if (semaphore == NULL || semaphore->type != CULV_SEMAPHORE_TIMELINE) return;
     uint64_t noted = atomic_load_explicit(&semaphore->noted, memory_order_relaxed);
@@ -221,33 +221,33 @@ static bool noted(const culv_semaphore *semaphore, const char *call, culv_result
     else if (semaphore->type != CULV_SEMAPHORE_BINARY)
         *result = culvi_fail(
             &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-            "%s: the semaphore is a timeline; use culv_semaphore_note_value()", call);
+            "%s: the semaphore is a timeline; use culv_semaphore_mark_value()", call);
     return *result == CULV_OK && !semaphore->untracked;
 }
 
-culv_result culv_semaphore_note_signal(culv_semaphore *semaphore)
+culv_result culv_semaphore_mark_signaled(culv_semaphore *semaphore)
 {
     culv_result result;
-    if (!noted(semaphore, "culv_semaphore_note_signal", &result)) return result;
-    uint32_t state = CULVI_UNSIGNALLED;
-    if (atomic_compare_exchange_strong(&semaphore->state, &state, CULVI_SIGNALLED_BY_PEER))
+    if (!noted(semaphore, "culv_semaphore_mark_signaled", &result)) return result;
+    uint32_t state = CULVI_UNSIGNALED;
+    if (atomic_compare_exchange_strong(&semaphore->state, &state, CULVI_SIGNALED_BY_PEER))
         return CULV_OK;
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
-        "the other API signalled a binary semaphore that %s had signalled already, and no wait for it was told of since; "
-        "was a culv_semaphore_note_wait() left out? If not, the semaphore's state is undefined now",
-        state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "it");
+        "the other API signaled a binary semaphore that %s had signaled already, and no wait for it was told of since; "
+        "was a culv_semaphore_mark_waited() left out? If not, the semaphore's state is undefined now",
+        state == CULVI_SIGNALED_BY_CUDA ? "CUDA" : "it");
 }
 
-culv_result culv_semaphore_note_wait(culv_semaphore *semaphore)
+culv_result culv_semaphore_mark_waited(culv_semaphore *semaphore)
 {
     culv_result result;
-    if (!noted(semaphore, "culv_semaphore_note_wait", &result)) return result;
+    if (!noted(semaphore, "culv_semaphore_mark_waited", &result)) return result;
     /* A wait for the other API's own signal is its own affair. */
-    if (atomic_exchange(&semaphore->state, CULVI_UNSIGNALLED) != CULVI_UNSIGNALLED) return CULV_OK;
+    if (atomic_exchange(&semaphore->state, CULVI_UNSIGNALED) != CULVI_UNSIGNALED) return CULV_OK;
     return culvi_fail(
         &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
         CULV_REASON_WAIT_BEFORE_SIGNAL,
-        "the other API waits for a binary semaphore that nobody has signalled since its last wait; "
+        "the other API waits for a binary semaphore that nobody has signaled since its last wait; "
         "submit the signal first, or that wait may never end");
 }

@@ -17,10 +17,10 @@ struct culv_semaphore {
     bool untracked;
     bool owned;
     culvi_relay *relay; /* NULL: it is shared */
-    /* Timelines: the highest value told of, and the last one signalled here, which signals alone
+    /* Timelines: the highest value told of, and the last one signaled here, which signals alone
      * write, one at a time. */
     _Atomic uint64_t noted;
-    _Atomic uint64_t signalled;
+    _Atomic uint64_t signaled;
     _Atomic uint32_t state; /* binary ones */
     char label[64];
     culvi_deferred deferred;
@@ -42,12 +42,12 @@ culv_result culvi_semaphore_check_batch(const culv_semaphore_point *points, uint
 static inline uint64_t culvi_semaphore_last(const culv_semaphore *semaphore)
 {
     uint64_t noted = atomic_load_explicit(&semaphore->noted, memory_order_relaxed);
-    uint64_t signalled = atomic_load_explicit(&semaphore->signalled, memory_order_relaxed);
-    return noted > signalled ? noted : signalled;
+    uint64_t signaled = atomic_load_explicit(&semaphore->signaled, memory_order_relaxed);
+    return noted > signaled ? noted : signaled;
 }
 
-/* Who has signalled a binary semaphore without a wait since. */
-enum { CULVI_UNSIGNALLED = 0, CULVI_SIGNALLED_BY_CUDA = 1, CULVI_SIGNALLED_BY_PEER = 2 };
+/* Who has signaled a binary semaphore without a wait since. */
+enum { CULVI_UNSIGNALED = 0, CULVI_SIGNALED_BY_CUDA = 1, CULVI_SIGNALED_BY_PEER = 2 };
 
 /* Gives up what an object of Culvert's owns. */
 void culvi_semaphore_release_or_defer(culv_semaphore *semaphore, bool has_last_use,

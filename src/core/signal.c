@@ -24,7 +24,7 @@ culv_result culvi_semaphore_check_rise(const culv_semaphore *semaphore, uint64_t
     return culvi_fail(&semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID,
                       CULV_REASON_TIMELINE_BACKWARDS,
                       "value %" PRIu64 " does not exceed %" PRIu64
-                      ", which was signalled or promised before; "
+                      ", which was signaled or promised before; "
                       "a timeline only grows, and the driver would step it back without a word",
                       value, last);
 }
@@ -35,18 +35,18 @@ static culv_result refuse_state(const culv_semaphore *semaphore, direction way, 
     if (way == SIGNAL)
         return culvi_fail(
             voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL,
-            "the binary semaphore is signalled already (by %s) and nobody has waited for it since; "
-            "submit the wait and tell of it by culv_semaphore_note_wait(), or use one semaphore for each direction",
-            state == CULVI_SIGNALLED_BY_CUDA ? "CUDA" : "the other API");
-    if (state == CULVI_SIGNALLED_BY_CUDA)
+            "the binary semaphore is signaled already (by %s) and nobody has waited for it since; "
+            "submit the wait and tell of it by culv_semaphore_mark_waited(), or use one semaphore for each direction",
+            state == CULVI_SIGNALED_BY_CUDA ? "CUDA" : "the other API");
+    if (state == CULVI_SIGNALED_BY_CUDA)
         return culvi_fail(
             voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_SAME_SIDE,
-            "the binary semaphore was signalled by CUDA, so the other API must wait for it; "
+            "the binary semaphore was signaled by CUDA, so the other API must wait for it; "
             "between CUDA streams use an event");
     return culvi_fail(
         voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_WAIT_BEFORE_SIGNAL,
-        "nobody has signalled the binary semaphore since its last wait; "
-        "submit the other API's signal first and tell of it by culv_semaphore_note_signal()");
+        "nobody has signaled the binary semaphore since its last wait; "
+        "submit the other API's signal first and tell of it by culv_semaphore_mark_signaled()");
 }
 
 /* Holds one point against what is known, and marks a binary semaphore. */
@@ -61,8 +61,8 @@ static culv_result reserve(const culv_semaphore_point *point, direction way)
             &semaphore->device->voice, semaphore->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "value %" PRIu64 " is for timelines; a binary semaphore's is 0", point->value);
     if (semaphore->untracked) return CULV_OK;
-    uint32_t state = way == SIGNAL ? CULVI_UNSIGNALLED : CULVI_SIGNALLED_BY_PEER;
-    uint32_t next = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
+    uint32_t state = way == SIGNAL ? CULVI_UNSIGNALED : CULVI_SIGNALED_BY_PEER;
+    uint32_t next = way == SIGNAL ? CULVI_SIGNALED_BY_CUDA : CULVI_UNSIGNALED;
     if (atomic_compare_exchange_strong(&semaphore->state, &state, next)) return CULV_OK;
     return refuse_state(semaphore, way, state);
 }
@@ -72,11 +72,11 @@ static void take_back(const culv_semaphore_point *points, uint32_t count, direct
 {
     for (uint32_t i = 0; i < count; i++) {
         culv_semaphore *semaphore = points[i].semaphore;
-        uint32_t state = way == SIGNAL ? CULVI_SIGNALLED_BY_CUDA : CULVI_UNSIGNALLED;
+        uint32_t state = way == SIGNAL ? CULVI_SIGNALED_BY_CUDA : CULVI_UNSIGNALED;
         if (semaphore->type == CULV_SEMAPHORE_BINARY && !semaphore->untracked)
             (void)atomic_compare_exchange_strong(&semaphore->state, &state,
-                                                 way == SIGNAL ? CULVI_UNSIGNALLED
-                                                               : CULVI_SIGNALLED_BY_PEER);
+                                                 way == SIGNAL ? CULVI_UNSIGNALED
+                                                               : CULVI_SIGNALED_BY_PEER);
     }
 }
 
@@ -162,7 +162,7 @@ static culv_result submit(const culv_semaphore_point *points, uint32_t count, ui
     result = call(points, count, way, stream, externals, array);
     if (result != CULV_OK) goto take_back;
     for (uint32_t i = 0; way == SIGNAL && i < count; i++)
-        atomic_store_explicit(&points[i].semaphore->signalled, points[i].value,
+        atomic_store_explicit(&points[i].semaphore->signaled, points[i].value,
                               memory_order_relaxed);
     return CULV_OK;
 
@@ -182,7 +182,7 @@ static culv_result relay(const culv_semaphore_point *point, direction way, CUstr
     if (result != CULV_OK)
         take_back(point, 1, way);
     else if (way == SIGNAL)
-        atomic_store_explicit(&semaphore->signalled, point->value, memory_order_relaxed);
+        atomic_store_explicit(&semaphore->signaled, point->value, memory_order_relaxed);
     return result;
 }
 
@@ -213,7 +213,7 @@ static culv_result relay_batch(const culv_semaphore_point *points, uint32_t coun
                      : call(&points[done], 1, way, stream, &semaphore->external, &one);
         if (result != CULV_OK) goto take_back;
         if (way == SIGNAL)
-            atomic_store_explicit(&semaphore->signalled, points[done].value, memory_order_relaxed);
+            atomic_store_explicit(&semaphore->signaled, points[done].value, memory_order_relaxed);
     }
     return CULV_OK;
 
@@ -279,7 +279,7 @@ static bool is_repeated(const culv_semaphore_point *points, uint32_t i)
     return k < i;
 }
 
-/* A batch as most are, of timelines of one device with values that may be signalled: checked and
+/* A batch as most are, of timelines of one device with values that may be signaled: checked and
  * filled in by one pass, which marks nothing. False: it is another, or is refused; what goes
  * through it point by point says why. */
 static bool gather(const culv_semaphore_point *points, uint32_t count, direction way,

@@ -8,30 +8,30 @@
 
 #include <inttypes.h>
 
-const char *culv_path_name(culv_path path)
+const char *culv_sharing_name(culv_sharing path)
 {
     switch (path) {
-    case CULV_PATH_SHARED: return "SHARED";
-    case CULV_PATH_PEER: return "PEER";
-    case CULV_PATH_HOST: return "HOST";
-    case CULV_PATH_FORCE32: break;
+    case CULV_SHARING_SHARED: return "SHARED";
+    case CULV_SHARING_PEER: return "PEER";
+    case CULV_SHARING_HOST: return "HOST";
+    case CULV_SHARING_FORCE32: break;
     }
     return "unknown";
 }
 
-static culv_path path_of(const culvi_staging *staging)
+static culv_sharing path_of(const culvi_staging *staging)
 {
-    return staging != NULL ? staging->path : CULV_PATH_SHARED;
+    return staging != NULL ? staging->path : CULV_SHARING_SHARED;
 }
 
-culv_path culv_buffer_path(const culv_buffer *buffer)
+culv_sharing culv_buffer_sharing(const culv_buffer *buffer)
 {
-    return buffer != NULL ? path_of(buffer->staging) : CULV_PATH_SHARED;
+    return buffer != NULL ? path_of(buffer->staging) : CULV_SHARING_SHARED;
 }
 
-culv_path culv_image_path(const culv_image *image)
+culv_sharing culv_image_sharing(const culv_image *image)
 {
-    return image != NULL ? path_of(image->staging) : CULV_PATH_SHARED;
+    return image != NULL ? path_of(image->staging) : CULV_SHARING_SHARED;
 }
 
 /* Staging -------------------------------------------------------------------------------------- */
@@ -127,7 +127,7 @@ typedef struct copy {
 static CUresult copy_bytes(copy *c, const culvi_staging *staging, CUdeviceptr own, uint64_t size)
 {
     const culvi_cuda *cuda = c->device->cuda;
-    if (staging->path == CULV_PATH_HOST) {
+    if (staging->path == CULV_SHARING_HOST) {
         c->call = c->push ? "cuMemcpyDtoHAsync" : "cuMemcpyHtoDAsync";
         return c->push ? cuda->cuMemcpyDtoHAsync(staging->host, own, (size_t)size, c->stream)
                        : cuda->cuMemcpyHtoDAsync(own, staging->host, (size_t)size, c->stream);
@@ -192,8 +192,8 @@ static CUresult copy_image(copy *c, const culv_image *image)
     CUresult r = CUDA_SUCCESS;
     if (staging->linear) return copy_bytes(c, staging, image->memory->base, staging->size);
     for (uint32_t i = 0; r == CUDA_SUCCESS && i < staging->num_parts; i++)
-        r = staging->path == CULV_PATH_HOST ? copy_part_to_host(c, image, &staging->parts[i])
-                                            : copy_part_to_peer(c, image, &staging->parts[i]);
+        r = staging->path == CULV_SHARING_HOST ? copy_part_to_host(c, image, &staging->parts[i])
+                                               : copy_part_to_peer(c, image, &staging->parts[i]);
     return r;
 }
 
@@ -225,38 +225,40 @@ static culv_result no_object(const char *call, const char *what)
 
 static culv_result copy_buffer(culv_buffer *buffer, CUstream stream, bool push)
 {
-    if (buffer == NULL) return no_object(push ? "culv_buffer_push" : "culv_buffer_pull", "buffer");
+    if (buffer == NULL)
+        return no_object(push ? "culv_buffer_upload" : "culv_buffer_download", "buffer");
     if (buffer->staging == NULL) return CULV_OK;
     copy c = {
         .device = buffer->memory->device, .label = buffer->label, .stream = stream, .push = push};
     return run(&c, buffer, NULL);
 }
 
-culv_result culv_buffer_push(culv_buffer *buffer, CUstream stream)
+culv_result culv_buffer_upload(culv_buffer *buffer, CUstream stream)
 {
     return copy_buffer(buffer, stream, true);
 }
 
-culv_result culv_buffer_pull(culv_buffer *buffer, CUstream stream)
+culv_result culv_buffer_download(culv_buffer *buffer, CUstream stream)
 {
     return copy_buffer(buffer, stream, false);
 }
 
 static culv_result copy_whole_image(culv_image *image, CUstream stream, bool push)
 {
-    if (image == NULL) return no_object(push ? "culv_image_push" : "culv_image_pull", "image");
+    if (image == NULL)
+        return no_object(push ? "culv_image_upload" : "culv_image_download", "image");
     if (image->staging == NULL) return CULV_OK;
     copy c = {
         .device = image->memory->device, .label = image->label, .stream = stream, .push = push};
     return run(&c, NULL, image);
 }
 
-culv_result culv_image_push(culv_image *image, CUstream stream)
+culv_result culv_image_upload(culv_image *image, CUstream stream)
 {
     return copy_whole_image(image, stream, true);
 }
 
-culv_result culv_image_pull(culv_image *image, CUstream stream)
+culv_result culv_image_download(culv_image *image, CUstream stream)
 {
     return copy_whole_image(image, stream, false);
 }

@@ -43,7 +43,7 @@ typedef struct culvi_mapping {
 
 /* Of a buffer or an image that is not shared. Immutable once made, until it is released. */
 typedef struct culvi_staging {
-    culv_path path;
+    culv_sharing path;
     culv_buffer *peer_buffer; /* PEER: one of the two, shared on its own GPU; owned */
     culv_image *peer_image;
     void *block; /* HOST: pages of Culvert's, NULL where the memory is the graphics API's */
@@ -59,7 +59,7 @@ typedef struct culvi_staging {
 
 /* Room for an image's parts, all of them filled in; a buffer has none (row NULL) and *size in.
  * NULL: out of host memory (recorded). *size becomes that of the block of all parts. */
-culvi_staging *culvi_staging_new(culv_device *device, culv_path path, const char *label,
+culvi_staging *culvi_staging_new(culv_device *device, culv_sharing path, const char *label,
                                  const culvi_format *row, const culv_image_desc *desc,
                                  uint64_t *size);
 /* Tells CUDA of staging->host. Where CUDA takes it not, copies take a detour, and the log says

@@ -47,7 +47,7 @@ static void fill_in(const culvi_format *row, const culv_image_desc *d, culvi_par
         fill_in_aspect(row, part);
     } else if (row->planes > 1) {
         culv_format format = CULV_FORMAT_NONE;
-        (void)culv_format_plane(row->format, part->plane, &format, &across, &down);
+        (void)culv_format_get_plane(row->format, part->plane, &format, &across, &down);
         const culvi_format *plane = culvi_format_find((uint32_t)format);
         part->aspect = (uint32_t)ASPECT_PLANE_0 << part->plane;
         part->width = d->width / across;
@@ -65,7 +65,7 @@ static void fill_in(const culvi_format *row, const culv_image_desc *d, culvi_par
         ((uint64_t)part->width + part->block_width - 1) / part->block_width * part->block_bytes;
 }
 
-culvi_staging *culvi_staging_new(culv_device *device, culv_path path, const char *label,
+culvi_staging *culvi_staging_new(culv_device *device, culv_sharing path, const char *label,
                                  const culvi_format *row, const culv_image_desc *desc,
                                  uint64_t *size)
 {
@@ -138,8 +138,9 @@ culv_result culvi_image_set_staging(culv_image *image, culvi_staging *staging)
         for (int side = 0; result == CULV_OK && side < 2; side++) {
             culv_image *one = side == 0 ? image : staging->peer_image;
             if (one != NULL)
-                result = image->row->planes > 1 ? culv_image_plane_array(one, part->plane, &array)
-                                                : culv_image_array(one, part->level, &array);
+                result = image->row->planes > 1
+                             ? culv_image_get_plane_array(one, part->plane, &array)
+                             : culv_image_get_array(one, part->level, &array);
         }
     }
     if (result == CULV_OK) image->staging = staging;
@@ -190,15 +191,15 @@ culv_result culvi_image_check_arrays(const culv_image *image)
     return culvi_fail(&image->memory->device->voice, image->label, CULV_ERROR_UNSUPPORTED,
                       CULV_REASON_FORMAT,
                       "no CUDA array has the format %s, so the image, on the HOST path, has none; "
-                      "its texels are in linear memory, culv_image_linear()",
+                      "its texels are in linear memory, culv_image_get_linear_layout()",
                       image->row->name);
 }
 
-culv_result culv_image_linear(const culv_image *image, uint32_t level, uint32_t plane,
-                              culv_linear *out)
+culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level, uint32_t plane,
+                                         culv_linear *out)
 {
     culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
-                                                out, "culv_image_linear");
+                                                out, "culv_image_get_linear_layout");
     if (result != CULV_OK) return result;
     const culvi_voice *voice = &image->memory->device->voice;
     result = culvi_struct_check(voice, out, "culv_linear");
@@ -206,9 +207,10 @@ culv_result culv_image_linear(const culv_image *image, uint32_t level, uint32_t 
     if (image->staging == NULL || !image->staging->linear)
         return culvi_fail(
             voice, image->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_image_linear: the image has arrays (culv_image_array()), and no linear memory");
+            "culv_image_get_linear_layout: the image has arrays (culv_image_get_array()), and no linear memory");
     uint32_t planes = image->staging->num_parts / image->desc.mip_levels;
-    result = culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_linear");
+    result =
+        culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_get_linear_layout");
     if (result != CULV_OK) return result;
     const culvi_part *part = &image->staging->parts[level * planes + plane];
     culv_linear l = culv_linear_init();

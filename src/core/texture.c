@@ -21,7 +21,7 @@ static const culvi_format *sampled_row(const culv_image *image, uint32_t plane)
     culv_format format = CULV_FORMAT_NONE;
     uint32_t across = 1, down = 1;
     if (image->row->planes == 1 ||
-        culv_format_plane(image->desc.format, plane, &format, &across, &down) != CULV_OK)
+        culv_format_get_plane(image->desc.format, plane, &format, &across, &down) != CULV_OK)
         return image->row;
     return culvi_format_find((uint32_t)format);
 }
@@ -34,10 +34,10 @@ static bool reads_floats(const culv_image *image, const culvi_format *row, culv_
     case CULV_TEXEL_KIND_FLOAT:
     case CULV_TEXEL_KIND_BLOCKS: return true;
     case CULV_TEXEL_KIND_DEPTH:
-        return row->cuda_format == CU_AD_FORMAT_FLOAT || read == CULV_READ_AS_GRAPHICS;
+        return row->cuda_format == CU_AD_FORMAT_FLOAT || read == CULV_TEXTURE_READ_AS_GRAPHICS;
     case CULV_TEXEL_KIND_UNORM:
     case CULV_TEXEL_KIND_SNORM:
-    case CULV_TEXEL_KIND_SRGB: return read == CULV_READ_AS_GRAPHICS;
+    case CULV_TEXEL_KIND_SRGB: return read == CULV_TEXTURE_READ_AS_GRAPHICS;
     default: return false;
     }
 }
@@ -150,18 +150,20 @@ static const char *broken_rule(const culv_image *image, const culvi_format *row,
     bool floats = reads_floats(image, row, d->read);
     bool clamps = true, border = false;
     for (int i = 0; i < num_axes(image); i++) {
-        if ((uint32_t)d->address[i] > CULV_ADDRESS_BORDER)
+        if ((uint32_t)d->address[i] > CULV_TEXTURE_ADDRESS_BORDER)
             return "address has a value that is no culv_texture_address";
-        clamps &= d->address[i] == CULV_ADDRESS_CLAMP;
-        border |= d->address[i] == CULV_ADDRESS_BORDER;
+        clamps &= d->address[i] == CULV_TEXTURE_ADDRESS_CLAMP;
+        border |= d->address[i] == CULV_TEXTURE_ADDRESS_BORDER;
     }
-    if ((uint32_t)d->filter > CULV_FILTER_LINEAR || (uint32_t)d->mip_filter > CULV_FILTER_LINEAR)
+    if ((uint32_t)d->filter > CULV_TEXTURE_FILTER_LINEAR ||
+        (uint32_t)d->mip_filter > CULV_TEXTURE_FILTER_LINEAR)
         return "filter or mip_filter is no culv_texture_filter";
-    if ((uint32_t)d->read > CULV_READ_STORED) return "read is no culv_texture_read";
-    if (d->read == CULV_READ_STORED && image->desc.texels == CULV_TEXELS_NORMALIZED)
+    if ((uint32_t)d->read > CULV_TEXTURE_READ_STORED) return "read is no culv_texture_read";
+    if (d->read == CULV_TEXTURE_READ_STORED && image->desc.texels == CULV_TEXELS_NORMALIZED)
         return "read is STORED, but the image was mapped as NORMALIZED, which reads floats alone; "
                "map it as STORED";
-    if (!floats && (d->filter == CULV_FILTER_LINEAR || d->mip_filter == CULV_FILTER_LINEAR))
+    if (!floats &&
+        (d->filter == CULV_TEXTURE_FILTER_LINEAR || d->mip_filter == CULV_TEXTURE_FILTER_LINEAR))
         return "linear filters need a read that returns floats; this one returns integers";
     if (!floats && border &&
         (d->border_color[0] != 0 || d->border_color[1] != 0 || d->border_color[2] != 0 ||
@@ -186,10 +188,10 @@ static CUDA_TEXTURE_DESC texture_desc(const culv_image *image, const culvi_forma
     CUDA_TEXTURE_DESC t = {0};
     for (int i = 0; i < 3; i++)
         t.addressMode[i] = modes[d->address[i]];
-    t.filterMode =
-        d->filter == CULV_FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
-    t.mipmapFilterMode =
-        d->mip_filter == CULV_FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR : CU_TR_FILTER_MODE_POINT;
+    t.filterMode = d->filter == CULV_TEXTURE_FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR
+                                                           : CU_TR_FILTER_MODE_POINT;
+    t.mipmapFilterMode = d->mip_filter == CULV_TEXTURE_FILTER_LINEAR ? CU_TR_FILTER_MODE_LINEAR
+                                                                     : CU_TR_FILTER_MODE_POINT;
     t.maxAnisotropy = d->max_anisotropy;
     t.mipmapLevelBias = d->mip_bias;
     t.minMipmapLevelClamp = d->clamp_lod ? d->min_lod : 0;
@@ -204,7 +206,7 @@ static CUDA_TEXTURE_DESC texture_desc(const culv_image *image, const culvi_forma
     if (!reads_floats(image, row, d->read)) t.flags |= CU_TRSF_READ_AS_INTEGER;
     if (!d->unnormalized_coordinates) t.flags |= CU_TRSF_NORMALIZED_COORDINATES;
     bool srgb = row->kind == CULV_TEXEL_KIND_SRGB || row->srgb_format != 0;
-    if (srgb && d->read == CULV_READ_AS_GRAPHICS) t.flags |= CU_TRSF_SRGB;
+    if (srgb && d->read == CULV_TEXTURE_READ_AS_GRAPHICS) t.flags |= CU_TRSF_SRGB;
     if (image->desc.type == CULV_IMAGE_CUBE && !d->no_seamless_cube)
         t.flags |= CU_TRSF_SEAMLESS_CUBEMAP;
     return t;
@@ -280,7 +282,7 @@ static culv_texture_desc key_of(const culv_image *image, const culv_texture_desc
     bool border = false;
     for (int i = 0; i < num_axes(image); i++) {
         key.address[i] = d->address[i];
-        border |= d->address[i] == CULV_ADDRESS_BORDER;
+        border |= d->address[i] == CULV_TEXTURE_ADDRESS_BORDER;
     }
     key.filter = d->filter;
     key.mip_filter = d->mip_filter;
@@ -339,10 +341,12 @@ static culv_result add(culv_image *image, const culvi_format *row, const culv_te
     return CULV_OK;
 }
 
-culv_result culv_image_texture(culv_image *image, const culv_texture_desc *desc, CUtexObject *out)
+culv_result culv_image_get_texture(culv_image *image, const culv_texture_desc *desc,
+                                   CUtexObject *out)
 {
     culv_texture_desc d;
-    culv_result result = culvi_image_check_call(image, 0, 1, "level", out, "culv_image_texture");
+    culv_result result =
+        culvi_image_check_call(image, 0, 1, "level", out, "culv_image_get_texture");
     if (result == CULV_OK) result = culvi_image_check_arrays(image);
     if (result != CULV_OK) return result;
     culv_device *device = image->memory->device;

@@ -3,7 +3,7 @@
 #include "core/words.h"
 
 const culvi_words culvi_plain_words = {
-    .api = CULV_API_NONE,
+    .api = CULV_NATIVE_NONE,
     .name = "graphics",
     .physical_device = "graphics device",
     .memory = "memory object",

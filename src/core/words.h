@@ -7,7 +7,7 @@
 
 /* One table an API. No field is NULL. */
 typedef struct culvi_words {
-    culv_api api;                /* of native error codes */
+    culv_native_api api;         /* of native error codes */
     const char *name;            /* "Vulkan" */
     const char *physical_device; /* "VkPhysicalDevice" */
     const char *memory;          /* "VkDeviceMemory" */
@@ -24,8 +24,8 @@ typedef struct culvi_words {
     const char *wait_call;
     const char *signal_call;
     /* Culvert's own calls and structs for this API. */
-    const char *attach_desc;    /* "culv_vk_desc" */
-    const char *open_call;      /* "culv_vk_device_open" */
+    const char *attach_desc;    /* "culv_vk_device_desc" */
+    const char *open_call;      /* "culv_device_open_for_vulkan" */
     const char *memory_desc;    /* "culv_vk_memory_desc" */
     const char *memory_size;    /* the size in it: "allocation_size" */
     const char *buffer_destroy; /* "culv_vk_buffer_destroy" */

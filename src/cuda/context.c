@@ -147,7 +147,7 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
     if (strstr(log, call) == NULL || strstr(log, name) == NULL) log = "";
     if (culvi_cuda_sticky(code))
         return culvi_fail_native(
-            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, CULV_API_CUDA,
+            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_EARLIER_FAILURE, CULV_NATIVE_CUDA,
             code, call,
             "an earlier asynchronous failure surfaced in %s of '%s', which is not its cause: %s (%d, %s). "
             "A kernel launched before has faulted; "
@@ -159,15 +159,15 @@ culv_result culvi_fail_cuda(const culv_device *device, const char *object, CUres
         refused = CULV_REASON_DEVICE_MEMORY;
     } else if (is_lost(device)) {
         return culvi_fail_native(
-            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, CULV_API_CUDA, code,
-            call,
+            &device->voice, object, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST, CULV_NATIVE_CUDA,
+            code, call,
             "the CUDA context of '%s' was reset or destroyed, and all that was made in it is gone: destroy it and open the device anew. "
             "(%s: %s answered %s, %d, %s)",
             device->caps.name, what, call, name, (int)code, text);
     } else if (culvi_cuda_gone(code)) {
         refused = CULV_REASON_DEVICE_LOST;
     }
-    return culvi_fail_native(&device->voice, object, result, refused, CULV_API_CUDA, code, call,
+    return culvi_fail_native(&device->voice, object, result, refused, CULV_NATIVE_CUDA, code, call,
                              "%s: %s of '%s' answered %s (%d, %s)%s%s", what, call,
                              device->caps.name, name, (int)code, text,
                              log[0] != '\0' ? "; the driver says: " : "", log);

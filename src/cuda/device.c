@@ -100,12 +100,14 @@ static culv_result read_caps(culv_device *device, const culvi_cuda_device *found
         {&caps->gpudirect_rdma, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED},
         {&caps->sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
         {&caps->deferred_mapping_arrays, CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED},
-        {&caps->host_visible_kernels, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS},
+        {&caps->pageable_memory_access, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS},
         {&caps->multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
         {&caps->integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED},
-        {&caps->host_register, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
-        {&caps->host_register_address, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
-        {&caps->host_page_tables, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES},
+        {&caps->host_register_supported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
+        {&caps->can_use_host_pointer_for_registered_mem,
+         CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
+        {&caps->pageable_memory_access_uses_host_page_tables,
+         CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES},
     };
     culv_result result = CULV_OK;
     for (size_t i = 0; result == CULV_OK && i < sizeof rows / sizeof rows[0]; i++)

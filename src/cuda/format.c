@@ -253,7 +253,7 @@ culv_result culv_format_get_info(culv_format format, culv_format_info *out)
     snprintf(info.name, sizeof info.name, "%s", row->name);
     info.mapped = row->mapped;
     info.reason = row->reason;
-    snprintf(info.why, sizeof info.why, "%s", row->why);
+    snprintf(info.reason_text, sizeof info.reason_text, "%s", row->why);
     info.vk_format = (uint32_t)row->format;
     info.dxgi_format = row->dxgi;
     info.gl_internal_format = row->gl;
@@ -295,18 +295,18 @@ bool culvi_format_whole_chroma(const culvi_format *row, uint32_t width, uint32_t
     *across = row->block_height == 1 ? row->block_width
                                      : 1; /* 4:2:2 pairs; compressed blocks may be cut off */
     *down = 1;
-    if (row->planes > 1) (void)culv_format_plane(row->format, 1, NULL, across, down);
+    if (row->planes > 1) (void)culv_format_get_plane(row->format, 1, NULL, across, down);
     return width % *across == 0 && height % *down == 0;
 }
 
-culv_result culv_format_plane(culv_format format, uint32_t plane, culv_format *out,
-                              uint32_t *width_divisor, uint32_t *height_divisor)
+culv_result culv_format_get_plane(culv_format format, uint32_t plane, culv_format *out,
+                                  uint32_t *width_divisor, uint32_t *height_divisor)
 {
     const culvi_format *row = culvi_format_find((uint32_t)format);
-    if (row == NULL) return refuse_number("culv_format_plane", format);
+    if (row == NULL) return refuse_number("culv_format_get_plane", format);
     if (plane >= row->planes)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_format_plane: plane is %u, but %s has %u", (unsigned)plane,
+                          "culv_format_get_plane: plane is %u, but %s has %u", (unsigned)plane,
                           row->name, (unsigned)row->planes);
     bool chroma = plane > 0;
     if (out != NULL) *out = row->planes == 1 ? row->format : plane_format(row, plane);

@@ -52,7 +52,7 @@ void culvi_graphics_attached(culvi_graphics *graphics)
     culv_device *device = graphics->device;
     culvi_device_ref(device);
     culvi_mutex_lock(&device->lock);
-    device->counts.attachments++;
+    device->counts.attached_devices++;
     graphics->id = ++device->attached;
     culvi_mutex_unlock(&device->lock);
     culvi_log(&device->voice, CULV_LOG_INFO, "attached %s device '%s'%s",
@@ -75,7 +75,7 @@ void culvi_graphics_unref(culvi_graphics *graphics)
     culv_device *peer = NULL;
     culvi_mutex_lock(&device->lock);
     if (graphics->peer != NULL) peer = culvi_peer_release(device, graphics->peer);
-    device->counts.attachments--;
+    device->counts.attached_devices--;
     culvi_mutex_unlock(&device->lock);
     culv_device_close(&peer);
     graphics->api->free(graphics);

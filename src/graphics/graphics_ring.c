@@ -40,7 +40,7 @@ static culv_result timeline_signal(void *context, uint64_t value)
     culvi_text text = {buffer, sizeof buffer, 0};
     int code = graphics->api->timeline_signal(graphics, t->pair->native, value);
     if (code == 0) return CULV_OK;
-    culvi_text_add(&text, "a ring's timeline could not be signalled (value %" PRIu64 ")", value);
+    culvi_text_add(&text, "a ring's timeline could not be signaled (value %" PRIu64 ")", value);
     return graphics->api->fail(graphics, NULL, code, graphics->api->words->signal_call, buffer);
 }
 

@@ -34,7 +34,7 @@ typedef struct culvi_graphics_work {
 /* What an API does for its rings. */
 typedef struct culvi_graphics_ring_api {
     const char *desc;        /* "culv_vk_ring_desc" */
-    const char *attachment;  /* "culv_vk" */
+    const char *attachment;  /* "culv_vk_device" */
     const char *submit_call; /* "culv_vk_ring_submit" */
     const char *flush_call;  /* "culv_vk_ring_flush" */
     /* The object of a slot: a new one by the caller's description, or the one that was handed in,

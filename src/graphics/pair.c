@@ -42,7 +42,7 @@ static culv_result share(void *object, void *plans)
     culvi_pair *pair = object;
     culvi_plan *plan = plans;
     culvi_graphics *graphics = pair->graphics;
-    plan->path = CULV_PATH_SHARED;
+    plan->path = CULV_SHARING_SHARED;
     culv_result result = culvi_graphics_check_shares(graphics, plan->label, false);
     if (result == CULV_OK) result = graphics->api->plan(graphics, plan);
     if (result == CULV_OK) result = graphics->api->make(graphics, plan, &pair->native);
@@ -127,7 +127,7 @@ static culv_result make_by_peer(void *object, void *plans)
     const culv_image_desc *map = plan->is_image ? &far.image->desc : NULL;
     uint64_t size = plan->size;
     culvi_staging *staging =
-        culvi_staging_new(device, CULV_PATH_PEER, plan->label, row, map, &size);
+        culvi_staging_new(device, CULV_SHARING_PEER, plan->label, row, map, &size);
     if (staging != NULL) {
         staging->peer_buffer = far.buffer;
         staging->peer_image = far.image;
@@ -153,7 +153,7 @@ static culv_result make_by_host(void *object, void *plans)
     culvi_graphics *graphics = pair->graphics;
     const culvi_graphics_api *api = graphics->api;
     culv_device *device = graphics->device;
-    plan->path = CULV_PATH_HOST;
+    plan->path = CULV_SHARING_HOST;
     if (api->stage == NULL)
         return culvi_fail(&device->voice, plan->label, CULV_ERROR_UNSUPPORTED,
                           CULV_REASON_NOT_EXPORTABLE,
@@ -161,7 +161,7 @@ static culv_result make_by_host(void *object, void *plans)
     culv_result result = api->plan(graphics, plan);
     if (result != CULV_OK) return result;
     uint64_t size = plan->size;
-    culvi_staging *staging = culvi_staging_new(device, CULV_PATH_HOST, plan->label, plan->row,
+    culvi_staging *staging = culvi_staging_new(device, CULV_SHARING_HOST, plan->label, plan->row,
                                                plan->is_image ? &plan->image : NULL, &size);
     if (staging == NULL) return CULV_ERROR_OUT_OF_MEMORY;
     result = api->make(graphics, plan, &pair->native);

@@ -25,7 +25,7 @@ struct culvi_plan {
     const char *desc_name; /* "culv_vk_buffer_create_desc" */
     uint32_t fallback;
     bool is_image;
-    culv_path path;
+    culv_sharing path;
     /* By api->plan(). */
     uint32_t handle_types; /* the API's bits; 0: not exportable */
     bool dedicated;

@@ -17,11 +17,11 @@ culv_result culvi_check_fallback(const culvi_voice *voice, const char *label, co
 
 /* Whether the last error says that a path is impossible here; a call that is wrong stays wrong on
  * every path. What a driver refuses of another GPU need not concern this one. */
-static bool impossible(const culvi_graphics *graphics, culv_path path, culv_result result)
+static bool impossible(const culvi_graphics *graphics, culv_sharing path, culv_result result)
 {
     culv_reason reason = culvi_thread_state()->error.reason;
     return result == CULV_ERROR_UNSUPPORTED || result == CULV_ERROR_NO_DEVICE ||
-           (result == CULV_ERROR_DRIVER && path == CULV_PATH_PEER) ||
+           (result == CULV_ERROR_DRIVER && path == CULV_SHARING_PEER) ||
            (result == CULV_ERROR_INVALID && reason == CULV_REASON_DEVICE_MISMATCH &&
             graphics->foreign);
 }
@@ -31,24 +31,24 @@ culv_result culvi_try_paths(const culvi_graphics *graphics, const char *label, u
 {
     const culvi_voice *voice = &graphics->device->voice;
     char why[2][512] = {"", ""};
-    culv_path path = CULV_PATH_SHARED;
+    culv_sharing path = CULV_SHARING_SHARED;
     culvi_attempt_begin();
     culv_result result = paths->shared(object, plan);
     if (result != CULV_OK && (fallback & CULV_FALLBACK_PEER) &&
         impossible(graphics, path, result)) {
-        path = CULV_PATH_PEER;
+        path = CULV_SHARING_PEER;
         snprintf(why[0], sizeof why[0], "%s", culv_last_error_message());
         result = paths->peer(object, plan);
     }
     if (result != CULV_OK && (fallback & CULV_FALLBACK_HOST) &&
         impossible(graphics, path, result)) {
-        snprintf(why[path == CULV_PATH_PEER], sizeof why[0], "%s", culv_last_error_message());
-        path = CULV_PATH_HOST;
+        snprintf(why[path == CULV_SHARING_PEER], sizeof why[0], "%s", culv_last_error_message());
+        path = CULV_SHARING_HOST;
         result = paths->host(object, plan);
     }
-    if (result == CULV_OK && path != CULV_PATH_SHARED)
+    if (result == CULV_OK && path != CULV_SHARING_SHARED)
         culvi_log(voice, CULV_LOG_INFO, "'%s' is on the %s path: %s%s%s",
-                  label != NULL ? label : "", culv_path_name(path), why[0],
+                  label != NULL ? label : "", culv_sharing_name(path), why[0],
                   why[1][0] != '\0' ? "; no peer copies: " : "", why[1]);
     return culvi_attempt_end(voice, result);
 }

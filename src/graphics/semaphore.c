@@ -38,7 +38,7 @@ static culv_result note_counter(const culvi_graphics *graphics, uint64_t semapho
     uint64_t value = 0;
     int code = graphics->api->timeline_value(graphics, semaphore, &value);
     if (code == 0) {
-        culv_semaphore_note_value(cuda, value);
+        culv_semaphore_mark_value(cuda, value);
         return CULV_OK;
     }
     culv_result result =
@@ -61,7 +61,7 @@ culv_result culvi_graphics_import_semaphore(culvi_graphics *graphics, uint64_t s
         return culvi_fail(&graphics->device->voice, desc->label, CULV_ERROR_INVALID,
                           CULV_REASON_VALUE,
                           "%s.signal_pending is for binary semaphores; "
-                          "tell of promised values by culv_semaphore_note_value()",
+                          "tell of promised values by culv_semaphore_mark_value()",
                           desc_name);
     if (result == CULV_OK && timeline)
         result = graphics->api->check_timelines(graphics, desc->label, false, CULV_ERROR_INVALID);
@@ -189,7 +189,7 @@ static culv_result check_plan(const culvi_graphics *graphics, const culvi_semaph
     if (result != CULV_OK) return result;
     if (plan->type == CULV_SEMAPHORE_BINARY && plan->initial_value != 0)
         return culvi_fail(voice, plan->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "%s.initial_value is %" PRIu64 "; a binary semaphore begins unsignalled",
+                          "%s.initial_value is %" PRIu64 "; a binary semaphore begins unsignaled",
                           plan->desc_name, plan->initial_value);
     return CULV_OK;
 }
@@ -220,7 +220,7 @@ void culvi_semaphore_pair_destroy(culvi_semaphore_pair *pair, bool has_last_use,
     culv_semaphore *cuda = pair->cuda;
     culvi_graphics *graphics = pair->graphics;
     /* Host functions that are on their way use it: all of it goes with CUDA's half. */
-    bool used = culv_semaphore_path(cuda) == CULV_PATH_HOST;
+    bool used = culv_semaphore_sharing(cuda) == CULV_SHARING_HOST;
     if (!has_last_use) culvi_relay_quiesce(cuda);
     culvi_semaphore_release_or_defer(cuda, has_last_use, last_use);
     if (!used) {

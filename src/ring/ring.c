@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* culv_ring: making, changing and destroying one; calls and their lock. The way of a frame:
- * ring_flow.c, ring_stream.c and ring_newest.c; limits, failures, draining: ring_stop.c;
+ * ring_flow.c, ring_stream.c and ring_mailbox.c; limits, failures, draining: ring_stop.c;
  * max_latency: ring_auto.c. */
 #include "ring/ring.h"
 
@@ -78,7 +78,7 @@ void culvi_ring_aim(culv_ring *ring)
 {
     const culv_ring_settings *s = &ring->settings;
     ring->depth = s->depth;
-    ring->burst = s->policy == CULV_RING_NEWEST ? 1 : s->burst;
+    ring->burst = s->policy == CULV_RING_MAILBOX ? 1 : s->burst;
     if (ring->automatic.bound == 0) return;
     ring->depth = ring->burst = ring->automatic.level;
 }
@@ -109,16 +109,17 @@ static culv_result check_functions(const culvi_voice *voice, const char *label,
                                    const culv_ring_desc *d, const culv_ring_settings *s)
 {
     const char *what = NULL, *lacks = NULL;
-    if (s->policy == CULV_RING_NEWEST)
-        what = "the policy NEWEST";
+    if (s->policy == CULV_RING_MAILBOX)
+        what = "the policy MAILBOX";
     else if (s->max_latency != 0)
         what = "max_latency";
     else if (s->check_counters != 0)
         what = "check_counters";
     if (what != NULL && d->ready.value == NULL) lacks = "ready.value";
     if (what != NULL && d->done.value == NULL) lacks = "done.value";
-    if (lacks == NULL && d->done.wait == NULL && (s->lead != 0 || s->max_latency != 0)) {
-        what = s->lead != 0 ? "a lead" : "max_latency";
+    if (lacks == NULL && d->done.wait == NULL &&
+        (s->max_frames_in_flight != 0 || s->max_latency != 0)) {
+        what = s->max_frames_in_flight != 0 ? "a lead" : "max_latency";
         lacks = "done.wait";
     }
     if (lacks == NULL) return CULV_OK;
@@ -134,11 +135,11 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
     culv_ring_settings s;
     culv_result result = culvi_desc_read(voice, &s, sizeof s, settings, "culv_ring_settings");
     if (result != CULV_OK) return result;
-    if (s.policy != CULV_RING_ORDERED && s.policy != CULV_RING_NEWEST)
+    if (s.policy != CULV_RING_FIFO && s.policy != CULV_RING_MAILBOX)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_settings.policy is %d; "
-                          "it is CULV_RING_ORDERED (%d) or CULV_RING_NEWEST (%d)",
-                          (int)s.policy, (int)CULV_RING_ORDERED, (int)CULV_RING_NEWEST);
+                          "it is CULV_RING_FIFO (%d) or CULV_RING_MAILBOX (%d)",
+                          (int)s.policy, (int)CULV_RING_FIFO, (int)CULV_RING_MAILBOX);
     if (s.depth == 0) s.depth = d->max_depth;
     if (s.burst == 0) s.burst = 1;
     if (s.depth > d->max_depth)
@@ -151,10 +152,10 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
                           "culv_ring_settings.burst is %" PRIu32
                           "; a burst has at most as many frames as there are slots, %" PRIu32,
                           s.burst, s.depth);
-    if (s.policy == CULV_RING_NEWEST && s.depth < 3)
+    if (s.policy == CULV_RING_MAILBOX && s.depth < 3)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_ring_settings.depth is %" PRIu32 "; "
-                          "NEWEST needs 3: one that is read, one that waits, one that is written",
+                          "MAILBOX needs 3: one that is read, one that waits, one that is written",
                           s.depth);
     result = check_functions(voice, label, d, &s);
     if (result == CULV_OK) *out = s;
@@ -164,7 +165,7 @@ static culv_result read_settings(const culvi_voice *voice, const char *label,
 /* With the lock held, or before anybody has the ring. */
 static void apply(culv_ring *ring, const culv_ring_settings *s)
 {
-    uint64_t bound = s->policy == CULV_RING_ORDERED ? s->max_latency : 0;
+    uint64_t bound = s->policy == CULV_RING_FIFO ? s->max_latency : 0;
     if (bound != ring->automatic.bound || s->burst != ring->settings.burst)
         culvi_ring_auto_start(&ring->automatic, bound, ring->max_depth, s->burst);
     ring->settings = *s;
@@ -313,8 +314,8 @@ culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out)
     s.skipped = r->skipped;
     s.producer_waits = r->side[CULV_RING_PRODUCER].waits;
     s.consumer_waits = r->side[CULV_RING_CONSUMER].waits;
-    s.ready_signalled = r->side[CULV_RING_PRODUCER].promised;
-    s.done_signalled = r->side[CULV_RING_CONSUMER].promised;
+    s.ready_signaled = r->side[CULV_RING_PRODUCER].promised;
+    s.done_signaled = r->side[CULV_RING_CONSUMER].promised;
     s.depth = r->in_use;
     s.burst = r->burst;
     s.frame_time = r->automatic.frame_time;

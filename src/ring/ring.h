@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of culv_ring share. A frame's way: free -> the producer's burst -> ready -> the
- * consumer's burst -> free; NEWEST keeps the consumer's last slot until it takes another. */
+ * consumer's burst -> free; MAILBOX keeps the consumer's last slot until it takes another. */
 #ifndef CULVI_RING_H_
 #define CULVI_RING_H_
 
@@ -49,7 +49,7 @@ typedef struct culvi_ring_party {
     uint32_t length;
     uint64_t wait;           /* for all of the burst */
     culv_ring_policy policy; /* of the burst */
-    bool again;              /* NEWEST: it is the slot that is kept */
+    bool again;              /* MAILBOX: it is the slot that is kept */
     bool flushed; /* the burst before ended early, by a flush or because it began short after one */
     bool brief;   /* the last burst began with fewer frames than are aimed at */
     atomic_bool in_call;
@@ -115,12 +115,12 @@ struct culv_ring {
     culvi_ring_slot slots[CULV_RING_MAX_DEPTH];
     culvi_ring_queue free;  /* longest free first */
     culvi_ring_queue ready; /* by number */
-    bool keeps;             /* NEWEST: slot `kept` is the consumer's until it takes a newer one */
+    bool keeps;             /* MAILBOX: slot `kept` is the consumer's until it takes a newer one */
     uint32_t kept;
     _Atomic uint64_t consumed; /* written by the consumer */
     uint64_t skipped;
     uint64_t lead_from; /* a value of `done`: see culvi_ring_pace() */
-    int last_side;      /* who signalled last; -1: nobody yet */
+    int last_side;      /* who signaled last; -1: nobody yet */
     uint32_t sleepers;  /* threads in culvi_condition_wait() */
     atomic_uint forced; /* times that draining took slots from the sides */
     atomic_uint heed;   /* CULVI_RING_ENDS, CULVI_RING_CHECKS */
@@ -229,8 +229,8 @@ void culvi_ring_apply_depth(culv_ring *ring);
 void culvi_ring_aim(culv_ring *ring);
 
 /* Each takes the side's next burst or says what is lacking. */
-bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_need *need);
-bool culvi_ring_begin_newest(culv_ring *ring, culv_ring_side side, culvi_ring_need *need);
+bool culvi_ring_begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *need);
+bool culvi_ring_begin_mailbox(culv_ring *ring, culv_ring_side side, culvi_ring_need *need);
 /* The value of `done` that a side's next burst waits for on the host. */
 uint64_t culvi_ring_pace(culv_ring *ring);
 /* Gives the consumer's kept slot back. */
@@ -244,7 +244,7 @@ culv_result culvi_ring_acquire(culv_ring *ring, culv_ring_side side, uint64_t ti
 bool culvi_ring_acquire_next(culv_ring *ring, culv_ring_side side, culv_ring_frame *out);
 
 /* ring_flow.c: culv_ring_release() and culv_ring_flush() around a submission of the caller's, which
- * has the value to be signalled, or 0. It is called without the lock; after an error of its nothing
+ * has the value to be signaled, or 0. It is called without the lock; after an error of its nothing
  * was released. NULL: none. */
 typedef culv_result (*culvi_ring_submit)(void *context, uint64_t value);
 culv_result culvi_ring_release_by(culv_ring *ring, culv_ring_side side, culv_ring_frame *frame,

@@ -10,7 +10,8 @@ uint64_t culvi_ring_pace(culv_ring *ring)
 {
     const culvi_ring_party *done = &ring->side[CULV_RING_CONSUMER];
     if (done->api.wait == NULL) return done->known;
-    uint64_t lead = ring->settings.lead != 0 ? ring->settings.lead : 2 * (uint64_t)ring->depth;
+    uint64_t lead = ring->settings.max_frames_in_flight != 0 ? ring->settings.max_frames_in_flight
+                                                             : 2 * (uint64_t)ring->depth;
     uint64_t oldest =
         done->promised >= CULVI_RING_PAST ? done->promised - (CULVI_RING_PAST - 1) : 0;
     const uint64_t mask = CULVI_RING_PAST - 1;
@@ -70,7 +71,7 @@ static bool take_time(culv_ring *ring, culvi_ring_need *need, uint64_t pace)
 /* A producer waits for the slots of a whole burst, or bursts would stay broken up for ever once one
  * was; but not right after a flush, so that a program which flushes each frame gets every slot. The
  * consumer takes what is there: whole bursts, unless the producer flushed. */
-bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
+bool culvi_ring_begin_fifo(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
 {
     culvi_ring_party *me = &ring->side[side];
     bool producer = side == CULV_RING_PRODUCER;
@@ -80,7 +81,7 @@ bool culvi_ring_begin_ordered(culv_ring *ring, culv_ring_side side, culvi_ring_n
         culvi_ring_release_kept(ring);
     culvi_ring_queue *queue = producer ? &ring->free : &ring->ready;
     uint32_t least = producer && !me->flushed ? ring->burst : 1;
-    /* What the consumer kept of NEWEST, and does not read again now, may be what a burst of all
+    /* What the consumer kept of MAILBOX, and does not read again now, may be what a burst of all
      * slots lacks. */
     if (queue->count < least && !ring->side[CULV_RING_CONSUMER].again) {
         culvi_ring_release_kept(ring);
@@ -131,7 +132,7 @@ static void take(culv_ring *ring, culv_ring_side side, culv_ring_frame *out)
                              .wait_value = at == 0 ? me->wait : 0,
                              .skipped = me->again ? 0 : me->number - next,
                              .slot = slot,
-                             .again = me->again,
+                             .repeated = me->again,
                              .burst_begins = at == 0,
                              .burst_ends = at + 1 == me->length};
 }
@@ -163,7 +164,7 @@ static void hand_over(culv_ring *ring, culv_ring_side side)
             culvi_ring_push(&ring->ready, slot);
         } else {
             ring->slots[slot].done = value;
-            if (me->policy == CULV_RING_NEWEST) {
+            if (me->policy == CULV_RING_MAILBOX) {
                 ring->keeps = true;
                 ring->kept = slot;
             } else {
@@ -238,8 +239,8 @@ static culv_result begin(culv_ring *ring, culv_ring_side side, culvi_ring_need *
     for (;;) {
         if (ring->stopped[0] != '\0') return culvi_ring_fail_stopped(ring);
         culv_ring_policy policy = ring->settings.policy;
-        bool begun = policy == CULV_RING_NEWEST ? culvi_ring_begin_newest(ring, side, need)
-                                                : culvi_ring_begin_ordered(ring, side, need);
+        bool begun = policy == CULV_RING_MAILBOX ? culvi_ring_begin_mailbox(ring, side, need)
+                                                 : culvi_ring_begin_fifo(ring, side, need);
         if (begun) {
             me->policy = policy;
             me->at = 0;
@@ -272,7 +273,7 @@ static culv_result check_counter(culv_ring *ring, culv_ring_side side, culvi_rin
         return culvi_ring_fail(
             ring, CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED,
             "'%s' is at %" PRIu64 ", but %" PRIu64
-            " is the last value that the ring handed out: somebody else signalled it",
+            " is the last value that the ring handed out: somebody else signaled it",
             other->name, counter, most);
     need->asked[1 - (int)side] = true;
     if (counter > ring->side[1 - (int)side].known) ring->side[1 - (int)side].known = counter;

@@ -53,7 +53,7 @@ culv_result culvi_ring_fail_stopped(culv_ring *ring)
 
 static void reached(culvi_ring_party *party, uint64_t value)
 {
-    if (value > party->promised) value = party->promised; /* signalled before it was released */
+    if (value > party->promised) value = party->promised; /* signaled before it was released */
     if (value > party->known) party->known = value;
 }
 
@@ -103,7 +103,7 @@ static void add_time(culvi_text *text, uint64_t ns)
 static void add_last_signal(culvi_text *text, const culv_ring *ring)
 {
     if (ring->last_side < 0) {
-        culvi_text_add(text, "nobody has signalled yet");
+        culvi_text_add(text, "nobody has signaled yet");
         return;
     }
     const culvi_ring_party *last = &ring->side[ring->last_side];

@@ -19,18 +19,18 @@ static culv_result locate(const culv_device *device, const char *label,
                           const culv_vmm_access *access, const char *call, CUmemLocation *out)
 {
     const culvi_voice *voice = &device->voice;
-    if ((int)access->kind < CULV_VMM_DEVICE || (int)access->kind > CULV_VMM_HOST)
+    if ((int)access->kind < CULV_VMM_LOCATION_DEVICE || (int)access->kind > CULV_VMM_LOCATION_HOST)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: culv_vmm_access.kind is %d, no culv_vmm_location_kind", call,
                           (int)access->kind);
-    if (access->kind != CULV_VMM_DEVICE && access->device != NULL)
+    if (access->kind != CULV_VMM_LOCATION_DEVICE && access->device != NULL)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: culv_vmm_access.device is given, and kind says that it is the host",
                           call);
-    if (access->kind != CULV_VMM_HOST_NUMA && access->numa_node != 0)
+    if (access->kind != CULV_VMM_LOCATION_HOST_NUMA && access->numa_node != 0)
         return culvi_fail(voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "%s: culv_vmm_access.numa_node is %" PRId32
-                          ", and kind is not CULV_VMM_HOST_NUMA",
+                          ", and kind is not CULV_VMM_LOCATION_HOST_NUMA",
                           call, access->numa_node);
     const culv_device *asked = access->device != NULL ? access->device : device;
     if (!culvi_vmm_same_driver(device, asked))
@@ -39,10 +39,11 @@ static culv_result locate(const culv_device *device, const char *label,
             "%s: culv_vmm_access.device is of another driver, '%s', than the range, '%s'", call,
             asked->caps.name, device->caps.name);
     memset(out, 0, sizeof *out);
-    out->type = access->kind == CULV_VMM_DEVICE ? CU_MEM_LOCATION_TYPE_DEVICE
-                : access->kind == CULV_VMM_HOST ? (CUmemLocationType)CULVI_LOCATION_HOST
-                                                : (CUmemLocationType)CULVI_LOCATION_HOST_NUMA;
-    out->id = access->kind == CULV_VMM_DEVICE ? asked->ordinal : access->numa_node;
+    out->type = access->kind == CULV_VMM_LOCATION_DEVICE ? CU_MEM_LOCATION_TYPE_DEVICE
+                : access->kind == CULV_VMM_LOCATION_HOST
+                    ? (CUmemLocationType)CULVI_LOCATION_HOST
+                    : (CUmemLocationType)CULVI_LOCATION_HOST_NUMA;
+    out->id = access->kind == CULV_VMM_LOCATION_DEVICE ? asked->ordinal : access->numa_node;
     return CULV_OK;
 }
 
@@ -53,12 +54,12 @@ static culv_result check_reach(culv_device *device, const char *label, CUdevice 
 {
     int reaches = 0;
     culvi_scope scope;
-    if (access->flags == CULV_VMM_NO_ACCESS || owner < 0) return CULV_OK;
+    if (access->flags == CULV_VMM_ACCESS_NONE || owner < 0) return CULV_OK;
     if (location->type != CU_MEM_LOCATION_TYPE_DEVICE)
         return culvi_fail(
             &device->voice, label, CULV_ERROR_INVALID, CULV_REASON_PEER,
             "%s: the host has no access to device memory (cuda.h, cuMemSetAccess, which answers CUDA_ERROR_NOT_SUPPORTED); "
-            "memory of CULV_VMM_HOST_NUMA is for both",
+            "memory of CULV_VMM_LOCATION_HOST_NUMA is for both",
             call);
     if (location->id == owner) return CULV_OK;
     culv_result result = culvi_enter(device, &scope, label);
@@ -84,14 +85,14 @@ culv_result culvi_vmm_resolve_for(culv_device *device, const char *label, CUdevi
                                   const culv_vmm_access *access, size_t count, CUmemAccessDesc *out,
                                   const char *call)
 {
-    const culv_vmm_access own = {.flags = CULV_VMM_READ_WRITE};
+    const culv_vmm_access own = {.flags = CULV_VMM_ACCESS_READ_WRITE};
     if (count == 0) access = &own;
     for (size_t i = 0; i < (count > 0 ? count : 1); i++) {
         const culv_vmm_access *a = &access[i];
         memset(&out[i], 0, sizeof out[i]);
         culv_result result = locate(device, label, a, call, &out[i].location);
-        if (result == CULV_OK && a->flags != CULV_VMM_NO_ACCESS && a->flags != CULV_VMM_READ &&
-            a->flags != CULV_VMM_READ_WRITE)
+        if (result == CULV_OK && a->flags != CULV_VMM_ACCESS_NONE &&
+            a->flags != CULV_VMM_ACCESS_READ && a->flags != CULV_VMM_ACCESS_READ_WRITE)
             result = culvi_fail(&device->voice, label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                                 "%s: culv_vmm_access.flags is %d, none of culv_vmm_access_flags",
                                 call, (int)a->flags);

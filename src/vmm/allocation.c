@@ -57,7 +57,7 @@ void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemA
     static const culv_uuid none;
     if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
         const bool numa = (int)prop->location.type == CULVI_LOCATION_HOST_NUMA;
-        allocation->kind = numa ? CULV_VMM_HOST_NUMA : CULV_VMM_HOST;
+        allocation->kind = numa ? CULV_VMM_LOCATION_HOST_NUMA : CULV_VMM_LOCATION_HOST;
         allocation->numa_node = numa ? prop->location.id : 0;
         allocation->owner = -1;
         allocation->uuid = none;
@@ -66,12 +66,12 @@ void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation, const CUmemA
         culvi_vmm_from_cuda_handle_types((unsigned)prop->requestedHandleTypes);
     allocation->usage = 0;
     if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE)
-        allocation->usage |= CULV_VMM_COMPRESSIBLE;
-    if (prop->allocFlags.gpuDirectRDMACapable) allocation->usage |= CULV_VMM_RDMA;
+        allocation->usage |= CULV_VMM_USAGE_COMPRESSIBLE;
+    if (prop->allocFlags.gpuDirectRDMACapable) allocation->usage |= CULV_VMM_USAGE_RDMA;
     if (prop->allocFlags.usage & CU_MEM_CREATE_USAGE_TILE_POOL)
-        allocation->usage |= CULV_VMM_TILE_POOL;
+        allocation->usage |= CULV_VMM_USAGE_TILE_POOL;
     if (prop->allocFlags.usage & CULVI_CREATE_USAGE_HW_DECOMPRESS)
-        allocation->usage |= CULV_VMM_HW_DECOMPRESS;
+        allocation->usage |= CULV_VMM_USAGE_HW_DECOMPRESS;
 }
 
 void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle handle)
@@ -92,19 +92,20 @@ static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocation
     if (r == CUDA_ERROR_NOT_SUPPORTED)
         return culvi_fail_native(
             &device->voice, allocation->label, CULV_ERROR_UNSUPPORTED,
-            allocation->kind != CULV_VMM_DEVICE ? CULV_REASON_LOCATION
-            : prop->allocFlags.usage != 0       ? CULV_REASON_USAGE
-                                                : CULV_REASON_VMM,
-            CULV_API_CUDA, r, "cuMemCreate",
+            allocation->kind != CULV_VMM_LOCATION_DEVICE ? CULV_REASON_LOCATION
+            : prop->allocFlags.usage != 0                ? CULV_REASON_USAGE
+                                                         : CULV_REASON_VMM,
+            CULV_NATIVE_CUDA, r, "cuMemCreate",
             "'%s' has no VMM memory of that kind, usage and handle types (CUDA_ERROR_NOT_SUPPORTED)",
             device->caps.name);
     if (r != CUDA_SUCCESS)
         return culvi_fail_cuda(
             device, allocation->label, r, "cuMemCreate",
-            allocation->kind == CULV_VMM_HOST_NUMA ? CULV_REASON_LOCATION
-                                                   : CULV_REASON_DRIVER_REFUSED,
+            allocation->kind == CULV_VMM_LOCATION_HOST_NUMA ? CULV_REASON_LOCATION
+                                                            : CULV_REASON_DRIVER_REFUSED,
             "%" PRIu64 " bytes of VMM memory could not be had%s", allocation->size,
-            allocation->kind == CULV_VMM_HOST_NUMA ? "; has the system that NUMA node?" : "");
+            allocation->kind == CULV_VMM_LOCATION_HOST_NUMA ? "; has the system that NUMA node?"
+                                                            : "");
     if (prop->allocFlags.compressionType != CU_MEM_ALLOCATION_COMP_NONE) {
         /* A hint: what was granted is in the properties (cuda.h, CUmemAllocationProp). */
         r = CULVI_CU(device, cuMemGetAllocationPropertiesFromHandle,
@@ -123,14 +124,15 @@ static culv_result create(culv_vmm_allocation *allocation, const CUmemAllocation
     return CULV_OK;
 }
 
-culv_result culv_vmm_allocate(culv_device *device, const culv_vmm_allocation_desc *desc,
-                              culv_vmm_allocation **out)
+culv_result culv_vmm_allocation_create(culv_device *device, const culv_vmm_allocation_desc *desc,
+                                       culv_vmm_allocation **out)
 {
     culv_vmm_allocation_desc d;
     CUmemAllocationProp prop;
     culvi_scope scope;
     uint64_t granularity = 0;
-    culv_result result = culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocate", &d, &prop);
+    culv_result result =
+        culvi_vmm_read_desc(device, desc, out, "culv_vmm_allocation_create", &d, &prop);
     if (result != CULV_OK) return result;
     if (d.size == 0)
         return culvi_fail(&device->voice, d.label, CULV_ERROR_INVALID, CULV_REASON_SIZE,
@@ -181,7 +183,7 @@ static bool release_allocation(culv_device *device, culvi_deferred *self, bool l
     return true;
 }
 
-void culv_vmm_free(culv_vmm_allocation **allocation)
+void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation)
 {
     if (allocation == NULL || *allocation == NULL) return;
     culv_vmm_allocation *mine = *allocation;
@@ -199,7 +201,7 @@ void culv_vmm_free(culv_vmm_allocation **allocation)
     culvi_device_unref(device);
 }
 
-culv_result culv_vmm_get_allocation_info(const culv_vmm_allocation *allocation,
+culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *allocation,
                                          culv_vmm_allocation_info *out)
 {
     CULVI_REQUIRE(NULL, allocation);
@@ -222,7 +224,7 @@ culv_result culv_vmm_get_allocation_info(const culv_vmm_allocation *allocation,
     return CULV_OK;
 }
 
-uint64_t culv_vmm_native_handle(const culv_vmm_allocation *allocation)
+uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation)
 {
     return allocation != NULL ? (uint64_t)allocation->handle : 0;
 }

@@ -83,10 +83,10 @@ static culv_result check_map(const culv_vmm_range *range, uint64_t offset,
             voice, range->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
             "culv_vmm_map: the allocation is of another driver, '%s', than the range, '%s'",
             allocation->device->caps.name, range->device->caps.name);
-    if (allocation->usage & CULV_VMM_TILE_POOL)
+    if (allocation->usage & CULV_VMM_USAGE_TILE_POOL)
         return culvi_fail(
             voice, range->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-            "culv_vmm_map: the allocation is a tile pool (CULV_VMM_TILE_POOL), which backs sparse arrays and has no address");
+            "culv_vmm_map: the allocation is a tile pool (CULV_VMM_USAGE_TILE_POOL), which backs sparse arrays and has no address");
     const unsigned missing = atomic_load(&allocation->missing);
     if (missing > 0)
         return culvi_fail(

@@ -117,10 +117,10 @@ static const char *why(const culv_pointer_info *info)
     case CULV_POINTER_DEVICE:
         return "Memory of cuMemAlloc goes to no graphics API, and to other CUDA processes by cuIpcGetMemHandle alone; "
                "third-party devices take its dma-buf where there is one. "
-               "For graphics allocate by culv_vmm_allocate() with handle_types, or by the graphics API.";
+               "For graphics allocate by culv_vmm_allocation_create() with handle_types, or by the graphics API.";
     case CULV_POINTER_VMM:
         return handles
-                   ? "culv_vmm_retain_at() and culv_vmm_export_dup() export the whole allocation, for Vulkan on the same GPU and for other processes."
+                   ? "culv_vmm_allocation_retain_at() and culv_vmm_export_dup() export the whole allocation, for Vulkan on the same GPU and for other processes."
                    : "This allocation was made without handle types, or was imported (CUDA tells no difference): its exporter shares the handle that it has, or it is allocated anew with culv_vmm_allocation_desc.handle_types.";
     case CULV_POINTER_POOL:
         return handles
@@ -130,7 +130,7 @@ static const char *why(const culv_pointer_info *info)
                      "Vulkan refuses pools' handles in any case: for graphics copy it into a culv_vmm_allocation or into memory of the graphics API.";
     case CULV_POINTER_MANAGED:
         return "Managed memory moves between the host and the GPUs, and goes to no graphics API and no other process; "
-               "allocate by culv_vmm_allocate().";
+               "allocate by culv_vmm_allocation_create().";
     case CULV_POINTER_HOST:
         return "Page-locked host memory is exported by no CUDA call; "
                "Vulkan and CUDA share buffers in host memory by culvert/vulkan_memory.h, and other processes the system's shared memory.";
@@ -158,7 +158,7 @@ static void describe(const culv_device *device, const answers *a, culv_pointer_i
         info->ipc = a->ipc != 0;
         info->rdma = a->rdma != 0;
     }
-    snprintf(info->why, sizeof info->why, "%s", why(info));
+    snprintf(info->reason_text, sizeof info->reason_text, "%s", why(info));
 }
 
 culv_result culv_pointer_get_info(culv_device *device, CUdeviceptr pointer, culv_pointer_info *out)

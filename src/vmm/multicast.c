@@ -42,14 +42,15 @@ culv_result culvi_multicast_fail(const culv_device *device, const char *label, C
 {
     if (r == CUDA_ERROR_SYSTEM_NOT_READY)
         return culvi_fail_native(
-            &device->voice, label, CULV_ERROR_DRIVER, CULV_REASON_NOT_READY, CULV_API_CUDA, r, call,
+            &device->voice, label, CULV_ERROR_DRIVER, CULV_REASON_NOT_READY, CULV_NATIVE_CUDA, r,
+            call,
             "%s: %s of '%s' answered CUDA_ERROR_SYSTEM_NOT_READY: the system software that multicast needs is not initialized or not running (the Fabric Manager, where NVSwitches are); "
             "try again once it is",
             what, call, device->caps.name);
     if (r == CUDA_ERROR_ILLEGAL_STATE)
         return culvi_fail_native(
-            &device->voice, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, CULV_API_CUDA, r,
-            call,
+            &device->voice, label, CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED, CULV_NATIVE_CUDA,
+            r, call,
             "%s: %s of '%s' answered CUDA_ERROR_ILLEGAL_STATE: the system's configuration is in an illegal state; "
             "see that it is valid and that all of the driver's daemons run, then make the object anew",
             what, call, device->caps.name);
@@ -164,14 +165,14 @@ static void free_object(culv_multicast *m)
     culvi_free(m);
 }
 
-/* The object has its handle: from now on culv_vmm_free() gives it back. */
+/* The object has its handle: from now on culv_vmm_allocation_destroy() gives it back. */
 static void own(culv_multicast *m, uint64_t requested, uint64_t size, bool counted)
 {
     culv_device *device = m->device;
     m->allocation->requested = requested;
     m->allocation->size = size;
     m->allocation->granularity = m->granularity;
-    m->allocation->kind = CULV_VMM_DEVICE;
+    m->allocation->kind = CULV_VMM_LOCATION_DEVICE;
     culvi_mutex_lock(&device->lock);
     device->counts.vmm_allocations++;
     culvi_mutex_unlock(&device->lock);
@@ -355,7 +356,7 @@ void culv_multicast_destroy(culv_multicast **multicast)
     bool entered = culvi_enter_quietly(m->device, &scope) == CUDA_SUCCESS;
     culvi_multicast_unbind_all(m);
     if (entered) culvi_leave(m->device, &scope);
-    culv_vmm_free(&m->allocation);
+    culv_vmm_allocation_destroy(&m->allocation);
     free_object(m);
 }
 
@@ -364,7 +365,7 @@ uint64_t culv_multicast_size(const culv_multicast *multicast)
     return multicast != NULL ? multicast->allocation->size : 0;
 }
 
-uint32_t culv_multicast_missing(const culv_multicast *multicast)
+uint32_t culv_multicast_missing_devices(const culv_multicast *multicast)
 {
     return multicast != NULL ? atomic_load(&multicast->allocation->missing) : 0;
 }
@@ -427,7 +428,7 @@ culv_result culv_multicast_add_device(culv_multicast *multicast, culv_device *de
     return result;
 }
 
-culv_result culv_multicast_note_devices(culv_multicast *multicast, uint32_t count)
+culv_result culv_multicast_mark_devices_added(culv_multicast *multicast, uint32_t count)
 {
     CULVI_REQUIRE(NULL, multicast);
     culvi_mutex_lock(&multicast->lock);
@@ -436,7 +437,7 @@ culv_result culv_multicast_note_devices(culv_multicast *multicast, uint32_t coun
     if (count > missing)
         result = culvi_fail(&multicast->device->voice, multicast->label, CULV_ERROR_INVALID,
                             CULV_REASON_VALUE,
-                            "culv_multicast_note_devices: count is %" PRIu32 ", but %" PRIu32
+                            "culv_multicast_mark_devices_added: count is %" PRIu32 ", but %" PRIu32
                             " of the object's %" PRIu32 " devices are missing",
                             count, missing, multicast->num_devices);
     else

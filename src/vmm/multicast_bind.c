@@ -15,7 +15,7 @@ static culv_result check_ready(const culv_multicast *m, const char *call)
         &m->device->voice, m->label, CULV_ERROR_INVALID, CULV_REASON_NOT_READY,
         "%s: %" PRIu32 " of the object's %" PRIu32
         " devices are missing, and the driver would wait for them without end (cuda.h, cuMulticastAddDevice); "
-        "call culv_multicast_add_device() for each, and culv_multicast_note_devices() for those that other processes have added",
+        "call culv_multicast_add_device() for each, and culv_multicast_mark_devices_added() for those that other processes have added",
         call, missing, m->num_devices);
 }
 
@@ -64,14 +64,14 @@ static culv_result check_memory(const culv_multicast *m, const culv_vmm_allocati
                                 uint64_t offset, uint64_t size, const char *call)
 {
     const culvi_voice *voice = &m->device->voice;
-    if (memory->kind != CULV_VMM_DEVICE || (memory->usage & CULV_VMM_TILE_POOL) ||
+    if (memory->kind != CULV_VMM_LOCATION_DEVICE || (memory->usage & CULV_VMM_USAGE_TILE_POOL) ||
         memory->multicast)
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
                           "%s: memory '%s' is %s; what is bound is plain device memory", call,
                           memory->label,
-                          memory->kind != CULV_VMM_DEVICE        ? "on the host"
-                          : (memory->usage & CULV_VMM_TILE_POOL) ? "a tile pool"
-                                                                 : "a multicast object");
+                          memory->kind != CULV_VMM_LOCATION_DEVICE     ? "on the host"
+                          : (memory->usage & CULV_VMM_USAGE_TILE_POOL) ? "a tile pool"
+                                                                       : "a multicast object");
     if (!culvi_vmm_same_driver(m->device, memory->device))
         return culvi_fail(voice, m->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
                           "%s: memory '%s' is of another driver", call, memory->label);

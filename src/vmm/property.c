@@ -11,7 +11,8 @@
 #include <inttypes.h>
 
 enum {
-    ALL_USAGES = CULV_VMM_COMPRESSIBLE | CULV_VMM_RDMA | CULV_VMM_TILE_POOL | CULV_VMM_HW_DECOMPRESS
+    ALL_USAGES = CULV_VMM_USAGE_COMPRESSIBLE | CULV_VMM_USAGE_RDMA | CULV_VMM_USAGE_TILE_POOL |
+                 CULV_VMM_USAGE_HW_DECOMPRESS
 };
 
 culv_result culvi_vmm_check_device(const culv_device *device, const char *call)
@@ -57,11 +58,11 @@ static culv_result check_handle_types(const culv_device *device, const culv_vmm_
         voice, d->label, "culv_vmm_allocation_desc.handle_types has a bit that", d->handle_types,
         CULVI_USE_VMM);
     if (result != CULV_OK) return result;
-    if (d->handle_types != 0 && d->kind == CULV_VMM_HOST)
+    if (d->handle_types != 0 && d->kind == CULV_VMM_LOCATION_HOST)
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_HANDLE_TYPE,
             "culv_vmm_allocation_desc.handle_types is %#" PRIx32
-            ", and host memory of no NUMA node is not exported (cuda.h, cuMemCreate): take CULV_VMM_HOST_NUMA, or 0",
+            ", and host memory of no NUMA node is not exported (cuda.h, cuMemCreate): take CULV_VMM_LOCATION_HOST_NUMA, or 0",
             d->handle_types);
     const bool fd =
         (d->handle_types & 1u << CULV_HANDLE_OPAQUE_FD) != 0 && !device->caps.vmm_posix_fd;
@@ -82,15 +83,15 @@ static culv_result check_handle_types(const culv_device *device, const culv_vmm_
 static culv_result check_place(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
     const culvi_voice *voice = &device->voice;
-    if ((int)d->kind < CULV_VMM_DEVICE || (int)d->kind > CULV_VMM_HOST)
+    if ((int)d->kind < CULV_VMM_LOCATION_DEVICE || (int)d->kind > CULV_VMM_LOCATION_HOST)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vmm_allocation_desc.kind is %d, no culv_vmm_location_kind",
                           (int)d->kind);
-    if (d->numa_node < 0 || (d->numa_node != 0 && d->kind != CULV_VMM_HOST_NUMA))
+    if (d->numa_node < 0 || (d->numa_node != 0 && d->kind != CULV_VMM_LOCATION_HOST_NUMA))
         return culvi_fail(
             voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "culv_vmm_allocation_desc.numa_node is %" PRId32
-            "; it is a NUMA node's number of CULV_VMM_HOST_NUMA, and 0 of other kinds",
+            "; it is a NUMA node's number of CULV_VMM_LOCATION_HOST_NUMA, and 0 of other kinds",
             d->numa_node);
     return CULV_OK;
 }
@@ -102,15 +103,15 @@ static culv_result check_usage(const culv_device *device, const culv_vmm_allocat
                           "culv_vmm_allocation_desc.usage is %#" PRIx32
                           "; it has bits of culv_vmm_usage (%#" PRIx32 ") alone",
                           d->usage, (uint32_t)ALL_USAGES);
-    if (d->usage != 0 && d->kind != CULV_VMM_DEVICE)
+    if (d->usage != 0 && d->kind != CULV_VMM_LOCATION_DEVICE)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                           "culv_vmm_allocation_desc.usage is %#" PRIx32
                           ", which device memory alone has; host memory has 0",
                           d->usage);
-    if (d->usage & CULV_VMM_TILE_POOL && !device->caps.sparse_arrays)
+    if (d->usage & CULV_VMM_USAGE_TILE_POOL && !device->caps.sparse_arrays)
         return culvi_fail(
             &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            "CULV_VMM_TILE_POOL backs sparse arrays, which '%s' has not (culv_device_caps::sparse_arrays is 0)",
+            "CULV_VMM_USAGE_TILE_POOL backs sparse arrays, which '%s' has not (culv_device_caps::sparse_arrays is 0)",
             device->caps.name);
     return CULV_OK;
 }
@@ -135,22 +136,23 @@ culv_result culvi_vmm_read_desc(culv_device *device, const culv_vmm_allocation_d
     prop->type = CU_MEM_ALLOCATION_TYPE_PINNED;
     prop->requestedHandleTypes =
         (CUmemAllocationHandleType)culvi_vmm_to_cuda_handle_types(d->handle_types);
-    prop->location.type = d->kind == CULV_VMM_DEVICE ? CU_MEM_LOCATION_TYPE_DEVICE
-                          : d->kind == CULV_VMM_HOST ? (CUmemLocationType)CULVI_LOCATION_HOST
-                                                     : (CUmemLocationType)CULVI_LOCATION_HOST_NUMA;
-    prop->location.id = d->kind == CULV_VMM_DEVICE ? device->ordinal : d->numa_node;
+    prop->location.type = d->kind == CULV_VMM_LOCATION_DEVICE ? CU_MEM_LOCATION_TYPE_DEVICE
+                          : d->kind == CULV_VMM_LOCATION_HOST
+                              ? (CUmemLocationType)CULVI_LOCATION_HOST
+                              : (CUmemLocationType)CULVI_LOCATION_HOST_NUMA;
+    prop->location.id = d->kind == CULV_VMM_LOCATION_DEVICE ? device->ordinal : d->numa_node;
     if (d->handle_types & 1u << CULV_HANDLE_OPAQUE_WIN32) {
         const void *attributes =
             d->object_attributes != NULL ? d->object_attributes : culvi_vmm_object_attributes();
         memcpy(&prop->win32HandleMetaData, &attributes,
                sizeof attributes); /* read by the driver alone */
     }
-    if (d->usage & CULV_VMM_COMPRESSIBLE)
+    if (d->usage & CULV_VMM_USAGE_COMPRESSIBLE)
         prop->allocFlags.compressionType = CU_MEM_ALLOCATION_COMP_GENERIC;
-    if (d->usage & CULV_VMM_RDMA) prop->allocFlags.gpuDirectRDMACapable = 1;
+    if (d->usage & CULV_VMM_USAGE_RDMA) prop->allocFlags.gpuDirectRDMACapable = 1;
     unsigned usage =
-        (d->usage & CULV_VMM_TILE_POOL ? CU_MEM_CREATE_USAGE_TILE_POOL : 0u) |
-        (d->usage & CULV_VMM_HW_DECOMPRESS ? (unsigned)CULVI_CREATE_USAGE_HW_DECOMPRESS : 0u);
+        (d->usage & CULV_VMM_USAGE_TILE_POOL ? CU_MEM_CREATE_USAGE_TILE_POOL : 0u) |
+        (d->usage & CULV_VMM_USAGE_HW_DECOMPRESS ? (unsigned)CULVI_CREATE_USAGE_HW_DECOMPRESS : 0u);
     prop->allocFlags.usage = (unsigned short)usage;
     return CULV_OK;
 }
@@ -179,17 +181,17 @@ static culv_result has_attribute(const culv_device *device, const culv_vmm_alloc
 static culv_result check_support(const culv_device *device, const culv_vmm_allocation_desc *d)
 {
     culv_result result = CULV_OK;
-    if (d->kind == CULV_VMM_HOST)
+    if (d->kind == CULV_VMM_LOCATION_HOST)
         result = has_attribute(device, d, CULVI_ATTRIBUTE_HOST_VMM, CULV_REASON_LOCATION,
                                "VMM memory on the host without a NUMA node");
-    else if (d->kind == CULV_VMM_HOST_NUMA)
+    else if (d->kind == CULV_VMM_LOCATION_HOST_NUMA)
         result = has_attribute(device, d, CULVI_ATTRIBUTE_HOST_NUMA_VMM, CULV_REASON_LOCATION,
                                "VMM memory on NUMA nodes of the host");
-    if (result == CULV_OK && d->usage & CULV_VMM_RDMA)
+    if (result == CULV_OK && d->usage & CULV_VMM_USAGE_RDMA)
         result =
             has_attribute(device, d, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
                           CULV_REASON_USAGE, "VMM memory for GPUDirect RDMA");
-    if (result == CULV_OK && d->usage & CULV_VMM_HW_DECOMPRESS)
+    if (result == CULV_OK && d->usage & CULV_VMM_USAGE_HW_DECOMPRESS)
         result = has_attribute(device, d, CULVI_ATTRIBUTE_DECOMPRESS, CULV_REASON_USAGE,
                                "decompression engine");
     return result;
@@ -242,13 +244,13 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
                      (&bytes, prop,
                       d->recommended_granularity != 0 ? CU_MEM_ALLOC_GRANULARITY_RECOMMENDED
                                                       : CU_MEM_ALLOC_GRANULARITY_MINIMUM));
-        culv_reason reason = d->kind != CULV_VMM_DEVICE ? CULV_REASON_LOCATION
-                             : d->usage != 0            ? CULV_REASON_USAGE
-                             : d->handle_types != 0     ? CULV_REASON_HANDLE_TYPE
-                                                        : CULV_REASON_VMM;
+        culv_reason reason = d->kind != CULV_VMM_LOCATION_DEVICE ? CULV_REASON_LOCATION
+                             : d->usage != 0                     ? CULV_REASON_USAGE
+                             : d->handle_types != 0              ? CULV_REASON_HANDLE_TYPE
+                                                                 : CULV_REASON_VMM;
         if (r == CUDA_ERROR_NOT_SUPPORTED)
             result = culvi_fail_native(
-                &device->voice, d->label, CULV_ERROR_UNSUPPORTED, reason, CULV_API_CUDA, r,
+                &device->voice, d->label, CULV_ERROR_UNSUPPORTED, reason, CULV_NATIVE_CUDA, r,
                 "cuMemGetAllocationGranularity",
                 "'%s' has no VMM memory of that kind, usage and handle types (CUDA_ERROR_NOT_SUPPORTED)",
                 device->caps.name);
@@ -256,9 +258,10 @@ culv_result culvi_vmm_granularity_of(culv_device *device, const culv_vmm_allocat
             result = culvi_fail_cuda(
                 device, d->label, r != CUDA_SUCCESS ? r : CUDA_ERROR_UNKNOWN,
                 "cuMemGetAllocationGranularity",
-                d->kind == CULV_VMM_HOST_NUMA ? CULV_REASON_LOCATION : CULV_REASON_DRIVER_REFUSED,
+                d->kind == CULV_VMM_LOCATION_HOST_NUMA ? CULV_REASON_LOCATION
+                                                       : CULV_REASON_DRIVER_REFUSED,
                 "the granularity of such VMM memory could not be asked%s",
-                d->kind == CULV_VMM_HOST_NUMA ? "; has the system that NUMA node?" : "");
+                d->kind == CULV_VMM_LOCATION_HOST_NUMA ? "; has the system that NUMA node?" : "");
     }
     culvi_leave(device, &scope);
     if (result != CULV_OK) return result;

@@ -135,16 +135,16 @@ static culv_result check_desc(const culv_device *device, const culv_vmm_range_de
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
                           "culv_vmm_range_desc.alignment is %" PRIu64 ", no power of two",
                           d->alignment);
-    if (d->exactly != 0 && d->at == 0)
+    if (d->fixed_address != 0 && d->address == 0)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_range_desc.exactly is set, and `at` names no address");
-    if (d->at % granularity != 0 ||
-        (d->exactly != 0 && d->alignment != 0 && d->at % d->alignment != 0))
-        return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vmm_range_desc.at is %#" PRIx64 ", no multiple of %s",
-                          (uint64_t)d->at,
-                          d->at % granularity != 0 ? "the granularity (culv_vmm_get_granularity())"
-                                                   : "culv_vmm_range_desc.alignment");
+                          "culv_vmm_range_desc.fixed_address is set, and `at` names no address");
+    if (d->address % granularity != 0 ||
+        (d->fixed_address != 0 && d->alignment != 0 && d->address % d->alignment != 0))
+        return culvi_fail(
+            voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
+            "culv_vmm_range_desc.address is %#" PRIx64 ", no multiple of %s", (uint64_t)d->address,
+            d->address % granularity != 0 ? "the granularity (culv_vmm_get_granularity())"
+                                          : "culv_vmm_range_desc.alignment");
     return CULV_OK;
 }
 
@@ -153,10 +153,10 @@ static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
 {
     culv_device *device = range->device;
     CUresult r = CULVI_CU(device, cuMemAddressReserve,
-                          (&range->base, (size_t)range->size, (size_t)d->alignment, d->at, 0));
+                          (&range->base, (size_t)range->size, (size_t)d->alignment, d->address, 0));
     if (r == CUDA_ERROR_OUT_OF_MEMORY)
         return culvi_fail_native(&device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY,
-                                 CULV_REASON_ADDRESS, CULV_API_CUDA, r, "cuMemAddressReserve",
+                                 CULV_REASON_ADDRESS, CULV_NATIVE_CUDA, r, "cuMemAddressReserve",
                                  "no range of %" PRIu64
                                  " bytes of addresses is free (CUDA_ERROR_OUT_OF_MEMORY)",
                                  range->size);
@@ -164,16 +164,16 @@ static culv_result reserve(culv_vmm_range *range, const culv_vmm_range_desc *d)
         return culvi_fail_cuda(device, d->label, r, "cuMemAddressReserve",
                                CULV_REASON_DRIVER_REFUSED,
                                "%" PRIu64 " bytes of addresses could not be reserved", range->size);
-    if (d->exactly == 0 || range->base == d->at) return CULV_OK;
+    if (d->fixed_address == 0 || range->base == d->address) return CULV_OK;
     return culvi_fail(
         &device->voice, d->label, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS,
         "%" PRIu64 " bytes of addresses at %#" PRIx64
         " could not be reserved, something else is there; the driver offered %#" PRIx64,
-        range->size, (uint64_t)d->at, (uint64_t)range->base);
+        range->size, (uint64_t)d->address, (uint64_t)range->base);
 }
 
-culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *desc,
-                             culv_vmm_range **out)
+culv_result culv_vmm_range_create(culv_device *device, const culv_vmm_range_desc *desc,
+                                  culv_vmm_range **out)
 {
     culv_vmm_range_desc d;
     culvi_scope scope;
@@ -181,9 +181,9 @@ culv_result culv_vmm_reserve(culv_device *device, const culv_vmm_range_desc *des
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
     culv_result result = culvi_desc_read(&device->voice, &d, sizeof d, desc, "culv_vmm_range_desc");
-    if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_reserve");
+    if (result == CULV_OK) result = culvi_vmm_check_device(device, "culv_vmm_range_create");
     if (result == CULV_OK)
-        result = culvi_vmm_least_granularity(device, CULV_VMM_DEVICE, 0, &granularity);
+        result = culvi_vmm_least_granularity(device, CULV_VMM_LOCATION_DEVICE, 0, &granularity);
     if (result == CULV_OK) result = check_desc(device, &d, granularity);
     if (result != CULV_OK) return result;
     culv_vmm_range *range = culvi_alloc(sizeof *range);
@@ -249,7 +249,7 @@ static culv_result release(culv_vmm_range *range)
     return result;
 }
 
-culv_result culv_vmm_release(culv_vmm_range **range)
+culv_result culv_vmm_range_destroy(culv_vmm_range **range)
 {
     if (range == NULL || *range == NULL) return CULV_OK;
     culv_device *device = (*range)->device;

@@ -247,7 +247,7 @@ static culv_result import(culv_device *device, const culv_vmm_import_desc *desc,
             "; pass culv_vmm_allocation_info::size of the exporter, not what it had asked for",
             d.size, allocation->granularity);
     if (result != CULV_OK) {
-        culv_vmm_free(&allocation);
+        culv_vmm_allocation_destroy(&allocation);
         return result;
     }
     if (take) culvi_handle_close(&d.handle);
@@ -335,9 +335,9 @@ static culv_result refuse_address(const culv_device *device, CUdeviceptr address
     if (code == CUDA_ERROR_INVALID_VALUE &&
         (r != CUDA_SUCCESS || there.type == 0 || there.context != NULL || there.pool != NULL))
         return culvi_fail_native(
-            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED, CULV_API_CUDA, code,
-            "cuMemRetainAllocationHandle",
-            "culv_vmm_retain_at: no allocation of cuMemCreate's is mapped at %#" PRIx64
+            &device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED, CULV_NATIVE_CUDA,
+            code, "cuMemRetainAllocationHandle",
+            "culv_vmm_allocation_retain_at: no allocation of cuMemCreate's is mapped at %#" PRIx64
             "%s (CUDA_ERROR_INVALID_VALUE)",
             (uint64_t)address,
             there.pool != NULL      ? ", it is memory of a pool"
@@ -372,7 +372,7 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
     else if (prop.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
              prop.location.id != device->ordinal)
         result = culvi_fail(&device->voice, NULL, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
-                            "culv_vmm_retain_at: the allocation at %#" PRIx64
+                            "culv_vmm_allocation_retain_at: the allocation at %#" PRIx64
                             " lies on CUDA device %d; this device is %d '%s'",
                             (uint64_t)address, prop.location.id, (int)device->ordinal,
                             device->caps.name);
@@ -385,17 +385,18 @@ static culv_result retain(culv_vmm_allocation *allocation, CUdeviceptr address)
     return CULV_OK;
 }
 
-culv_result culv_vmm_retain_at(culv_device *device, CUdeviceptr address, culv_vmm_allocation **out)
+culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdeviceptr address,
+                                          culv_vmm_allocation **out)
 {
     culvi_scope scope;
     if (device == NULL || address == 0 || out == NULL)
         return culvi_fail(device != NULL ? &device->voice : NULL, NULL, CULV_ERROR_INVALID,
-                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_retain_at: %s is %s",
+                          CULV_REASON_NULL_ARGUMENT, "culv_vmm_allocation_retain_at: %s is %s",
                           device == NULL ? "device"
                           : out == NULL  ? "out"
                                          : "address",
                           device == NULL || out == NULL ? "NULL" : "0");
-    culv_result result = culvi_vmm_check_device(device, "culv_vmm_retain_at");
+    culv_result result = culvi_vmm_check_device(device, "culv_vmm_allocation_retain_at");
     if (result != CULV_OK) return result;
     culv_vmm_allocation *allocation = culvi_vmm_allocation_new(device, NULL);
     if (allocation == NULL) return CULV_ERROR_OUT_OF_MEMORY;
@@ -415,7 +416,7 @@ culv_result culv_vmm_retain_at(culv_device *device, CUdeviceptr address, culv_vm
     result = culvi_vmm_least_granularity(device, allocation->kind, allocation->numa_node,
                                          &allocation->granularity);
     if (result != CULV_OK) {
-        culv_vmm_free(&allocation);
+        culv_vmm_allocation_destroy(&allocation);
         return result;
     }
     *out = allocation;

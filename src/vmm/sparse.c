@@ -37,7 +37,7 @@ static culv_result check_extent(const culvi_voice *voice, const culv_sparse_arra
         rule = "only a 3D array has a depth";
     else if (d->type == CULV_IMAGE_3D && d->array_layers != 1)
         rule = "a 3D array has one layer";
-    else if (d->gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
+    else if (d->texture_gather && (d->type != CULV_IMAGE_2D || d->array_layers != 1))
         rule = "gather is for 2D arrays of one layer (cuda.h, CUDA_ARRAY3D_TEXTURE_GATHER)";
     if (rule != NULL)
         return culvi_fail(voice, d->label, CULV_ERROR_INVALID, CULV_REASON_EXTENT,
@@ -67,7 +67,7 @@ static culv_result check_format(culv_device *device, const culvi_format *row,
         return culvi_fail(
             &device->voice, d->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT,
             "culv_sparse_array_desc.format is %s, a Y'CbCr format, of which there are no sparse arrays; "
-            "make one of each plane's format (culv_format_plane())",
+            "make one of each plane's format (culv_format_get_plane())",
             row->name);
     if ((uint32_t)d->texels > CULV_TEXELS_NORMALIZED)
         return culvi_fail(&device->voice, d->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
@@ -111,7 +111,7 @@ static CUDA_ARRAY3D_DESCRIPTOR describe(const culv_sparse_array *array)
     out.NumChannels = normalized ? array->row->normalized_channels : array->row->channels;
     out.Flags = CUDA_ARRAY3D_SPARSE | (layered ? (unsigned)CUDA_ARRAY3D_LAYERED : 0u) |
                 (d->surfaces ? (unsigned)CUDA_ARRAY3D_SURFACE_LDST : 0u) |
-                (d->gather ? (unsigned)CUDA_ARRAY3D_TEXTURE_GATHER : 0u);
+                (d->texture_gather ? (unsigned)CUDA_ARRAY3D_TEXTURE_GATHER : 0u);
     return out;
 }
 
@@ -143,8 +143,8 @@ static culv_result refuse(const culv_sparse_array *array, CUresult r, const char
     const culv_sparse_array_desc *d = &array->desc;
     if (r == CUDA_ERROR_INVALID_VALUE && d->surfaces)
         return culvi_fail_native(
-            &device->voice, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE, CULV_API_CUDA,
-            r, call,
+            &device->voice, array->label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
+            CULV_NATIVE_CUDA, r, call,
             "%s of '%s' makes no sparse array of %s with culv_sparse_array_desc.surfaces: NVIDIA's driver refuses CUDA_ARRAY3D_SPARSE with CUDA_ARRAY3D_SURFACE_LDST (measured on an H200); "
             "leave it 0, and fill the array by copies",
             call, device->caps.name, array->row->name);
@@ -317,17 +317,19 @@ CUmipmappedArray culv_sparse_array_mipmapped_handle(const culv_sparse_array *arr
     return array != NULL ? array->mipmap : NULL;
 }
 
-culv_result culv_sparse_array_level(const culv_sparse_array *array, uint32_t level, CUarray *out)
+culv_result culv_sparse_array_get_level(const culv_sparse_array *array, uint32_t level,
+                                        CUarray *out)
 {
     culvi_scope scope;
     CUarray found = NULL;
     CULVI_REQUIRE(NULL, array);
     CULVI_REQUIRE(&array->device->voice, out);
     if (level >= array->info.mip_levels)
-        return culvi_fail(
-            &array->device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
-            "culv_sparse_array_level: level is %" PRIu32 ", but the array has %" PRIu32 " levels",
-            level, array->info.mip_levels);
+        return culvi_fail(&array->device->voice, array->label, CULV_ERROR_INVALID,
+                          CULV_REASON_LEVEL,
+                          "culv_sparse_array_get_level: level is %" PRIu32
+                          ", but the array has %" PRIu32 " levels",
+                          level, array->info.mip_levels);
     if (array->mipmap == NULL && !culvi_lost(array->device)) {
         *out = array->array;
         return CULV_OK;

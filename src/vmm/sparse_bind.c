@@ -138,11 +138,12 @@ static culv_result check_pool(const culv_sparse_bind *bind, uint64_t bytes, cons
                           "%s: %spool_offset is %" PRIu64 ", but pool is NULL, which unmaps",
                           p->call, p->at, bind->pool_offset);
     }
-    if ((pool->usage & CULV_VMM_TILE_POOL) == 0)
-        return culvi_fail(&device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
-                          "%s: %spool '%s' is no tile pool; "
-                          "allocate it with CULV_VMM_TILE_POOL in culv_vmm_allocation_desc.usage",
-                          p->call, p->at, pool->label);
+    if ((pool->usage & CULV_VMM_USAGE_TILE_POOL) == 0)
+        return culvi_fail(
+            &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
+            "%s: %spool '%s' is no tile pool; "
+            "allocate it with CULV_VMM_USAGE_TILE_POOL in culv_vmm_allocation_desc.usage",
+            p->call, p->at, pool->label);
     if (!culvi_vmm_same_driver(pool->device, device) || pool->owner != device->ordinal)
         return culvi_fail(
             &device->voice, array->label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH,
@@ -380,12 +381,12 @@ culv_result culv_sparse_array_unmap_tail(culv_sparse_array *array, uint32_t laye
     return bind_tail(array, layer, NULL, 0, stream, "culv_sparse_array_unmap_tail");
 }
 
-culv_result culv_sparse_array_region_size(const culv_sparse_array *array,
-                                          const culv_sparse_region *region, uint64_t *out)
+culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
+                                              const culv_sparse_region *region, uint64_t *out)
 {
     uint64_t bytes;
     place p;
-    set_place(&p, "culv_sparse_array_region_size", false, 0);
+    set_place(&p, "culv_sparse_array_get_region_size", false, 0);
     if (array == NULL || region == NULL || out == NULL)
         return culvi_fail_null(array != NULL ? &array->device->voice : NULL, p.call,
                                array == NULL    ? "array"

@@ -53,7 +53,7 @@ static culv_result check_sizes(const culv_vector *v, const culv_vector_desc *d)
     if (d->max_chunk != 0 && d->max_chunk < v->granularity)
         return refuse(v->device, d, CULV_REASON_VALUE, "max_chunk", d->max_chunk,
                       "a chunk has a granularity at the least (culv_vmm_get_granularity())");
-    if (d->usage & CULV_VMM_TILE_POOL)
+    if (d->usage & CULV_VMM_USAGE_TILE_POOL)
         return refuse(v->device, d, CULV_REASON_VALUE, "usage", d->usage,
                       "tile pools are not mapped");
     return CULV_OK;
@@ -72,9 +72,10 @@ static culv_result read_desc(culv_vector *v, const culv_vector_desc *d)
     v->max_chunk = d->max_chunk != 0 ? d->max_chunk / v->granularity * v->granularity : UINT64_MAX;
     if (v->min_chunk > v->max_chunk) v->min_chunk = v->max_chunk;
     v->growth_percent = d->growth_percent;
-    v->ahead =
-        d->ahead < UINT64_MAX / 4 ? d->ahead : UINT64_MAX / 4; /* more than there is of anything */
-    v->fixed = d->fixed != 0;
+    v->ahead = d->commit_ahead < UINT64_MAX / 4
+                   ? d->commit_ahead
+                   : UINT64_MAX / 4; /* more than there is of anything */
+    v->fixed = d->no_move != 0;
     v->moved = d->moved;
     v->moved_context = d->moved_context;
     culvi_label_set(v->label, d->label);
@@ -138,7 +139,7 @@ static void free_all(culv_vector *v, bool unmap)
     }
     if (v->space != NULL) culvi_vector_space_free(v->space, unmap);
     for (size_t i = 0; i < v->num_chunks; i++)
-        culv_vmm_free(&v->chunks[i].allocation);
+        culv_vmm_allocation_destroy(&v->chunks[i].allocation);
     culvi_free(v->chunks);
     culvi_free(v->access);
     culvi_condition_destroy(&v->changed);

@@ -55,7 +55,7 @@ static culv_result refuse(const culv_vector *v, uint64_t need, bool may_move)
         "%" PRIu64 " bytes of addresses are needed, %" PRIu64
         " are reserved, and those behind them are not free%s",
         need, v->space->reserved,
-        may_move ? "; culv_vector_desc.fixed forbids another place: reserve more at first" : "");
+        may_move ? "; culv_vector_desc.no_move forbids another place: reserve more at first" : "");
 }
 
 /* In place if the addresses behind are free, else at another place if the vector may move. */
@@ -128,7 +128,7 @@ static culv_result allocate(change *c, uint64_t bytes)
     for (uint64_t at = from; at < end && result == CULV_OK; at += d.size) {
         culv_vector_chunk *chunk = &v->chunks[c->count];
         d.size = piece(c, at, end - at);
-        result = culv_vmm_allocate(v->device, &d, &chunk->allocation);
+        result = culv_vmm_allocation_create(v->device, &d, &chunk->allocation);
         if (result != CULV_OK) break;
         chunk->id = v->next_id + (c->count - v->num_chunks);
         chunk->offset = at;
@@ -136,7 +136,7 @@ static culv_result allocate(change *c, uint64_t bytes)
         c->count++;
     }
     for (; result != CULV_OK && c->count > v->num_chunks; c->count--)
-        culv_vmm_free(&v->chunks[c->count - 1].allocation);
+        culv_vmm_allocation_destroy(&v->chunks[c->count - 1].allocation);
     return result;
 }
 
@@ -253,7 +253,7 @@ static void undo(change *c)
             c->top = culvi_vector_segment_pop(c->top, true);
     }
     for (size_t i = v->num_chunks; i < c->count; i++)
-        culv_vmm_free(&v->chunks[i].allocation);
+        culv_vmm_allocation_destroy(&v->chunks[i].allocation);
     (void)culvi_attempt_end(&v->device->voice, CULV_OK);
     culvi_thread_state()->error = error;
 }

@@ -69,7 +69,7 @@ culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last
         }
         culvi_mutex_unlock(&v->lock);
         for (size_t i = first; i < had; i++)
-            culv_vmm_free(&v->chunks[i].allocation);
+            culv_vmm_allocation_destroy(&v->chunks[i].allocation);
     }
     culvi_vector_give(v);
     return result;

@@ -23,10 +23,10 @@ static culv_result make_segment(culv_vector *v, CUdeviceptr at, uint64_t offset,
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = size;
     d.alignment = v->granularity;
-    d.at = at;
-    d.exactly = at != 0;
+    d.address = at;
+    d.fixed_address = at != 0;
     d.label = v->label;
-    culv_result result = culv_vmm_reserve(v->device, &d, &segment->range);
+    culv_result result = culv_vmm_range_create(v->device, &d, &segment->range);
     if (result != CULV_OK) {
         culvi_free(segment);
         return result;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_vk: the caller's VkDevice, attached. */
+/* culv_vk_device: the caller's VkDevice, attached. */
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
@@ -9,7 +9,7 @@
 
 enum { REQUIRED = 1, OPTIONAL = 0 };
 
-static culv_result load_device(culv_vk *vk, const culvi_voice *voice, uint32_t api_version)
+static culv_result load_device(culv_vk_device *vk, const culvi_voice *voice, uint32_t api_version)
 {
 #define CULV_VK_INSTANCE(name, need)
 #define CULV_VK_DEVICE(name, need)                                                                 \
@@ -33,7 +33,7 @@ static culv_result load_device(culv_vk *vk, const culvi_voice *voice, uint32_t a
 }
 
 /* What the gate goes by and nobody changes. */
-static void ask_physical_device(culv_vk *vk)
+static void ask_physical_device(culv_vk_device *vk)
 {
     VkPhysicalDeviceMaintenance4Properties maintenance4 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MAINTENANCE_4_PROPERTIES};
@@ -59,15 +59,14 @@ static void ask_physical_device(culv_vk *vk)
 }
 
 /* A function that is missing tells an extension that was not enabled. */
-static culv_result check_extensions(culv_vk *vk, const culvi_voice *voice,
+static culv_result check_extensions(culv_vk_device *vk, const culvi_voice *voice,
                                     const culv_vk_candidate *c)
 {
     const char *extension = !culvi_vk_exports_memory(vk)       ? culvi_vk_memory_extension
                             : !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
                                                                : NULL;
     if (extension == NULL || vk->how.fallback != 0) return CULV_OK;
-    if (c->has_external_memory_fd && !c->has_external_semaphore_fd &&
-        vk->base.device->caps.is_software)
+    if (c->has_external_memory && !c->has_external_semaphore && vk->base.device->caps.is_software)
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_LAYER_MISSING,
             "the VkInstance of '%s' was created without the layer %s, which gives software Vulkan exportable timelines; "
@@ -79,8 +78,8 @@ static culv_result check_extensions(culv_vk *vk, const culvi_voice *voice,
                       vk->base.name, extension);
 }
 
-static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const culv_vk_desc *d,
-                                  const culv_vk_candidate *c)
+static culv_result check_identity(culv_vk_device *vk, const culvi_voice *voice,
+                                  const culv_vk_device_desc *d, const culv_vk_candidate *c)
 {
     if (c->api_version < VK_API_VERSION_1_1)
         return culvi_fail(voice, vk->base.label, CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION,
@@ -88,7 +87,7 @@ static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const c
                           vk->base.name);
     if (d->api_version != 0 && d->api_version < VK_API_VERSION_1_1)
         return culvi_fail(voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_VULKAN_VERSION,
-                          "culv_vk_desc.api_version is %u.%u; "
+                          "culv_vk_device_desc.api_version is %u.%u; "
                           "create the VkInstance with VkApplicationInfo::apiVersion 1.1 or later",
                           VK_API_VERSION_MAJOR(d->api_version),
                           VK_API_VERSION_MINOR(d->api_version));
@@ -97,23 +96,24 @@ static culv_result check_identity(culv_vk *vk, const culvi_voice *voice, const c
     if (d->num_physical_devices > 1 || (d->num_physical_devices == 0 && c->group_size > 1))
         return culvi_fail(
             voice, vk->base.label, CULV_ERROR_INVALID, CULV_REASON_DEVICE_GROUP,
-            "'%s' is one of %u linked GPUs and culv_vk_desc.num_physical_devices is %u; "
+            "'%s' is one of %u linked GPUs and culv_vk_device_desc.num_physical_devices is %u; "
             "memory of a device group has instances on several GPUs and CUDA would see one of them. "
             "Create the VkDevice from one physical device and set num_physical_devices to 1",
             vk->base.name, c->group_size, d->num_physical_devices);
     return CULV_OK;
 }
 
-culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_vk **out)
+culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
+                           culv_vk_device **out)
 {
-    culv_vk_desc d;
+    culv_vk_device_desc d;
     culv_vk_candidate candidate;
     CULVI_REQUIRE(NULL, device);
     CULVI_REQUIRE2(&device->voice, desc, out);
     const culvi_voice *voice = &device->voice;
-    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_desc");
+    culv_result result = culvi_desc_read(voice, &d, sizeof d, desc, "culv_vk_device_desc");
     if (result != CULV_OK) return result;
-    result = culvi_check_fallback(voice, d.label, "culv_vk_desc", d.fallback);
+    result = culvi_check_fallback(voice, d.label, "culv_vk_device_desc", d.fallback);
     if (result != CULV_OK) return result;
     const char *missing = d.get_instance_proc_addr == NULL ? "get_instance_proc_addr"
                           : d.instance == NULL             ? "instance"
@@ -122,8 +122,8 @@ culv_result culv_vk_attach(culv_device *device, const culv_vk_desc *desc, culv_v
                                                            : NULL;
     if (missing != NULL)
         return culvi_fail(voice, d.label, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
-                          "culv_vk_desc.%s is NULL", missing);
-    culv_vk *vk = culvi_alloc(sizeof *vk);
+                          "culv_vk_device_desc.%s is NULL", missing);
+    culv_vk_device *vk = culvi_alloc(sizeof *vk);
     if (vk == NULL) return culvi_fail_host_memory(voice, d.label);
     culvi_graphics_init(&vk->base, &culvi_vk_api, device, d.label);
     vk->physical_device = d.physical_device;
@@ -158,15 +158,15 @@ free_vk:
 
 static void free_attachment(culvi_graphics *graphics)
 {
-    culv_vk *vk = culvi_vk_of(graphics);
+    culv_vk_device *vk = culvi_vk_of(graphics);
     culvi_mutex_destroy(&vk->known.lock);
     culvi_free(vk);
 }
 
 static culv_result attach_again(culvi_graphics *graphics, culv_device *device, culvi_graphics **out)
 {
-    const culv_vk *vk = culvi_vk_of(graphics);
-    culv_vk *again = NULL;
+    const culv_vk_device *vk = culvi_vk_of(graphics);
+    culv_vk_device *again = NULL;
     culv_result result = culv_vk_attach(device, &vk->how, &again);
     if (result == CULV_OK) *out = &again->base;
     return result;
@@ -174,7 +174,7 @@ static culv_result attach_again(culvi_graphics *graphics, culv_device *device, c
 
 static culv_result check_exports(const culvi_graphics *graphics, const char *label, bool semaphores)
 {
-    const culv_vk *vk = culvi_vk_of(graphics);
+    const culv_vk_device *vk = culvi_vk_of(graphics);
     const char *extension =
         semaphores && !culvi_vk_exports_semaphores(vk) ? culvi_vk_semaphore_extension
         : !semaphores && !culvi_vk_exports_memory(vk)  ? culvi_vk_memory_extension
@@ -203,7 +203,7 @@ static culv_result export_semaphore(const culvi_graphics *graphics, const char *
 static culv_result check_timelines(const culvi_graphics *graphics, const char *label, bool waits,
                                    culv_result refusal)
 {
-    const culv_vk *vk = culvi_vk_of(graphics);
+    const culv_vk_device *vk = culvi_vk_of(graphics);
     if (waits) return culvi_vk_check_host_timelines(vk, label);
     return culvi_vk_reads_timelines(vk) ? CULV_OK : culvi_vk_refuse_timelines(vk, label, refusal);
 }
@@ -232,7 +232,7 @@ static int timeline_signal(const culvi_graphics *graphics, uint64_t semaphore, u
 }
 
 const culvi_words culvi_vk_words = {
-    .api = CULV_API_VULKAN,
+    .api = CULV_NATIVE_VULKAN,
     .name = "Vulkan",
     .physical_device = "VkPhysicalDevice",
     .memory = "VkDeviceMemory",
@@ -246,8 +246,8 @@ const culvi_words culvi_vk_words = {
     .read_call = "vkGetSemaphoreCounterValue",
     .wait_call = "vkWaitSemaphores",
     .signal_call = "vkSignalSemaphore",
-    .attach_desc = "culv_vk_desc",
-    .open_call = "culv_vk_device_open",
+    .attach_desc = "culv_vk_device_desc",
+    .open_call = "culv_device_open_for_vulkan",
     .memory_desc = "culv_vk_memory_desc",
     .memory_size = "allocation_size",
     .buffer_destroy = "culv_vk_buffer_destroy",
@@ -276,10 +276,10 @@ const culvi_graphics_api culvi_vk_api = {
     .fail = fail,
 };
 
-void culv_vk_detach(culv_vk **vk)
+void culv_vk_detach(culv_vk_device **vk)
 {
     if (vk == NULL || *vk == NULL) return;
-    culv_vk *mine = *vk;
+    culv_vk_device *mine = *vk;
     *vk = NULL;
     culvi_graphics_unref(&mine->base);
 }

@@ -14,7 +14,7 @@ const void *culvi_vk_chain_find(const void *chain, VkStructureType type)
 }
 
 /* No handle is between the two: each takes the host's pages. */
-static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask,
+static culv_result check_host_type(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                    culvi_vk_verdict *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -31,7 +31,7 @@ static culv_result check_host_type(const culv_vk *vk, const culvi_vk_ask *ask,
     return CULV_OK;
 }
 
-culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask,
+culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                        culvi_vk_verdict *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -67,7 +67,7 @@ static const char *type_name(bool host, const culvi_vk_verdict *verdict)
     return host ? "HOST_ALLOCATION" : culvi_handle_type_name(verdict->handle_type);
 }
 
-culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const char *what,
+culv_result culvi_vk_check_unique(const culv_vk_device *vk, const char *label, const char *what,
                                   const void *chain)
 {
     for (const VkBaseInStructure *s = chain; s != NULL; s = s->pNext)
@@ -79,8 +79,9 @@ culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const ch
     return CULV_OK;
 }
 
-culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what,
-                                    bool found, VkExternalMemoryHandleTypeFlags external,
+culv_result culvi_vk_check_external(const culv_vk_device *vk, const culvi_vk_ask *ask,
+                                    const char *what, bool found,
+                                    VkExternalMemoryHandleTypeFlags external,
                                     const culvi_vk_verdict *verdict)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -99,7 +100,7 @@ culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, 
         type_name(ask->host, verdict));
 }
 
-culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, const char *what,
+culv_result culvi_vk_check_compatible(const culv_vk_device *vk, const char *label, const char *what,
                                       VkExternalMemoryHandleTypeFlags external,
                                       const culvi_vk_verdict *verdict,
                                       const VkExternalMemoryProperties *properties)
@@ -117,7 +118,7 @@ culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, cons
         type_name(verdict->handle_type == CULV_HANDLE_NONE, verdict), vk->base.name);
 }
 
-culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const char *what,
+culv_result culvi_vk_check_families(const culv_vk_device *vk, const char *label, const char *what,
                                     VkSharingMode mode, uint32_t count, const uint32_t *families)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -153,11 +154,12 @@ typedef struct request {
     culv_vk_check_desc desc;
     culvi_vk_ask ask;
     culvi_vk_verdict verdict;
-    culv_vk_sharing sharing;
+    culv_vk_sharing_info sharing;
 } request;
 
-static culv_result begin(const char *call, const culv_vk *vk, const void *create_info,
-                         const culv_vk_check_desc *desc, const culv_vk_sharing *out, request *r)
+static culv_result begin(const char *call, const culv_vk_device *vk, const void *create_info,
+                         const culv_vk_check_desc *desc, const culv_vk_sharing_info *out,
+                         request *r)
 {
     if (vk == NULL || create_info == NULL || out == NULL)
         return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
@@ -167,22 +169,22 @@ static culv_result begin(const char *call, const culv_vk *vk, const void *create
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result =
         culvi_desc_read(voice, &r->desc, sizeof r->desc, desc, "culv_vk_check_desc");
-    if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing");
-    if (result == CULV_OK && !r->desc.host)
+    if (result == CULV_OK) result = culvi_struct_check(voice, out, "culv_vk_sharing_info");
+    if (result == CULV_OK && !r->desc.host_memory)
         result = culvi_graphics_check_shares(&vk->base, r->desc.label, false);
     r->ask = (culvi_vk_ask){.label = r->desc.label,
                             .origin = CULVI_VK_PLANNED,
                             .handle_type = r->desc.handle_type,
                             .texels = r->desc.texels,
                             .no_surfaces = r->desc.no_surfaces != VK_FALSE,
-                            .host = r->desc.host != VK_FALSE};
-    r->sharing = culv_vk_sharing_init();
+                            .host = r->desc.host_memory != VK_FALSE};
+    r->sharing = culv_vk_sharing_info_init();
     return result;
 }
 
 /* Each handle type by which such a resource can be shared; `buffer` or `image` is what it is asked
  * of. */
-static culv_result find_handle_types(culv_vk *vk, const VkBufferCreateInfo *buffer,
+static culv_result find_handle_types(culv_vk_device *vk, const VkBufferCreateInfo *buffer,
                                      const VkImageCreateInfo *image, request *r)
 {
     const uint32_t types = culvi_handle_types_of(CULVI_USE_VK_MEMORY);
@@ -211,10 +213,10 @@ static culv_result find_handle_types(culv_vk *vk, const VkBufferCreateInfo *buff
 }
 
 /* `needs`: NULL where they are not known yet. Then some type of the device must do. */
-static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r,
-                          culv_vk_sharing *out)
+static culv_result finish(culv_vk_device *vk, const culvi_vk_needs *needs, request *r,
+                          culv_vk_sharing_info *out)
 {
-    culv_vk_sharing *s = &r->sharing;
+    culv_vk_sharing_info *s = &r->sharing;
     uint32_t type = 0;
     uint32_t bits = needs != NULL ? needs->memory.memoryTypeBits : UINT32_MAX;
     culv_result result =
@@ -252,8 +254,8 @@ static culv_result finish(culv_vk *vk, const culvi_vk_needs *needs, request *r,
     return CULV_OK;
 }
 
-culv_result culv_vk_check_buffer(culv_vk *vk, const VkBufferCreateInfo *create_info,
-                                 const culv_vk_check_desc *desc, culv_vk_sharing *out)
+culv_result culv_vk_check_buffer(culv_vk_device *vk, const VkBufferCreateInfo *create_info,
+                                 const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 {
     request r;
     culvi_vk_needs needs;
@@ -265,8 +267,8 @@ culv_result culv_vk_check_buffer(culv_vk *vk, const VkBufferCreateInfo *create_i
     return finish(vk, known ? &needs : NULL, &r, out);
 }
 
-culv_result culv_vk_check_image(culv_vk *vk, const VkImageCreateInfo *create_info,
-                                const culv_vk_check_desc *desc, culv_vk_sharing *out)
+culv_result culv_vk_check_image(culv_vk_device *vk, const VkImageCreateInfo *create_info,
+                                const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 {
     request r;
     culvi_vk_needs needs;

@@ -100,7 +100,7 @@ static bool question_image(const VkImageCreateInfo *info, VkExternalMemoryHandle
     return question_chain(info->pNext, type, q);
 }
 
-void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
+void culvi_vk_ask_buffer_sharing(culv_vk_device *vk, const VkBufferCreateInfo *info,
                                  VkExternalMemoryHandleTypeFlagBits type,
                                  VkExternalMemoryProperties *out)
 {
@@ -124,7 +124,7 @@ void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
     *out = a.external;
 }
 
-static bool has_disjoint(const culv_vk *vk, const VkImageCreateInfo *info)
+static bool has_disjoint(const culv_vk_device *vk, const VkImageCreateInfo *info)
 {
     VkFormatProperties properties = {0};
     vk->instance.vkGetPhysicalDeviceFormatProperties(vk->physical_device, info->format,
@@ -135,8 +135,9 @@ static bool has_disjoint(const culv_vk *vk, const VkImageCreateInfo *info)
 }
 
 /* type 0: not shared at all. */
-static VkResult ask_image(const culv_vk *vk, const VkImageCreateInfo *info, VkImageUsageFlags usage,
-                          VkExternalMemoryHandleTypeFlagBits type, culvi_vk_answer *a)
+static VkResult ask_image(const culv_vk_device *vk, const VkImageCreateInfo *info,
+                          VkImageUsageFlags usage, VkExternalMemoryHandleTypeFlagBits type,
+                          culvi_vk_answer *a)
 {
     image_chain copy = {.list = {.viewFormatCount = 0}};
     VkPhysicalDeviceExternalImageFormatInfo external = {
@@ -189,7 +190,7 @@ static bool exported(VkResult r, const culvi_vk_answer *a)
 }
 
 /* Why it is not exported: whether it could be made otherwise, or with a usage less. */
-static VkResult explain(const culv_vk *vk, const VkImageCreateInfo *info,
+static VkResult explain(const culv_vk_device *vk, const VkImageCreateInfo *info,
                         VkExternalMemoryHandleTypeFlagBits type, culvi_vk_answer *a)
 {
     culvi_vk_answer other = {.result = VK_SUCCESS};
@@ -204,7 +205,7 @@ static VkResult explain(const culv_vk *vk, const VkImageCreateInfo *info,
     return no_such_image(r) ? VK_SUCCESS : r;
 }
 
-culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label,
+culv_result culvi_vk_ask_image_sharing(culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info,
                                        VkExternalMemoryHandleTypeFlagBits type,
                                        culvi_vk_answer *out)
@@ -240,7 +241,7 @@ static bool told(const VkMemoryRequirements2 *requirements,
     return true;
 }
 
-bool culvi_vk_ask_buffer_needs(culv_vk *vk, const VkBufferCreateInfo *info,
+bool culvi_vk_ask_buffer_needs(culv_vk_device *vk, const VkBufferCreateInfo *info,
                                VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out)
 {
     culvi_vk_question q = {.kind = CULVI_VK_BUFFER_NEEDS,
@@ -276,7 +277,7 @@ bool culvi_vk_ask_buffer_needs(culv_vk *vk, const VkBufferCreateInfo *info,
 }
 
 /* Of one plane, or of all (VK_IMAGE_ASPECT_NONE). */
-static bool ask_needs(const culv_vk *vk, const VkImageCreateInfo *info,
+static bool ask_needs(const culv_vk_device *vk, const VkImageCreateInfo *info,
                       VkExternalMemoryHandleTypeFlagBits type, VkImageAspectFlagBits plane,
                       culvi_vk_needs *out)
 {
@@ -298,7 +299,7 @@ static bool ask_needs(const culv_vk *vk, const VkImageCreateInfo *info,
     return told(&answer, &dedicated, out);
 }
 
-static bool ask_planes(const culv_vk *vk, const VkImageCreateInfo *info,
+static bool ask_planes(const culv_vk_device *vk, const VkImageCreateInfo *info,
                        VkExternalMemoryHandleTypeFlagBits type, uint32_t planes,
                        culvi_vk_needs *out)
 {
@@ -314,7 +315,7 @@ static bool ask_planes(const culv_vk *vk, const VkImageCreateInfo *info,
     return true;
 }
 
-bool culvi_vk_ask_image_needs(culv_vk *vk, const VkImageCreateInfo *info,
+bool culvi_vk_ask_image_needs(culv_vk_device *vk, const VkImageCreateInfo *info,
                               VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out)
 {
     uint32_t planes = culvi_vk_disjoint_planes(info);

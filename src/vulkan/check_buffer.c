@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* Structs that would have the driver refuse the buffer, or bind it otherwise than Culvert does. */
-static culv_result check_chain(const culv_vk *vk, const char *label, const VkBufferCreateInfo *info)
+static culv_result check_chain(const culv_vk_device *vk, const char *label,
+                               const VkBufferCreateInfo *info)
 {
     for (const VkBaseInStructure *s = info->pNext; s != NULL; s = s->pNext) {
         const void *item = s;
@@ -33,7 +34,8 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkBuf
     return CULV_OK;
 }
 
-static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCreateInfo *info)
+static culv_result check_fields(culv_vk_device *vk, const char *label,
+                                const VkBufferCreateInfo *info)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     if (info->size == 0)
@@ -62,7 +64,7 @@ static culv_result check_fields(culv_vk *vk, const char *label, const VkBufferCr
                                    info->queueFamilyIndexCount, info->pQueueFamilyIndices);
 }
 
-culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask,
+culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
                                   const VkBufferCreateInfo *info, culvi_vk_verdict *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;

@@ -28,7 +28,7 @@ static uint32_t find(const culvi_vk_known *known, const culvi_vk_question *quest
     return i;
 }
 
-bool culvi_vk_recall(culv_vk *vk, const culvi_vk_question *question, culvi_vk_answer *out)
+bool culvi_vk_recall(culv_vk_device *vk, const culvi_vk_question *question, culvi_vk_answer *out)
 {
     culvi_vk_known *known = &vk->known;
     uint32_t h = hash(question);
@@ -40,7 +40,7 @@ bool culvi_vk_recall(culv_vk *vk, const culvi_vk_question *question, culvi_vk_an
     return found;
 }
 
-void culvi_vk_remember(culv_vk *vk, const culvi_vk_question *question,
+void culvi_vk_remember(culv_vk_device *vk, const culvi_vk_question *question,
                        const culvi_vk_answer *answer)
 {
     culvi_vk_known *known = &vk->known;

@@ -111,7 +111,7 @@ static const flag usages_known[] = {
 };
 
 /* `field` is whose bits these are. */
-static culv_result check_bits(const culv_vk *vk, const char *label, const char *field,
+static culv_result check_bits(const culv_vk_device *vk, const char *label, const char *field,
                               uint32_t bits, const flag *refused, uint32_t known)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -127,21 +127,21 @@ static culv_result check_bits(const culv_vk *vk, const char *label, const char *
     return CULV_OK;
 }
 
-culv_result culvi_vk_check_buffer_flags(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_buffer_flags(const culv_vk_device *vk, const char *label,
                                         const VkBufferCreateInfo *info)
 {
     return check_bits(vk, label, "VkBufferCreateInfo::flags", info->flags, buffer_refused,
                       buffer_known);
 }
 
-culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_image_flags(const culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info)
 {
     return check_bits(vk, label, "VkImageCreateInfo::flags", info->flags, image_refused,
                       image_known);
 }
 
-static culv_result check_usage(const culv_vk *vk, const char *label, const char *field,
+static culv_result check_usage(const culv_vk_device *vk, const char *label, const char *field,
                                VkImageUsageFlags usage)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -155,7 +155,7 @@ static culv_result check_usage(const culv_vk *vk, const char *label, const char 
     return check_bits(vk, label, field, usage, usages_refused, known);
 }
 
-culv_result culvi_vk_check_image_usage(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_image_usage(const culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info)
 {
     const VkImageStencilUsageCreateInfo *stencil =

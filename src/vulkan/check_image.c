@@ -8,14 +8,14 @@
 #include <inttypes.h>
 #include <string.h>
 
-static culv_result refuse(const culv_vk *vk, const char *label, culv_reason reason,
+static culv_result refuse(const culv_vk_device *vk, const char *label, culv_reason reason,
                           const char *what)
 {
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_INVALID, reason, "%s", what);
 }
 
 /* VK_IMAGE_TILING_LINEAR maps as an array without an error and reads wrong (measured). */
-static culv_result check_tiling(const culv_vk *vk, const culvi_vk_ask *ask,
+static culv_result check_tiling(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                 const VkImageCreateInfo *info, culv_vk_access *out)
 {
     bool planned = ask->origin == CULVI_VK_PLANNED;
@@ -45,7 +45,8 @@ static culv_result check_tiling(const culv_vk *vk, const culvi_vk_ask *ask,
 enum { VIDEO_USAGES = 0xfc00, VIDEO_PROFILE_INDEPENDENT = 0x100000 };
 
 /* Without the profiles Vulkan is neither asked nor told what is to be decoded or encoded. */
-static culv_result check_video(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
+static culv_result check_video(const culv_vk_device *vk, const char *label,
+                               const VkImageCreateInfo *info)
 {
     const VkVideoProfileListInfoKHR *list =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_VIDEO_PROFILE_LIST_INFO_KHR);
@@ -60,7 +61,7 @@ static culv_result check_video(const culv_vk *vk, const char *label, const VkIma
         info->usage);
 }
 
-static culv_result check_kind(culv_vk *vk, const char *label, const VkImageCreateInfo *info)
+static culv_result check_kind(culv_vk_device *vk, const char *label, const VkImageCreateInfo *info)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_vk_check_image_flags(vk, label, info);
@@ -87,7 +88,8 @@ static culv_result check_kind(culv_vk *vk, const char *label, const VkImageCreat
 /* What holds of every VkImageCreateInfo, and what CUDA's cubes and 3D arrays ask besides (cuda.h:
  * the depth of a cubemap is six, of a layered one a multiple of six, and its width is its
  * height). */
-static culv_result check_shape(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
+static culv_result check_shape(const culv_vk_device *vk, const char *label,
+                               const VkImageCreateInfo *info)
 {
     const VkExtent3D *e = &info->extent;
     const char *rule = NULL;
@@ -148,7 +150,8 @@ static const struct {
      "leave it out"},
 };
 
-static culv_result check_struct(const culv_vk *vk, const char *label, const VkBaseInStructure *s)
+static culv_result check_struct(const culv_vk_device *vk, const char *label,
+                                const VkBaseInStructure *s)
 {
     for (size_t i = 0; i < sizeof structs_refused / sizeof structs_refused[0]; i++)
         if (structs_refused[i].type == s->sType)
@@ -158,7 +161,8 @@ static culv_result check_struct(const culv_vk *vk, const char *label, const VkBa
     return CULV_OK;
 }
 
-static culv_result check_chain(const culv_vk *vk, const char *label, const VkImageCreateInfo *info)
+static culv_result check_chain(const culv_vk_device *vk, const char *label,
+                               const VkImageCreateInfo *info)
 {
     for (const VkBaseInStructure *s = info->pNext; s != NULL; s = s->pNext) {
         const void *item = s;
@@ -191,8 +195,8 @@ static culv_result check_chain(const culv_vk *vk, const char *label, const VkIma
 
 /* Of a LINEAR image any format will do that this Vulkan has so: CUDA sees bytes. Depth and stencil
  * together have rows of their own each, and no bytes a texel. */
-static culv_result check_format(culv_vk *vk, const culvi_vk_ask *ask, const VkImageCreateInfo *info,
-                                culvi_vk_verdict *out)
+static culv_result check_format(culv_vk_device *vk, const culvi_vk_ask *ask,
+                                const VkImageCreateInfo *info, culvi_vk_verdict *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
@@ -217,8 +221,8 @@ static culv_result check_format(culv_vk *vk, const culvi_vk_ask *ask, const VkIm
 /* Formats that require a sampler Y'CbCr conversion are for images of one level, 2D
  * (VUID-VkImageCreateInfo-format-06410, -06412), which not all drivers' answers tell. Some Vulkans
  * have them with layers; what CUDA maps of those no text says. */
-static culv_result check_ycbcr(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                               const culvi_vk_verdict *verdict)
+static culv_result check_ycbcr(const culv_vk_device *vk, const char *label,
+                               const VkImageCreateInfo *info, const culvi_vk_verdict *verdict)
 {
     const culvi_format *row = verdict->format;
     const char *rule = NULL;
@@ -247,7 +251,7 @@ static culv_result check_ycbcr(const culv_vk *vk, const char *label, const VkIma
 /* Where the planes of an OPTIMAL image lie Vulkan tells where they are bound by themselves: CUDA
  * maps each as an array of its own. CUDA's arrays of several planes look elsewhere for the second
  * one than NVIDIA's driver has it (measured: each plane is aligned to 65,536 bytes). */
-static culv_result check_disjoint(const culv_vk *vk, const char *label,
+static culv_result check_disjoint(const culv_vk_device *vk, const char *label,
                                   const VkImageCreateInfo *info, const culvi_vk_verdict *verdict)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -271,15 +275,15 @@ static culv_result check_disjoint(const culv_vk *vk, const char *label,
         voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
         "VkImageCreateInfo::flags is %#" PRIx32
         " without DISJOINT: where the planes of such an image (%s) lie Vulkan does not tell, and CUDA's own arrays of several planes read the second one wrong (measured). "
-        "Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each plane with VkBindImagePlaneMemoryInfo and tell plane_offsets, or take an image a plane in the formats that culv_format_plane() names",
+        "Create it with VK_IMAGE_CREATE_DISJOINT_BIT, bind each plane with VkBindImagePlaneMemoryInfo and tell plane_offsets, or take an image a plane in the formats that culv_format_get_plane() names",
         info->flags, verdict->format->name);
 }
 
 /* NVIDIA's driver lays a 3D image that depth or stencil is drawn into out slice by slice, and
  * CUDA's 3D arrays are not so: small ones do not map (measured: D32_SFLOAT, 2 x 7 x 9, has 4608
  * bytes, nine tiles of 512), and where the bytes suffice nothing would tell. */
-static culv_result check_slices(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                const culvi_vk_verdict *verdict)
+static culv_result check_slices(const culv_vk_device *vk, const char *label,
+                                const VkImageCreateInfo *info, const culvi_vk_verdict *verdict)
 {
     const VkImageStencilUsageCreateInfo *stencil =
         culvi_vk_chain_find(info->pNext, VK_STRUCTURE_TYPE_IMAGE_STENCIL_USAGE_CREATE_INFO);
@@ -295,7 +299,7 @@ static culv_result check_slices(const culv_vk *vk, const char *label, const VkIm
 
 /* VUID-VkImageCreateInfo-format-04712 and -04713, which no answer of Vulkan's tells: chroma at half
  * the size has whole texels. */
-culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_chroma(const culv_vk_device *vk, const char *label,
                                   const VkImageCreateInfo *info, const culvi_format *row)
 {
     uint32_t across = 1, down = 1;
@@ -324,14 +328,16 @@ culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const cul
     d.depth = info->extent.depth;
     d.array_layers = info->arrayLayers;
     d.mip_levels = info->mipLevels;
-    d.attachment = (info->usage & VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT) != 0;
-    d.video = (info->usage & VIDEO_USAGES) != 0 && row->kind == CULV_TEXEL_KIND_SUBSAMPLED;
+    d.color_attachment = (info->usage & VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT) != 0;
+    d.video_encode_decode =
+        (info->usage & VIDEO_USAGES) != 0 && row->kind == CULV_TEXEL_KIND_SUBSAMPLED;
     d.no_surfaces = ask->no_surfaces || (row->planes == 1 && !row->surfaces);
     return d;
 }
 
-static culv_result not_exported(const culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                const culvi_vk_verdict *verdict, const culvi_vk_answer *a)
+static culv_result not_exported(const culv_vk_device *vk, const char *label,
+                                const VkImageCreateInfo *info, const culvi_vk_verdict *verdict,
+                                const culvi_vk_answer *a)
 {
     char buffer[512] = "";
     culvi_text text = {buffer, sizeof buffer, 0};
@@ -349,7 +355,7 @@ static culv_result not_exported(const culv_vk *vk, const char *label, const VkIm
             ", nor any that are not shared: format, imageType, tiling, usage and flags do not go together on this device");
     return culvi_fail_native(
         &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_NOT_EXPORTABLE,
-        CULV_API_VULKAN, a->result, "vkGetPhysicalDeviceImageFormatProperties2",
+        CULV_NATIVE_VULKAN, a->result, "vkGetPhysicalDeviceImageFormatProperties2",
         "'%s' exports no %s images of imageType %d with tiling %d, flags %#" PRIx32
         " and usage %#" PRIx32 " as %s%s",
         vk->base.name, verdict->format != NULL ? verdict->format->name : "such",
@@ -357,7 +363,7 @@ static culv_result not_exported(const culv_vk *vk, const char *label, const VkIm
         culvi_handle_type_name(verdict->handle_type), buffer);
 }
 
-culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *label,
                                       const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict)
 {
@@ -396,7 +402,8 @@ culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label,
 }
 
 /* CUDA's own limits of the array that it would be. */
-static culv_result check_cuda(const culv_vk *vk, const char *label, culvi_vk_verdict *verdict)
+static culv_result check_cuda(const culv_vk_device *vk, const char *label,
+                              culvi_vk_verdict *verdict)
 {
     static const culvi_extent_words words = {"VkImageCreateInfo::extent", "arrayLayers"};
     VkExtent3D *e = &verdict->most.maxExtent;
@@ -408,7 +415,7 @@ static culv_result check_cuda(const culv_vk *vk, const char *label, culvi_vk_ver
     return result;
 }
 
-static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask,
+static culv_result check_answers(culv_vk_device *vk, const culvi_vk_ask *ask,
                                  const VkImageCreateInfo *info,
                                  VkExternalMemoryHandleTypeFlags external, culvi_vk_verdict *out)
 {
@@ -438,7 +445,7 @@ static culv_result check_answers(culv_vk *vk, const culvi_vk_ask *ask,
     return check_cuda(vk, ask->label, out);
 }
 
-culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask,
+culv_result culvi_vk_check_image(culv_vk_device *vk, const culvi_vk_ask *ask,
                                  const VkImageCreateInfo *info, culvi_vk_verdict *out)
 {
     const char *label = ask->label;

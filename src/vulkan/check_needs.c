@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out)
+void culvi_vk_buffer_needs(const culv_vk_device *vk, VkBuffer buffer, culvi_vk_needs *out)
 {
     VkMemoryDedicatedRequirements dedicated = {.sType =
                                                    VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
@@ -48,7 +48,7 @@ void culvi_vk_needs_add_up(culvi_vk_needs *needs)
     needs->memory = all;
 }
 
-void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes,
+void culvi_vk_image_needs(const culv_vk_device *vk, VkImage image, uint32_t disjoint_planes,
                           culvi_vk_needs *out)
 {
     memset(out, 0, sizeof *out);
@@ -73,7 +73,7 @@ void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_pl
     if (disjoint_planes > 0) culvi_vk_needs_add_up(out);
 }
 
-culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const char *what,
+culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, const char *what,
                                    const culvi_vk_needs *needs, VkDeviceSize offset,
                                    VkDeviceSize allocation_size, bool dedicated)
 {
@@ -105,7 +105,7 @@ culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const c
     return CULV_OK;
 }
 
-culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t type_bits,
+culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, uint32_t type_bits,
                                  VkMemoryPropertyFlags wanted, uint32_t *out)
 {
     const VkPhysicalDeviceMemoryProperties *all = &vk->memory_types;
@@ -127,7 +127,7 @@ culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t 
         wanted, buffer);
 }
 
-culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type,
+culv_result culvi_vk_check_heap(const culv_vk_device *vk, const char *label, uint32_t type,
                                 VkDeviceSize size)
 {
     uint32_t heap = vk->memory_types.memoryTypes[type].heapIndex;

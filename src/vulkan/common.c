@@ -120,9 +120,9 @@ culv_result culvi_fail_vk(const culvi_voice *voice, const char *object, VkResult
         reason = CULV_REASON_DEVICE_LOST;
     }
     if (code == VK_SUCCESS)
-        return culvi_fail_native(voice, object, result, reason, CULV_API_VULKAN, code, call,
+        return culvi_fail_native(voice, object, result, reason, CULV_NATIVE_VULKAN, code, call,
                                  "%s: %s succeeded but gave no handle", what, call);
-    return culvi_fail_native(voice, object, result, reason, CULV_API_VULKAN, code, call,
+    return culvi_fail_native(voice, object, result, reason, CULV_NATIVE_VULKAN, code, call,
                              "%s: %s answered %s (%d)", what, call, culvi_vk_result_name(code),
                              (int)code);
 }

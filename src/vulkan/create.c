@@ -4,7 +4,7 @@
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
 
-static culv_result null_argument(const culv_vk *vk, const char *call, const void *desc)
+static culv_result null_argument(const culv_vk_device *vk, const char *call, const void *desc)
 {
     return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call,
                            vk == NULL     ? "vk"
@@ -23,12 +23,12 @@ static culv_result no_create_info(const culvi_voice *voice, const char *label, c
 static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_create_desc *d)
 {
     const char *wrong = NULL;
-    if (d->host == 0 && (d->host_pointer != NULL || d->host_size != 0))
+    if (d->host_memory == 0 && (d->host_pointer != NULL || d->host_size != 0))
         wrong =
             "host is not set, but host_pointer or host_size is; set it for a buffer in host memory";
     else if (d->host_pointer == NULL && d->host_size != 0)
         wrong = "host_size says how much is at host_pointer, which is NULL; leave it 0";
-    else if (d->host != 0 && d->fallback != 0)
+    else if (d->host_memory != 0 && d->fallback != 0)
         wrong = "host and fallback are both set; "
                 "a buffer in host memory is used in place, and no copy can be that";
     if (wrong == NULL) return CULV_OK;
@@ -36,7 +36,7 @@ static culv_result check_host(const culvi_voice *voice, const culv_vk_buffer_cre
                       "culv_vk_buffer_create_desc: %s", wrong);
 }
 
-culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc *desc,
+culv_result culv_vk_buffer_create(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
                                   culv_vk_buffer **out)
 {
     culv_vk_buffer_create_desc d;
@@ -54,8 +54,8 @@ culv_result culv_vk_buffer_create(culv_vk *vk, const culv_vk_buffer_create_desc 
                        .desc = &d,
                        .desc_name = "culv_vk_buffer_create_desc",
                        .fallback = d.fallback};
-    result = d.host != 0 ? culvi_vk_buffer_share_host(vk, &d, &buffer->pair)
-                         : culvi_pair_make(&vk->base, &plan, &buffer->pair);
+    result = d.host_memory != 0 ? culvi_vk_buffer_share_host(vk, &d, &buffer->pair)
+                                : culvi_pair_make(&vk->base, &plan, &buffer->pair);
     if (result != CULV_OK) {
         culvi_free(buffer);
         return result;
@@ -101,7 +101,7 @@ culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer)
 
 /* Images --------------------------------------------------------------------------------------- */
 
-culv_result culv_vk_image_create(culv_vk *vk, const culv_vk_image_create_desc *desc,
+culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_desc *desc,
                                  culv_vk_image **out)
 {
     culv_vk_image_create_desc d;

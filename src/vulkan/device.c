@@ -109,8 +109,8 @@ static culv_result examine_extensions(const culvi_voice *voice, const culvi_vk_i
     bool timeline = out->api_version >= VK_API_VERSION_1_2;
     for (uint32_t i = 0; i < n; i++) {
         const char *name = list[i].extensionName;
-        if (strcmp(name, culvi_vk_memory_extension) == 0) out->has_external_memory_fd = 1;
-        if (strcmp(name, culvi_vk_semaphore_extension) == 0) out->has_external_semaphore_fd = 1;
+        if (strcmp(name, culvi_vk_memory_extension) == 0) out->has_external_memory = 1;
+        if (strcmp(name, culvi_vk_semaphore_extension) == 0) out->has_external_semaphore = 1;
         if (strcmp(name, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME) == 0)
             out->buffer_host_import = 1;
         if (strcmp(name, VK_KHR_TIMELINE_SEMAPHORE_EXTENSION_NAME) == 0) timeline = true;
@@ -207,10 +207,10 @@ static culvi_adapter adapter_of(const culv_vk_candidate *c)
 /* What a device with a CUDA match lacks for sharing with it. */
 static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
 {
-    const char *extension = !c->has_external_memory_fd      ? culvi_vk_memory_extension
-                            : !c->has_external_semaphore_fd ? culvi_vk_semaphore_extension
-                                                            : NULL;
-    if (extension != NULL && c->has_external_memory_fd && c->driver == CULV_DRIVER_SOFT) {
+    const char *extension = !c->has_external_memory      ? culvi_vk_memory_extension
+                            : !c->has_external_semaphore ? culvi_vk_semaphore_extension
+                                                         : NULL;
+    if (extension != NULL && c->has_external_memory && c->driver == CULV_DRIVER_SOFT) {
         culvi_text_add(why,
                        "'%s' lacks %s because the instance was created without the layer %s; "
                        "enable what culv_vk_instance_layers() lists, after validation layers",
@@ -236,7 +236,7 @@ static culv_reason missing_feature(const culv_vk_candidate *c, culvi_text *why)
 /* Fills the match and, where there is none, the reason. */
 static void match(const culvi_probe *probe, culv_vk_candidate *c)
 {
-    culvi_text why = {c->why, sizeof c->why, 0};
+    culvi_text why = {c->reason_text, sizeof c->reason_text, 0};
     if (c->api_version < VK_API_VERSION_1_1) {
         c->reason = CULV_REASON_VULKAN_VERSION;
         culvi_text_add(&why, "'%s' has Vulkan 1.0; Culvert needs 1.1, which tells a device's UUID",
@@ -364,17 +364,18 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
     return result;
 }
 
-culv_result culv_vk_device_open(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
-                                VkInstance instance, VkPhysicalDevice physical_device,
-                                const culv_device_desc *desc, culv_device **out)
+culv_result culv_device_open_for_vulkan(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+                                        VkInstance instance, VkPhysicalDevice physical_device,
+                                        const culv_device_desc *desc, culv_device **out)
 {
     culv_device_desc d;
     culvi_voice voice;
     culvi_vk_instance vk;
     culv_vk_candidate chosen = culv_vk_candidate_init();
-    culv_result result = check_instance("culv_vk_device_open", get_instance_proc_addr, instance,
-                                        out == NULL ? NULL : (const void *)physical_device,
-                                        out == NULL ? "out" : "physical_device");
+    culv_result result =
+        check_instance("culv_device_open_for_vulkan", get_instance_proc_addr, instance,
+                       out == NULL ? NULL : (const void *)physical_device,
+                       out == NULL ? "out" : "physical_device");
     if (result == CULV_OK) result = culvi_desc_read(NULL, &d, sizeof d, desc, "culv_device_desc");
     if (result != CULV_OK) return result;
     culvi_voice_init(&voice, &d.log, d.label);

@@ -9,7 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static culv_result has_extension(const culv_vk *vk, const char *label, const char *name, bool *out)
+static culv_result has_extension(const culv_vk_device *vk, const char *label, const char *name,
+                                 bool *out)
 {
     uint32_t n = 0;
     VkExtensionProperties *list = NULL;
@@ -32,7 +33,7 @@ static culv_result has_extension(const culv_vk *vk, const char *label, const cha
 }
 
 /* A VkDevice that was attached for fallbacks may lack the extension, and with it the function. */
-static culv_result check_enabled(const culv_vk *vk, const char *label, bool enabled,
+static culv_result check_enabled(const culv_vk_device *vk, const char *label, bool enabled,
                                  const char *extension, const char *what)
 {
     if (enabled) return CULV_OK;
@@ -43,7 +44,7 @@ static culv_result check_enabled(const culv_vk *vk, const char *label, bool enab
         vk->base.name, extension, what);
 }
 
-static culv_result check_memory_handles(const culv_vk *vk, const char *label)
+static culv_result check_memory_handles(const culv_vk_device *vk, const char *label)
 {
     return check_enabled(vk, label, culvi_vk_exports_memory(vk), culvi_vk_memory_extension,
                          "memory");
@@ -51,7 +52,7 @@ static culv_result check_memory_handles(const culv_vk *vk, const char *label)
 
 /* Whether the device knows dma-bufs. That its extension was enabled cannot be asked: it brings no
  * function. */
-static culv_result check_dma_buf(const culv_vk *vk, const char *label)
+static culv_result check_dma_buf(const culv_vk_device *vk, const char *label)
 {
     bool has = false;
     culv_result result =
@@ -64,15 +65,15 @@ static culv_result check_dma_buf(const culv_vk *vk, const char *label)
         vk->base.name, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME);
 }
 
-static culv_result check_left(const culv_vk *vk, const char *label, VkResult r, const char *call,
-                              const char *what)
+static culv_result check_left(const culv_vk_device *vk, const char *label, VkResult r,
+                              const char *call, const char *what)
 {
     if (r == VK_ERROR_DEVICE_LOST) return CULV_OK;
     return culvi_handle_check_left(&vk->base.device->voice, label, call, what);
 }
 
-culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDeviceMemory memory,
-                                   culv_handle_type type, culv_handle *out)
+culv_result culvi_vk_memory_export(const culv_vk_device *vk, const char *label,
+                                   VkDeviceMemory memory, culv_handle_type type, culv_handle *out)
 {
     const char *call = NULL;
     VkResult r = culvi_vk_get_memory_handle(vk, memory, type, out, &call);
@@ -85,8 +86,9 @@ culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDevic
                          culvi_handle_type_name(type));
 }
 
-culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSemaphore semaphore,
-                                      culv_handle_type type, culv_handle *out)
+culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *label,
+                                      VkSemaphore semaphore, culv_handle_type type,
+                                      culv_handle *out)
 {
     const char *call = NULL;
     VkResult r = culvi_vk_get_semaphore_handle(vk, semaphore, type, out, &call);
@@ -99,7 +101,7 @@ culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSe
                          culvi_handle_type_name(type));
 }
 
-static culv_result check_export(const culv_vk *vk, bool has_object, const char *object,
+static culv_result check_export(const culv_vk_device *vk, bool has_object, const char *object,
                                 culv_handle_type type, culvi_handle_use use, const culv_handle *out,
                                 const char *function)
 {
@@ -114,8 +116,8 @@ static culv_result check_export(const culv_vk *vk, bool has_object, const char *
     return culvi_handle_use_check(voice, vk->base.label, "type", type, use);
 }
 
-culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
-                                      culv_handle *out)
+culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
+                                      culv_handle_type type, culv_handle *out)
 {
     culv_handle handle;
     culv_result result = check_export(vk, memory != VK_NULL_HANDLE, "memory", type,
@@ -129,8 +131,8 @@ culv_result culv_vk_memory_export_dup(culv_vk *vk, VkDeviceMemory memory, culv_h
     return result;
 }
 
-culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
-                                         culv_handle *out)
+culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
+                                         culv_handle_type type, culv_handle *out)
 {
     culv_handle handle;
     culv_result result = check_export(vk, semaphore != VK_NULL_HANDLE, "semaphore", type,
@@ -146,8 +148,9 @@ culv_result culv_vk_semaphore_export_dup(culv_vk *vk, VkSemaphore semaphore, cul
 
 /* The memory that a handle of the descriptor can become: `bits` of memory types that what will be
  * bound allows. */
-static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
-                                  const char *size_is, uint32_t *bits)
+static culv_result check_resource(const culv_vk_device *vk,
+                                  const culv_vk_memory_from_handle_desc *d, const char *size_is,
+                                  uint32_t *bits)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     culvi_vk_needs needs = {
@@ -198,7 +201,7 @@ static culv_result check_resource(const culv_vk *vk, const culv_vk_memory_from_h
 }
 
 /* An attachment may be to another one than the culv_device's. */
-culv_result culvi_vk_memory_check_exporter(const culv_vk *vk,
+culv_result culvi_vk_memory_check_exporter(const culv_vk_device *vk,
                                            const culv_vk_memory_from_handle_desc *d)
 {
     if (culvi_uuid_given(&d->exporter) &&
@@ -221,7 +224,7 @@ culv_result culvi_vk_memory_check_exporter(const culv_vk *vk,
 }
 
 /* Fills the exporter in where the driver tells it. */
-static culv_result check_desc(const culv_vk *vk, culv_vk_memory_from_handle_desc *d,
+static culv_result check_desc(const culv_vk_device *vk, culv_vk_memory_from_handle_desc *d,
                               culvi_handle_facts *facts)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -251,7 +254,7 @@ static culv_result check_desc(const culv_vk *vk, culv_vk_memory_from_handle_desc
 }
 
 /* Of the types in `bits` the first device-local one, or else the first; -1 for none. */
-static int choose_type(const culv_vk *vk, uint32_t bits)
+static int choose_type(const culv_vk_device *vk, uint32_t bits)
 {
     VkPhysicalDeviceMemoryProperties memory;
     int found = -1;
@@ -267,7 +270,7 @@ static int choose_type(const culv_vk *vk, uint32_t bits)
     return found;
 }
 
-culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
+culv_result culvi_vk_memory_plan(const culv_vk_device *vk, const culv_vk_memory_from_handle_desc *d,
                                  const char *size_is, uint32_t *type)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -296,7 +299,8 @@ culv_result culvi_vk_memory_plan(const culv_vk *vk, const culv_vk_memory_from_ha
     return CULV_OK;
 }
 
-culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_handle_desc *d,
+culv_result culvi_vk_memory_import(const culv_vk_device *vk,
+                                   const culv_vk_memory_from_handle_desc *d,
                                    const culvi_handle_facts *facts, uint32_t type,
                                    VkDeviceMemory *out)
 {
@@ -329,7 +333,8 @@ culv_result culvi_vk_memory_import(const culv_vk *vk, const culv_vk_memory_from_
     return CULV_OK;
 }
 
-culv_result culv_vk_memory_from_handle(culv_vk *vk, const culv_vk_memory_from_handle_desc *desc,
+culv_result culv_vk_memory_from_handle(culv_vk_device *vk,
+                                       const culv_vk_memory_from_handle_desc *desc,
                                        VkDeviceMemory *out)
 {
     culv_vk_memory_from_handle_desc d;

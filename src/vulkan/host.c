@@ -9,13 +9,14 @@
 static const VkExternalMemoryHandleTypeFlagBits host_pages =
     VK_EXTERNAL_MEMORY_HANDLE_TYPE_HOST_ALLOCATION_BIT_EXT;
 
-VkDeviceSize culv_vk_host_import_alignment(const culv_vk *vk)
+VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk)
 {
     return vk != NULL ? vk->host_alignment : 0;
 }
 
-culv_result culvi_vk_host_memory_type(const culv_vk *vk, const char *label, uint32_t type_bits,
-                                      VkMemoryPropertyFlags wanted, uint32_t *out)
+culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *label,
+                                      uint32_t type_bits, VkMemoryPropertyFlags wanted,
+                                      uint32_t *out)
 {
     const VkMemoryPropertyFlags coherent =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
@@ -28,7 +29,7 @@ culv_result culvi_vk_host_memory_type(const culv_vk *vk, const char *label, uint
     return result == CULV_OK ? CULV_OK : culvi_vk_memory_type(vk, label, type_bits, coherent, out);
 }
 
-static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_bits,
+static culv_result import(culv_vk_device *vk, const culvi_vk_plan *plan, uint32_t type_bits,
                           VkDeviceMemory *out)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -65,7 +66,7 @@ static culv_result import(culv_vk *vk, const culvi_vk_plan *plan, uint32_t type_
         info.allocationSize, start, info.memoryTypeIndex);
 }
 
-culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan,
+culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                                    const culvi_vk_needs *needs, culvi_vk_resource *made)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -93,7 +94,7 @@ culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan,
 }
 
 /* The caller's own memory, as far as its numbers can tell. */
-static culv_result check_pointer(const culv_vk *vk, const culv_vk_buffer_create_desc *d,
+static culv_result check_pointer(const culv_vk_device *vk, const culv_vk_buffer_create_desc *d,
                                  VkDeviceSize size)
 {
     const culvi_voice *voice = &vk->base.device->voice;
@@ -120,7 +121,7 @@ static culv_result check_pointer(const culv_vk *vk, const culv_vk_buffer_create_
 
 /* The import refers to pages that the buffer's memory owns: Vulkan's half is destroyed before
  * it. */
-culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *d,
+culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_create_desc *d,
                                        culvi_pair *pair)
 {
     culvi_vk_verdict verdict;

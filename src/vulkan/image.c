@@ -8,7 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+culv_result culvi_vk_check_same_image(culv_vk_device *vk, const char *label,
+                                      const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict, const culvi_vk_needs *needs)
 {
     const VkMemoryRequirements *has = &needs->memory;
@@ -28,7 +29,7 @@ culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkIm
 }
 
 /* Each plane of a DISJOINT image by itself: CUDA's driver does not check it. */
-static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d,
+static culv_result check_planes(const culv_vk_device *vk, const culv_vk_image_desc *d,
                                 const culvi_format *row, const culvi_vk_needs *needs,
                                 const culv_memory *memory)
 {
@@ -44,7 +45,7 @@ static culv_result check_planes(const culv_vk *vk, const culv_vk_image_desc *d,
     return culvi_image_check_planes(memory, d->label, row, d->offset, d->plane_offsets, size);
 }
 
-static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d,
+static culv_result check_bound(const culv_vk_device *vk, const culv_vk_image_desc *d,
                                const culvi_format *row, const culvi_vk_needs *needs,
                                const culv_memory *memory)
 {
@@ -58,7 +59,7 @@ static culv_result check_bound(const culv_vk *vk, const culv_vk_image_desc *d,
 }
 
 /* What both ways ask. */
-static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
+static culv_result check(culv_vk_device *vk, culv_memory *memory, const culv_vk_image_desc *desc,
                          bool has_outputs, const char *call, bool pitched, culv_vk_image_desc *d,
                          culvi_vk_verdict *verdict)
 {
@@ -102,8 +103,8 @@ static culv_result check(culv_vk *vk, culv_memory *memory, const culv_vk_image_d
                : result;
 }
 
-culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
-                              culv_image **out)
+culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
+                              const culv_vk_image_desc *desc, culv_image **out)
 {
     culv_vk_image_desc d;
     culvi_vk_verdict verdict;
@@ -118,7 +119,7 @@ culv_result culv_vk_image_map(culv_vk *vk, culv_memory *memory, const culv_vk_im
 }
 
 /* Where a level of a plane lies: pitches from Vulkan, the rest from what was created. */
-static culv_result describe(const culv_vk *vk, const culv_vk_image_desc *d, uint32_t level,
+static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *d, uint32_t level,
                             uint32_t plane, culv_vk_pitched *out, VkDeviceSize *offset)
 {
     const VkImageCreateInfo *info = d->create_info;
@@ -131,7 +132,7 @@ static culv_result describe(const culv_vk *vk, const culv_vk_image_desc *d, uint
                           " of an image that has %" PRIu32 " and %u",
                           level, plane, info->mipLevels, row != NULL ? (unsigned)row->planes : 0u);
     culv_result result =
-        culv_format_plane((culv_format)info->format, plane, &format, &across, &down);
+        culv_format_get_plane((culv_format)info->format, plane, &format, &across, &down);
     if (result != CULV_OK) return result;
     const culvi_format *of_plane = culvi_format_find((uint32_t)format);
     VkImageSubresource subresource = {
@@ -164,7 +165,7 @@ static uint64_t span(const culv_vk_pitched *p)
            (down - 1) * p->row_pitch + across * p->bytes_per_block;
 }
 
-culv_result culv_vk_image_map_pitched(culv_vk *vk, culv_memory *memory,
+culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                       const culv_vk_image_desc *desc, uint32_t level,
                                       uint32_t plane, culv_buffer **out, culv_vk_pitched *layout)
 {

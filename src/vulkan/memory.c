@@ -3,7 +3,7 @@
 #include "base/desc.h"
 #include "vulkan/vk.h"
 
-static culv_result read_desc(culv_vk *vk, const culv_vk_memory_desc *desc, const void *out,
+static culv_result read_desc(culv_vk_device *vk, const culv_vk_memory_desc *desc, const void *out,
                              const char *call, culv_vk_memory_desc *d)
 {
     if (vk == NULL || desc == NULL || out == NULL)
@@ -45,7 +45,8 @@ static culvi_memory_ask ask_of(const culv_vk_memory_desc *d)
                               d->dedicated != VK_FALSE};
 }
 
-culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)
+culv_result culv_vk_memory_import(culv_vk_device *vk, const culv_vk_memory_desc *desc,
+                                  culv_memory **out)
 {
     culv_vk_memory_desc d;
     culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import", &d);
@@ -54,10 +55,11 @@ culv_result culv_vk_memory_import(culv_vk *vk, const culv_vk_memory_desc *desc, 
     return culvi_graphics_import(&vk->base, &ask, out);
 }
 
-culv_result culv_vk_memory_acquire(culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)
+culv_result culv_vk_memory_import_shared(culv_vk_device *vk, const culv_vk_memory_desc *desc,
+                                         culv_memory **out)
 {
     culv_vk_memory_desc d;
-    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_acquire", &d);
+    culv_result result = read_desc(vk, desc, out, "culv_vk_memory_import_shared", &d);
     if (result != CULV_OK) return result;
     culvi_memory_ask ask = ask_of(&d);
     return culvi_graphics_acquire(&vk->base, &ask, out);

@@ -5,12 +5,12 @@
 
 #include <inttypes.h>
 
-static culv_result plan_buffer(culv_vk *vk, culvi_plan *plan)
+static culv_result plan_buffer(culv_vk_device *vk, culvi_plan *plan)
 {
     const culv_vk_buffer_create_desc *d = plan->desc;
     culvi_vk_verdict verdict;
     culvi_vk_ask ask = {.label = d->label, .origin = CULVI_VK_MADE_HERE};
-    bool shared = plan->path == CULV_PATH_SHARED;
+    bool shared = plan->path == CULV_SHARING_SHARED;
     culv_result result = culvi_vk_check_buffer(vk, &ask, d->create_info, &verdict);
     /* What is wrong is so on any path; what cannot be shared may be copied. */
     if (result != CULV_OK && (shared || result != CULV_ERROR_UNSUPPORTED)) return result;
@@ -21,8 +21,8 @@ static culv_result plan_buffer(culv_vk *vk, culvi_plan *plan)
 }
 
 /* What the gate may have left unasked when it refused to share the image. */
-static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
-                                  const culvi_format *row)
+static culv_result check_unshared(culv_vk_device *vk, const char *label,
+                                  const VkImageCreateInfo *info, const culvi_format *row)
 {
     culvi_vk_verdict verdict = {.format = row};
     culvi_vk_answer a;
@@ -48,7 +48,7 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
     if (a.result != VK_SUCCESS)
         return culvi_fail_native(
             &vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
-            CULV_API_VULKAN, a.result, "vkGetPhysicalDeviceImageFormatProperties2",
+            CULV_NATIVE_VULKAN, a.result, "vkGetPhysicalDeviceImageFormatProperties2",
             "'%s' makes no %s images with flags %#" PRIx32
             " (DISJOINT takes a format that has VK_FORMAT_FEATURE_DISJOINT_BIT) and usage %#" PRIx32
             ", TRANSFER_SRC and TRANSFER_DST among it, which copies through the host need",
@@ -61,7 +61,7 @@ static culv_result check_unshared(culv_vk *vk, const char *label, const VkImageC
 }
 
 /* Whether CUDA can have arrays of it; else its texels lie in linear memory, as they are stored. */
-static culv_result has_arrays(culv_vk *vk, const culv_vk_image_create_desc *d,
+static culv_result has_arrays(culv_vk_device *vk, const culv_vk_image_create_desc *d,
                               const culvi_format *row, bool *out)
 {
     bool stored = d->texels == CULV_TEXELS_STORED;
@@ -77,7 +77,7 @@ static culv_result has_arrays(culv_vk *vk, const culv_vk_image_create_desc *d,
     return stored && result == CULV_ERROR_UNSUPPORTED ? CULV_OK : result;
 }
 
-static culv_result plan_image(culv_vk *vk, culvi_plan *plan)
+static culv_result plan_image(culv_vk_device *vk, culvi_plan *plan)
 {
     const culv_vk_image_create_desc *d = plan->desc;
     culvi_vk_verdict verdict;
@@ -85,7 +85,7 @@ static culv_result plan_image(culv_vk *vk, culvi_plan *plan)
                         .origin = CULVI_VK_MADE_HERE,
                         .texels = d->texels,
                         .no_surfaces = d->no_surfaces};
-    bool shared = plan->path == CULV_PATH_SHARED;
+    bool shared = plan->path == CULV_SHARING_SHARED;
     culv_result result = culvi_vk_check_image(vk, &ask, d->create_info, &verdict);
     if (result != CULV_OK && (shared || result != CULV_ERROR_UNSUPPORTED)) return result;
     if (shared) {
@@ -108,6 +108,6 @@ static culv_result plan_image(culv_vk *vk, culvi_plan *plan)
 
 culv_result culvi_vk_plan_native(culvi_graphics *graphics, culvi_plan *plan)
 {
-    culv_vk *vk = culvi_vk_of(graphics);
+    culv_vk_device *vk = culvi_vk_of(graphics);
     return plan->is_image ? plan_image(vk, plan) : plan_buffer(vk, plan);
 }

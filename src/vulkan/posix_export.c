@@ -7,12 +7,12 @@
 const char *const culvi_vk_memory_extension = VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME;
 const char *const culvi_vk_semaphore_extension = VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME;
 
-bool culvi_vk_exports_memory(const culv_vk *vk)
+bool culvi_vk_exports_memory(const culv_vk_device *vk)
 {
     return vk->table.vkGetMemoryFdKHR != NULL;
 }
 
-bool culvi_vk_exports_semaphores(const culv_vk *vk)
+bool culvi_vk_exports_semaphores(const culv_vk_device *vk)
 {
     return vk->table.vkGetSemaphoreFdKHR != NULL;
 }
@@ -26,8 +26,8 @@ static void own(int fd, culv_handle_type type, culv_handle *out)
     culvi_handle_keep_private(out);
 }
 
-VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
-                                    culv_handle *out, const char **call)
+VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory memory,
+                                    culv_handle_type type, culv_handle *out, const char **call)
 {
     VkMemoryGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_MEMORY_GET_FD_INFO_KHR,
                                  .memory = memory,
@@ -39,7 +39,7 @@ VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, cu
     return r;
 }
 
-VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore,
+VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore semaphore,
                                        culv_handle_type type, culv_handle *out, const char **call)
 {
     VkSemaphoreGetFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_GET_FD_INFO_KHR,
@@ -52,8 +52,8 @@ VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore,
     return r;
 }
 
-VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle, uint32_t *out,
-                                   const char **call)
+VkResult culvi_vk_get_handle_types(const culv_vk_device *vk, const culv_handle *handle,
+                                   uint32_t *out, const char **call)
 {
     VkMemoryFdPropertiesKHR properties = {.sType = VK_STRUCTURE_TYPE_MEMORY_FD_PROPERTIES_KHR};
     *call = "vkGetMemoryFdPropertiesKHR";
@@ -64,7 +64,7 @@ VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle,
     return r;
 }
 
-VkResult culvi_vk_allocate_from(const culv_vk *vk, const culv_handle *duplicate,
+VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *duplicate,
                                 const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
 {
     VkImportMemoryFdInfoKHR import = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *made,
-                                 culvi_vk_needs *needs)
+static culv_result create_buffer(culv_vk_device *vk, const culvi_vk_plan *plan,
+                                 culvi_vk_resource *made, culvi_vk_needs *needs)
 {
     VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO,
@@ -23,8 +23,8 @@ static culv_result create_buffer(culv_vk *vk, const culvi_vk_plan *plan, culvi_v
     return CULV_OK;
 }
 
-static culv_result create_image(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *made,
-                                culvi_vk_needs *needs)
+static culv_result create_image(culv_vk_device *vk, const culvi_vk_plan *plan,
+                                culvi_vk_resource *made, culvi_vk_needs *needs)
 {
     VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
@@ -47,8 +47,8 @@ static culv_result create_image(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk
     return CULV_OK;
 }
 
-static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_vk_needs *needs,
-                            culvi_vk_resource *made)
+static culv_result allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
+                            const culvi_vk_needs *needs, culvi_vk_resource *made)
 {
     uint32_t type = 0;
     if (plan->pages != NULL) return culvi_vk_host_allocate(vk, plan, needs, made);
@@ -90,7 +90,8 @@ static culv_result allocate(culv_vk *vk, const culvi_vk_plan *plan, const culvi_
     return CULV_OK;
 }
 
-static VkResult bind_planes(culv_vk *vk, const culvi_vk_needs *needs, culvi_vk_resource *made)
+static VkResult bind_planes(culv_vk_device *vk, const culvi_vk_needs *needs,
+                            culvi_vk_resource *made)
 {
     VkBindImagePlaneMemoryInfo planes[CULVI_PLANES];
     VkBindImageMemoryInfo binds[CULVI_PLANES];
@@ -108,7 +109,7 @@ static VkResult bind_planes(culv_vk *vk, const culvi_vk_needs *needs, culvi_vk_r
     return vk->table.vkBindImageMemory2(vk->vk_device, needs->planes, binds);
 }
 
-static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_needs *needs,
+static culv_result bind(culv_vk_device *vk, const char *label, const culvi_vk_needs *needs,
                         culvi_vk_resource *made)
 {
     if (needs->planes > 0) {
@@ -128,7 +129,8 @@ static culv_result bind(culv_vk *vk, const char *label, const culvi_vk_needs *ne
                          CULV_REASON_DRIVER_REFUSED, "the memory could not be bound");
 }
 
-culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan, culvi_vk_resource *out)
+culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *plan,
+                                     culvi_vk_resource *out)
 {
     culvi_vk_resource made = {.usage =
                                   plan->image != NULL ? plan->image->usage : plan->buffer->usage};
@@ -151,7 +153,7 @@ destroy_resource:
     return result;
 }
 
-void culvi_vk_resource_destroy(culv_vk *vk, const culvi_vk_resource *resource)
+void culvi_vk_resource_destroy(culv_vk_device *vk, const culvi_vk_resource *resource)
 {
     vk->table.vkDestroyBuffer(vk->vk_device, resource->buffer, NULL);
     vk->table.vkDestroyImage(vk->vk_device, resource->image, NULL);
@@ -178,7 +180,7 @@ culv_result culvi_vk_make(culvi_graphics *graphics, const culvi_plan *plan, culv
         .label = plan->label, .handle_types = plan->handle_types, .dedicated = plan->dedicated};
     VkBufferCreateInfo buffer;
     VkImageCreateInfo image;
-    bool copied = plan->path == CULV_PATH_HOST;
+    bool copied = plan->path == CULV_SHARING_HOST;
     if (plan->is_image) {
         const culv_vk_image_create_desc *d = plan->desc;
         image = *d->create_info;

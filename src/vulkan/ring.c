@@ -115,7 +115,7 @@ static culv_result make_resource(culv_vk_ring *ring, const culv_vk_ring_resource
 
 static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands)
 {
-    const culvi_vk_device *table = &ring->vk->table;
+    const culvi_vk_table *table = &ring->vk->table;
     for (uint32_t i = 0; i < ring->base.num_resources; i++)
         for (uint32_t slot = 0; ring->base.resources[i].is_image && slot < ring->base.depth;
              slot++) {
@@ -145,7 +145,7 @@ static culv_result fail_hand_over(const culv_vk_ring *ring, VkResult r, const ch
  * begins with. */
 static culv_result hand_over(culv_vk_ring *ring, VkQueue queue)
 {
-    const culvi_vk_device *table = &ring->vk->table;
+    const culvi_vk_table *table = &ring->vk->table;
     VkDevice device = ring->vk->vk_device;
     VkCommandPool pool = VK_NULL_HANDLE;
     VkFence fence = VK_NULL_HANDLE;
@@ -208,7 +208,7 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
                                culvi_pair **out)
 {
     const culv_vk_ring_resource *from = description;
-    culv_vk *vk = culvi_vk_of(ring->graphics);
+    culv_vk_device *vk = culvi_vk_of(ring->graphics);
     culv_vk_image *image = from->images != NULL ? from->images[slot] : NULL;
     culv_vk_buffer *buffer = from->buffers != NULL ? from->buffers[slot] : NULL;
     culv_result result = CULV_OK;
@@ -221,7 +221,7 @@ static culv_result make_object(culvi_graphics_ring *ring, const void *descriptio
 
 static const culvi_graphics_ring_api ring_api = {
     .desc = "culv_vk_ring_desc",
-    .attachment = "culv_vk",
+    .attachment = "culv_vk_device",
     .submit_call = "culv_vk_ring_submit",
     .flush_call = "culv_vk_ring_flush",
     .make_object = make_object,
@@ -231,7 +231,7 @@ _Static_assert(CULV_VK_RING_MAX_RESOURCES == CULVI_RING_RESOURCES, "as many as a
 
 /* Creation ------------------------------------------------------------------------------------- */
 
-static culv_result check_desc(const culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *d)
+static culv_result check_desc(const culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *d)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     culv_result result = culvi_graphics_ring_check(&ring_api, &vk->base, d->label, d->max_depth,
@@ -277,7 +277,7 @@ static uint32_t fallbacks(const culvi_voice *voice, const culv_vk_ring_desc *d)
     return all;
 }
 
-culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc,
+culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *desc,
                                 culv_vk_ring **out)
 {
     culv_vk_ring_desc d;
@@ -311,7 +311,7 @@ culv_result culv_vk_ring_create(culv_vk *vk, VkQueue queue, const culv_vk_ring_d
 void culv_vk_ring_destroy(culv_vk_ring **ring)
 {
     if (ring == NULL || *ring == NULL) return;
-    culv_vk *vk = (*ring)->vk;
+    culv_vk_device *vk = (*ring)->vk;
     unmake(*ring);
     *ring = NULL;
     culvi_graphics_unref(&vk->base);

@@ -63,7 +63,7 @@ culv_result culvi_vk_ring_submit(culvi_graphics_ring *base, const culvi_graphics
                                  uint32_t count, uint64_t wait_value, uint64_t value)
 {
     const culv_vk_ring *ring = (const culv_vk_ring *)base;
-    const culvi_vk_device *table = &ring->vk->table;
+    const culvi_vk_table *table = &ring->vk->table;
     VkCommandBufferSubmitInfo commands[CULV_RING_MAX_DEPTH];
     for (uint32_t i = 0; i < count; i++)
         commands[i] =
@@ -150,7 +150,7 @@ static int rank_family(const VkQueueFamilyProperties *family, culv_vk_queue_use 
     }
 }
 
-culv_result culv_vk_pick_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                       VkInstance instance, VkPhysicalDevice physical_device,
                                       culv_vk_queue_use use, uint32_t *out)
 {
@@ -159,14 +159,14 @@ culv_result culv_vk_pick_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
     int best_rank = 0;
     if (get_instance_proc_addr == NULL || instance == VK_NULL_HANDLE ||
         physical_device == VK_NULL_HANDLE || out == NULL)
-        return null_argument(NULL, "culv_vk_pick_queue_family",
+        return null_argument(NULL, "culv_vk_find_queue_family",
                              get_instance_proc_addr == NULL      ? "get_instance_proc_addr"
                              : instance == VK_NULL_HANDLE        ? "instance"
                              : physical_device == VK_NULL_HANDLE ? "physical_device"
                                                                  : "out");
     if ((uint32_t)use > CULV_VK_QUEUE_COPY)
         return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_VALUE,
-                          "culv_vk_pick_queue_family: use is %u, which is no culv_vk_queue_use",
+                          "culv_vk_find_queue_family: use is %u, which is no culv_vk_queue_use",
                           (unsigned)use);
     culv_result result = culvi_vk_instance_load(NULL, get_instance_proc_addr, instance, &vk);
     if (result != CULV_OK) return result;
@@ -196,7 +196,7 @@ culv_result culv_vk_pick_queue_family(PFN_vkGetInstanceProcAddr get_instance_pro
 
 /* What was copied is there for the host that waits for the submission; no barrier between queue
  * families may say so (VUID-vkCmdPipelineBarrier-srcStageMask-09633). */
-static void show_to_host(const culvi_vk_device *table, VkCommandBuffer commands)
+static void show_to_host(const culvi_vk_table *table, VkCommandBuffer commands)
 {
     const VkMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
                                      .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
@@ -230,7 +230,7 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
                                  const culv_vk_buffer *from, VkBuffer to, VkDeviceSize offset,
                                  VkDeviceSize size)
 {
-    const culvi_vk_device *table = &ring->vk->table;
+    const culvi_vk_table *table = &ring->vk->table;
     culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
     culv_vk_buffer_barrier acquire, release;
     uint64_t bytes = culv_buffer_size(culv_vk_buffer_cuda(from));
@@ -246,7 +246,8 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
     const VkBufferCopy region = {.dstOffset = offset, .size = bytes};
     table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
                                 &acquire.barrier, 0, NULL);
-    if (ring->base.side == CULV_RING_CONSUMER) result = culv_vk_buffer_record_push(from, commands);
+    if (ring->base.side == CULV_RING_CONSUMER)
+        result = culv_vk_buffer_record_upload(from, commands);
     if (result != CULV_OK) return result;
     table->vkCmdCopyBuffer(commands, t.buffer, to, 1, &region);
     table->vkCmdPipelineBarrier(commands, release.src_stage, release.dst_stage, 0, 0, NULL, 1,
@@ -259,7 +260,7 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
                                 const culv_vk_image *from, VkBuffer to, VkDeviceSize offset,
                                 VkDeviceSize size)
 {
-    const culvi_vk_device *table = &ring->vk->table;
+    const culvi_vk_table *table = &ring->vk->table;
     const culv_image_desc *d = &from->pair.image->desc;
     const culvi_format *row = from->pair.image->row;
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
@@ -293,7 +294,7 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
     table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 0, NULL,
                                 1, &acquire.barrier);
     if (ring->base.side == CULV_RING_CONSUMER)
-        result = culv_vk_image_record_push(from, commands, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+        result = culv_vk_image_record_upload(from, commands, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     if (result != CULV_OK) return result;
     table->vkCmdCopyImageToBuffer(commands, t.image, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to, 1,
                                   &region);

@@ -23,12 +23,12 @@ static bool take_address(VkSamplerAddressMode mode, culv_texture_address *out,
                          uint32_t *differences)
 {
     switch ((int)mode) {
-    case VK_SAMPLER_ADDRESS_MODE_REPEAT: *out = CULV_ADDRESS_WRAP; return true;
-    case VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT: *out = CULV_ADDRESS_MIRROR; return true;
-    case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE: *out = CULV_ADDRESS_CLAMP; return true;
-    case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER: *out = CULV_ADDRESS_BORDER; return true;
+    case VK_SAMPLER_ADDRESS_MODE_REPEAT: *out = CULV_TEXTURE_ADDRESS_WRAP; return true;
+    case VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT: *out = CULV_TEXTURE_ADDRESS_MIRROR; return true;
+    case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE: *out = CULV_TEXTURE_ADDRESS_CLAMP; return true;
+    case VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER: *out = CULV_TEXTURE_ADDRESS_BORDER; return true;
     case VK_SAMPLER_ADDRESS_MODE_MIRROR_CLAMP_TO_EDGE:
-        *out = CULV_ADDRESS_CLAMP;
+        *out = CULV_TEXTURE_ADDRESS_CLAMP;
         *differences |= CULV_VK_SAMPLER_MIRROR_CLAMP;
         return true;
     default: return false;
@@ -37,7 +37,7 @@ static bool take_address(VkSamplerAddressMode mode, culv_texture_address *out,
 
 static bool take_filter(VkFilter filter, culv_texture_filter *out, uint32_t *differences)
 {
-    *out = filter == VK_FILTER_NEAREST ? CULV_FILTER_NEAREST : CULV_FILTER_LINEAR;
+    *out = filter == VK_FILTER_NEAREST ? CULV_TEXTURE_FILTER_NEAREST : CULV_TEXTURE_FILTER_LINEAR;
     if (filter == VK_FILTER_CUBIC_EXT) *differences |= CULV_VK_SAMPLER_CUBIC_FILTER;
     return filter == VK_FILTER_NEAREST || filter == VK_FILTER_LINEAR ||
            filter == VK_FILTER_CUBIC_EXT;
@@ -57,8 +57,9 @@ static bool take_border(const VkSamplerCreateInfo *s, culv_texture_desc *d, uint
     bool integers = false;
     bool opaque = false, white = false;
     c[0] = c[1] = c[2] = c[3] = 0;
-    if (d->address[0] != CULV_ADDRESS_BORDER && d->address[1] != CULV_ADDRESS_BORDER &&
-        d->address[2] != CULV_ADDRESS_BORDER)
+    if (d->address[0] != CULV_TEXTURE_ADDRESS_BORDER &&
+        d->address[1] != CULV_TEXTURE_ADDRESS_BORDER &&
+        d->address[2] != CULV_TEXTURE_ADDRESS_BORDER)
         return true; /* Vulkan does not look at it either */
     switch ((int)s->borderColor) {
     case VK_BORDER_COLOR_INT_TRANSPARENT_BLACK: integers = true; break;
@@ -137,8 +138,9 @@ culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler
     if (sampler->mipmapMode != VK_SAMPLER_MIPMAP_MODE_NEAREST &&
         sampler->mipmapMode != VK_SAMPLER_MIPMAP_MODE_LINEAR)
         return refuse("mipmapMode");
-    d.mip_filter = sampler->mipmapMode == VK_SAMPLER_MIPMAP_MODE_LINEAR ? CULV_FILTER_LINEAR
-                                                                        : CULV_FILTER_NEAREST;
+    d.mip_filter = sampler->mipmapMode == VK_SAMPLER_MIPMAP_MODE_LINEAR
+                       ? CULV_TEXTURE_FILTER_LINEAR
+                       : CULV_TEXTURE_FILTER_NEAREST;
     if (!take_border(sampler, &d, &found)) return refuse("borderColor");
     if (!(sampler->minLod <= sampler->maxLod))
         return refuse("minLod"); /* or one of the two is no number */
@@ -150,9 +152,9 @@ culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateInfo *sampler
     for (int i = 0; d.unnormalized_coordinates && i < 3; i++) {
         /* Vulkan allows clamping of U and V alone, to the edge or the border, and does not look at
          * W. */
-        if (i < 2 && d.address[i] == CULV_ADDRESS_BORDER)
+        if (i < 2 && d.address[i] == CULV_TEXTURE_ADDRESS_BORDER)
             found |= CULV_VK_SAMPLER_UNNORMALIZED_BORDER;
-        d.address[i] = CULV_ADDRESS_CLAMP;
+        d.address[i] = CULV_TEXTURE_ADDRESS_CLAMP;
     }
     take_anisotropy(sampler, &d, &found);
     take_extras(sampler, &d, &found);

@@ -4,7 +4,7 @@
 #include "base/desc.h"
 #include "vulkan/vk_resource.h"
 
-culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *desc,
+culv_result culv_vk_semaphore_import(culv_vk_device *vk, const culv_vk_semaphore_desc *desc,
                                      culv_semaphore **out)
 {
     culv_vk_semaphore_desc d;
@@ -25,7 +25,8 @@ culv_result culv_vk_semaphore_import(culv_vk *vk, const culv_vk_semaphore_desc *
                                            "culv_vk_semaphore_desc", out);
 }
 
-static culv_result check_exportable(const culv_vk *vk, const char *label, VkSemaphoreType type)
+static culv_result check_exportable(const culv_vk_device *vk, const char *label,
+                                    VkSemaphoreType type)
 {
     if (culvi_vk_semaphore_exportable(&vk->instance, vk->physical_device, type)) return CULV_OK;
     return culvi_fail(
@@ -38,7 +39,7 @@ static culv_result check_exportable(const culv_vk *vk, const char *label, VkSema
 culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaphore_plan *plan,
                                     bool exportable, uint64_t *out)
 {
-    culv_vk *vk = culvi_vk_of(graphics);
+    culv_vk_device *vk = culvi_vk_of(graphics);
     VkSemaphore made = VK_NULL_HANDLE;
     VkSemaphoreType type =
         plan->type == CULV_SEMAPHORE_BINARY ? VK_SEMAPHORE_TYPE_BINARY : VK_SEMAPHORE_TYPE_TIMELINE;
@@ -68,11 +69,11 @@ culv_result culvi_vk_make_semaphore(culvi_graphics *graphics, const culvi_semaph
 
 void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore)
 {
-    const culv_vk *vk = culvi_vk_of(graphics);
+    const culv_vk_device *vk = culvi_vk_of(graphics);
     vk->table.vkDestroySemaphore(vk->vk_device, (VkSemaphore)semaphore, NULL);
 }
 
-culv_result culv_vk_semaphore_create(culv_vk *vk, const culv_vk_semaphore_create_desc *desc,
+culv_result culv_vk_semaphore_create(culv_vk_device *vk, const culv_vk_semaphore_create_desc *desc,
                                      culv_vk_semaphore **out)
 {
     culv_vk_semaphore_create_desc d;

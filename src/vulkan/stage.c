@@ -18,7 +18,7 @@ static VkBufferCreateInfo buffer_info(const culvi_staging *staging)
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = staging->size, .usage = both_ways};
 }
 
-static bool takes_pages(const culv_vk *vk)
+static bool takes_pages(const culv_vk_device *vk)
 {
     VkPhysicalDeviceExternalBufferInfo query = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_BUFFER_INFO,
@@ -33,7 +33,7 @@ static bool takes_pages(const culv_vk *vk)
 
 /* Pages of Culvert's, which Vulkan takes as they are. CUDA's own pinned memory is not offered: it
  * lies in the driver's mapping, which other drivers need not accept. */
-static culv_result import_pages(culv_vk *vk, const char *label, culvi_staging *staging,
+static culv_result import_pages(culv_vk_device *vk, const char *label, culvi_staging *staging,
                                 culvi_vk_resource *made)
 {
     VkBufferCreateInfo info = buffer_info(staging);
@@ -59,7 +59,7 @@ static void free_vulkans(const culvi_mapping *self)
 }
 
 /* Vulkan's own host-visible memory, where it takes no others. It goes with the staging. */
-static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *staging,
+static culv_result map_memory(culv_vk_device *vk, const char *label, culvi_staging *staging,
                               culvi_vk_resource *made)
 {
     const VkMemoryPropertyFlags wanted =
@@ -96,7 +96,7 @@ static culv_result map_memory(culv_vk *vk, const char *label, culvi_staging *sta
 culv_result culvi_vk_stage(culvi_graphics *graphics, const char *label, culvi_staging *staging,
                            culvi_native *out)
 {
-    culv_vk *vk = culvi_vk_of(graphics);
+    culv_vk_device *vk = culvi_vk_of(graphics);
     culvi_vk_resource made = {.buffer = VK_NULL_HANDLE};
     culv_result result = CULV_ERROR_UNSUPPORTED;
     if (takes_pages(vk)) {

@@ -14,7 +14,7 @@ static const VkAccessFlags after_access =
     VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_HOST_READ_BIT;
 static const VkAccessFlags copying = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT;
 
-static culv_result check_call(const culv_vk *vk, const char *call, const char *what,
+static culv_result check_call(const culv_vk_device *vk, const char *call, const char *what,
                               VkCommandBuffer commands)
 {
     if (vk != NULL && commands != NULL) return CULV_OK;
@@ -23,7 +23,7 @@ static culv_result check_call(const culv_vk *vk, const char *call, const char *w
 }
 
 /* `image` has the layouts of the one before the copy and of the one after it; NULL: a buffer. */
-static void barrier(const culv_vk *vk, VkCommandBuffer commands, bool entering,
+static void barrier(const culv_vk_device *vk, VkCommandBuffer commands, bool entering,
                     const VkImageMemoryBarrier *image)
 {
     VkMemoryBarrier memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
@@ -40,8 +40,9 @@ static culv_result record_buffer(const culv_vk_buffer *b, VkCommandBuffer comman
 {
     culv_result result =
         check_call(b != NULL ? culvi_vk_of(b->pair.graphics) : NULL, call, "buffer", commands);
-    if (result != CULV_OK || culv_buffer_path(b->pair.buffer) != CULV_PATH_HOST) return result;
-    const culv_vk *vk = culvi_vk_of(b->pair.graphics);
+    if (result != CULV_OK || culv_buffer_sharing(b->pair.buffer) != CULV_SHARING_HOST)
+        return result;
+    const culv_vk_device *vk = culvi_vk_of(b->pair.graphics);
     VkBufferCopy region = {.size = culv_buffer_size(b->pair.buffer)};
     barrier(vk, commands, true, NULL);
     VkBuffer own = culvi_vk_native_buffer(&b->pair.native),
@@ -51,14 +52,14 @@ static culv_result record_buffer(const culv_vk_buffer *b, VkCommandBuffer comman
     return CULV_OK;
 }
 
-culv_result culv_vk_buffer_record_push(const culv_vk_buffer *buffer, VkCommandBuffer commands)
+culv_result culv_vk_buffer_record_upload(const culv_vk_buffer *buffer, VkCommandBuffer commands)
 {
-    return record_buffer(buffer, commands, true, "culv_vk_buffer_record_push");
+    return record_buffer(buffer, commands, true, "culv_vk_buffer_record_upload");
 }
 
-culv_result culv_vk_buffer_record_pull(const culv_vk_buffer *buffer, VkCommandBuffer commands)
+culv_result culv_vk_buffer_record_download(const culv_vk_buffer *buffer, VkCommandBuffer commands)
 {
-    return record_buffer(buffer, commands, false, "culv_vk_buffer_record_pull");
+    return record_buffer(buffer, commands, false, "culv_vk_buffer_record_download");
 }
 
 static VkBufferImageCopy region_of(const culvi_part *part)
@@ -73,7 +74,7 @@ static VkBufferImageCopy region_of(const culvi_part *part)
 static void copy_parts(const culv_vk_image *i, VkCommandBuffer commands, bool push,
                        VkImageLayout layout)
 {
-    const culv_vk *vk = culvi_vk_of(i->pair.graphics);
+    const culv_vk_device *vk = culvi_vk_of(i->pair.graphics);
     const culvi_staging *staging = i->pair.image->staging;
     for (uint32_t k = 0; k < staging->num_parts; k++) {
         VkBufferImageCopy region = region_of(&staging->parts[k]);
@@ -94,13 +95,13 @@ static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands
     culv_result result =
         check_call(i != NULL ? culvi_vk_of(i->pair.graphics) : NULL, call, "image", commands);
     if (result != CULV_OK) return result;
-    const culv_vk *vk = culvi_vk_of(i->pair.graphics);
+    const culv_vk_device *vk = culvi_vk_of(i->pair.graphics);
     if (layout == VK_IMAGE_LAYOUT_UNDEFINED || layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return culvi_fail(
             &vk->base.device->voice, i->pair.image->label, CULV_ERROR_INVALID, CULV_REASON_VALUE,
             "%s: layout is %d, which no image can be left in; pass the one that it is used in",
             call, (int)layout);
-    if (culv_image_path(i->pair.image) != CULV_PATH_HOST) return CULV_OK;
+    if (culv_image_sharing(i->pair.image) != CULV_SHARING_HOST) return CULV_OK;
     VkImageLayout copied =
         push ? VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL;
     VkImageMemoryBarrier change = {
@@ -125,14 +126,14 @@ static culv_result record_image(const culv_vk_image *i, VkCommandBuffer commands
     return CULV_OK;
 }
 
-culv_result culv_vk_image_record_push(const culv_vk_image *image, VkCommandBuffer commands,
-                                      VkImageLayout layout)
+culv_result culv_vk_image_record_upload(const culv_vk_image *image, VkCommandBuffer commands,
+                                        VkImageLayout layout)
 {
-    return record_image(image, commands, layout, true, "culv_vk_image_record_push");
+    return record_image(image, commands, layout, true, "culv_vk_image_record_upload");
 }
 
-culv_result culv_vk_image_record_pull(const culv_vk_image *image, VkCommandBuffer commands,
-                                      VkImageLayout layout)
+culv_result culv_vk_image_record_download(const culv_vk_image *image, VkCommandBuffer commands,
+                                          VkImageLayout layout)
 {
-    return record_image(image, commands, layout, false, "culv_vk_image_record_pull");
+    return record_image(image, commands, layout, false, "culv_vk_image_record_download");
 }

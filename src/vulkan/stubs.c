@@ -96,10 +96,10 @@ REFUSE(culv_vk_image_acquire_barrier, const culv_vk_image_transfer *transfer,
        culv_vk_image_barrier *out)
 
 /* vulkan_check.h */
-REFUSE(culv_vk_check_buffer, culv_vk *vk, const VkBufferCreateInfo *create_info,
-       const culv_vk_check_desc *desc, culv_vk_sharing *out)
-REFUSE(culv_vk_check_image, culv_vk *vk, const VkImageCreateInfo *create_info,
-       const culv_vk_check_desc *desc, culv_vk_sharing *out)
+REFUSE(culv_vk_check_buffer, culv_vk_device *vk, const VkBufferCreateInfo *create_info,
+       const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
+REFUSE(culv_vk_check_image, culv_vk_device *vk, const VkImageCreateInfo *create_info,
+       const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 
 /* vulkan_device.h */
 NOTHING(uint32_t, culv_vk_instance_extensions, uint32_t api_version, uint32_t capacity,
@@ -112,36 +112,40 @@ NOTHING(uint32_t, culv_vk_optional_device_extensions, uint32_t api_version, uint
         const char **out_names)
 REFUSE(culv_vk_rank_physical_devices, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
        VkInstance instance, const culv_device_desc *desc, uint32_t *count, culv_vk_candidate *out)
-REFUSE(culv_vk_device_open, PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
-       VkPhysicalDevice physical_device, const culv_device_desc *desc, culv_device **out)
-REFUSE(culv_vk_attach, culv_device *device, const culv_vk_desc *desc, culv_vk **out)
-NOTHING(VkDeviceSize, culv_vk_host_import_alignment, const culv_vk *vk)
-DESTROY(culv_vk_detach, culv_vk **vk)
+REFUSE(culv_device_open_for_vulkan, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+       VkInstance instance, VkPhysicalDevice physical_device, const culv_device_desc *desc,
+       culv_device **out)
+REFUSE(culv_vk_attach, culv_device *device, const culv_vk_device_desc *desc, culv_vk_device **out)
+NOTHING(VkDeviceSize, culv_vk_host_import_alignment, const culv_vk_device *vk)
+DESTROY(culv_vk_detach, culv_vk_device **vk)
 
 /* vulkan_export.h */
-REFUSE(culv_vk_memory_export_dup, culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
+REFUSE(culv_vk_memory_export_dup, culv_vk_device *vk, VkDeviceMemory memory, culv_handle_type type,
        culv_handle *out)
-REFUSE(culv_vk_semaphore_export_dup, culv_vk *vk, VkSemaphore semaphore, culv_handle_type type,
-       culv_handle *out)
-REFUSE(culv_vk_memory_from_handle, culv_vk *vk, const culv_vk_memory_from_handle_desc *desc,
+REFUSE(culv_vk_semaphore_export_dup, culv_vk_device *vk, VkSemaphore semaphore,
+       culv_handle_type type, culv_handle *out)
+REFUSE(culv_vk_memory_from_handle, culv_vk_device *vk, const culv_vk_memory_from_handle_desc *desc,
        VkDeviceMemory *out)
 
 /* vulkan_fallback.h */
-REFUSE(culv_vk_buffer_record_push, const culv_vk_buffer *buffer, VkCommandBuffer commands)
-REFUSE(culv_vk_buffer_record_pull, const culv_vk_buffer *buffer, VkCommandBuffer commands)
-REFUSE(culv_vk_image_record_push, const culv_vk_image *image, VkCommandBuffer commands,
+REFUSE(culv_vk_buffer_record_upload, const culv_vk_buffer *buffer, VkCommandBuffer commands)
+REFUSE(culv_vk_buffer_record_download, const culv_vk_buffer *buffer, VkCommandBuffer commands)
+REFUSE(culv_vk_image_record_upload, const culv_vk_image *image, VkCommandBuffer commands,
        VkImageLayout layout)
-REFUSE(culv_vk_image_record_pull, const culv_vk_image *image, VkCommandBuffer commands,
+REFUSE(culv_vk_image_record_download, const culv_vk_image *image, VkCommandBuffer commands,
        VkImageLayout layout)
 
 /* vulkan_memory.h */
-REFUSE(culv_vk_memory_import, culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)
-REFUSE(culv_vk_memory_acquire, culv_vk *vk, const culv_vk_memory_desc *desc, culv_memory **out)
-REFUSE(culv_vk_image_map, culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
+REFUSE(culv_vk_memory_import, culv_vk_device *vk, const culv_vk_memory_desc *desc,
+       culv_memory **out)
+REFUSE(culv_vk_memory_import_shared, culv_vk_device *vk, const culv_vk_memory_desc *desc,
+       culv_memory **out)
+REFUSE(culv_vk_image_map, culv_vk_device *vk, culv_memory *memory, const culv_vk_image_desc *desc,
        culv_image **out)
-REFUSE(culv_vk_image_map_pitched, culv_vk *vk, culv_memory *memory, const culv_vk_image_desc *desc,
-       uint32_t level, uint32_t plane, culv_buffer **out, culv_vk_pitched *layout)
-REFUSE(culv_vk_buffer_create, culv_vk *vk, const culv_vk_buffer_create_desc *desc,
+REFUSE(culv_vk_image_map_pitched, culv_vk_device *vk, culv_memory *memory,
+       const culv_vk_image_desc *desc, uint32_t level, uint32_t plane, culv_buffer **out,
+       culv_vk_pitched *layout)
+REFUSE(culv_vk_buffer_create, culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
        culv_vk_buffer **out)
 DESTROY(culv_vk_buffer_destroy, culv_vk_buffer **buffer)
 DESTROY(culv_vk_buffer_destroy_after, culv_vk_buffer **buffer, CUstream last_use)
@@ -153,7 +157,7 @@ VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize 
 }
 NOTHING(void *, culv_vk_buffer_host_pointer, const culv_vk_buffer *buffer)
 NOTHING(culv_buffer *, culv_vk_buffer_cuda, const culv_vk_buffer *buffer)
-REFUSE(culv_vk_image_create, culv_vk *vk, const culv_vk_image_create_desc *desc,
+REFUSE(culv_vk_image_create, culv_vk_device *vk, const culv_vk_image_create_desc *desc,
        culv_vk_image **out)
 DESTROY(culv_vk_image_destroy, culv_vk_image **image)
 DESTROY(culv_vk_image_destroy_after, culv_vk_image **image, CUstream last_use)
@@ -166,7 +170,7 @@ VkDeviceMemory culv_vk_image_memory(const culv_vk_image *image, VkDeviceSize *si
 NOTHING(culv_image *, culv_vk_image_cuda, const culv_vk_image *image)
 
 /* vulkan_ring.h */
-REFUSE(culv_vk_ring_create, culv_vk *vk, VkQueue queue, const culv_vk_ring_desc *desc,
+REFUSE(culv_vk_ring_create, culv_vk_device *vk, VkQueue queue, const culv_vk_ring_desc *desc,
        culv_vk_ring **out)
 DESTROY(culv_vk_ring_destroy, culv_vk_ring **ring)
 NOTHING(culv_ring *, culv_vk_ring_core, const culv_vk_ring *ring)
@@ -180,15 +184,15 @@ REFUSE(culv_vk_ring_release, culv_vk_ring *ring, culv_vk_ring_frame *frame)
 REFUSE(culv_vk_ring_submit, culv_vk_ring *ring, VkQueue queue, VkCommandBuffer commands,
        VkFence fence, culv_vk_ring_frame *frame)
 REFUSE(culv_vk_ring_flush, culv_vk_ring *ring, VkQueue queue, VkFence fence)
-REFUSE(culv_vk_pick_queue_family, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
+REFUSE(culv_vk_find_queue_family, PFN_vkGetInstanceProcAddr get_instance_proc_addr,
        VkInstance instance, VkPhysicalDevice physical_device, culv_vk_queue_use use, uint32_t *out)
 REFUSE(culv_vk_ring_record_copy, const culv_vk_ring *ring, VkCommandBuffer commands, uint32_t slot,
        uint32_t resource, VkBuffer to, VkDeviceSize offset, VkDeviceSize size)
 
 /* vulkan_semaphore.h */
-REFUSE(culv_vk_semaphore_import, culv_vk *vk, const culv_vk_semaphore_desc *desc,
+REFUSE(culv_vk_semaphore_import, culv_vk_device *vk, const culv_vk_semaphore_desc *desc,
        culv_semaphore **out)
-REFUSE(culv_vk_semaphore_create, culv_vk *vk, const culv_vk_semaphore_create_desc *desc,
+REFUSE(culv_vk_semaphore_create, culv_vk_device *vk, const culv_vk_semaphore_create_desc *desc,
        culv_vk_semaphore **out)
 DESTROY(culv_vk_semaphore_destroy, culv_vk_semaphore **semaphore)
 DESTROY(culv_vk_semaphore_destroy_after, culv_vk_semaphore **semaphore, CUstream last_use)
@@ -204,16 +208,17 @@ const char *culv_vk_sampler_difference_text(culv_vk_sampler_difference differenc
 }
 
 /* vulkan_vmm.h */
-REFUSE(culv_vk_memory_from_vmm, culv_vk *vk, culv_vmm_allocation *allocation,
+REFUSE(culv_vk_memory_from_vmm, culv_vk_device *vk, culv_vmm_allocation *allocation,
        const culv_vk_memory_from_handle_desc *desc, VkDeviceMemory *out)
-REFUSE(culv_vk_buffer_bind_vmm, culv_vk *vk, VkBuffer buffer, culv_vmm_allocation *allocation,
-       VkDeviceSize offset, VkDeviceMemory *out)
-REFUSE(culv_vk_image_bind_vmm, culv_vk *vk, VkImage image, const VkImageCreateInfo *create_info,
+REFUSE(culv_vk_buffer_bind_vmm, culv_vk_device *vk, VkBuffer buffer,
        culv_vmm_allocation *allocation, VkDeviceSize offset, VkDeviceMemory *out)
-REFUSE(culv_vk_vector_create, culv_vk *vk, culv_vector *vector, const culv_vk_vector_desc *desc,
-       culv_vk_vector **out)
+REFUSE(culv_vk_image_bind_vmm, culv_vk_device *vk, VkImage image,
+       const VkImageCreateInfo *create_info, culv_vmm_allocation *allocation, VkDeviceSize offset,
+       VkDeviceMemory *out)
+REFUSE(culv_vk_vector_create, culv_vk_device *vk, culv_vector *vector,
+       const culv_vk_vector_desc *desc, culv_vk_vector **out)
 DESTROY(culv_vk_vector_destroy, culv_vk_vector **view)
 REFUSE(culv_vk_vector_update, culv_vk_vector *view)
-REFUSE(culv_vk_vector_get_parts, const culv_vk_vector *view, culv_vk_vector_part *parts,
+REFUSE(culv_vk_vector_get_buffers, const culv_vk_vector *view, culv_vk_vector_buffer *parts,
        size_t capacity, size_t *count)
 NOTHING(uint64_t, culv_vk_vector_generation, const culv_vk_vector *view)

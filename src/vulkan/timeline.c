@@ -5,12 +5,13 @@
 /* Core's, or the extension's function. */
 #define PICK(vk, name) ((vk)->table.name != NULL ? (vk)->table.name : (vk)->table.name##KHR)
 
-bool culvi_vk_reads_timelines(const culv_vk *vk)
+bool culvi_vk_reads_timelines(const culv_vk_device *vk)
 {
     return PICK(vk, vkGetSemaphoreCounterValue) != NULL;
 }
 
-culv_result culvi_vk_refuse_timelines(const culv_vk *vk, const char *label, culv_result result)
+culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label,
+                                      culv_result result)
 {
     return culvi_fail(
         &vk->base.device->voice, label, result, CULV_REASON_EXTENSION_MISSING,
@@ -18,7 +19,7 @@ culv_result culvi_vk_refuse_timelines(const culv_vk *vk, const char *label, culv
         "create it with Vulkan 1.2 or VK_KHR_timeline_semaphore, and with the feature timelineSemaphore");
 }
 
-culv_result culvi_vk_check_host_timelines(const culv_vk *vk, const char *label)
+culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *label)
 {
     if (culvi_vk_reads_timelines(vk) && PICK(vk, vkWaitSemaphores) != NULL &&
         PICK(vk, vkSignalSemaphore) != NULL)
@@ -26,12 +27,12 @@ culv_result culvi_vk_check_host_timelines(const culv_vk *vk, const char *label)
     return culvi_vk_refuse_timelines(vk, label, CULV_ERROR_UNSUPPORTED);
 }
 
-VkResult culvi_vk_timeline_read(const culv_vk *vk, VkSemaphore semaphore, uint64_t *out)
+VkResult culvi_vk_timeline_read(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t *out)
 {
     return PICK(vk, vkGetSemaphoreCounterValue)(vk->vk_device, semaphore, out);
 }
 
-VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64_t value,
+VkResult culvi_vk_timeline_wait(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value,
                                 uint64_t timeout)
 {
     const VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
@@ -41,7 +42,7 @@ VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64
     return PICK(vk, vkWaitSemaphores)(vk->vk_device, &info, timeout);
 }
 
-VkResult culvi_vk_timeline_signal(const culv_vk *vk, VkSemaphore semaphore, uint64_t value)
+VkResult culvi_vk_timeline_signal(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value)
 {
     const VkSemaphoreSignalInfo info = {
         .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = semaphore, .value = value};

@@ -9,7 +9,7 @@
 
 struct culv_vk_vector {
     culvi_vector_view base; /* its graphics is vk, its vector a reference */
-    culv_vk *vk;            /* a reference */
+    culv_vk_device *vk;     /* a reference */
     VkBufferUsageFlags usage;
     VkQueue queue; /* NULL: a buffer a chunk */
     VkBuffer sparse;
@@ -18,7 +18,7 @@ struct culv_vk_vector {
     uint32_t type_bits;
 };
 
-static culv_result null_argument(const culv_vk *vk, const char *call, const char *what)
+static culv_result null_argument(const culv_vk_device *vk, const char *call, const char *what)
 {
     return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, what);
 }
@@ -35,7 +35,7 @@ static VkMemoryAllocateFlags allocate_flags(const culv_vk_vector *view)
 
 static void drop(culvi_vector_view *base, const culvi_view_part *part)
 {
-    const culv_vk *vk = ((const culv_vk_vector *)base)->vk;
+    const culv_vk_device *vk = ((const culv_vk_vector *)base)->vk;
     vk->table.vkDestroyBuffer(vk->vk_device, (VkBuffer)part->object, NULL);
     vk->table.vkFreeMemory(vk->vk_device, (VkDeviceMemory)part->memory, NULL);
 }
@@ -61,7 +61,7 @@ static VkExternalMemoryHandleTypeFlagBits handle_bit(void)
 
 static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, VkBuffer *out)
 {
-    const culv_vk *vk = view->vk;
+    const culv_vk_device *vk = view->vk;
     const VkExternalMemoryBufferCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO, .handleTypes = handle_bit()};
     const VkBufferCreateInfo info = buffer_info(view, size, &external);
@@ -79,7 +79,7 @@ static culv_result create_buffer(const culv_vk_vector *view, VkDeviceSize size, 
 static culv_result make_buffer(const culv_vk_vector *view, const culv_vector_chunk *chunk,
                                VkBuffer *out, VkDeviceMemory *memory)
 {
-    culv_vk *vk = view->vk;
+    culv_vk_device *vk = view->vk;
     VkBuffer buffer = VK_NULL_HANDLE;
     culv_result result = create_buffer(view, chunk->size, &buffer);
     if (result == CULV_OK)
@@ -137,8 +137,8 @@ static culv_result make(culvi_vector_view *base, const culv_vector_chunk *chunk,
 static culv_result submit(const culv_vk_vector *view, const VkSparseMemoryBind *binds,
                           uint32_t count)
 {
-    const culv_vk *vk = view->vk;
-    const culvi_vk_device *table = &vk->table;
+    const culv_vk_device *vk = view->vk;
+    const culvi_vk_table *table = &vk->table;
     const VkSparseBufferMemoryBindInfo bind = {
         .buffer = view->sparse, .bindCount = count, .pBinds = binds};
     const VkBindSparseInfo info = {
@@ -202,7 +202,7 @@ culv_result culv_vk_vector_update(culv_vk_vector *view)
 
 /* Creation ------------------------------------------------------------------------------------- */
 
-static culv_result check_desc(const culv_vk *vk, const culv_vk_vector_desc *d)
+static culv_result check_desc(const culv_vk_device *vk, const culv_vk_vector_desc *d)
 {
     const char *wrong = NULL;
     if (d->usage == 0)
@@ -219,7 +219,8 @@ static culv_result check_desc(const culv_vk *vk, const culv_vk_vector_desc *d)
 }
 
 /* Chunks to come are like this, whether there are any now or not. */
-static culv_result check_vector(const culv_vk *vk, const char *label, const culv_vector *vector)
+static culv_result check_vector(const culv_vk_device *vk, const char *label,
+                                const culv_vector *vector)
 {
     const culv_vmm_allocation like = {.device = vector->device,
                                       .kind = vector->chunk.kind,
@@ -229,13 +230,13 @@ static culv_result check_vector(const culv_vk *vk, const char *label, const culv
     return culvi_vk_vmm_check(vk, label, &like);
 }
 
-static culv_result fail_sparse(const culv_vk *vk, const char *label, const char *why)
+static culv_result fail_sparse(const culv_vk_device *vk, const char *label, const char *why)
 {
     return culvi_fail(&vk->base.device->voice, label, CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE,
                       "'%s' %s; leave sparse_queue out, for a buffer a chunk", vk->base.name, why);
 }
 
-static culv_result check_sparse(culv_vk *vk, const char *label, const culv_vk_vector *view)
+static culv_result check_sparse(culv_vk_device *vk, const char *label, const culv_vk_vector *view)
 {
     VkPhysicalDeviceFeatures2 features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2};
     VkPhysicalDeviceProperties properties;
@@ -279,7 +280,7 @@ static culv_result create_sparse(culv_vk_vector *view)
     return CULV_OK;
 }
 
-static culv_result check_usage(culv_vk *vk, const char *label, const culv_vk_vector *view)
+static culv_result check_usage(culv_vk_device *vk, const char *label, const culv_vk_vector *view)
 {
     const VkBufferCreateInfo info = buffer_info(view, view->base.vector->granularity, NULL);
     const culvi_vk_ask ask = {.label = label, .origin = CULVI_VK_MADE_HERE};
@@ -290,14 +291,14 @@ static culv_result check_usage(culv_vk *vk, const char *label, const culv_vk_vec
 
 static void release(culv_vk_vector *view)
 {
-    const culv_vk *vk = view->vk;
+    const culv_vk_device *vk = view->vk;
     vk->table.vkDestroyBuffer(vk->vk_device, view->sparse, NULL);
     culvi_vector_view_clear(&view->base);
     culvi_free(view);
 }
 
-culv_result culv_vk_vector_create(culv_vk *vk, culv_vector *vector, const culv_vk_vector_desc *desc,
-                                  culv_vk_vector **out)
+culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *vector,
+                                  const culv_vk_vector_desc *desc, culv_vk_vector **out)
 {
     culv_vk_vector_desc d;
     const char *missing = vk == NULL       ? "vk"
@@ -339,31 +340,31 @@ void culv_vk_vector_destroy(culv_vk_vector **view)
 {
     if (view == NULL || *view == NULL) return;
     culv_vk_vector *mine = *view;
-    culv_vk *vk = mine->vk;
+    culv_vk_device *vk = mine->vk;
     *view = NULL;
     release(mine);
     culvi_graphics_count_created(&vk->base, false);
     culvi_graphics_unref(&vk->base);
 }
 
-culv_result culv_vk_vector_get_parts(const culv_vk_vector *view, culv_vk_vector_part *parts,
-                                     size_t capacity, size_t *count)
+culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view, culv_vk_vector_buffer *parts,
+                                       size_t capacity, size_t *count)
 {
     const char *missing = view == NULL                     ? "view"
                           : count == NULL                  ? "count"
                           : parts == NULL && capacity != 0 ? "parts"
                                                            : NULL;
     if (missing != NULL)
-        return null_argument(view != NULL ? view->vk : NULL, "culv_vk_vector_get_parts", missing);
+        return null_argument(view != NULL ? view->vk : NULL, "culv_vk_vector_get_buffers", missing);
     const culvi_vector_view *base = &view->base;
     if (view->queue != NULL && capacity > 0)
-        parts[0] = (culv_vk_vector_part){
+        parts[0] = (culv_vk_vector_buffer){
             .buffer = view->sparse, .size = culvi_vector_view_end(base->parts, base->num_parts)};
     for (size_t i = 0; view->queue == NULL && i < base->num_parts && i < capacity; i++)
-        parts[i] = (culv_vk_vector_part){.buffer = (VkBuffer)base->parts[i].object,
-                                         .offset = base->parts[i].offset,
-                                         .size = base->parts[i].size,
-                                         .chunk = base->parts[i].chunk};
+        parts[i] = (culv_vk_vector_buffer){.buffer = (VkBuffer)base->parts[i].object,
+                                           .offset = base->parts[i].offset,
+                                           .size = base->parts[i].size,
+                                           .chunk = base->parts[i].chunk};
     *count = view->queue != NULL ? 1 : base->num_parts;
     return CULV_OK;
 }

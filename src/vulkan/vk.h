@@ -27,20 +27,20 @@ typedef struct culvi_vk_instance {
 #undef CULV_VK_DEVICE
 } culvi_vk_instance;
 
-typedef struct culvi_vk_device {
+typedef struct culvi_vk_table {
 #define CULV_VK_INSTANCE(name, need)
 #define CULV_VK_DEVICE(name, need) PFN_##name name;
 #include "vulkan/vk_procs.h"
 #undef CULV_VK_INSTANCE
 #undef CULV_VK_DEVICE
-} culvi_vk_device;
+} culvi_vk_table;
 
-struct culv_vk {
+struct culv_vk_device {
     culvi_graphics base;
     VkPhysicalDevice physical_device;
     VkDevice vk_device;
     culvi_vk_instance instance;
-    culvi_vk_device table;
+    culvi_vk_table table;
     /* Asked once, at the attachment. */
     VkPhysicalDeviceMemoryProperties memory_types;
     uint32_t queue_families;
@@ -48,8 +48,8 @@ struct culv_vk {
     bool tells_needs;             /* vkGetDevice...MemoryRequirements() may be called */
     /* Of pages of the host's; 0: VK_EXT_external_memory_host was not enabled */
     VkDeviceSize host_alignment;
-    culvi_vk_known known; /* the gate's */
-    culv_vk_desc how;     /* it was attached, without the label */
+    culvi_vk_known known;    /* the gate's */
+    culv_vk_device_desc how; /* it was attached, without the label */
 };
 
 extern const char culvi_vk_soft_layer[];
@@ -81,16 +81,17 @@ culv_result culvi_vk_list(const void *source, const culvi_voice *voice, uint32_t
  * Vulkan's name of a type. */
 extern const char *const culvi_vk_memory_extension;
 extern const char *const culvi_vk_semaphore_extension;
-bool culvi_vk_exports_memory(const culv_vk *vk);
-bool culvi_vk_exports_semaphores(const culv_vk *vk);
+bool culvi_vk_exports_memory(const culv_vk_device *vk);
+bool culvi_vk_exports_semaphores(const culv_vk_device *vk);
 VkExternalMemoryHandleTypeFlagBits culvi_vk_memory_handle_bit(culv_handle_type type);
 VkExternalSemaphoreHandleTypeFlagBits culvi_vk_semaphore_handle_bit(culv_handle_type type);
 /* A new handle, to be closed by who asked for it. `type` is one of this system's; *out means
  * nothing after an error. */
-culv_result culvi_vk_memory_export(const culv_vk *vk, const char *label, VkDeviceMemory memory,
-                                   culv_handle_type type, culv_handle *out);
-culv_result culvi_vk_semaphore_export(const culv_vk *vk, const char *label, VkSemaphore semaphore,
-                                      culv_handle_type type, culv_handle *out);
+culv_result culvi_vk_memory_export(const culv_vk_device *vk, const char *label,
+                                   VkDeviceMemory memory, culv_handle_type type, culv_handle *out);
+culv_result culvi_vk_semaphore_export(const culv_vk_device *vk, const char *label,
+                                      VkSemaphore semaphore, culv_handle_type type,
+                                      culv_handle *out);
 
 /* Whether semaphores of this type can be exported by this system's opaque handle. */
 bool culvi_vk_semaphore_exportable(const culvi_vk_instance *vk, VkPhysicalDevice device,

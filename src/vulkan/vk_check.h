@@ -44,9 +44,9 @@ typedef struct culvi_vk_verdict {
     VkImageFormatProperties most;
 } culvi_vk_verdict;
 
-culv_result culvi_vk_check_buffer(culv_vk *vk, const culvi_vk_ask *ask,
+culv_result culvi_vk_check_buffer(culv_vk_device *vk, const culvi_vk_ask *ask,
                                   const VkBufferCreateInfo *info, culvi_vk_verdict *out);
-culv_result culvi_vk_check_image(culv_vk *vk, const culvi_vk_ask *ask,
+culv_result culvi_vk_check_image(culv_vk_device *vk, const culvi_vk_ask *ask,
                                  const VkImageCreateInfo *info, culvi_vk_verdict *out);
 
 /* What Vulkan says of a resource's memory. Of a DISJOINT image each plane has its own; `memory` is
@@ -60,32 +60,33 @@ typedef struct culvi_vk_needs {
     VkDeviceSize offsets[CULVI_PLANES]; /* in that block */
 } culvi_vk_needs;
 
-void culvi_vk_buffer_needs(const culv_vk *vk, VkBuffer buffer, culvi_vk_needs *out);
+void culvi_vk_buffer_needs(const culv_vk_device *vk, VkBuffer buffer, culvi_vk_needs *out);
 static inline VkImageAspectFlagBits culvi_vk_plane_aspect(uint32_t plane)
 {
     return (VkImageAspectFlagBits)((uint32_t)VK_IMAGE_ASPECT_PLANE_0_BIT << plane);
 }
 /* How many planes of such an image are bound each by itself; 0: none, it is not DISJOINT. */
 uint32_t culvi_vk_disjoint_planes(const VkImageCreateInfo *info);
-void culvi_vk_image_needs(const culv_vk *vk, VkImage image, uint32_t disjoint_planes,
+void culvi_vk_image_needs(const culv_vk_device *vk, VkImage image, uint32_t disjoint_planes,
                           culvi_vk_needs *out);
 /* Puts the planes of a DISJOINT image one after another: `memory` and `offsets`. */
 void culvi_vk_needs_add_up(culvi_vk_needs *needs);
 /* Holds a bound resource ("buffer" or "image") against what the caller says of its memory (R17). */
-culv_result culvi_vk_check_binding(const culv_vk *vk, const char *label, const char *what,
+culv_result culvi_vk_check_binding(const culv_vk_device *vk, const char *label, const char *what,
                                    const culvi_vk_needs *needs, VkDeviceSize offset,
                                    VkDeviceSize allocation_size, bool dedicated);
 /* The first memory type of these bits that has the properties (0: DEVICE_LOCAL). */
-culv_result culvi_vk_memory_type(const culv_vk *vk, const char *label, uint32_t type_bits,
+culv_result culvi_vk_memory_type(const culv_vk_device *vk, const char *label, uint32_t type_bits,
                                  VkMemoryPropertyFlags wanted, uint32_t *out);
 /* Whether the heap of a memory type is that big at all. */
-culv_result culvi_vk_check_heap(const culv_vk *vk, const char *label, uint32_t type,
+culv_result culvi_vk_check_heap(const culv_vk_device *vk, const char *label, uint32_t type,
                                 VkDeviceSize size);
 
 /* Holds an image against the create_info that it is said to have. Vulkan does not tell what an
  * image was created with, but what memory create_info would need: images created alike need the
  * same (Vulkan specification, VkMemoryRequirements, with maintenance4). In image.c. */
-culv_result culvi_vk_check_same_image(culv_vk *vk, const char *label, const VkImageCreateInfo *info,
+culv_result culvi_vk_check_same_image(culv_vk_device *vk, const char *label,
+                                      const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict, const culvi_vk_needs *needs);
 
 /* Between the parts ---------------------------------------------------------------------------- */
@@ -140,63 +141,64 @@ typedef struct culvi_vk_known {
 } culvi_vk_known;
 
 /* check_cache.c */
-bool culvi_vk_recall(culv_vk *vk, const culvi_vk_question *question, culvi_vk_answer *out);
-void culvi_vk_remember(culv_vk *vk, const culvi_vk_question *question,
+bool culvi_vk_recall(culv_vk_device *vk, const culvi_vk_question *question, culvi_vk_answer *out);
+void culvi_vk_remember(culv_vk_device *vk, const culvi_vk_question *question,
                        const culvi_vk_answer *answer);
 
 /* check_ask.c: from what is kept, or from the driver. Only failures of a call are errors. Type 0 of
  * an image: not to be shared; then out->result says whether Vulkan has such. */
-void culvi_vk_ask_buffer_sharing(culv_vk *vk, const VkBufferCreateInfo *info,
+void culvi_vk_ask_buffer_sharing(culv_vk_device *vk, const VkBufferCreateInfo *info,
                                  VkExternalMemoryHandleTypeFlagBits type,
                                  VkExternalMemoryProperties *out);
-culv_result culvi_vk_ask_image_sharing(culv_vk *vk, const char *label,
+culv_result culvi_vk_ask_image_sharing(culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info,
                                        VkExternalMemoryHandleTypeFlagBits type,
                                        culvi_vk_answer *out);
 /* False: this device does not tell before the resource exists. */
-bool culvi_vk_ask_buffer_needs(culv_vk *vk, const VkBufferCreateInfo *info,
+bool culvi_vk_ask_buffer_needs(culv_vk_device *vk, const VkBufferCreateInfo *info,
                                VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out);
-bool culvi_vk_ask_image_needs(culv_vk *vk, const VkImageCreateInfo *info,
+bool culvi_vk_ask_image_needs(culv_vk_device *vk, const VkImageCreateInfo *info,
                               VkExternalMemoryHandleTypeFlagBits type, culvi_vk_needs *out);
 
 /* check.c */
 const void *culvi_vk_chain_find(const void *chain, VkStructureType type);
 /* The handle type that is asked for: one that CUDA imports, and maps such a resource of
  * (out->access). */
-culv_result culvi_vk_check_handle_type(const culv_vk *vk, const culvi_vk_ask *ask,
+culv_result culvi_vk_check_handle_type(const culv_vk_device *vk, const culvi_vk_ask *ask,
                                        culvi_vk_verdict *out);
 /* Of `what` ("Buffer" or "Image"): no struct twice. */
-culv_result culvi_vk_check_unique(const culv_vk *vk, const char *label, const char *what,
+culv_result culvi_vk_check_unique(const culv_vk_device *vk, const char *label, const char *what,
                                   const void *chain);
 /* Whether an external-memory struct is where it must be, and says the type; `external` is what it
  * says, 0: none. */
-culv_result culvi_vk_check_external(const culv_vk *vk, const culvi_vk_ask *ask, const char *what,
-                                    bool found, VkExternalMemoryHandleTypeFlags external,
+culv_result culvi_vk_check_external(const culv_vk_device *vk, const culvi_vk_ask *ask,
+                                    const char *what, bool found,
+                                    VkExternalMemoryHandleTypeFlags external,
                                     const culvi_vk_verdict *verdict);
 /* All types of the chain's struct go together with the one that is asked for. */
-culv_result culvi_vk_check_compatible(const culv_vk *vk, const char *label, const char *what,
+culv_result culvi_vk_check_compatible(const culv_vk_device *vk, const char *label, const char *what,
                                       VkExternalMemoryHandleTypeFlags external,
                                       const culvi_vk_verdict *verdict,
                                       const VkExternalMemoryProperties *properties);
-culv_result culvi_vk_check_families(const culv_vk *vk, const char *label, const char *what,
+culv_result culvi_vk_check_families(const culv_vk_device *vk, const char *label, const char *what,
                                     VkSharingMode mode, uint32_t count, const uint32_t *families);
 
 /* check_image.c: an image in CUDA's terms, every default explicit; and against verdict->most. */
 culv_image_desc culvi_vk_describe_image(const VkImageCreateInfo *info, const culvi_vk_ask *ask,
                                         const culvi_format *row);
 /* Whole texels of chroma, of formats that have it at half the size. */
-culv_result culvi_vk_check_chroma(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_chroma(const culv_vk_device *vk, const char *label,
                                   const VkImageCreateInfo *info, const culvi_format *row);
-culv_result culvi_vk_check_image_size(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_image_size(const culv_vk_device *vk, const char *label,
                                       const VkImageCreateInfo *info,
                                       const culvi_vk_verdict *verdict);
 
 /* check_flags.c */
-culv_result culvi_vk_check_buffer_flags(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_buffer_flags(const culv_vk_device *vk, const char *label,
                                         const VkBufferCreateInfo *info);
-culv_result culvi_vk_check_image_flags(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_image_flags(const culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info);
-culv_result culvi_vk_check_image_usage(const culv_vk *vk, const char *label,
+culv_result culvi_vk_check_image_usage(const culv_vk_device *vk, const char *label,
                                        const VkImageCreateInfo *info);
 /* "COLOR_ATTACHMENT and STORAGE"; for messages. */
 void culvi_vk_usage_text(VkImageUsageFlags usage, culvi_text *text);

@@ -28,9 +28,9 @@ struct culv_vk_semaphore {
     culvi_semaphore_pair pair;
 };
 
-static inline culv_vk *culvi_vk_of(const culvi_graphics *graphics)
+static inline culv_vk_device *culvi_vk_of(const culvi_graphics *graphics)
 {
-    return (culv_vk *)graphics; /* its first member */
+    return (culv_vk_device *)graphics; /* its first member */
 }
 
 /* Vulkan's words for what is a number in graphics/. */
@@ -61,13 +61,14 @@ void culvi_vk_unmake_semaphore(culvi_graphics *graphics, uint64_t semaphore);
 
 /* Timelines on the host (timeline.c). Of a VkDevice that lacks them only the first three may be
  * called. */
-bool culvi_vk_reads_timelines(const culv_vk *vk);
-culv_result culvi_vk_refuse_timelines(const culv_vk *vk, const char *label, culv_result result);
-culv_result culvi_vk_check_host_timelines(const culv_vk *vk, const char *label);
-VkResult culvi_vk_timeline_read(const culv_vk *vk, VkSemaphore semaphore, uint64_t *out);
-VkResult culvi_vk_timeline_wait(const culv_vk *vk, VkSemaphore semaphore, uint64_t value,
+bool culvi_vk_reads_timelines(const culv_vk_device *vk);
+culv_result culvi_vk_refuse_timelines(const culv_vk_device *vk, const char *label,
+                                      culv_result result);
+culv_result culvi_vk_check_host_timelines(const culv_vk_device *vk, const char *label);
+VkResult culvi_vk_timeline_read(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t *out);
+VkResult culvi_vk_timeline_wait(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value,
                                 uint64_t timeout);
-VkResult culvi_vk_timeline_signal(const culv_vk *vk, VkSemaphore semaphore, uint64_t value);
+VkResult culvi_vk_timeline_signal(const culv_vk_device *vk, VkSemaphore semaphore, uint64_t value);
 
 /* Pages of the host's. */
 typedef struct culvi_vk_pages {
@@ -90,21 +91,22 @@ typedef struct culvi_vk_plan {
 } culvi_vk_plan;
 
 /* Creates, allocates and binds: all or nothing. */
-culv_result culvi_vk_resource_create(culv_vk *vk, const culvi_vk_plan *plan,
+culv_result culvi_vk_resource_create(culv_vk_device *vk, const culvi_vk_plan *plan,
                                      culvi_vk_resource *out);
-void culvi_vk_resource_destroy(culv_vk *vk, const culvi_vk_resource *resource);
+void culvi_vk_resource_destroy(culv_vk_device *vk, const culvi_vk_resource *resource);
 culvi_native culvi_vk_resource_native(const culvi_vk_resource *resource);
 
 /* host.c: pages of the host's. */
 /* As culvi_vk_memory_type(), but 0 is what the processor reaches without flushing, cached where it
  * can be. */
-culv_result culvi_vk_host_memory_type(const culv_vk *vk, const char *label, uint32_t type_bits,
-                                      VkMemoryPropertyFlags wanted, uint32_t *out);
+culv_result culvi_vk_host_memory_type(const culv_vk_device *vk, const char *label,
+                                      uint32_t type_bits, VkMemoryPropertyFlags wanted,
+                                      uint32_t *out);
 /* Vulkan's memory of a plan with pages. */
-culv_result culvi_vk_host_allocate(culv_vk *vk, const culvi_vk_plan *plan,
+culv_result culvi_vk_host_allocate(culv_vk_device *vk, const culvi_vk_plan *plan,
                                    const culvi_vk_needs *needs, culvi_vk_resource *made);
-/* culv_vk_buffer_create_desc::host: both halves. `pair` is all zero. */
-culv_result culvi_vk_buffer_share_host(culv_vk *vk, const culv_vk_buffer_create_desc *desc,
+/* culv_vk_buffer_create_desc::host_memory: both halves. `pair` is all zero. */
+culv_result culvi_vk_buffer_share_host(culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
                                        culvi_pair *pair);
 
 #endif

@@ -15,7 +15,7 @@ typedef struct culvi_vk_ring_slot {
 
 struct culv_vk_ring {
     culvi_graphics_ring base;
-    culv_vk *vk; /* base.graphics: a reference */
+    culv_vk_device *vk; /* base.graphics: a reference */
     uint32_t queue_family;
     VkPipelineStageFlags2 wait_stage;
     culvi_vk_ring_slot slots[CULV_RING_MAX_DEPTH];

@@ -8,16 +8,16 @@
 
 #include <inttypes.h>
 
-static culv_result check_exportable(const culv_vk *vk, const char *label,
+static culv_result check_exportable(const culv_vk_device *vk, const char *label,
                                     const culv_vmm_allocation *a)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     const culv_handle_type type = (culv_handle_type)CULVI_HANDLE_OPAQUE;
-    if (a->usage & CULV_VMM_TILE_POOL)
+    if (a->usage & CULV_VMM_USAGE_TILE_POOL)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
             "the VMM allocation is a tile pool, which backs sparse arrays and nothing else; "
-            "allocate without CULV_VMM_TILE_POOL");
+            "allocate without CULV_VMM_USAGE_TILE_POOL");
     if (a->multicast)
         return culvi_fail(
             voice, label, CULV_ERROR_INVALID, CULV_REASON_USAGE,
@@ -35,11 +35,12 @@ static culv_result check_exportable(const culv_vk *vk, const char *label,
                       culvi_handle_type_name(type), a->handle_types);
 }
 
-culv_result culvi_vk_vmm_check(const culv_vk *vk, const char *label, const culv_vmm_allocation *a)
+culv_result culvi_vk_vmm_check(const culv_vk_device *vk, const char *label,
+                               const culv_vmm_allocation *a)
 {
     culv_vk_memory_from_handle_desc whose = {.exporter = a->uuid, .label = label};
     /* Host memory was seen to be right with the GPU that allocated it. */
-    if (a->kind != CULV_VMM_DEVICE) whose.exporter = a->device->caps.uuid;
+    if (a->kind != CULV_VMM_LOCATION_DEVICE) whose.exporter = a->device->caps.uuid;
     culv_result result = culvi_vk_memory_check_exporter(vk, &whose);
     return result == CULV_OK ? check_exportable(vk, label, a) : result;
 }
@@ -49,7 +50,7 @@ culv_result culvi_vk_vmm_check(const culv_vk *vk, const char *label, const culv_
  * the beginning. NVIDIA's driver takes that for images, which must be dedicated, and refuses it for
  * buffers (VK_ERROR_OUT_OF_DEVICE_MEMORY; measured): those have all of the allocation or are not
  * dedicated. */
-static void take_beginning(const culv_vk *vk, culv_vk_memory_from_handle_desc *d)
+static void take_beginning(const culv_vk_device *vk, culv_vk_memory_from_handle_desc *d)
 {
     culvi_vk_needs needs;
     if (!d->dedicated || d->image == VK_NULL_HANDLE || d->buffer != VK_NULL_HANDLE) return;
@@ -57,7 +58,7 @@ static void take_beginning(const culv_vk *vk, culv_vk_memory_from_handle_desc *d
     if (needs.memory.size < d->size) d->size = needs.memory.size;
 }
 
-culv_result culvi_vk_vmm_import(culv_vk *vk, culv_vmm_allocation *a,
+culv_result culvi_vk_vmm_import(culv_vk_device *vk, culv_vmm_allocation *a,
                                 const culv_vk_memory_from_handle_desc *desc, VkDeviceMemory *out)
 {
     culv_vk_memory_from_handle_desc d = *desc;
@@ -77,22 +78,22 @@ culv_result culvi_vk_vmm_import(culv_vk *vk, culv_vmm_allocation *a,
 /* NVIDIA's Vulkan writes into images compressed, which CUDA sees in memory that is compressible on
  * its side too, and in such as is dedicated the driver does without: else what Vulkan's copies
  * write reads wrong (measured, docs/nvidia-measured.md). */
-static culv_result check_shared_image(const culv_vk *vk, const char *label,
+static culv_result check_shared_image(const culv_vk_device *vk, const char *label,
                                       const culv_vmm_allocation *a)
 {
-    if (a->usage & CULV_VMM_COMPRESSIBLE) return CULV_OK;
+    if (a->usage & CULV_VMM_USAGE_COMPRESSIBLE) return CULV_OK;
     return culvi_fail(
         &vk->base.device->voice, label, CULV_ERROR_INVALID, CULV_REASON_DEDICATED,
         "the image is to share the VMM allocation with others: what Vulkan writes into it CUDA would read wrong; "
-        "give it an allocation of its own, dedicated and from offset 0 on, or a compressible one (CULV_VMM_COMPRESSIBLE, where the device grants it)");
+        "give it an allocation of its own, dedicated and from offset 0 on, or a compressible one (CULV_VMM_USAGE_COMPRESSIBLE, where the device grants it)");
 }
 
-static culv_result null_argument(const culv_vk *vk, const char *call, const char *what)
+static culv_result null_argument(const culv_vk_device *vk, const char *call, const char *what)
 {
     return culvi_fail_null(vk != NULL ? &vk->base.device->voice : NULL, call, what);
 }
 
-culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *allocation,
+culv_result culv_vk_memory_from_vmm(culv_vk_device *vk, culv_vmm_allocation *allocation,
                                     const culv_vk_memory_from_handle_desc *desc,
                                     VkDeviceMemory *out)
 {
@@ -127,9 +128,10 @@ culv_result culv_vk_memory_from_vmm(culv_vk *vk, culv_vmm_allocation *allocation
 
 /* Whether a resource fits in at `offset`. `whole`: where it must be dedicated, it is as large as
  * the allocation. */
-static culv_result check_place(const culv_vk *vk, const char *label, const culv_vmm_allocation *a,
-                               const char *what, const culvi_vk_needs *needs, bool dedicated,
-                               bool whole, VkDeviceSize offset)
+static culv_result check_place(const culv_vk_device *vk, const char *label,
+                               const culv_vmm_allocation *a, const char *what,
+                               const culvi_vk_needs *needs, bool dedicated, bool whole,
+                               VkDeviceSize offset)
 {
     const culvi_voice *voice = &vk->base.device->voice;
     const VkMemoryRequirements *r = &needs->memory;
@@ -156,7 +158,7 @@ static culv_result check_place(const culv_vk *vk, const char *label, const culv_
                       what, offset);
 }
 
-culv_result culvi_vk_vmm_bind_buffer(culv_vk *vk, const char *label, VkBuffer buffer,
+culv_result culvi_vk_vmm_bind_buffer(culv_vk_device *vk, const char *label, VkBuffer buffer,
                                      culv_vmm_allocation *a, VkDeviceSize offset,
                                      VkMemoryAllocateFlags flags, VkDeviceMemory *out)
 {
@@ -185,8 +187,9 @@ culv_result culvi_vk_vmm_bind_buffer(culv_vk *vk, const char *label, VkBuffer bu
     return CULV_OK;
 }
 
-culv_result culv_vk_buffer_bind_vmm(culv_vk *vk, VkBuffer buffer, culv_vmm_allocation *allocation,
-                                    VkDeviceSize offset, VkDeviceMemory *out)
+culv_result culv_vk_buffer_bind_vmm(culv_vk_device *vk, VkBuffer buffer,
+                                    culv_vmm_allocation *allocation, VkDeviceSize offset,
+                                    VkDeviceMemory *out)
 {
     const char *missing = vk == NULL                 ? "vk"
                           : buffer == VK_NULL_HANDLE ? "buffer"
@@ -199,7 +202,7 @@ culv_result culv_vk_buffer_bind_vmm(culv_vk *vk, VkBuffer buffer, culv_vmm_alloc
     return culvi_vk_vmm_bind_buffer(vk, allocation->label, buffer, allocation, offset, 0, out);
 }
 
-static culv_result check_image(culv_vk *vk, const char *label, VkImage image,
+static culv_result check_image(culv_vk_device *vk, const char *label, VkImage image,
                                const VkImageCreateInfo *info, const culv_vmm_allocation *a,
                                VkDeviceSize offset, bool *dedicated)
 {
@@ -222,7 +225,8 @@ static culv_result check_image(culv_vk *vk, const char *label, VkImage image,
     return result == CULV_OK && !*dedicated ? check_shared_image(vk, label, a) : result;
 }
 
-culv_result culv_vk_image_bind_vmm(culv_vk *vk, VkImage image, const VkImageCreateInfo *create_info,
+culv_result culv_vk_image_bind_vmm(culv_vk_device *vk, VkImage image,
+                                   const VkImageCreateInfo *create_info,
                                    culv_vmm_allocation *allocation, VkDeviceSize offset,
                                    VkDeviceMemory *out)
 {

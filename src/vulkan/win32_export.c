@@ -14,12 +14,12 @@
 const char *const culvi_vk_memory_extension = VK_KHR_EXTERNAL_MEMORY_WIN32_EXTENSION_NAME;
 const char *const culvi_vk_semaphore_extension = VK_KHR_EXTERNAL_SEMAPHORE_WIN32_EXTENSION_NAME;
 
-bool culvi_vk_exports_memory(const culv_vk *vk)
+bool culvi_vk_exports_memory(const culv_vk_device *vk)
 {
     return vk->table.vkGetMemoryWin32HandleKHR != NULL;
 }
 
-bool culvi_vk_exports_semaphores(const culv_vk *vk)
+bool culvi_vk_exports_semaphores(const culv_vk_device *vk)
 {
     return vk->table.vkGetSemaphoreWin32HandleKHR != NULL;
 }
@@ -32,8 +32,8 @@ static void own(HANDLE handle, culv_handle_type type, culv_handle *out)
     out->value.win32 = handle;
 }
 
-VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, culv_handle_type type,
-                                    culv_handle *out, const char **call)
+VkResult culvi_vk_get_memory_handle(const culv_vk_device *vk, VkDeviceMemory memory,
+                                    culv_handle_type type, culv_handle *out, const char **call)
 {
     VkMemoryGetWin32HandleInfoKHR info = {.sType =
                                               VK_STRUCTURE_TYPE_MEMORY_GET_WIN32_HANDLE_INFO_KHR,
@@ -46,7 +46,7 @@ VkResult culvi_vk_get_memory_handle(const culv_vk *vk, VkDeviceMemory memory, cu
     return r;
 }
 
-VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore,
+VkResult culvi_vk_get_semaphore_handle(const culv_vk_device *vk, VkSemaphore semaphore,
                                        culv_handle_type type, culv_handle *out, const char **call)
 {
     VkSemaphoreGetWin32HandleInfoKHR info = {
@@ -60,8 +60,8 @@ VkResult culvi_vk_get_semaphore_handle(const culv_vk *vk, VkSemaphore semaphore,
     return r;
 }
 
-VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle, uint32_t *out,
-                                   const char **call)
+VkResult culvi_vk_get_handle_types(const culv_vk_device *vk, const culv_handle *handle,
+                                   uint32_t *out, const char **call)
 {
     (void)vk;
     (void)handle;
@@ -71,7 +71,7 @@ VkResult culvi_vk_get_handle_types(const culv_vk *vk, const culv_handle *handle,
     return VK_SUCCESS;
 }
 
-VkResult culvi_vk_allocate_from(const culv_vk *vk, const culv_handle *duplicate,
+VkResult culvi_vk_allocate_from(const culv_vk_device *vk, const culv_handle *duplicate,
                                 const VkMemoryAllocateInfo *info, VkDeviceMemory *out)
 {
     VkImportMemoryWin32HandleInfoKHR import = {

@@ -32,7 +32,7 @@ struct null_semaphore {
 };
 
 static const culvi_words words = {
-    .api = CULV_API_OS,
+    .api = CULV_NATIVE_OS,
     .name = "null",
     .physical_device = "null device",
     .memory = "null memory",
@@ -121,7 +121,7 @@ static culv_result fail(const culvi_graphics *graphics, const char *label, int c
 {
     return culvi_fail_native(&graphics->device->voice, label,
                              code == ENOMEM ? CULV_ERROR_OUT_OF_MEMORY : CULV_ERROR_DRIVER,
-                             CULV_REASON_DRIVER_REFUSED, CULV_API_OS, code, call,
+                             CULV_REASON_DRIVER_REFUSED, CULV_NATIVE_OS, code, call,
                              "%s: %s answered %d", what, call, code);
 }
 

@@ -99,12 +99,12 @@ static void turn_cuda(const scene *s, null_ring *ring)
     OK(culv_ring_acquire_on(ring->base.core, side, s->stream, UINT64_C(10000000000), &f));
     culv_buffer *cuda =
         null_buffer_cuda((const null_buffer *)ring->base.resources[0].objects[f.slot]);
-    if (side == CULV_RING_CONSUMER) OK(culv_buffer_pull(cuda, s->stream));
+    if (side == CULV_RING_CONSUMER) OK(culv_buffer_download(cuda, s->stream));
     suite_finish(s); /* the copies of this test wait for no stream */
     if (side == CULV_RING_PRODUCER) {
         suite_pattern(ring->words, WORDS, (uint32_t)f.number);
         suite_upload(s, culv_buffer_pointer(cuda), ring->words, BYTES);
-        OK(culv_buffer_push(cuda, s->stream));
+        OK(culv_buffer_upload(cuda, s->stream));
     } else {
         suite_download(s, ring->words, culv_buffer_pointer(cuda), BYTES);
         REQUIRE_PATTERN(ring->words, WORDS, (uint32_t)f.number);

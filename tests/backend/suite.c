@@ -112,7 +112,7 @@ void suite_close_culvert(scene *s)
     REQUIRE_EQ(c.images, 0);
     REQUIRE_EQ(c.created, 0);
     REQUIRE_EQ(c.semaphores, 0);
-    REQUIRE_EQ(c.attachments, 0);
+    REQUIRE_EQ(c.attached_devices, 0);
     REQUIRE_EQ(c.allocations, 0);
     REQUIRE_EQ(c.deferred, 0);
     culv_device_close(&s->device);

@@ -126,7 +126,7 @@ static void identity_foreign(void)
             CULV_REASON_DEVICE_MISMATCH);
     REQUIRE(memory == NULL && buffer == NULL);
     OK(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_HOST, &buffer));
-    REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_buffer_sharing(s.b->buffer_cuda(buffer)), CULV_SHARING_HOST);
     s.b->buffer_destroy(&buffer, false, NULL);
     s.b->memory_destroy(native);
     suite_close(&s);
@@ -141,14 +141,14 @@ static void both_ways(const scene *s, void *buffer)
     for (uint32_t turn = 0; turn < 3; turn++) {
         suite_pattern(words, WORDS, turn);
         s->b->buffer_write(buffer, words, BYTES);
-        OK(culv_buffer_pull(cuda, s->stream));
+        OK(culv_buffer_download(cuda, s->stream));
         suite_finish(s);
         memset(words, 0, sizeof words);
         suite_download(s, words, culv_buffer_pointer(cuda), BYTES);
         REQUIRE_PATTERN(words, WORDS, turn);
         suite_pattern(words, WORDS, ~turn);
         suite_upload(s, culv_buffer_pointer(cuda), words, BYTES);
-        OK(culv_buffer_push(cuda, s->stream));
+        OK(culv_buffer_upload(cuda, s->stream));
         suite_finish(s);
         memset(words, 0, sizeof words);
         s->b->buffer_read(buffer, words, BYTES);
@@ -162,7 +162,7 @@ static void made_buffer(void)
     void *buffer = NULL;
     suite_open(&s, BACKEND_HONEST, 0);
     OK(s.b->buffer_create(s.attachment, BYTES, 0, &buffer));
-    REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_SHARED);
+    REQUIRE_EQ(culv_buffer_sharing(s.b->buffer_cuda(buffer)), CULV_SHARING_SHARED);
     both_ways(&s, buffer);
     culv_buffer *half = s.b->buffer_cuda(buffer);
     culv_buffer_unmap(&half); /* refused: both halves go together */
@@ -180,7 +180,7 @@ static void image_turn(const scene *s, const void *image)
     CUarray array = NULL;
     CUcontext before;
     uint32_t texels[HEIGHT][WIDTH];
-    OK(culv_image_array(s->b->image_cuda(image), 0, &array));
+    OK(culv_image_get_array(s->b->image_cuda(image), 0, &array));
     suite_pattern(&texels[0][0], (size_t)WIDTH * HEIGHT, 7);
     CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_HOST,
                           .srcHost = texels,
@@ -210,7 +210,7 @@ static void made_image(void)
     void *image = NULL;
     suite_open(&s, BACKEND_HONEST, 0);
     OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, 0, &image));
-    REQUIRE_EQ(culv_image_path(s.b->image_cuda(image)), CULV_PATH_SHARED);
+    REQUIRE_EQ(culv_image_sharing(s.b->image_cuda(image)), CULV_SHARING_SHARED);
     image_turn(&s, image);
     s.b->image_destroy(&image, true, s.stream);
     suite_close(&s);
@@ -313,11 +313,11 @@ static void fallback_host(void)
     void *native = s.b->memory_create(BYTES);
     OK(s.b->buffer_create(s.attachment, BYTES, CULV_FALLBACK_ANY, &buffer));
     OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, CULV_FALLBACK_ANY, &image));
-    REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_HOST);
-    REQUIRE_EQ(culv_image_path(s.b->image_cuda(image)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_buffer_sharing(s.b->buffer_cuda(buffer)), CULV_SHARING_HOST);
+    REQUIRE_EQ(culv_image_sharing(s.b->image_cuda(image)), CULV_SHARING_HOST);
     both_ways(&s, buffer);
     image_turn(&s, image);
-    OK(culv_image_push(s.b->image_cuda(image), s.stream));
+    OK(culv_image_upload(s.b->image_cuda(image), s.stream));
     suite_finish(&s);
     s.b->image_destroy(&image, true, s.stream);
     s.b->buffer_destroy(&buffer, true, s.stream);
@@ -352,7 +352,7 @@ static void fallback_semaphore(void)
     void *semaphore = NULL;
     suite_open(&s, BACKEND_CLOSED, CULV_FALLBACK_HOST);
     OK(s.b->semaphore_create(s.attachment, 3, CULV_FALLBACK_HOST, &semaphore));
-    REQUIRE_EQ(culv_semaphore_path(s.b->semaphore_cuda(semaphore)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_semaphore_sharing(s.b->semaphore_cuda(semaphore)), CULV_SHARING_HOST);
     copied_turns(&s, semaphore);
     s.b->semaphore_destroy(&semaphore, true, s.stream);
     suite_close(&s);
@@ -369,14 +369,14 @@ static void fallback_peer(void)
         SKIP("no peer copies here: %s", culv_last_error_message());
     OK(result);
     OK(s.b->image_create(s.attachment, WIDTH, HEIGHT, CULV_FALLBACK_PEER, &image));
-    REQUIRE_EQ(culv_buffer_path(s.b->buffer_cuda(buffer)), CULV_PATH_PEER);
-    REQUIRE_EQ(culv_image_path(s.b->image_cuda(image)), CULV_PATH_PEER);
+    REQUIRE_EQ(culv_buffer_sharing(s.b->buffer_cuda(buffer)), CULV_SHARING_PEER);
+    REQUIRE_EQ(culv_image_sharing(s.b->image_cuda(image)), CULV_SHARING_PEER);
     both_ways(&s, buffer);
     image_turn(&s, image);
     result = s.b->semaphore_create(s.attachment, 3, CULV_FALLBACK_PEER, &semaphore);
     if (s.cu->software) OK(result);
     if (result == CULV_OK) {
-        REQUIRE_EQ(culv_semaphore_path(s.b->semaphore_cuda(semaphore)), CULV_PATH_PEER);
+        REQUIRE_EQ(culv_semaphore_sharing(s.b->semaphore_cuda(semaphore)), CULV_SHARING_PEER);
         copied_turns(&s, semaphore);
         s.b->semaphore_destroy(&semaphore, true, s.stream);
     }
@@ -413,7 +413,7 @@ static void timelines_made(void)
         SKIP("no semaphore is shared here: %s", culv_last_error_message());
     OK(result);
     culv_semaphore *cuda = s.b->semaphore_cuda(semaphore);
-    REQUIRE_EQ(culv_semaphore_path(cuda), CULV_PATH_SHARED);
+    REQUIRE_EQ(culv_semaphore_sharing(cuda), CULV_SHARING_SHARED);
     REQUIRE_EQ(culv_semaphore_last_value(cuda), 5);
     for (uint64_t value = 6; value < 26; value += 2)
         timelines_turn(&s, cuda, s.b->semaphore_timeline(semaphore), value);

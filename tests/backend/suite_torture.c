@@ -93,7 +93,7 @@ static void require_none(uint64_t n)
     if (c.memories + c.mappings + c.buffers + c.images + c.created + c.semaphores + c.allocations +
                 c.deferred !=
             0 ||
-        c.attachments != 1)
+        c.attached_devices != 1)
         FAIL("event %llu leaves objects", (unsigned long long)n);
 }
 

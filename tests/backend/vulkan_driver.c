@@ -47,13 +47,14 @@ static culv_result device_open(culv_device **out)
 {
     culv_device_desc desc = culv_device_desc_init();
     desc.driver = world.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    return culv_vk_device_open(lib_lying_loader, world.vk.instance, world.vk.physical, &desc, out);
+    return culv_device_open_for_vulkan(lib_lying_loader, world.vk.instance, world.vk.physical,
+                                       &desc, out);
 }
 
 static culv_result attach(culv_device *device, uint32_t fallback, void **out)
 {
-    culv_vk *made = NULL;
-    culv_vk_desc d = lib_vk_desc(&world);
+    culv_vk_device *made = NULL;
+    culv_vk_device_desc d = lib_vk_desc(&world);
     d.get_instance_proc_addr = lib_lying_loader;
     d.fallback = fallback;
     culv_result result = culv_vk_attach(device, &d, &made);
@@ -63,7 +64,7 @@ static culv_result attach(culv_device *device, uint32_t fallback, void **out)
 
 static void detach(void **attachment)
 {
-    culv_vk *mine = *attachment;
+    culv_vk_device *mine = *attachment;
     *attachment = NULL;
     culv_vk_detach(&mine);
 }
@@ -103,7 +104,7 @@ static culv_result memory_import(void *attachment, const void *memory, uint64_t 
     culv_vk_memory_desc d = culv_vk_memory_desc_init();
     d.memory = ((const raw_vk_buffer *)memory)->memory;
     d.allocation_size = size;
-    return shared ? culv_vk_memory_acquire(attachment, &d, out)
+    return shared ? culv_vk_memory_import_shared(attachment, &d, out)
                   : culv_vk_memory_import(attachment, &d, out);
 }
 
@@ -186,7 +187,8 @@ static raw_vk_buffer raw_of(const culv_vk_buffer *buffer)
     const culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
     raw_vk_buffer raw = {.buffer = culv_vk_buffer_handle(buffer),
                          .size = culv_buffer_size(cuda),
-                         .flags = culv_buffer_path(cuda) == CULV_PATH_HOST ? 0 : RAW_VK_EXPORT};
+                         .flags =
+                             culv_buffer_sharing(cuda) == CULV_SHARING_HOST ? 0 : RAW_VK_EXPORT};
     raw.memory = culv_vk_buffer_memory(buffer, &raw.allocation_size);
     return raw;
 }
@@ -196,7 +198,7 @@ static void buffer_write(void *buffer, const void *data, size_t size)
     raw_vk_buffer raw = raw_of(buffer);
     raw_vk_write(&world.vk, &raw, 0, data, size);
     VkCommandBuffer commands = raw_vk_begin(&world.vk, 0);
-    LIB_OK(culv_vk_buffer_record_pull(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_download(buffer, commands));
     raw_vk_submit(&world.vk, commands, NULL);
 }
 
@@ -204,7 +206,7 @@ static void buffer_read(void *buffer, void *data, size_t size)
 {
     raw_vk_buffer raw = raw_of(buffer);
     VkCommandBuffer commands = raw_vk_begin(&world.vk, 0);
-    LIB_OK(culv_vk_buffer_record_push(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
     raw_vk_submit(&world.vk, commands, NULL);
     raw_vk_read(&world.vk, &raw, 0, data, size);
 }

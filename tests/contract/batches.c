@@ -286,7 +286,7 @@ static void one_bad_element(void)
         uint64_t value = 10 * (kind + 1);
         for (unsigned i = 0; i < COUNT; i++) {
             add(&signals, t[i].cu, value);
-            add(&waits, t[i].cu, value + 1); /* nobody has signalled that */
+            add(&waits, t[i].cu, value + 1); /* nobody has signaled that */
         }
         if (kind == 0) signals.signals[2].flags = waits.waits[2].flags = 0x80000000u;
         if (kind == 1)

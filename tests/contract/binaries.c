@@ -187,7 +187,7 @@ static void one_wait_a_signal(void)
 }
 
 /* What a library's descriptor has to be able to say: a signal may be under way already. */
-static void signalled_before_the_import(void)
+static void signaled_before_the_import(void)
 {
     pair p;
     shared_binary s;
@@ -373,8 +373,8 @@ const test_case binary_cases[] = {
      .run = alternations_on_another_queue,
      .mark = TEST_BOTH},
     {.name = "binary.one_wait_a_signal", .run = one_wait_a_signal, .mark = TEST_BOTH},
-    {.name = "binary.signalled_before_the_import",
-     .run = signalled_before_the_import,
+    {.name = "binary.signaled_before_the_import",
+     .run = signaled_before_the_import,
      .mark = TEST_BOTH},
     {.name = "binary.imported_twice", .run = imported_twice, .mark = TEST_BOTH},
     {.name = "binary.values_are_ignored", .run = values_are_ignored, .mark = TEST_BOTH},

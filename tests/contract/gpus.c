@@ -56,7 +56,7 @@ static void timeline_of_another_gpu(void)
     CU_OK(p.cu->StreamSynchronize(p.stream));
     /* On one host the other side never heard of it, on another (two H200 on NVLink) it did. */
     bool heard = raw_vk_timeline_wait(&p.vk, t.vk, 1, 200);
-    MEASURED("timeline_of_another_gpu", "signalled 5, Vulkan %s; its counter is %llu",
+    MEASURED("timeline_of_another_gpu", "signaled 5, Vulkan %s; its counter is %llu",
              heard ? "heard of it" : "never heard of it",
              (unsigned long long)raw_vk_timeline_value(&p.vk, t.vk));
     if (p.cu->software) REQUIRE(!heard);

@@ -39,7 +39,7 @@ static void frame_set(graph_bench *b, frame *f, uint64_t wait, unsigned seed, ui
     CU_OK(graph_set_signal(b, f->exec, f->signal, b->out.cu, signal));
 }
 
-/* A wait node holds a launch until the host has signalled, or a queue, whichever the value is. */
+/* A wait node holds a launch until the host has signaled, or a queue, whichever the value is. */
 static void values_of_each_launch(void)
 {
     graph_bench b;
@@ -248,7 +248,7 @@ static void frames_ahead(void)
     graph_bench_close(&b);
 }
 
-/* A launch signals again what was signalled before: a counter would step back, which NVIDIA's
+/* A launch signals again what was signaled before: a counter would step back, which NVIDIA's
  * driver lets it do (timeline.backwards). */
 static void same_value_again(void)
 {

@@ -62,7 +62,7 @@ static void report_calls(const pair *p, const shared_timeline *t, CUevent event,
     CU_IS(wait, CUDA_SUCCESS);
 }
 
-/* With an explicit stream: does signalling need that stream's context current, or any? */
+/* With an explicit stream: does signaling need that stream's context current, or any? */
 static void signal_without_the_context(void)
 {
     pair p;

@@ -30,7 +30,7 @@ typedef struct capture_objects {
     void *pages, *registered; /* of the host's; `registered` is with CUDA */
     bool registers;           /* and `pages` is now */
     CUstream other;
-    uint64_t value; /* signalled last */
+    uint64_t value; /* signaled last */
     size_t granule; /* 0: the driver has no virtual memory management */
     CUdeviceptr reserved;
     CUmemGenericAllocationHandle physical;

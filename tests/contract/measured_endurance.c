@@ -17,7 +17,7 @@ typedef struct lasting {
     raw_vk_buffer memory;
     VkSemaphore timeline;
     shared_timeline shared;
-    uint64_t value; /* last signalled of `shared` */
+    uint64_t value; /* last signaled of `shared` */
 } lasting;
 
 static void memory_exported(lasting *l)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a stream that waits for a timeline sees what another stream of the same context wrote
- * before it signalled. On an H200 that other processes used at the same time, the first copy behind
+ * before it signaled. On an H200 that other processes used at the same time, the first copy behind
  * such a wait now and then read what was there before, and the next one what is there now; CUDA to
  * Vulkan, a million frames in the same company, none was wrong. Told of NVIDIA's driver, required
  * of the twin; it says most where several processes run it at once. */

@@ -74,7 +74,7 @@ static void frames(void)
         for (int i = 0; i < 2; i++) {
             uint32_t seed = (uint32_t)(100 * round + i);
             vulkan_hands_over(&w, &b, &t, value + 1);
-            culv_semaphore_note_value(t.culv, value + 1);
+            culv_semaphore_mark_value(t.culv, value + 1);
             OK(all_launches[i]->frame(t.culv, value + 1, b.words, WORDS, seed, value + 2));
             require_words(&w, &b, &t, value + 2, word, seed);
             value += 2;
@@ -102,7 +102,7 @@ static void rows_and_streams(void)
             const cudart_calls *calls = all_calls[i];
             uint32_t seed = (uint32_t)(10 * i + s + 1);
             vulkan_hands_over(&w, &b, &t, value + 1);
-            culv_semaphore_note_value(t.culv, value + 1);
+            culv_semaphore_mark_value(t.culv, value + 1);
             OK(calls->semaphore_wait(t.culv, streams[s], value + 1));
             RT(all_launches[calls->per_thread]->fill(b.words, WORDS, seed, streams[s]));
             OK(calls->semaphore_signal(t.culv, streams[s], value + 2));
@@ -244,7 +244,7 @@ static void surfaces(VkFormat format)
     uint64_t value = 1;
     raw_vk_image_first_layout(&w.vk, &image.vk,
                               &(raw_vk_job){.signal = t.vk, .signal_value = value});
-    culv_semaphore_note_value(t.culv, value);
+    culv_semaphore_mark_value(t.culv, value);
     for (int i = 0; i < 2; i++)
         for (uint32_t level = 0; level < LEVELS; level++) {
             const cudart_launches *launches = all_launches[i];
@@ -284,14 +284,14 @@ static void arrays(void)
     culv_image *cuda = culv_vk_image_cuda(image.made);
     timeline t = timeline_make(&w);
     raw_vk_image_first_layout(&w.vk, &image.vk, &(raw_vk_job){.signal = t.vk, .signal_value = 1});
-    culv_semaphore_note_value(t.culv, 1);
+    culv_semaphore_mark_value(t.culv, 1);
     for (uint32_t level = 0; level < LEVELS; level++) {
         cudaArray_t array = NULL, of_runtime = NULL;
         struct cudaChannelFormatDesc format;
         struct cudaExtent extent;
         unsigned flags = 0;
         VkExtent3D wanted = raw_vk_image_extent(&image.vk, level);
-        OK(culv_cudart_image_array(cuda, level, &array));
+        OK(culv_cudart_image_get_array(cuda, level, &array));
         RT(cudaGetMipmappedArrayLevel(&of_runtime, culv_cudart_image_mipmapped_array(cuda), level));
         RT(cudaArrayGetInfo(&format, &extent, &flags, of_runtime));
         REQUIRE_EQ(extent.width, wanted.width);

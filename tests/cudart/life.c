@@ -219,7 +219,7 @@ static void hear(void *user, culv_log_level level, const char *message)
 /* What a program has when somebody resets the device, on a culv_device whose log is heard. */
 typedef struct victim {
     culv_device *device;
-    culv_vk *attachment;
+    culv_vk_device *attachment;
     raw_vk_buffer vk;
     culv_memory *memory;
     culv_buffer *buffer, *second;
@@ -233,7 +233,7 @@ static victim victim_make(world *w)
     culv_device_desc dd = culv_device_desc_init();
     dd.log.fn = hear;
     OK(culv_cudart_device_open(&dd, &v.device));
-    culv_vk_desc vd = world_vk_desc(w);
+    culv_vk_device_desc vd = world_vk_desc(w);
     OK(culv_vk_attach(v.device, &vd, &v.attachment));
     raw_vk_buffer_create(&w->vk, 65536, RAW_VK_EXPORT, &v.vk);
     culv_vk_memory_desc md = culv_vk_memory_desc_init();

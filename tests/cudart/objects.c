@@ -59,8 +59,8 @@ static void same_handles(void)
             CUsurfObject level_surface = 0;
             cudaArray_t runtime_array = NULL;
             cudaSurfaceObject_t runtime_surface = 0;
-            OK(culv_image_array(array, level, &level_array));
-            OK(culv_image_surface(array, level, &level_surface));
+            OK(culv_image_get_array(array, level, &level_array));
+            OK(culv_image_get_surface(array, level, &level_surface));
             OK(calls->image_array(array, level, &runtime_array));
             OK(calls->image_surface(array, level, &runtime_surface));
             REQUIRE((void *)runtime_array == (void *)level_array);

@@ -40,7 +40,7 @@ static void results(void)
             culv_error e = culv_error_init();
             REFUSED(calls->result(rows[r].answer, "cudaSomething"), rows[r].result, rows[r].reason);
             culv_last_error(&e);
-            REQUIRE_EQ(e.native_api, CULV_API_CUDA_RUNTIME);
+            REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA_RUNTIME);
             REQUIRE_EQ(e.native_code, rows[r].answer);
             REQUIRE_EQ_STR(e.native_call, "cudaSomething");
             REQUIRE(strstr(e.message, cudaGetErrorName(rows[r].answer)) != NULL);
@@ -183,12 +183,12 @@ static void driver_for_culvert_alone(void)
         culv_error e = culv_error_init();
         REQUIRE(all_calls[i]->device_open(NULL, &none) != CULV_OK);
         culv_last_error(&e);
-        REQUIRE_EQ(e.native_api, CULV_API_CUDA_RUNTIME);
+        REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA_RUNTIME);
         REQUIRE_EQ_STR(e.native_call, "cudaGetDevice");
         REQUIRE(all_calls[i]->device_open_by_ordinal(0, NULL, &none) != CULV_OK);
         REQUIRE(all_calls[i]->device_make_current(device) != CULV_OK);
         culv_last_error(&e);
-        REQUIRE_EQ(e.native_api, CULV_API_CUDA_RUNTIME);
+        REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA_RUNTIME);
         REQUIRE_EQ_STR(e.native_call, "cudaSetDevice");
         if (i == 0) printf("  %s: %s\n", culv_reason_name(e.reason), e.message);
     }
@@ -220,7 +220,7 @@ static void last_error_set(void)
     e = culv_error_init();
     e.result = CULV_ERROR_BUSY;
     e.reason = CULV_REASON_OS;
-    e.native_api = CULV_API_OS;
+    e.native_api = CULV_NATIVE_OS;
     e.native_code = -5000000000;
     memset(e.native_call, 'c', sizeof e.native_call);
     memset(e.message, 'm', sizeof e.message);
@@ -228,7 +228,7 @@ static void last_error_set(void)
     culv_last_error(&got);
     REQUIRE_EQ(got.result, CULV_ERROR_BUSY);
     REQUIRE_EQ(got.reason, CULV_REASON_OS);
-    REQUIRE_EQ(got.native_api, CULV_API_OS);
+    REQUIRE_EQ(got.native_api, CULV_NATIVE_OS);
     REQUIRE(got.native_code == -5000000000);
     REQUIRE_EQ(strlen(got.native_call), sizeof got.native_call - 1);
     REQUIRE_EQ(strlen(culv_last_error_message()), sizeof got.message - 1);

@@ -32,7 +32,7 @@ static void open_timelines(scene *s)
 static void open_gate(scene *s)
 {
     raw_vk_timeline_signal(&s->w->vk, s->gate.vk, 1);
-    culv_semaphore_note_value(s->gate.culv, 1);
+    culv_semaphore_mark_value(s->gate.culv, 1);
 }
 
 static void close_timelines(scene *s)
@@ -45,7 +45,7 @@ static void close_timelines(scene *s)
     timeline_destroy(s->w, &s->witness);
 }
 
-/* `done` was signalled where the gate holds it back in legacy code, and does not in per-thread
+/* `done` was signaled where the gate holds it back in legacy code, and does not in per-thread
  * code. */
 static void require_held_back_in_legacy_code(scene *s, const char *what)
 {

@@ -41,7 +41,7 @@ void require_error(const char *file, int line, const char *text, culv_result res
         test_fail(file, line, "%s is %s, not %s; the last error is %s, %s (not %s): %s", text,
                   culv_result_name(result), culv_result_name(expected), culv_result_name(e.result),
                   culv_reason_name(e.reason), culv_reason_name(reason), e.message);
-    if ((e.native_api == CULV_API_NONE) != (e.native_call[0] == '\0'))
+    if ((e.native_api == CULV_NATIVE_NONE) != (e.native_call[0] == '\0'))
         test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text,
                   (int)e.native_api, e.native_call);
     /* For reading in the log: what users get to see, the same words once. */
@@ -66,9 +66,9 @@ const raw_cuda *use_driver(void)
     return cu;
 }
 
-culv_vk_desc world_vk_desc(const world *w)
+culv_vk_device_desc world_vk_desc(const world *w)
 {
-    culv_vk_desc d = culv_vk_desc_init();
+    culv_vk_device_desc d = culv_vk_device_desc_init();
     d.get_instance_proc_addr = vkGetInstanceProcAddr;
     d.instance = w->vk.instance;
     d.physical_device = w->vk.physical;
@@ -86,9 +86,9 @@ void world_open(world *w)
     CU_OK(cu->DeviceGetUuid(&uuid, 0));
     raw_vk_open(&w->vk,
                 &(raw_vk_options){.uuid = (const uint8_t *)uuid.bytes, .software = cu->software});
-    OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                           &w->device));
-    culv_vk_desc d = world_vk_desc(w);
+    OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                   &w->device));
+    culv_vk_device_desc d = world_vk_desc(w);
     OK(culv_vk_attach(w->device, &d, &w->attachment));
     CU_OK(cu->CtxSetCurrent(culv_device_context(w->device)));
 }
@@ -133,7 +133,7 @@ void world_close(world *w)
     culv_vk_detach(&w->attachment);
     culv_device_counts c = world_counts(w);
     REQUIRE_EQ(c.memories + c.mappings + c.buffers + c.images + c.semaphores + c.created +
-                   c.attachments,
+                   c.attached_devices,
                0);
     CU_OK(cu->CtxSetCurrent(NULL));
     culv_device_close(&w->device);

@@ -33,7 +33,7 @@ typedef struct world {
     const raw_cuda *cu;
     raw_vk vk;
     culv_device *device;
-    culv_vk *attachment;
+    culv_vk_device *attachment;
 } world;
 
 /* The driver under test, with Culvert allowed to use the same one. */
@@ -47,7 +47,7 @@ void world_close(world *w);
 /* Waits (5 s at most) until no release is deferred any more. */
 void world_settle(const world *w);
 culv_device_counts world_counts(const world *w);
-culv_vk_desc world_vk_desc(const world *w);
+culv_vk_device_desc world_vk_desc(const world *w);
 
 /* A timeline at 0 that Vulkan and CUDA share. */
 typedef struct timeline {

@@ -152,7 +152,8 @@ static void check_texel(value_check *v, uint32_t plane, size_t block, size_t tex
     const sweep_image *i = v->image;
     const culv_format_info *f = &i->planes[plane].format;
     uint32_t wanted[4] = {0}, count = sweep_reading(f, i->what.texels, v->read).channels;
-    bool shaders = sweep_can_fetch(i) && v->read == CULV_READ_AS_GRAPHICS && reads_as_shaders(i);
+    bool shaders =
+        sweep_can_fetch(i) && v->read == CULV_TEXTURE_READ_AS_GRAPHICS && reads_as_shaders(i);
     bool defined = f->kind != CULV_TEXEL_KIND_BLOCKS;
     if (defined) sweep_decode(f, i->what.texels, v->read, v->s->expected + block, wanted);
     for (uint32_t c = 0; c < count; c++) {
@@ -186,7 +187,7 @@ static void compare_texture(sweep *s, const sweep_image *i, uint32_t seed, culv_
                             answer *a)
 {
     value_check v = {.s = s, .image = i, .read = read};
-    const char *name = read == CULV_READ_STORED ? "read as stored" : "read as graphics do";
+    const char *name = read == CULV_TEXTURE_READ_STORED ? "read as stored" : "read as graphics do";
     const char *text = sweep_texture_read(s, i, read, s->found);
     if (text != NULL) {
         wrong(a, name, text);
@@ -220,10 +221,10 @@ static bool texture_left_out(const sweep *s, const sweep_image *i, answer *a)
 static void textures(sweep *s, const sweep_image *i, uint32_t seed, answer *a)
 {
     if (texture_left_out(s, i, a)) return;
-    compare_texture(s, i, seed, CULV_READ_AS_GRAPHICS, a);
+    compare_texture(s, i, seed, CULV_TEXTURE_READ_AS_GRAPHICS, a);
     if (!s->lost && i->what.texels == CULV_TEXELS_STORED &&
         i->what.format->kind != CULV_TEXEL_KIND_BLOCKS)
-        compare_texture(s, i, seed, CULV_READ_STORED, a);
+        compare_texture(s, i, seed, CULV_TEXTURE_READ_STORED, a);
 }
 
 /* All together --------------------------------------------------------------------------------- */

@@ -50,9 +50,9 @@ static const char *copy_level(sweep *s, const sweep_image *i, uint32_t plane, ui
     const raw_cuda *cu = s->w.cu;
     uint32_t width, height, slices;
     CUarray array = NULL;
-    culv_result result = i->plane_count > 1 ? culv_image_plane_array(i->cuda, plane, &array)
-                                            : culv_image_array(i->cuda, level, &array);
-    if (result != CULV_OK) return library_said("culv_image_array");
+    culv_result result = i->plane_count > 1 ? culv_image_get_plane_array(i->cuda, plane, &array)
+                                            : culv_image_get_array(i->cuda, level, &array);
+    if (result != CULV_OK) return library_said("culv_image_get_array");
     sweep_image_blocks(i, plane, level, &width, &height, &slices);
     size_t row = (size_t)width * i->planes[plane].format.bytes_per_block,
            at = i->bytes_at[plane][level];
@@ -146,9 +146,9 @@ static const char *surface_level(sweep *s, const sweep_image *i, uint32_t plane,
     const CUfunction *kernel = context;
     uint32_t width, height, slices;
     CUsurfObject surface = 0;
-    culv_result result = i->plane_count > 1 ? culv_image_plane_surface(i->cuda, plane, &surface)
-                                            : culv_image_surface(i->cuda, level, &surface);
-    if (result != CULV_OK) return library_said("culv_image_surface");
+    culv_result result = i->plane_count > 1 ? culv_image_get_plane_surface(i->cuda, plane, &surface)
+                                            : culv_image_get_surface(i->cuda, level, &surface);
+    if (result != CULV_OK) return library_said("culv_image_get_surface");
     sweep_image_blocks(i, plane, level, &width, &height, &slices);
     int dimension = i->what.dimension, type = type_of(&i->planes[plane].format);
     int w = (int)width, h = (int)height, d = (int)slices;
@@ -180,8 +180,8 @@ static const char *texture_level(sweep *s, const sweep_image *i, uint32_t plane,
     culv_texture_desc d = culv_texture_desc_init();
     d.read = *read;
     d.plane = plane;
-    if (culv_image_texture(i->cuda, &d, &texture) != CULV_OK)
-        return library_said("culv_image_texture");
+    if (culv_image_get_texture(i->cuda, &d, &texture) != CULV_OK)
+        return library_said("culv_image_get_texture");
     const reading r = sweep_reading(&i->planes[plane].format, i->what.texels, *read);
     sweep_image_extent(i, plane, level, &width, &height, &slices);
     int dimension = i->what.dimension, number = r.number, channels = (int)r.channels;

@@ -45,7 +45,7 @@ static element read_as(const culv_format_info *f, culv_texels texels, culv_textu
 {
     bool normalized = texels == CULV_TEXELS_NORMALIZED;
     element e = element_of(normalized ? f->normalized_array_format : f->cuda_array_format, bytes);
-    if (normalized || read != CULV_READ_AS_GRAPHICS) return e;
+    if (normalized || read != CULV_TEXTURE_READ_AS_GRAPHICS) return e;
     switch (f->kind) {
     case CULV_TEXEL_KIND_UNORM:
     case CULV_TEXEL_KIND_SRGB: return UNORM;
@@ -106,7 +106,7 @@ static double to_srgb(double linear)
 
 static bool coded(const culv_format_info *f, culv_texture_read read, uint32_t channel)
 {
-    return f->kind == CULV_TEXEL_KIND_SRGB && read == CULV_READ_AS_GRAPHICS &&
+    return f->kind == CULV_TEXEL_KIND_SRGB && read == CULV_TEXTURE_READ_AS_GRAPHICS &&
            f->channel_order[channel] != 'A';
 }
 

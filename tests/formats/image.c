@@ -92,8 +92,8 @@ static void plan_planes(sweep_image *i, const culv_format_info *format)
     REQUIRE(format->planes >= 1 && format->planes <= MAX_PLANES);
     for (uint32_t plane = 0; plane < format->planes; plane++) {
         culv_format its = CULV_FORMAT_NONE;
-        LIB_OK(culv_format_plane(format->format, plane, &its, &i->planes[plane].across,
-                                 &i->planes[plane].down));
+        LIB_OK(culv_format_get_plane(format->format, plane, &its, &i->planes[plane].across,
+                                     &i->planes[plane].down));
         i->planes[plane].format = culv_format_info_init();
         LIB_OK(culv_format_get_info(its, &i->planes[plane].format));
         i->planes[plane].aspect = format->planes > 1
@@ -247,7 +247,7 @@ answer sweep_image_plan(sweep *s, const cell *what, sweep_image *out)
         LIB_OK(r);
     if (a.outcome != OUTCOME_RIGHT) return a;
     culv_vk_check_desc check = culv_vk_check_desc_init();
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     check.texels = what->texels;
     r = culv_vk_check_image(s->w.attachment, &out->info, &check, &sharing);
     if (r != CULV_OK) {

@@ -127,7 +127,7 @@ void sweep_report_row(const culv_format_info *f)
     line l = {.length = 0};
     put_string(&l, "row", f->name);
     put_number(&l, "mapped", f->mapped);
-    put_string(&l, "why", f->why);
+    put_string(&l, "why", f->reason_text);
     put_number(&l, "vk", f->vk_format);
     put_number(&l, "dxgi", f->dxgi_format);
     put_number(&l, "gl", f->gl_internal_format);

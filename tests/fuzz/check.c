@@ -8,11 +8,11 @@
 void fuzz_target_open(void)
 {
     fuzz_reader nothing = {.left = 0};
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     fuzz_open_cuda();
     /* A plain machine must do, or everything would be refused for what it lacks. */
     fake_read(&nothing);
-    const culv_vk_desc d = fake_desc();
+    const culv_vk_device_desc d = fake_desc();
     FUZZ_REQUIRE(culv_vk_attach(fuzz.device, &d, &vk) == CULV_OK, "%s", culv_last_error_message());
     culv_vk_detach(&vk);
 }
@@ -38,7 +38,7 @@ static void drop(void *box)
 }
 
 /* What the gate lets through. */
-static void check_sharing(const culv_vk_sharing *s, const culv_vk_check_desc *desc)
+static void check_sharing(const culv_vk_sharing_info *s, const culv_vk_check_desc *desc)
 {
     culv_handle_type type =
         desc != NULL && desc->handle_type != 0 ? desc->handle_type : CULV_HANDLE_OPAQUE_FD;
@@ -72,7 +72,7 @@ static void check_sharing(const culv_vk_sharing *s, const culv_vk_check_desc *de
                  "memory type %u lacks properties", s->memory_type_index);
 }
 
-static void check_image_sharing(const culv_vk_sharing *s, const VkImageCreateInfo *i)
+static void check_image_sharing(const culv_vk_sharing_info *s, const VkImageCreateInfo *i)
 {
     const VkImageFormatProperties *most = &fake.most;
     FUZZ_REQUIRE(s->access == (i->tiling == VK_IMAGE_TILING_OPTIMAL ? CULV_VK_ACCESS_ARRAY
@@ -101,7 +101,7 @@ static void check_image_sharing(const culv_vk_sharing *s, const VkImageCreateInf
 }
 
 /* Not byte by byte: Vulkan's struct within has padding. */
-static void require_same(const culv_vk_sharing *a, const culv_vk_sharing *b)
+static void require_same(const culv_vk_sharing_info *a, const culv_vk_sharing_info *b)
 {
     FUZZ_REQUIRE(a->access == b->access && a->handle_types == b->handle_types &&
                      a->handle_type == b->handle_type &&
@@ -129,11 +129,11 @@ static void require_same(const culv_vk_sharing *a, const culv_vk_sharing *b)
 }
 
 /* The gate keeps what it was told: a second answer is the first. */
-static void ask_again(culv_vk *vk, const void *info, bool image, culv_vk_check_desc *desc,
-                      culv_result first, const culv_vk_sharing *before)
+static void ask_again(culv_vk_device *vk, const void *info, bool image, culv_vk_check_desc *desc,
+                      culv_result first, const culv_vk_sharing_info *before)
 {
     culv_error error = fuzz_error;
-    culv_vk_sharing after = culv_vk_sharing_init();
+    culv_vk_sharing_info after = culv_vk_sharing_info_init();
     culv_result second = image ? FUZZ_CALL(culv_vk_check_image(vk, info, desc, &after))
                                : FUZZ_CALL(culv_vk_check_buffer(vk, info, desc, &after));
     FUZZ_REQUIRE(first == second, "%s, and then %s", culv_result_name(first),
@@ -146,13 +146,13 @@ static void ask_again(culv_vk *vk, const void *info, bool image, culv_vk_check_d
         require_same(before, &after);
 }
 
-static void check(fuzz_reader *r, culv_vk *vk, bool image)
+static void check(fuzz_reader *r, culv_vk_device *vk, bool image)
 {
     fuzz_chain chain = {.count = 0};
     VkBufferCreateInfo b;
     VkImageCreateInfo i;
     culv_vk_check_desc *desc = read_desc(r);
-    culv_vk_sharing *out = fuzz_box_out(r, sizeof *out);
+    culv_vk_sharing_info *out = fuzz_box_out(r, sizeof *out);
     if (image)
         fuzz_image_info(r, &chain, &i);
     else
@@ -178,7 +178,7 @@ static void check(fuzz_reader *r, culv_vk *vk, bool image)
     fuzz_chain_free(&chain);
 }
 
-static void create_buffer(fuzz_reader *r, culv_vk *vk)
+static void create_buffer(fuzz_reader *r, culv_vk_device *vk)
 {
     fuzz_chain chain = {.count = 0};
     VkBufferCreateInfo info;
@@ -209,7 +209,7 @@ static void create_buffer(fuzz_reader *r, culv_vk *vk)
     fuzz_chain_free(&chain);
 }
 
-static void create_image(fuzz_reader *r, culv_vk *vk)
+static void create_image(fuzz_reader *r, culv_vk_device *vk)
 {
     fuzz_chain chain = {.count = 0};
     VkImageCreateInfo info;
@@ -256,7 +256,7 @@ static culv_memory *import(fuzz_reader *r)
     return memory;
 }
 
-static void map_image(fuzz_reader *r, culv_vk *vk)
+static void map_image(fuzz_reader *r, culv_vk_device *vk)
 {
     fuzz_chain chain = {.count = 0};
     VkImageCreateInfo info;
@@ -311,16 +311,17 @@ static void map_image(fuzz_reader *r, culv_vk *vk)
 void fuzz_target_run(fuzz_reader *r)
 {
     fake_read(r);
-    culv_vk_desc d = fake_desc();
-    culv_vk *vk = FUZZ_POISON(culv_vk);
+    culv_vk_device_desc d = fake_desc();
+    culv_vk_device *vk = FUZZ_POISON(culv_vk_device);
     d.label = fuzz_label(r);
     d.api_version = fuzz_rarely(r, 16) ? fuzz_value32(r, VK_API_VERSION_1_0) : VK_API_VERSION_1_3;
     d.num_physical_devices = fuzz_value32(r, 0);
-    culv_vk_desc *desc = fuzz_box(r, &d, sizeof d);
+    culv_vk_device_desc *desc = fuzz_box(r, &d, sizeof d);
     fuzz_arm(r);
     culv_result result = FUZZ_CALL(culv_vk_attach(fuzz.device, desc, &vk));
     fuzz_disarm();
-    if (result != CULV_OK) FUZZ_REQUIRE(vk == FUZZ_POISON(culv_vk), "written after an error");
+    if (result != CULV_OK)
+        FUZZ_REQUIRE(vk == FUZZ_POISON(culv_vk_device), "written after an error");
     for (int i = 0; result == CULV_OK && i < 4 && (i == 0 || r->left > 0); i++)
         switch (fuzz_pick(r, 16)) {
         default: check(r, vk, true); break;

@@ -111,12 +111,13 @@ static void copy_image(fuzz_reader *r, culv_vk_image *made)
     culv_linear *out = fuzz_box_out(r, sizeof *out);
     VkImageLayout layout = (VkImageLayout)fuzz_enum(r, 9);
     begin_commands();
-    (void)FUZZ_CALL(culv_image_push(cuda, fuzz.stream));
-    (void)FUZZ_CALL(culv_vk_image_record_push(made, fuzz.commands, layout));
-    (void)FUZZ_CALL(culv_vk_image_record_pull(made, fuzz.commands, layout));
-    (void)FUZZ_CALL(culv_image_pull(cuda, fuzz.stream));
+    (void)FUZZ_CALL(culv_image_upload(cuda, fuzz.stream));
+    (void)FUZZ_CALL(culv_vk_image_record_upload(made, fuzz.commands, layout));
+    (void)FUZZ_CALL(culv_vk_image_record_download(made, fuzz.commands, layout));
+    (void)FUZZ_CALL(culv_image_download(cuda, fuzz.stream));
     FUZZ_REQUIRE(vkEndCommandBuffer(fuzz.commands) == VK_SUCCESS, "vkEndCommandBuffer");
-    if (FUZZ_CALL(culv_image_linear(cuda, fuzz_value32(r, 0), fuzz_value32(r, 0), out)) != CULV_OK)
+    if (FUZZ_CALL(culv_image_get_linear_layout(cuda, fuzz_value32(r, 0), fuzz_value32(r, 0),
+                                               out)) != CULV_OK)
         fuzz_require_untouched(out);
     else if (fuzz_box_whole(out))
         FUZZ_REQUIRE(out->pointer != 0 && out->size != 0 && out->row_pitch != 0 &&
@@ -129,10 +130,10 @@ static void copy_buffer(culv_vk_buffer *made)
 {
     culv_buffer *cuda = culv_vk_buffer_cuda(made);
     begin_commands();
-    (void)FUZZ_CALL(culv_buffer_push(cuda, fuzz.stream));
-    (void)FUZZ_CALL(culv_vk_buffer_record_push(made, fuzz.commands));
-    (void)FUZZ_CALL(culv_vk_buffer_record_pull(made, fuzz.commands));
-    (void)FUZZ_CALL(culv_buffer_pull(cuda, fuzz.stream));
+    (void)FUZZ_CALL(culv_buffer_upload(cuda, fuzz.stream));
+    (void)FUZZ_CALL(culv_vk_buffer_record_upload(made, fuzz.commands));
+    (void)FUZZ_CALL(culv_vk_buffer_record_download(made, fuzz.commands));
+    (void)FUZZ_CALL(culv_buffer_download(cuda, fuzz.stream));
     FUZZ_REQUIRE(vkEndCommandBuffer(fuzz.commands) == VK_SUCCESS, "vkEndCommandBuffer");
 }
 
@@ -145,7 +146,7 @@ static void image(fuzz_reader *r)
     ask.texels = (culv_texels)fuzz_enum(r, 2);
     ask.no_surfaces = fuzz_flag(r);
     ask.memory_properties = fuzz_bits(r, 0);
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     if (fuzz_trace) fprintf(stderr, "%s\n", fuzz_describe_image(&info));
     culv_result checked = FUZZ_CALL(culv_vk_check_image(fuzz.vk, &info, &ask, &sharing));
     culv_error refusal = fuzz_error;
@@ -165,7 +166,7 @@ static void image(fuzz_reader *r)
     fuzz_disarm();
     if (comparable && d.fallback == 0)
         compare(checked, &refusal, result, fuzz_describe_image(&info));
-    if (result == CULV_OK && culv_image_path(culv_vk_image_cuda(made)) != CULV_PATH_SHARED) {
+    if (result == CULV_OK && culv_image_sharing(culv_vk_image_cuda(made)) != CULV_SHARING_SHARED) {
         FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
         copy_image(r, made);
         culv_vk_image_destroy(&made);
@@ -180,9 +181,9 @@ static void image(fuzz_reader *r)
         CUarray array = NULL;
         CUsurfObject surface = 0;
         uint32_t level = fuzz_value32(r, 0);
-        if (FUZZ_CALL(culv_image_array(cuda, level, &array)) == CULV_OK)
+        if (FUZZ_CALL(culv_image_get_array(cuda, level, &array)) == CULV_OK)
             FUZZ_REQUIRE(array != NULL && level < info.mipLevels, "level %u", level);
-        if (FUZZ_CALL(culv_image_surface(cuda, level, &surface)) == CULV_OK)
+        if (FUZZ_CALL(culv_image_get_surface(cuda, level, &surface)) == CULV_OK)
             FUZZ_REQUIRE(surface != 0 && !ask.no_surfaces, "surface of level %u", level);
         culv_vk_image_destroy(&made);
     } else
@@ -196,7 +197,7 @@ static void read_host(fuzz_reader *r, culv_vk_buffer_create_desc *d)
     static _Alignas(65536) uint8_t pages[4 * 65536];
     uint64_t needed = d->create_info->size;
     if (!fuzz_rarely(r, 4) || (needed > sizeof pages && needed < UINT64_C(1) << 48)) return;
-    d->host = 1;
+    d->host_memory = 1;
     uint64_t offset = fuzz_value(r, 0), size = fuzz_value(r, sizeof pages);
     if (offset >= sizeof pages || fuzz_flag(r)) return;
     if (size > sizeof pages - offset) size = sizeof pages - offset;
@@ -217,8 +218,8 @@ static void buffer(fuzz_reader *r)
     read_host(r, &d);
     culv_vk_check_desc ask = culv_vk_check_desc_init();
     ask.memory_properties = d.memory_properties;
-    ask.host = d.host;
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    ask.host_memory = d.host_memory;
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_result checked = FUZZ_CALL(culv_vk_check_buffer(fuzz.vk, &info, &ask, &sharing));
     culv_error refusal = fuzz_error;
     culv_vk_buffer *made = FUZZ_POISON(culv_vk_buffer);
@@ -227,7 +228,8 @@ static void buffer(fuzz_reader *r)
     fuzz_disarm();
     if (!has_external(info.pNext) && d.fallback == 0 && d.host_pointer == NULL)
         compare(checked, &refusal, result, "a buffer");
-    if (result == CULV_OK && culv_buffer_path(culv_vk_buffer_cuda(made)) != CULV_PATH_SHARED) {
+    if (result == CULV_OK &&
+        culv_buffer_sharing(culv_vk_buffer_cuda(made)) != CULV_SHARING_SHARED) {
         FUZZ_REQUIRE(d.fallback != 0, "nobody asked for a fallback");
         copy_buffer(made);
         culv_vk_buffer_destroy(&made);
@@ -235,7 +237,7 @@ static void buffer(fuzz_reader *r)
         VkDeviceSize size = 0;
         volatile uint8_t *host = culv_vk_buffer_host_pointer(made);
         (void)culv_vk_buffer_memory(made, &size);
-        FUZZ_REQUIRE((host != NULL) == (d.host != 0), "host memory");
+        FUZZ_REQUIRE((host != NULL) == (d.host_memory != 0), "host memory");
         if (host != NULL) host[0] = host[info.size - 1] = 1;
         FUZZ_REQUIRE(size >= info.size && culv_buffer_size(culv_vk_buffer_cuda(made)) == info.size,
                      "%llu bytes", (unsigned long long)size);

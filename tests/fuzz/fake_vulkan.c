@@ -243,10 +243,10 @@ static PFN_vkVoidFunction VKAPI_PTR find_device(VkDevice device, const char *nam
     return find(NULL, name);
 }
 
-culv_vk_desc fake_desc(void)
+culv_vk_device_desc fake_desc(void)
 {
     static int instance, physical_device, device;
-    culv_vk_desc d = culv_vk_desc_init();
+    culv_vk_device_desc d = culv_vk_device_desc_init();
     d.get_instance_proc_addr = find;
     d.instance = (VkInstance)(void *)&instance;
     d.physical_device = (VkPhysicalDevice)(void *)&physical_device;

@@ -28,7 +28,7 @@ extern fake_machine fake;
 /* A machine as the input says; for the empty input one that shares everything. */
 void fake_read(fuzz_reader *r);
 /* What culv_vk_attach() takes. */
-culv_vk_desc fake_desc(void);
+culv_vk_device_desc fake_desc(void);
 /* An image of the caller's; never NULL. */
 VkImage fake_image_create(const VkImageCreateInfo *info);
 void fake_image_destroy(VkImage image);

@@ -22,7 +22,8 @@ static void check_info(const culv_format_info *i, culv_format format)
     FUZZ_REQUIRE(memchr(i->name, '\0', sizeof i->name) != NULL && i->name[0] != '\0', "no name");
     FUZZ_REQUIRE(i->mapped <= 1 && (i->mapped != 0) == (i->reason == CULV_REASON_NONE),
                  "%s: mapped %u, reason %d", i->name, i->mapped, (int)i->reason);
-    FUZZ_REQUIRE((i->mapped != 0) == (i->why[0] == '\0'), "%s: why is \"%s\"", i->name, i->why);
+    FUZZ_REQUIRE((i->mapped != 0) == (i->reason_text[0] == '\0'), "%s: why is \"%s\"", i->name,
+                 i->reason_text);
     FUZZ_REQUIRE(i->block_width != 0 && i->block_height != 0 && i->planes >= 1 && i->planes <= 3,
                  "%s: %u x %u, %u", i->name, i->block_width, i->block_height, i->planes);
     FUZZ_REQUIRE(!i->mapped || i->planes > 1 || /* of which each has its own */
@@ -68,9 +69,9 @@ static void run_plane(fuzz_reader *r)
     culv_format format = any_format(r), plane = CULV_FORMAT_FORCE32;
     uint32_t index = fuzz_value32(r, fuzz_pick(r, 3)), across = 99, down = 99;
     uint8_t left_out = fuzz_u8(r);
-    culv_result result = FUZZ_CALL(
-        culv_format_plane(format, index, (left_out & 0x80) ? NULL : &plane,
-                          (left_out & 0x40) ? NULL : &across, (left_out & 0x20) ? NULL : &down));
+    culv_result result = FUZZ_CALL(culv_format_get_plane(
+        format, index, (left_out & 0x80) ? NULL : &plane, (left_out & 0x40) ? NULL : &across,
+        (left_out & 0x20) ? NULL : &down));
     if (result != CULV_OK)
         FUZZ_REQUIRE(plane == CULV_FORMAT_FORCE32 && across == 99 && down == 99,
                      "written after an error");

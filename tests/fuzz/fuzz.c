@@ -196,13 +196,13 @@ void fuzz_open_vulkan(void)
                                                &first) == CULV_OK,
                  "%s", culv_last_error_message());
     FUZZ_REQUIRE(count > 0 && first.reachable, "no Vulkan device that CUDA can reach: %s",
-                 first.why);
+                 first.reason_text);
     fuzz.physical = first.physical_device;
     open_device();
-    FUZZ_REQUIRE(culv_vk_device_open(vkGetInstanceProcAddr, fuzz.instance, fuzz.physical, NULL,
-                                     &fuzz.device) == CULV_OK,
+    FUZZ_REQUIRE(culv_device_open_for_vulkan(vkGetInstanceProcAddr, fuzz.instance, fuzz.physical,
+                                             NULL, &fuzz.device) == CULV_OK,
                  "%s", culv_last_error_message());
-    culv_vk_desc d = culv_vk_desc_init();
+    culv_vk_device_desc d = culv_vk_device_desc_init();
     d.get_instance_proc_addr = vkGetInstanceProcAddr;
     d.instance = fuzz.instance;
     d.physical_device = fuzz.physical;
@@ -324,7 +324,7 @@ static void require_baseline(void)
     SAME(culvert, buffers);
     SAME(culvert, images);
     SAME(culvert, semaphores);
-    SAME(culvert, attachments);
+    SAME(culvert, attached_devices);
     SAME(culvert, created);
     SAME(culvert, deferred);
     SAME(culvert, late_destroys);
@@ -444,11 +444,11 @@ culv_result fuzz_judge(const char *call, culv_result result)
     FUZZ_REQUIRE(e->reason > CULV_REASON_NONE && e->reason < CULV_REASON_COUNT_,
                  "%s has reason %d: %s", call, (int)e->reason, e->message);
     FUZZ_REQUIRE(strlen(e->message) >= 15, "%s says \"%s\"", call, e->message);
-    FUZZ_REQUIRE((e->native_api == CULV_API_NONE) == (e->native_call[0] == '\0'),
+    FUZZ_REQUIRE((e->native_api == CULV_NATIVE_NONE) == (e->native_call[0] == '\0'),
                  "%s: native_api %d, \"%s\"", call, (int)e->native_api, e->native_call);
     FUZZ_REQUIRE(result != CULV_ERROR_INTERNAL, "%s: %s", call, e->message);
     /* A fault of CUDA's device: every later input would fail for it. */
-    FUZZ_REQUIRE(result != CULV_ERROR_ASYNC || e->native_api == CULV_API_VULKAN, "%s: %s", call,
+    FUZZ_REQUIRE(result != CULV_ERROR_ASYNC || e->native_api == CULV_NATIVE_VULKAN, "%s: %s", call,
                  e->message);
     return result;
 }

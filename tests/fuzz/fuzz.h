@@ -43,7 +43,7 @@ typedef struct fuzz_world {
     VkPhysicalDevice physical;
     VkDevice vk_device;
     VkCommandBuffer commands; /* begun, never submitted */
-    culv_vk *vk;
+    culv_vk_device *vk;
     CUstream stream;
 } fuzz_world;
 

@@ -82,7 +82,7 @@ static void import_vulkan_memory(fuzz_reader *r, import_state *s)
     culv_vk_memory_desc *desc = fuzz_box(r, &d, sizeof d);
     culv_memory *out = FUZZ_POISON(culv_memory);
     fuzz_arm(r);
-    culv_result result = acquire ? FUZZ_CALL(culv_vk_memory_acquire(fuzz.vk, desc, &out))
+    culv_result result = acquire ? FUZZ_CALL(culv_vk_memory_import_shared(fuzz.vk, desc, &out))
                                  : FUZZ_CALL(culv_vk_memory_import(fuzz.vk, desc, &out));
     fuzz_disarm();
     if (result == CULV_OK) {
@@ -147,9 +147,9 @@ static void map_image(fuzz_reader *r, import_state *s)
     d.array_layers = fuzz_value32(r, d.type == CULV_IMAGE_CUBE ? 6 : 0);
     d.mip_levels = fuzz_value32(r, 1);
     uint8_t flags = fuzz_u8(r);
-    d.attachment = flags & 1;
-    d.gather = flags & 4;
-    d.video = flags & 8;
+    d.color_attachment = flags & 1;
+    d.texture_gather = flags & 4;
+    d.video_encode_decode = flags & 8;
     d.no_surfaces = flags & 16;
     d.label = fuzz_label(r);
     if (fuzz_rarely(r, 4))
@@ -251,12 +251,12 @@ static void texture(fuzz_reader *r, culv_image *image)
     culv_texture_desc *desc = fuzz_rarely(r, 16) ? NULL : fuzz_box(r, &d, sizeof d);
     CUtexObject first = 0x5a5a, second = 0x5a5a;
     fuzz_arm(r);
-    culv_result result = FUZZ_CALL(culv_image_texture(image, desc, &first));
+    culv_result result = FUZZ_CALL(culv_image_get_texture(image, desc, &first));
     fuzz_disarm();
     if (result != CULV_OK)
         FUZZ_REQUIRE(first == 0x5a5a, "written after an error");
     else /* NaN is equal to itself here */
-        FUZZ_REQUIRE(FUZZ_CALL(culv_image_texture(image, desc, &second)) == CULV_OK &&
+        FUZZ_REQUIRE(FUZZ_CALL(culv_image_get_texture(image, desc, &second)) == CULV_OK &&
                          second == first,
                      "another object");
     if (desc != NULL) fuzz_unbox(desc);
@@ -272,13 +272,13 @@ static void view(fuzz_reader *r, import_state *s)
     uint8_t what = fuzz_u8(r) % 7u;
     fuzz_arm(r);
     switch (what) {
-    case 0: result = FUZZ_CALL(culv_image_array(image, index, &array)); break;
-    case 1: result = FUZZ_CALL(culv_image_surface(image, index, &surface)); break;
-    case 2: result = FUZZ_CALL(culv_image_plane_array(image, index, &array)); break;
-    case 3: result = FUZZ_CALL(culv_image_plane_surface(image, index, &surface)); break;
+    case 0: result = FUZZ_CALL(culv_image_get_array(image, index, &array)); break;
+    case 1: result = FUZZ_CALL(culv_image_get_surface(image, index, &surface)); break;
+    case 2: result = FUZZ_CALL(culv_image_get_plane_array(image, index, &array)); break;
+    case 3: result = FUZZ_CALL(culv_image_get_plane_surface(image, index, &surface)); break;
     case 4: {
         uint32_t w = 99, h = 99, d = 99;
-        result = FUZZ_CALL(culv_image_extent(image, index, &w, &h, fuzz_flag(r) ? &d : NULL));
+        result = FUZZ_CALL(culv_image_get_extent(image, index, &w, &h, fuzz_flag(r) ? &d : NULL));
         FUZZ_REQUIRE(result == CULV_OK ? w != 0 && h != 0 && d != 0 : w == 99 && h == 99 && d == 99,
                      "%u x %u x %u", w, h, d);
         break;
@@ -303,7 +303,7 @@ static void view(fuzz_reader *r, import_state *s)
                      "no array");
     if (what == 0 && result == CULV_OK)
         FUZZ_REQUIRE(index < culv_image_mip_levels(image) &&
-                         culv_image_array(image, index, &again) == CULV_OK && again == array,
+                         culv_image_get_array(image, index, &again) == CULV_OK && again == array,
                      "level %u", index);
     if (what == 1 || what == 3)
         FUZZ_REQUIRE((surface == 0x5a5a) == (result != CULV_OK) && surface != 0, "no surface");

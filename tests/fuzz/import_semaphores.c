@@ -192,15 +192,15 @@ void import_use_semaphore(fuzz_reader *r, import_state *s)
         culv_result result = FUZZ_CALL(culv_semaphore_signal(semaphore, fuzz.stream, value));
         FUZZ_REQUIRE(result != CULV_OK || value > last, "%llu after %llu",
                      (unsigned long long)value, (unsigned long long)last);
-        /* Only for what was just signalled on the same stream. */
+        /* Only for what was just signaled on the same stream. */
         if (result == CULV_OK)
             FUZZ_REQUIRE(FUZZ_CALL(culv_semaphore_wait(semaphore, fuzz.stream, value)) == CULV_OK,
                          "%s", culv_last_error_message());
         break;
     }
-    case 2: culv_semaphore_note_value(semaphore, value); break;
-    case 3: (void)FUZZ_CALL(culv_semaphore_note_signal(s->semaphores[slot])); break;
-    case 4: (void)FUZZ_CALL(culv_semaphore_note_wait(s->semaphores[slot])); break;
+    case 2: culv_semaphore_mark_value(semaphore, value); break;
+    case 3: (void)FUZZ_CALL(culv_semaphore_mark_signaled(s->semaphores[slot])); break;
+    case 4: (void)FUZZ_CALL(culv_semaphore_mark_waited(s->semaphores[slot])); break;
     default: batch(r, s);
     }
 }

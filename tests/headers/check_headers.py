@@ -42,7 +42,7 @@ class Header:
         self.code = blank_directives(blank_comments(self.text))
         self.functions = {}  # exported: name -> offset
         self.inlines = {}
-        for m in re.finditer(r"^CULV_API\b([^;{]*\([^;{]*\)\s*);", self.code, re.M):
+        for m in re.finditer(r"^CULV_EXPORT\b([^;{]*\([^;{]*\)\s*);", self.code, re.M):
             # The name stands before the first parenthesis, or inside it when a function pointer is returned.
             name = re.search(r"\(\s*\*\s*(\w+)\s*\(", m.group(1)) or re.search(r"\b(\w+)\s*\(", m.group(1))
             self.functions[name.group(1)] = m.start()
@@ -82,9 +82,9 @@ def check_comments(header):
     # A declaration that the patterns miss would go unchecked.
     for m in re.finditer(r"\bCULV_API\b", header.code):
         if not any(offset == m.start() for offset in header.functions.values()):
-            bad.append(f"{header.where(m.start())}: a CULV_API declaration must begin its line and be a function")
-    for m in re.finditer(r"^(?!static\b|typedef\b|CULV_API\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
-        bad.append(f"{header.where(m.start())}: {m.group(1)} is declared without CULV_API")
+            bad.append(f"{header.where(m.start())}: a CULV_EXPORT declaration must begin its line and be a function")
+    for m in re.finditer(r"^(?!static\b|typedef\b|CULV_EXPORT\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):
+        bad.append(f"{header.where(m.start())}: {m.group(1)} is declared without CULV_EXPORT")
     return bad
 
 

@@ -10,7 +10,7 @@ COMMENT = "/** Says what.\n *  Errors: none.  Ownership: none.  Threads: any.\n 
 GOOD = f"""#ifndef CULV_BASE_H_
 #define CULV_BASE_H_
 #include <stddef.h>
-#define CULV_API __attribute__((visibility("default")))
+#define CULV_EXPORT __attribute__((visibility("default")))
 #define CULV_VERSION_MAJOR 0
 #define CULV_VERSION_MINOR 1
 #define CULV_VERSION_PATCH 0
@@ -28,7 +28,7 @@ typedef struct culv_a_desc {{
     d.value = 0;
     return d;
 }}
-{COMMENT}CULV_API int culv_a(const culv_a_desc *desc);
+{COMMENT}CULV_EXPORT int culv_a(const culv_a_desc *desc);
 #ifdef __cplusplus
 }}
 #endif
@@ -37,12 +37,12 @@ typedef struct culv_a_desc {{
 MAP = "/* culv_in_a_comment; */\nCULVERT_0 {\nglobal:\n    culv_a;\nlocal:\n    *;\n};\n"
 DECISIONS = "**R1. A rule.** Of `culv_c`.\n"
 CMAKE = "project(culvert VERSION 0.1.0 LANGUAGES C)\n"
-FUNCTION = f"{COMMENT}CULV_API int culv_a("
+FUNCTION = f"{COMMENT}CULV_EXPORT int culv_a("
 
 # What is replaced in GOOD, by what, and what the checker must say.
 TEXT_FAULTS = [
-    (FUNCTION, "CULV_API int culv_a(", "culv_a has no /** comment"),
-    (FUNCTION, FUNCTION.replace("CULV_API", "\nCULV_API"), "culv_a has no /** comment"),
+    (FUNCTION, "CULV_EXPORT int culv_a(", "culv_a has no /** comment"),
+    (FUNCTION, FUNCTION.replace("CULV_EXPORT", "\nCULV_API"), "culv_a has no /** comment"),
     (FUNCTION, FUNCTION.replace("Errors: none.", ""), "culv_a: its comment has no part 'Errors:'"),
     (FUNCTION, FUNCTION.replace("Ownership: none.", ""), "no part 'Ownership:'"),
     (FUNCTION, FUNCTION.replace("Threads: any.", "Threads:"), "'Threads:' is empty"),
@@ -55,9 +55,9 @@ TEXT_FAULTS = [
     ("culv_a_desc_init(void)", "culv_a_desc_other(void)", "has no static inline culv_a_desc_init"),
     ("    int value;", "    unsigned value : 3;", "bit-field"),
     ("    int value;", "    _Atomic int value;", "atomic"),
-    ("CULV_API int culv_a(", "int culv_a(", "declared without CULV_API"),
-    ("CULV_API int culv_a(", "CULV_API int other(", "does not begin with culv_"),
-    ("CULV_API int culv_a(const culv_a_desc *desc)", "CULV_API int (*culv_b(void))(int)", "culv_b is declared"),
+    ("CULV_EXPORT int culv_a(", "int culv_a(", "declared without CULV_EXPORT"),
+    ("CULV_EXPORT int culv_a(", "CULV_EXPORT int other(", "does not begin with culv_"),
+    ("CULV_EXPORT int culv_a(const culv_a_desc *desc)", "CULV_EXPORT int (*culv_b(void))(int)", "culv_b is declared"),
     ("#include <stddef.h>", "#include <stddef.h>\n#define OTHER 1", "macro OTHER"),
     ("#include <stddef.h>", "#include <stddef.h>\n#include <cuda.h>", "a core header includes cuda"),
     ("#include <stddef.h>", "#include <stddef.h> /* R1, but also (R2) */", "base.h:3: docs/decisions.md has no R2"),

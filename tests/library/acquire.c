@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_vk_memory_acquire(): one import a VkDeviceMemory, however many resources are in it. */
+/* culv_vk_memory_import_shared(): one import a VkDeviceMemory, however many resources are in it. */
 #include "library.h"
 #include "raw_vulkan_image.h"
 
@@ -16,11 +16,11 @@ static culv_vk_memory_desc desc_of(const raw_vk_buffer *buffer)
     return d;
 }
 
-static culv_memory *acquire(culv_vk *vk, const raw_vk_buffer *buffer)
+static culv_memory *acquire(culv_vk_device *vk, const raw_vk_buffer *buffer)
 {
     culv_vk_memory_desc d = desc_of(buffer);
     culv_memory *memory = NULL;
-    LIB_OK(culv_vk_memory_acquire(vk, &d, &memory));
+    LIB_OK(culv_vk_memory_import_shared(vk, &d, &memory));
     return memory;
 }
 
@@ -110,10 +110,10 @@ static void apart(void)
 {
     lib_world w;
     raw_vk_buffer block;
-    culv_vk *other = NULL;
+    culv_vk_device *other = NULL;
     lib_open(&w);
     raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &block);
-    culv_vk_desc vd = lib_vk_desc(&w);
+    culv_vk_device_desc vd = lib_vk_desc(&w);
     LIB_OK(culv_vk_attach(w.device, &vd, &other));
     culv_memory *plain = lib_import(&w, &block);
     culv_memory *a = acquire(w.attachment, &block);
@@ -144,25 +144,25 @@ static void refused(void)
     culv_memory *first = acquire(w.attachment, &block);
     culv_vk_memory_desc d = desc_of(&block);
     d.allocation_size -= 1;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w.attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
     LIB_SAYS("allocation_size");
     d = desc_of(&block);
     d.dedicated = VK_TRUE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w.attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEDICATED);
     d = desc_of(&block);
     d.buffer = block.buffer;
     d.buffer_offset = block.allocation_size;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w.attachment, &d, &memory),
                 CULV_ERROR_INVALID,
                 CULV_REASON_RANGE); /* found or not, what is said of the resource is checked */
     d.memory = VK_NULL_HANDLE;
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(w.attachment, &d, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(w.attachment, &d, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(NULL, &d, &memory), CULV_ERROR_INVALID,
-                CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_memory_acquire(w.attachment, &d, NULL), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(NULL, &d, &memory),
+                CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_memory_import_shared(w.attachment, &d, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(lib_counts(&w).memories, 1);
     culv_memory_destroy(&first);
@@ -227,7 +227,7 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     md.memory = image.memory;
     md.allocation_size = image.allocation_size;
     md.dedicated = VK_TRUE;
-    LIB_OK(culv_vk_memory_acquire(w->attachment, &md, &memory));
+    LIB_OK(culv_vk_memory_import_shared(w->attachment, &md, &memory));
     LIB_OK(map_image(w, memory, &image, &mapped));
     culv_image_unmap(&mapped);
     culv_memory_destroy(&memory);
@@ -235,11 +235,11 @@ static void try_format(lib_world *w, const raw_vk_buffer *block, VkFormat format
     /* The gate says so before, and what Culvert makes is so. */
     const VkImageCreateInfo planned = image_info(&image, NULL);
     raw_vk_image_destroy(&w->vk, &image);
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_vk_image_create_desc cd = culv_vk_image_create_desc_init();
     culv_vk_image *made = NULL;
-    culv_vk *watched = NULL;
-    culv_vk_desc vd = lib_vk_desc(w);
+    culv_vk_device *watched = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.missing = NULL}; /* which says nothing but the truth */
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w->device, &vd, &watched));

@@ -41,10 +41,10 @@ static void ranking(void)
         REQUIRE(reachable || !list[i].reachable);
         reachable = list[i].reachable != 0;
         REQUIRE_EQ(list[i].reachable, list[i].reason == CULV_REASON_NONE);
-        REQUIRE_EQ(list[i].reachable, list[i].why[0] == '\0');
+        REQUIRE_EQ(list[i].reachable, list[i].reason_text[0] == '\0');
         if (i > 0 && list[i].reachable && list[i - 1].driver == CULV_DRIVER_SOFT)
             REQUIRE(list[i].driver != CULV_DRIVER_NVIDIA);
-        printf("  %s, reachable %u %s\n", list[i].name, list[i].reachable, list[i].why);
+        printf("  %s, reachable %u %s\n", list[i].name, list[i].reachable, list[i].reason_text);
     }
     const culv_vk_candidate *c = find(list, count, w.vk.physical);
     REQUIRE(c->reachable);
@@ -55,7 +55,7 @@ static void ranking(void)
     REQUIRE_EQ(c->api_version, w.vk.properties.apiVersion);
     REQUIRE_EQ(c->type, w.vk.properties.deviceType);
     REQUIRE_EQ_BYTES(c->uuid.bytes, w.vk.id.deviceUUID, 16);
-    REQUIRE(c->group_size >= 1 && c->has_external_memory_fd && c->has_external_semaphore_fd);
+    REQUIRE(c->group_size >= 1 && c->has_external_memory && c->has_external_semaphore);
     REQUIRE(c->has_timeline_semaphore && c->buffer_opaque_fd_export &&
             c->timeline_opaque_fd_export);
 
@@ -67,8 +67,9 @@ static void ranking(void)
     REQUIRE(!c->reachable && c->driver == CULV_DRIVER_AUTO && c->cuda_ordinal == -1);
     REQUIRE(c->reason == CULV_REASON_DEVICE_UNKNOWN || c->reason == CULV_REASON_DRIVER_MISSING ||
             c->reason == CULV_REASON_DRIVER_INIT || c->reason == CULV_REASON_SOFT_MISSING);
-    REQUIRE(strstr(c->why, c->name) != NULL);
-    REQUIRE(strstr(c->why, "culv_device_desc.driver excludes") != NULL); /* no other cause */
+    REQUIRE(strstr(c->reason_text, c->name) != NULL);
+    REQUIRE(strstr(c->reason_text, "culv_device_desc.driver excludes") !=
+            NULL); /* no other cause */
     lib_close(&w);
 }
 
@@ -89,12 +90,13 @@ static void ranking_of_two(void)
     REQUIRE(!stranger->reachable && stranger->cuda_ordinal == -1 &&
             stranger->driver == CULV_DRIVER_AUTO);
     REQUIRE_EQ(stranger->reason, CULV_REASON_DEVICE_UNKNOWN);
-    LIB_REFUSES(culv_device, device,
-                culv_vk_device_open(lib_lying_loader, w.vk.instance, lib_stranger(), NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(
+        culv_device, device,
+        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, lib_stranger(), NULL, &device),
+        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("with a CUDA match"); /* the other one */
-    LIB_OK(culv_vk_device_open(lib_lying_loader, w.vk.instance, list[0].physical_device, NULL,
-                               &device));
+    LIB_OK(culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, list[0].physical_device,
+                                       NULL, &device));
     culv_device_close(&device);
     lib_close(&w);
 }
@@ -109,15 +111,15 @@ static void attaching_with_the_lists(void)
     REQUIRE_EQ(layers, w.cu->software ? 1 : layers);
     if (w.cu->software) REQUIRE_EQ_STR(names[0], "VK_LAYER_CULVERT_soft");
     culv_device_counts counts = lib_counts(&w);
-    REQUIRE_EQ(counts.attachments, 1);
-    culv_vk_desc d = lib_vk_desc(&w);
-    culv_vk *second = NULL;
+    REQUIRE_EQ(counts.attached_devices, 1);
+    culv_vk_device_desc d = lib_vk_desc(&w);
+    culv_vk_device *second = NULL;
     LIB_OK(culv_vk_attach(w.device, &d, &second));
-    REQUIRE_EQ(lib_counts(&w).attachments, 2);
+    REQUIRE_EQ(lib_counts(&w).attached_devices, 2);
     culv_vk_detach(&second);
     REQUIRE(second == NULL);
     culv_vk_detach(&second);
-    REQUIRE_EQ(lib_counts(&w).attachments, 1);
+    REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
     lib_close(&w);
 }
 
@@ -125,27 +127,29 @@ static void null_fields(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     for (int i = 0; i < 4; i++) {
         static const char *const names[] = {"get_instance_proc_addr", "instance", "physical_device",
                                             "device"};
-        culv_vk_desc d = lib_vk_desc(&w);
+        culv_vk_device_desc d = lib_vk_desc(&w);
         if (i == 0) d.get_instance_proc_addr = NULL;
         if (i == 1) d.instance = NULL;
         if (i == 2) d.physical_device = NULL;
         if (i == 3) d.device = NULL;
-        LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
                     CULV_REASON_NULL_ARGUMENT);
         LIB_SAYS(names[i]);
     }
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, NULL, &vk), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, NULL, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_NULL_ARGUMENT);
-    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(&w);
     LIB_ERROR(culv_vk_attach(w.device, &d, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     culv_device *device = NULL;
-    LIB_ERROR(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, &device),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, NULL),
+    LIB_ERROR(
+        culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, &device),
+        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
+                                          NULL),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, NULL, NULL),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -163,19 +167,19 @@ static void open_without(lib_world *w, bool memory, bool semaphore)
                                           .without_memory_fd = memory,
                                           .without_semaphore_fd = semaphore});
     w->fds = test_open_fds();
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                               &w->device));
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                       &w->device));
     if (!w->cu->software) w->fds = test_open_fds();
 }
 
 static void missing_extension(void)
 {
     lib_world w;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     for (int i = 0; i < 3; i++) {
         open_without(&w, i != 1, i != 0);
-        culv_vk_desc d = lib_vk_desc(&w);
-        LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+        culv_vk_device_desc d = lib_vk_desc(&w);
+        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
                     CULV_REASON_EXTENSION_MISSING);
         LIB_SAYS(i == 1 ? "VK_KHR_external_semaphore_fd" : "VK_KHR_external_memory_fd");
         LIB_SAYS("culv_vk_device_extensions()");
@@ -188,7 +192,7 @@ static void missing_layer(void)
 {
     lib_world w = {.cu = lib_driver()};
     CUuuid uuid;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     static culv_vk_candidate list[MAX_CANDIDATES];
     if (!w.cu->software) SKIP("a GPU needs no layer");
     REQUIRE_EQ(w.cu->DeviceGetUuid(&uuid, 0), CUDA_SUCCESS);
@@ -202,11 +206,11 @@ static void missing_layer(void)
     const culv_vk_candidate *c = find(list, count, w.vk.physical);
     REQUIRE(!c->reachable);
     REQUIRE_EQ(c->reason, CULV_REASON_LAYER_MISSING);
-    REQUIRE(strstr(c->why, "VK_LAYER_CULVERT_soft") != NULL);
-    LIB_OK(
-        culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &w.device));
-    culv_vk_desc d = lib_vk_desc(&w);
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+    REQUIRE(strstr(c->reason_text, "VK_LAYER_CULVERT_soft") != NULL);
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
+                                       &w.device));
+    culv_vk_device_desc d = lib_vk_desc(&w);
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_LAYER_MISSING);
     LIB_SAYS("VK_LAYER_CULVERT_soft");
     LIB_SAYS("culv_vk_instance_layers()");
@@ -217,16 +221,16 @@ static void device_groups(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     static culv_vk_candidate list[MAX_CANDIDATES];
-    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(&w);
     d.num_physical_devices = 2; /* said so: refused whatever the machine has */
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_GROUP);
     lib_lying = (lib_lies){.group_size = 2};
     d.get_instance_proc_addr = lib_lying_loader;
     d.num_physical_devices = 0; /* not said: linked GPUs are refused */
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_GROUP);
     LIB_SAYS("num_physical_devices");
     d.num_physical_devices = 1;
@@ -241,17 +245,18 @@ static void old_vulkan(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     culv_device *device = NULL;
     static culv_vk_candidate list[MAX_CANDIDATES];
-    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(&w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.api_version = VK_API_VERSION_1_0};
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_UNSUPPORTED,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_VULKAN_VERSION);
-    LIB_REFUSES(culv_device, device,
-                culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION);
+    LIB_REFUSES(
+        culv_device, device,
+        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+        CULV_ERROR_UNSUPPORTED, CULV_REASON_VULKAN_VERSION);
     uint32_t count = rank(lib_lying_loader, w.vk.instance, NULL, list);
     REQUIRE_EQ(find(list, count, w.vk.physical)->reason, CULV_REASON_VULKAN_VERSION);
 
@@ -261,7 +266,7 @@ static void old_vulkan(void)
         "vkGetPhysicalDeviceExternalBufferProperties", "vkGetBufferMemoryRequirements2"};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
         lib_lying = (lib_lies){.missing = functions[i]};
-        LIB_REFUSES(culv_vk, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
+        LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w.device, &d, &vk), CULV_ERROR_INVALID,
                     CULV_REASON_VULKAN_VERSION);
         LIB_SAYS(functions[i]);
     }
@@ -322,7 +327,8 @@ static void instance_of_vulkan_1_1(void)
     uint32_t count = rank(vkGetInstanceProcAddr, old.instance, NULL, list);
     REQUIRE(find(list, count, old.physical)->reachable);
     REQUIRE(find(list, count, old.physical)->has_timeline_semaphore);
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, old.instance, old.physical, NULL, &device));
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, old.instance, old.physical, NULL,
+                                       &device));
     culv_device_close(&device);
     if (validation) vkDestroyDebugUtilsMessengerEXT(old.instance, messenger, NULL);
     vkDestroyInstance(old.instance, NULL);

@@ -102,7 +102,7 @@ static bool open_subject(stage *s, const data_kind *kind, subject *x)
                                          .usage = usage};
     culv_format_info format = culv_format_info_init();
     LIB_OK(culv_format_get_info((culv_format)kind->format, &format));
-    LIB_OK(culv_image_extent(x->cuda, kind->level, &x->width, &x->height, &x->depth));
+    LIB_OK(culv_image_get_extent(x->cuda, kind->level, &x->width, &x->height, &x->depth));
     x->texel = format.bytes_per_block;
     x->layer_bytes = (size_t)x->width * x->height * x->depth * x->texel;
     x->bytes = x->layer_bytes * kind->layers;
@@ -117,7 +117,7 @@ static void cuda_copy(stage *s, const subject *x, const void *from, void *to)
     const size_t row = (size_t)x->width * x->texel;
     const bool in = from != NULL;
     CUarray array = NULL;
-    LIB_OK(culv_image_array(x->cuda, x->kind->level, &array));
+    LIB_OK(culv_image_get_array(x->cuda, x->kind->level, &array));
     CUDA_MEMCPY3D c = {.srcMemoryType = in ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY,
                        .srcHost = from,
                        .srcPitch = in ? row : 0,

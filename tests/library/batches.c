@@ -141,14 +141,14 @@ static void mixed_types(void)
         LIB_OK(culv_semaphore_signal_batch(points, 4, f.stream));
         for (int i = 0; i < BINARIES; i++) {
             REQUIRE(raw_binary_wait(&f.w.vk, f.w.cu, &f.others[i], 10000));
-            LIB_OK(culv_semaphore_note_wait(f.binaries[i]));
+            LIB_OK(culv_semaphore_mark_waited(f.binaries[i]));
         }
         REQUIRE(raw_vk_timeline_wait(&f.w.vk, f.timelines[1], 7 * turn, 10000));
         REQUIRE_EQ(culv_semaphore_last_value(f.semaphores[0]), turn);
         REQUIRE_EQ(culv_semaphore_last_value(f.binaries[0]), 0);
         for (int i = 0; i < BINARIES; i++) {
             raw_binary_signal(&f.w.vk, f.w.cu, &f.others[i]);
-            LIB_OK(culv_semaphore_note_signal(f.binaries[i]));
+            LIB_OK(culv_semaphore_mark_signaled(f.binaries[i]));
         }
         LIB_OK(culv_semaphore_wait_batch(points, 4, f.stream));
         lib_finish(&f.w, f.stream);
@@ -158,11 +158,11 @@ static void mixed_types(void)
 
 /* All or nothing ------------------------------------------------------------------------------- */
 
-/* Binary semaphore i is as it was: signalled by nobody, or by the other API. */
-static void require_binary(int i, bool signalled)
+/* Binary semaphore i is as it was: signaled by nobody, or by the other API. */
+static void require_binary(int i, bool signaled)
 {
-    if (signalled)
-        LIB_ERROR(culv_semaphore_note_signal(f.binaries[i]), CULV_ERROR_INVALID,
+    if (signaled)
+        LIB_ERROR(culv_semaphore_mark_signaled(f.binaries[i]), CULV_ERROR_INVALID,
                   CULV_REASON_DOUBLE_SIGNAL);
     else
         LIB_ERROR(culv_semaphore_wait(f.binaries[i], f.stream, 0), CULV_ERROR_INVALID,
@@ -201,9 +201,9 @@ static void one_is_wrong(void)
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_semaphore_wait_batch(NULL, 1, s), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
 
-    /* Waits: the first is signalled, the third is not. */
+    /* Waits: the first is signaled, the third is not. */
     raw_binary_signal(&f.w.vk, f.w.cu, &f.others[0]);
-    LIB_OK(culv_semaphore_note_signal(f.binaries[0]));
+    LIB_OK(culv_semaphore_mark_signaled(f.binaries[0]));
     const culv_semaphore_point waits[] = {
         {f.binaries[0], 0}, {f.semaphores[2], 9}, {f.binaries[1], 0}, {f.semaphores[1], 0}};
     LIB_ERROR(culv_semaphore_wait_batch(waits, 4, s), CULV_ERROR_INVALID,
@@ -271,7 +271,7 @@ static void failures_are_taken_back(void)
     CU_OK(cu->StreamCreate(&foreign, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->CtxPopCurrent(&popped));
     raw_binary_signal(&f.w.vk, cu, &f.others[1]);
-    LIB_OK(culv_semaphore_note_signal(f.binaries[1]));
+    LIB_OK(culv_semaphore_mark_signaled(f.binaries[1]));
     const culv_semaphore_point signals[] = {
         {f.semaphores[0], 3}, {f.binaries[0], 0}, {f.semaphores[1], 3}};
     const culv_semaphore_point waits[] = {

@@ -49,7 +49,7 @@ static void pair_close(pair *p)
 
 /* The state table ------------------------------------------------------------------------------ */
 
-typedef enum state { UNSIGNALLED, BY_CUDA, BY_PEER, STATES } state;
+typedef enum state { UNSIGNALED, BY_CUDA, BY_PEER, STATES } state;
 typedef enum action {
     SIGNAL,
     WAIT,
@@ -59,8 +59,8 @@ typedef enum action {
     NOTE_WAIT,
     ACTIONS
 } action;
-static const char *const state_names[] = {"unsignalled", "signalled by CUDA",
-                                          "signalled by the other API"};
+static const char *const state_names[] = {"unsignaled", "signaled by CUDA",
+                                          "signaled by the other API"};
 static const char *const action_names[] = {"signal",     "wait",        "signal_batch",
                                            "wait_batch", "note_signal", "note_wait"};
 
@@ -72,8 +72,8 @@ static culv_result act(pair *p, action what)
     case WAIT: return culv_semaphore_wait(p->semaphore, p->stream, 0);
     case SIGNAL_BATCH: return culv_semaphore_signal_batch(&point, 1, p->stream);
     case WAIT_BATCH: return culv_semaphore_wait_batch(&point, 1, p->stream);
-    case NOTE_SIGNAL: return culv_semaphore_note_signal(p->semaphore);
-    case NOTE_WAIT: return culv_semaphore_note_wait(p->semaphore);
+    case NOTE_SIGNAL: return culv_semaphore_mark_signaled(p->semaphore);
+    case NOTE_WAIT: return culv_semaphore_mark_waited(p->semaphore);
     case ACTIONS: break;
     }
     FAIL("no such action");
@@ -96,7 +96,7 @@ static void bring_into(pair *p, state to)
     if (to == BY_PEER) really_act(p, NOTE_SIGNAL);
 }
 
-/* From any state to unsignalled, as it must be for this to succeed. */
+/* From any state to unsignaled, as it must be for this to succeed. */
 static void bring_back(pair *p, state from)
 {
     if (from == BY_CUDA) really_act(p, NOTE_WAIT);
@@ -119,25 +119,25 @@ static const struct {
     culv_reason reason;
     state next;
 } table[STATES][ACTIONS] = {
-    [UNSIGNALLED] = {[SIGNAL] = {CULV_REASON_NONE, BY_CUDA},
-                     [SIGNAL_BATCH] = {CULV_REASON_NONE, BY_CUDA},
-                     [WAIT] = {CULV_REASON_WAIT_BEFORE_SIGNAL, UNSIGNALLED},
-                     [WAIT_BATCH] = {CULV_REASON_WAIT_BEFORE_SIGNAL, UNSIGNALLED},
-                     [NOTE_SIGNAL] = {CULV_REASON_NONE, BY_PEER},
-                     [NOTE_WAIT] = {CULV_REASON_WAIT_BEFORE_SIGNAL, UNSIGNALLED}},
+    [UNSIGNALED] = {[SIGNAL] = {CULV_REASON_NONE, BY_CUDA},
+                    [SIGNAL_BATCH] = {CULV_REASON_NONE, BY_CUDA},
+                    [WAIT] = {CULV_REASON_WAIT_BEFORE_SIGNAL, UNSIGNALED},
+                    [WAIT_BATCH] = {CULV_REASON_WAIT_BEFORE_SIGNAL, UNSIGNALED},
+                    [NOTE_SIGNAL] = {CULV_REASON_NONE, BY_PEER},
+                    [NOTE_WAIT] = {CULV_REASON_WAIT_BEFORE_SIGNAL, UNSIGNALED}},
     [BY_CUDA] = {[SIGNAL] = {CULV_REASON_DOUBLE_SIGNAL, BY_CUDA},
                  [SIGNAL_BATCH] = {CULV_REASON_DOUBLE_SIGNAL, BY_CUDA},
                  [WAIT] = {CULV_REASON_SAME_SIDE, BY_CUDA},
                  [WAIT_BATCH] = {CULV_REASON_SAME_SIDE, BY_CUDA},
                  [NOTE_SIGNAL] = {CULV_REASON_DOUBLE_SIGNAL, BY_CUDA},
-                 [NOTE_WAIT] = {CULV_REASON_NONE, UNSIGNALLED}},
+                 [NOTE_WAIT] = {CULV_REASON_NONE, UNSIGNALED}},
     /* A wait of the other API for its own signal is its own affair: Vulkan allows it. */
     [BY_PEER] = {[SIGNAL] = {CULV_REASON_DOUBLE_SIGNAL, BY_PEER},
                  [SIGNAL_BATCH] = {CULV_REASON_DOUBLE_SIGNAL, BY_PEER},
-                 [WAIT] = {CULV_REASON_NONE, UNSIGNALLED},
-                 [WAIT_BATCH] = {CULV_REASON_NONE, UNSIGNALLED},
+                 [WAIT] = {CULV_REASON_NONE, UNSIGNALED},
+                 [WAIT_BATCH] = {CULV_REASON_NONE, UNSIGNALED},
                  [NOTE_SIGNAL] = {CULV_REASON_DOUBLE_SIGNAL, BY_PEER},
-                 [NOTE_WAIT] = {CULV_REASON_NONE, UNSIGNALLED}},
+                 [NOTE_WAIT] = {CULV_REASON_NONE, UNSIGNALED}},
 };
 
 static void state_table(void)
@@ -156,7 +156,7 @@ static void state_table(void)
             }
             require_state(&p, table[from][what].next);
             bring_back(&p, table[from][what].next);
-            require_state(&p, UNSIGNALLED);
+            require_state(&p, UNSIGNALED);
         }
     }
     pair_close(&p);
@@ -175,7 +175,7 @@ static void failed_calls_change_nothing(void)
     CU_OK(cu->StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->CtxPopCurrent(&popped));
     for (int what = SIGNAL; what <= WAIT_BATCH; what++) {
-        state from = what == WAIT || what == WAIT_BATCH ? BY_PEER : UNSIGNALLED;
+        state from = what == WAIT || what == WAIT_BATCH ? BY_PEER : UNSIGNALED;
         bring_into(&p, from);
         p.stream = stream;
         LIB_ERROR(act(&p, (action)what), CULV_ERROR_INVALID, CULV_REASON_STREAM_DEVICE);
@@ -218,7 +218,7 @@ static void values_are_for_timelines(void)
                   CULV_REASON_VALUE);
         LIB_ERROR(culv_semaphore_signal_batch(&point, 1, p.stream), CULV_ERROR_INVALID,
                   CULV_REASON_VALUE);
-        require_state(&p, UNSIGNALLED);
+        require_state(&p, UNSIGNALED);
         bring_into(&p, BY_PEER);
         LIB_ERROR(culv_semaphore_wait(p.semaphore, p.stream, values[i]), CULV_ERROR_INVALID,
                   CULV_REASON_VALUE);
@@ -227,9 +227,9 @@ static void values_are_for_timelines(void)
         require_state(&p, BY_PEER);
         bring_back(&p, BY_PEER);
     }
-    culv_semaphore_note_value(p.semaphore, 7); /* a timeline's */
+    culv_semaphore_mark_value(p.semaphore, 7); /* a timeline's */
     REQUIRE_EQ(culv_semaphore_last_value(p.semaphore), 0);
-    require_state(&p, UNSIGNALLED);
+    require_state(&p, UNSIGNALED);
     bring_into(&p, BY_CUDA);
     bring_back(&p, BY_CUDA);
     REQUIRE_EQ(culv_semaphore_get_type(p.semaphore), CULV_SEMAPHORE_BINARY);
@@ -239,11 +239,11 @@ static void values_are_for_timelines(void)
     VkSemaphore timeline = raw_vk_timeline(&p.w.vk, 0, true);
     culv_semaphore *other = lib_import_timeline(&p.w, timeline);
     REQUIRE_EQ(culv_semaphore_get_type(other), CULV_SEMAPHORE_TIMELINE);
-    LIB_ERROR(culv_semaphore_note_signal(other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_SAYS("culv_semaphore_note_value");
-    LIB_ERROR(culv_semaphore_note_wait(other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_semaphore_note_signal(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_semaphore_note_wait(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_semaphore_mark_signaled(other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_SAYS("culv_semaphore_mark_value");
+    LIB_ERROR(culv_semaphore_mark_waited(other), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_semaphore_mark_signaled(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_semaphore_mark_waited(NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     culv_semaphore_destroy(&other);
     lib_settle(&p.w);
     raw_vk_timeline_destroy(&p.w.vk, timeline);
@@ -272,7 +272,7 @@ static void take_and_borrow(void)
     really_act(&p, WAIT);
     culv_semaphore_destroy_after(&p.semaphore, p.stream);
     p.semaphore = first;
-    require_state(&p, UNSIGNALLED); /* each import knows what it was told itself */
+    require_state(&p, UNSIGNALED); /* each import knows what it was told itself */
     pair_close(&p);
 }
 
@@ -289,7 +289,7 @@ static void signal_is_pending_at_import(void)
     require_state(&p, BY_PEER);
     LIB_ERROR(act(&p, NOTE_SIGNAL), CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL);
     really_act(&p, WAIT);
-    require_state(&p, UNSIGNALLED);
+    require_state(&p, UNSIGNALED);
     pair_close(&p);
 }
 
@@ -307,7 +307,7 @@ static void untracked(void)
         LIB_OK(act(&p, NOTE_SIGNAL));
         LIB_OK(act(&p, NOTE_SIGNAL));
         LIB_OK(act(&p, NOTE_WAIT));
-        LIB_OK(act(&p, i == 0 ? SIGNAL_BATCH : SIGNAL)); /* of a signalled one, as it was told */
+        LIB_OK(act(&p, i == 0 ? SIGNAL_BATCH : SIGNAL)); /* of a signaled one, as it was told */
         REQUIRE(raw_binary_wait(&p.w.vk, p.w.cu, &p.other, 10000));
         raw_binary_signal(&p.w.vk, p.w.cu, &p.other);
         LIB_OK(act(&p, i == 0 ? WAIT_BATCH : WAIT)); /* nobody told of that signal */
@@ -417,9 +417,9 @@ static void alternations(void)
             .queue = queue, .wait = r > 0 ? &answered : NULL, .signal = r < ROUNDS ? &asked : NULL};
         raw_vk_submit(&w.vk, commands, raw_binary_turn_begin(cu, &turn));
         raw_binary_turn_end(cu, &turn);
-        if (r > 0) LIB_OK(culv_semaphore_note_wait(to_vulkan));
+        if (r > 0) LIB_OK(culv_semaphore_mark_waited(to_vulkan));
         if (r == ROUNDS) break;
-        LIB_OK(culv_semaphore_note_signal(to_cuda));
+        LIB_OK(culv_semaphore_mark_signaled(to_cuda));
 
         LIB_OK(culv_semaphore_wait(to_cuda, stream, 0));
         CU_OK(cu->MemcpyDtoDAsync(words + (CUdeviceptr)r * 4, p, 4, stream));

@@ -13,7 +13,7 @@ extern const test_case binary_vulkan_cases[];
 typedef struct road {
     lib_world w;
     raw_binary other;
-    culv_vk *vk; /* through which binary semaphores can be had */
+    culv_vk_device *vk; /* through which binary semaphores can be had */
     CUstream stream;
     bool played;
 } road;
@@ -23,7 +23,7 @@ static void road_open(road *r)
     lib_open(&r->w);
     raw_binary_create(&r->w.vk, r->w.cu, &r->other);
     r->played = r->other.vk == VK_NULL_HANDLE;
-    culv_vk_desc d = lib_vk_desc(&r->w);
+    culv_vk_device_desc d = lib_vk_desc(&r->w);
     r->vk = NULL;
     if (r->played) {
         lib_lying = (lib_lies){.plays_binaries = true, .binary_fd = r->other.peer};
@@ -49,9 +49,9 @@ static void alternate(road *r, culv_semaphore *semaphore, const raw_binary *othe
     for (int i = 0; i < 3; i++) {
         LIB_OK(culv_semaphore_signal(semaphore, r->stream, 0));
         REQUIRE(raw_binary_wait(&r->w.vk, r->w.cu, other, 10000));
-        LIB_OK(culv_semaphore_note_wait(semaphore));
+        LIB_OK(culv_semaphore_mark_waited(semaphore));
         raw_binary_signal(&r->w.vk, r->w.cu, other);
-        LIB_OK(culv_semaphore_note_signal(semaphore));
+        LIB_OK(culv_semaphore_mark_signaled(semaphore));
         LIB_OK(culv_semaphore_wait(semaphore, r->stream, 0));
         lib_finish(&r->w, r->stream);
     }
@@ -77,7 +77,8 @@ static void imported(void)
     raw_binary_signal(&r.w.vk, r.w.cu, &r.other);
     d.signal_pending = 1;
     LIB_OK(culv_vk_semaphore_import(r.vk, &d, &semaphore));
-    LIB_ERROR(culv_semaphore_note_signal(semaphore), CULV_ERROR_INVALID, CULV_REASON_DOUBLE_SIGNAL);
+    LIB_ERROR(culv_semaphore_mark_signaled(semaphore), CULV_ERROR_INVALID,
+              CULV_REASON_DOUBLE_SIGNAL);
     LIB_OK(culv_semaphore_wait(semaphore, r.stream, 0));
     lib_finish(&r.w, r.stream);
     alternate(&r, semaphore, &r.other);
@@ -113,9 +114,9 @@ static void made(void)
             r.played ? r.other : (raw_binary){.vk = culv_vk_semaphore_handle(made), .peer = -1};
         alternate(&r, cuda, &other);
         if (d.untracked)
-            LIB_OK(culv_semaphore_note_wait(cuda)); /* a no-op */
+            LIB_OK(culv_semaphore_mark_waited(cuda)); /* a no-op */
         else
-            LIB_ERROR(culv_semaphore_note_wait(cuda), CULV_ERROR_INVALID,
+            LIB_ERROR(culv_semaphore_mark_waited(cuda), CULV_ERROR_INVALID,
                       CULV_REASON_WAIT_BEFORE_SIGNAL);
         raw_vk_idle(&r.w.vk); /* Vulkan's use is over, and the validation layer knows */
         if (i == 0)
@@ -190,7 +191,7 @@ static void told_as_timeline(void)
     d.type = CULV_SEMAPHORE_TIMELINE;
     d.label = "present";
     /* By a handle that is none, or that is a binary semaphore's. */
-    culv_vk *const roads[] = {r.w.attachment, r.vk};
+    culv_vk_device *const roads[] = {r.w.attachment, r.vk};
     for (int i = 0; i < 2; i++) {
         lib_forget_error();
         culv_result result = culv_vk_semaphore_import(roads[i], &d, &semaphore);

@@ -26,10 +26,10 @@ static void asked_once(void)
     lib_world w;
     lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
-    culv_vk_sharing first = culv_vk_sharing_init(), again = culv_vk_sharing_init();
+    culv_vk_sharing_info first = culv_vk_sharing_info_init(), again = culv_vk_sharing_info_init();
     REQUIRE(check_spy.others > 0 && check_spy.needs == 0);
     zero_counts();
     LIB_OK(culv_vk_check_image(vk, &image, NULL, &first));
@@ -93,9 +93,9 @@ static void shared_with_making(void)
     lib_world w;
     lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     const VkImageCreateInfo info = check_image_info(VK_FORMAT_R32_SFLOAT, 64, 64);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     culv_vk_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;
@@ -114,8 +114,8 @@ static void more_than_fit(void)
     lib_world w;
     lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     for (uint32_t n = 0; n < 300; n++) {
         const VkBufferCreateInfo info = check_buffer_info(4096 + 64 * (n % 150));
         LIB_OK(culv_vk_check_buffer(vk, &info, NULL, &s));
@@ -138,8 +138,8 @@ static void chains(void)
     lib_world w;
     lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     VkFormat views[8] = {VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_SRGB,
                          VK_FORMAT_R8G8B8A8_UINT,  VK_FORMAT_R8G8B8A8_SINT,
                          VK_FORMAT_R8G8B8A8_SNORM, VK_FORMAT_R32_UINT,
@@ -220,7 +220,7 @@ static void needs_unknown(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     const VkBufferCreateInfo buffer = check_buffer_info(4096);
     static const struct {
@@ -238,7 +238,7 @@ static void needs_unknown(void)
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         culv_vk_check_desc d = culv_vk_check_desc_init();
         check_spy = rows[n].spy;
-        culv_vk *vk = check_attach(&w, rows[n].version);
+        culv_vk_device *vk = check_attach(&w, rows[n].version);
         LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
         REQUIRE_EQ(s.requirements_known, rows[n].known);
         REQUIRE_EQ(s.memory_type_index == UINT32_MAX, !rows[n].known);
@@ -259,11 +259,11 @@ static void dedicated(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     const VkBufferCreateInfo buffer = check_buffer_info(4096);
     check_spy = (check_spying){.requires_dedicated = true, .prefers_dedicated = true};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
     REQUIRE(s.dedicated_required == 1 && s.dedicated_preferred == 1);
     LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
@@ -271,7 +271,7 @@ static void dedicated(void)
     culv_vk_detach(&vk);
     /* The external features say it where the requirements are not known. */
     lib_lying = (lib_lies){.dedicated_only = true};
-    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(&w);
     d.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &d, &vk));
     LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
@@ -301,12 +301,12 @@ static void limits(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     check_spy = (check_spying){.max_side = UINT32_MAX,
                                .max_layers = UINT32_MAX,
                                .max_resource_size = UINT64_MAX,
                                .tells_nothing = true};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     static const struct {
         const char *kind;
         unsigned sides; /* that the message tells of */
@@ -383,9 +383,9 @@ static void sizes(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     check_spy = (check_spying){.max_buffer_size = 1 << 20, .heap_size = 1 << 18};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     VkBufferCreateInfo buffer = check_buffer_info((1 << 20) + 1);
     LIB_ERROR(culv_vk_check_buffer(vk, &buffer, NULL, &s), CULV_ERROR_INVALID, CULV_REASON_SIZE);
     LIB_SAYS("1048577");
@@ -414,7 +414,7 @@ static void sizes(void)
 }
 
 typedef struct asker {
-    culv_vk *vk;
+    culv_vk_device *vk;
     unsigned seed;
     unsigned wrong;
 } asker;
@@ -423,7 +423,7 @@ static void *ask(void *argument)
 {
     asker *a = argument;
     for (unsigned n = 0; n < 200; n++) {
-        culv_vk_sharing s = culv_vk_sharing_init();
+        culv_vk_sharing_info s = culv_vk_sharing_info_init();
         uint32_t side = 1 + (n * 7 + a->seed) % 80;
         const VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, side, side);
         const VkBufferCreateInfo buffer = check_buffer_info(side * 100u);

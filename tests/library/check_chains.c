@@ -63,7 +63,7 @@ static void of_images(void)
          {"dedicatedAllocation is set", "VkMemoryDedicatedAllocateInfo"}},
     };
     lib_world w;
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     lib_open(&w);
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
@@ -100,7 +100,7 @@ static void of_buffers(void)
         {&captured, CULV_REASON_USAGE, {"not replayed", "leave it out"}},
     };
     lib_world w;
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     lib_open(&w);
     for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
         VkBufferCreateInfo info = check_buffer_info(4096);
@@ -125,7 +125,7 @@ static void video(void)
     lib_world w;
     lib_open(&w);
     check_spy = (check_spying){.tells_nothing = true};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
     const VkVideoDecodeH264ProfileInfoKHR h264 = {
         .sType = VK_STRUCTURE_TYPE_VIDEO_DECODE_H264_PROFILE_INFO_KHR,
         .stdProfileIdc = STD_VIDEO_H264_PROFILE_IDC_HIGH};
@@ -142,10 +142,10 @@ static void video(void)
     VkImageCreateInfo info = check_image_info(VK_FORMAT_G8B8G8R8_422_UNORM, 64, 64);
     info.usage |= VK_IMAGE_USAGE_VIDEO_DECODE_DST_BIT_KHR;
     info.pNext = &list;
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     culv_result r = culv_vk_check_image(vk, &info, NULL, &s);
     MEASURED("check.video", "%s", r == CULV_OK ? "exported" : culv_last_error_message());
-    if (r == CULV_OK) REQUIRE_EQ(s.image.video, 1);
+    if (r == CULV_OK) REQUIRE_EQ(s.image.video_encode_decode, 1);
     culv_error e = culv_error_init();
     culv_last_error(&e);
     const bool no_array =
@@ -179,7 +179,7 @@ static void slices_fall_back(void)
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_image_create(w.attachment, &d, &made));
-    REQUIRE_EQ(culv_image_path(culv_vk_image_cuda(made)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_image_sharing(culv_vk_image_cuda(made)), CULV_SHARING_HOST);
     culv_vk_image_destroy(&made);
     lib_close(&w);
 }
@@ -193,8 +193,8 @@ static void only_the_driver_knew(void)
     lib_world w;
     lib_open(&w);
     check_spy = (check_spying){0};
-    culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
     d.create_info = &info;

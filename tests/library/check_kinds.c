@@ -68,7 +68,7 @@ static void all_kinds(void)
     for (size_t n = 0; n < sizeof kinds / sizeof kinds[0]; n++)
         for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++) {
             const VkImageCreateInfo info = info_of(&kinds[n], formats[f]);
-            culv_vk_sharing s;
+            culv_vk_sharing_info s;
             printf("%s, format %d\n", kinds[n].name, (int)formats[f]);
             LIB_OK(check_image_agrees(&w, &info, NULL, &s));
             REQUIRE_EQ(s.image.type, kinds[n].mapped);
@@ -84,15 +84,16 @@ static void all_usages(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     LIB_OK(check_image_agrees(&w, &info, NULL, &s));
-    REQUIRE(s.image.attachment == 0 && s.image.video == 0 && s.image.no_surfaces == 0);
+    REQUIRE(s.image.color_attachment == 0 && s.image.video_encode_decode == 0 &&
+            s.image.no_surfaces == 0);
     REQUIRE_EQ(s.image.texels, CULV_TEXELS_STORED);
     info.usage |= VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT |
                   VK_IMAGE_USAGE_INPUT_ATTACHMENT_BIT;
     LIB_OK(check_image_agrees(&w, &info, NULL, &s));
-    REQUIRE_EQ(s.image.attachment, 1);
+    REQUIRE_EQ(s.image.color_attachment, 1);
     culv_vk_check_desc d = culv_vk_check_desc_init();
     d.no_surfaces = VK_TRUE;
     d.handle_type = CULV_HANDLE_OPAQUE_FD;
@@ -140,7 +141,7 @@ static void formats_of_every_sort(void)
     lib_open(&w);
     for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++) {
         VkImageCreateInfo info = check_image_info(formats[n], 64, 32);
-        culv_vk_sharing s;
+        culv_vk_sharing_info s;
         if (lib_disjoint(&w, formats[n])) info.flags = VK_IMAGE_CREATE_DISJOINT_BIT;
         bool accepted = check_image_agrees(&w, &info, NULL, &s) == CULV_OK;
         printf("%3d: %s\n", (int)formats[n], accepted ? "shared" : culv_last_error_message());
@@ -161,7 +162,7 @@ static void pitched(void)
     lib_open(&w);
     for (size_t n = 0; n < sizeof formats / sizeof formats[0]; n++) {
         VkImageCreateInfo info = check_image_info(formats[n], 61, 33);
-        culv_vk_sharing s;
+        culv_vk_sharing_info s;
         info.tiling = VK_IMAGE_TILING_LINEAR;
         info.usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
         culv_result r = check_image_agrees(&w, &info, NULL, &s);
@@ -190,7 +191,7 @@ static void buffers(void)
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++)
         for (size_t u = 0; u < sizeof usages / sizeof usages[0]; u++) {
             VkBufferCreateInfo info = check_buffer_info(sizes[n]);
-            culv_vk_sharing s;
+            culv_vk_sharing_info s;
             info.usage = usages[u];
             LIB_OK(check_buffer_agrees(&w, &info, NULL, &s));
             REQUIRE(s.requirements.size >= sizes[n]);
@@ -207,7 +208,7 @@ static void concurrent(void)
     lib_open(&w);
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     image.sharingMode = buffer.sharingMode = VK_SHARING_MODE_CONCURRENT;
     image.queueFamilyIndexCount = buffer.queueFamilyIndexCount = 2;
     image.pQueueFamilyIndices = buffer.pQueueFamilyIndices = families;
@@ -216,7 +217,7 @@ static void concurrent(void)
         LIB_OK(check_buffer_agrees(&w, &buffer, NULL, &s));
     } else { /* a device that says to have more than it has is asked no further */
         check_spy = (check_spying){.families = 2, .without_core = true, .without_khr = true};
-        culv_vk *vk = check_attach(&w, VK_API_VERSION_1_3);
+        culv_vk_device *vk = check_attach(&w, VK_API_VERSION_1_3);
         LIB_OK(culv_vk_check_image(vk, &image, NULL, &s));
         LIB_OK(culv_vk_check_buffer(vk, &buffer, NULL, &s));
         culv_vk_detach(&vk);
@@ -238,7 +239,7 @@ static void named_in_the_chain(void)
         .handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT};
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
-    culv_vk_sharing with = culv_vk_sharing_init(), without = culv_vk_sharing_init();
+    culv_vk_sharing_info with = culv_vk_sharing_info_init(), without = culv_vk_sharing_info_init();
     LIB_OK(culv_vk_check_image(w.attachment, &image, NULL, &without));
     image.pNext = &of_image;
     LIB_OK(culv_vk_check_image(w.attachment, &image, NULL, &with));
@@ -266,7 +267,7 @@ static void named_in_the_chain(void)
 
     /* Where a driver says that dma-bufs go with opaque fds, both may be named. */
     check_spy = (check_spying){.compatible_with_dma_buf = true, .tells_nothing = true};
-    culv_vk *other = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *other = check_attach(&w, VK_API_VERSION_1_3);
     of_image.handleTypes = of_buffer.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT |
                                                    VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT;
     if (w.cu->software) { /* the twin's Vulkan knows the type, others may not */

@@ -10,7 +10,7 @@ enum { SIDE = 256, LEVELS = 5 };
 
 typedef struct subject {
     lib_world w;
-    culv_vk *vk;
+    culv_vk_device *vk;
     raw_vk_image image;
     culv_memory *memory;
     VkExternalMemoryImageCreateInfo external;

@@ -108,7 +108,7 @@ static void images(void)
     for (unsigned n = 0; n < plans; n++) {
         const VkImageCreateInfo info = image();
         const culv_vk_check_desc d = desc();
-        culv_vk_sharing s;
+        culv_vk_sharing_info s;
         printf(
             "%u: type %d format %d %u x %u x %u, %u levels, %u layers, flags %#x usage %#x tiling %d\n",
             n, (int)info.imageType, (int)info.format, info.extent.width, info.extent.height,
@@ -137,7 +137,7 @@ static void buffers(void)
     for (unsigned n = 0; n < plans; n++) {
         VkBufferCreateInfo info = check_buffer_info(seldom(8) ? PICK(odd) : PICK(sizes));
         const culv_vk_check_desc d = desc();
-        culv_vk_sharing s;
+        culv_vk_sharing_info s;
         info.usage |=
             seldom(2) ? VK_BUFFER_USAGE_STORAGE_BUFFER_BIT : VK_BUFFER_USAGE_VERTEX_BUFFER_BIT;
         if (seldom(20)) info.usage = 0;

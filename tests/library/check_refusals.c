@@ -88,7 +88,7 @@ static const refusal images[] = {
       IMAGE(tiling, VK_IMAGE_TILING_LINEAR)}},
     {UNSUPPORTED,
      WHY(USAGE),
-     {"without DISJOINT", "VkBindImagePlaneMemoryInfo", "culv_format_plane()"},
+     {"without DISJOINT", "VkBindImagePlaneMemoryInfo", "culv_format_get_plane()"},
      {IMAGE(format, VK_FORMAT_G8_B8R8_2PLANE_420_UNORM)}},
     {UNSUPPORTED,
      WHY(USAGE),
@@ -286,7 +286,7 @@ static const refusal images[] = {
 static bool lacks_format(const lib_world *w, const refusal *r, VkFormat format)
 {
     const VkImageCreateInfo plain = check_image_info(format, 64, 64);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     if (r->reason == CULV_REASON_FORMAT ||
         culv_vk_check_image(w->attachment, &plain, NULL, &s) != CULV_ERROR_UNSUPPORTED)
         return false;
@@ -300,7 +300,7 @@ static bool lacks_format(const lib_world *w, const refusal *r, VkFormat format)
 static void of_images(void)
 {
     lib_world w;
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     lib_open(&w);
     for (size_t n = 0; n < sizeof images / sizeof images[0]; n++) {
         VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
@@ -351,7 +351,7 @@ static const refusal buffers[] = {
 static void of_buffers(void)
 {
     lib_world w;
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     lib_open(&w);
     for (size_t n = 0; n < sizeof buffers / sizeof buffers[0]; n++) {
         VkBufferCreateInfo info = check_buffer_info(4096);
@@ -368,7 +368,7 @@ static void of_buffers(void)
 static void families(void)
 {
     lib_world w;
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     lib_open(&w);
     uint32_t list[3] = {0, 0, 0};
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
@@ -400,9 +400,9 @@ static void families(void)
 static void descriptors(void)
 {
     lib_world w;
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     lib_open(&w);
-    culv_vk *vk = w.attachment;
+    culv_vk_device *vk = w.attachment;
     VkImageCreateInfo image = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     VkBufferCreateInfo buffer = check_buffer_info(4096);
     culv_vk_check_desc d = culv_vk_check_desc_init();
@@ -441,7 +441,7 @@ static void descriptors(void)
     } types[] = {{CULV_HANDLE_OPAQUE_WIN32, CULV_ERROR_UNSUPPORTED, "OPAQUE_WIN32"},
                  {CULV_HANDLE_OPAQUE_WIN32_KMT, CULV_ERROR_UNSUPPORTED, "OPAQUE_WIN32_KMT"},
                  {(culv_handle_type)77, CULV_ERROR_INVALID, "handle_type is 77"}};
-    s = culv_vk_sharing_init();
+    s = culv_vk_sharing_info_init();
     for (size_t n = 0; n < sizeof types / sizeof types[0]; n++) {
         d.handle_type = types[n].type;
         LIB_ERROR(culv_vk_check_image(vk, &image, &d, &s), types[n].result,
@@ -480,7 +480,7 @@ static void descriptors(void)
 static void usages(void)
 {
     lib_world w;
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     lib_open(&w);
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     info.usage |= VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT;
@@ -491,7 +491,7 @@ static void usages(void)
                   "nor any that are not shared");
 
     check_spy = (check_spying){.refused_usage = VK_IMAGE_USAGE_SAMPLED_BIT};
-    culv_vk *other = check_attach(&w, VK_API_VERSION_1_3);
+    culv_vk_device *other = check_attach(&w, VK_API_VERSION_1_3);
     info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 64, 64);
     LIB_ERROR(culv_vk_check_image(other, &info, NULL, &s), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_NOT_EXPORTABLE);

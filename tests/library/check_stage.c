@@ -159,10 +159,10 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL check_loader(VkInstance instance, const
     return vkGetInstanceProcAddr(instance, name);
 }
 
-culv_vk *check_attach(const lib_world *w, uint32_t api_version)
+culv_vk_device *check_attach(const lib_world *w, uint32_t api_version)
 {
-    culv_vk *vk = NULL;
-    culv_vk_desc d = lib_vk_desc(w);
+    culv_vk_device *vk = NULL;
+    culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = check_loader;
     d.api_version = api_version;
     LIB_OK(culv_vk_attach(w->device, &d, &vk));
@@ -202,15 +202,15 @@ static culv_error last_error(void)
     return e;
 }
 
-static void poison(culv_vk_sharing *out)
+static void poison(culv_vk_sharing_info *out)
 {
     memset(out, 0x5a, sizeof *out);
     out->struct_size = sizeof *out;
 }
 
-static void require_poisoned(const culv_vk_sharing *out)
+static void require_poisoned(const culv_vk_sharing_info *out)
 {
-    culv_vk_sharing untouched;
+    culv_vk_sharing_info untouched;
     poison(&untouched);
     REQUIRE_EQ_BYTES(out, &untouched, sizeof untouched);
 }
@@ -233,7 +233,7 @@ static culv_vk_check_desc plain(const culv_vk_check_desc *desc)
     return d;
 }
 
-static void require_needs(const lib_world *w, const culv_vk_sharing *s,
+static void require_needs(const lib_world *w, const culv_vk_sharing_info *s,
                           const VkMemoryRequirements2 *told,
                           const VkMemoryDedicatedRequirements *dedicated)
 {
@@ -255,7 +255,7 @@ static uint32_t planes_of(VkFormat format)
 }
 
 /* Planes one after another. */
-static void require_plane_needs(const lib_world *w, const culv_vk_sharing *s, VkImage image,
+static void require_plane_needs(const lib_world *w, const culv_vk_sharing_info *s, VkImage image,
                                 uint32_t planes)
 {
     VkDeviceSize end = 0;
@@ -287,7 +287,7 @@ static void require_plane_needs(const lib_world *w, const culv_vk_sharing *s, Vk
     REQUIRE(s->requirements.memoryTypeBits & (1u << s->memory_type_index));
 }
 
-static void require_image_needs(const lib_world *w, const culv_vk_sharing *s, VkImage image)
+static void require_image_needs(const lib_world *w, const culv_vk_sharing_info *s, VkImage image)
 {
     VkMemoryDedicatedRequirements dedicated = {.sType =
                                                    VK_STRUCTURE_TYPE_MEMORY_DEDICATED_REQUIREMENTS};
@@ -301,7 +301,7 @@ static void require_image_needs(const lib_world *w, const culv_vk_sharing *s, Vk
 
 /* The fields that are told alike; culv_image_get_desc() makes every default explicit, and so does
  * the gate. */
-static void require_mapped_as(const culv_vk_sharing *s, const culv_image *image)
+static void require_mapped_as(const culv_vk_sharing_info *s, const culv_image *image)
 {
     culv_image_desc d = culv_image_desc_init();
     LIB_OK(culv_image_get_desc(image, &d));
@@ -316,13 +316,13 @@ static void require_mapped_as(const culv_vk_sharing *s, const culv_image *image)
     REQUIRE_EQ(s->image.depth, d.depth);
     REQUIRE_EQ(s->image.array_layers, d.array_layers);
     REQUIRE_EQ(s->image.mip_levels, d.mip_levels);
-    REQUIRE_EQ(s->image.attachment, d.attachment);
-    REQUIRE_EQ(s->image.video, d.video);
+    REQUIRE_EQ(s->image.color_attachment, d.color_attachment);
+    REQUIRE_EQ(s->image.video_encode_decode, d.video_encode_decode);
     REQUIRE_EQ(s->image.no_surfaces, d.no_surfaces);
     REQUIRE_EQ(s->image.struct_size, sizeof d);
 }
 
-static void require_limits(const culv_vk_sharing *s, const VkImageCreateInfo *info)
+static void require_limits(const culv_vk_sharing_info *s, const VkImageCreateInfo *info)
 {
     REQUIRE(s->max_extent.width >= info->extent.width &&
             s->max_extent.height >= info->extent.height &&
@@ -336,7 +336,7 @@ static void require_limits(const culv_vk_sharing *s, const VkImageCreateInfo *in
 
 /* By Vulkan alone: culv_vk_image_create() makes no LINEAR images. */
 static void make_pitched(const lib_world *w, const VkImageCreateInfo *plan,
-                         const culv_vk_sharing *s)
+                         const culv_vk_sharing_info *s)
 {
     const VkExternalMemoryImageCreateInfo external = {
         .sType = VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_IMAGE_CREATE_INFO,
@@ -364,7 +364,7 @@ static bool refused_by_cuda(const lib_world *w, culv_result checked, culv_result
 }
 
 culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info,
-                               const culv_vk_check_desc *desc, culv_vk_sharing *out)
+                               const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 {
     culv_vk_image *made = POISON(culv_vk_image);
     culv_vk_check_desc d = plain(desc);
@@ -412,7 +412,7 @@ culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info
 }
 
 culv_result check_buffer_agrees(const lib_world *w, const VkBufferCreateInfo *info,
-                                const culv_vk_check_desc *desc, culv_vk_sharing *out)
+                                const culv_vk_check_desc *desc, culv_vk_sharing_info *out)
 {
     culv_vk_buffer *made = POISON(culv_vk_buffer);
     culv_vk_check_desc d = plain(desc);
@@ -448,7 +448,7 @@ culv_result check_buffer_agrees(const lib_world *w, const VkBufferCreateInfo *in
 }
 
 #define SAME(field) REQUIRE_EQ(a->field, b->field)
-void check_require_equal(const culv_vk_sharing *a, const culv_vk_sharing *b)
+void check_require_equal(const culv_vk_sharing_info *a, const culv_vk_sharing_info *b)
 {
     SAME(access), SAME(handle_types), SAME(handle_type);
     SAME(dedicated_required), SAME(dedicated_preferred), SAME(requirements_known);
@@ -459,7 +459,7 @@ void check_require_equal(const culv_vk_sharing *a, const culv_vk_sharing *b)
     SAME(image.format), SAME(image.texels), SAME(image.type);
     SAME(image.width), SAME(image.height), SAME(image.depth), SAME(image.array_layers),
         SAME(image.mip_levels);
-    SAME(image.attachment), SAME(image.video), SAME(image.no_surfaces);
+    SAME(image.color_attachment), SAME(image.video_encode_decode), SAME(image.no_surfaces);
     for (int i = 0; i < 3; i++)
         SAME(image.plane_offsets[i]), SAME(plane_requirements[i].size),
             SAME(plane_requirements[i].alignment);

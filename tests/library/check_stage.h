@@ -31,7 +31,7 @@ extern check_spying check_spy;
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL check_loader(VkInstance instance, const char *name);
 /* A second attachment, by that loader. */
-culv_vk *check_attach(const lib_world *w, uint32_t api_version);
+culv_vk_device *check_attach(const lib_world *w, uint32_t api_version);
 
 /* One level, one layer, OPTIMAL, exclusive, 2D, transfers and sampling. */
 VkImageCreateInfo check_image_info(VkFormat format, uint32_t width, uint32_t height);
@@ -41,11 +41,11 @@ VkBufferCreateInfo check_buffer_info(VkDeviceSize size);
  * and the resource must be what was told of it. Nothing is left. desc may be NULL; label is
  * ignored. */
 culv_result check_image_agrees(const lib_world *w, const VkImageCreateInfo *info,
-                               const culv_vk_check_desc *desc, culv_vk_sharing *out);
+                               const culv_vk_check_desc *desc, culv_vk_sharing_info *out);
 culv_result check_buffer_agrees(const lib_world *w, const VkBufferCreateInfo *info,
-                                const culv_vk_check_desc *desc, culv_vk_sharing *out);
+                                const culv_vk_check_desc *desc, culv_vk_sharing_info *out);
 /* Two answers are the same, field by field. */
-void check_require_equal(const culv_vk_sharing *a, const culv_vk_sharing *b);
+void check_require_equal(const culv_vk_sharing_info *a, const culv_vk_sharing_info *b);
 /* A refusal by both, with the class, the reason and a few words. */
 void check_refused(const char *file, int line, culv_result actual, culv_result result,
                    culv_reason reason, const char *const *words, size_t count);

@@ -239,26 +239,26 @@ static void nulls(void)
     NULLS(culv_semaphore_import_borrow(NULL, &semaphore_desc, &semaphore));
     NULLS(culv_semaphore_signal(NULL, NULL, 1));
     NULLS(culv_semaphore_wait(NULL, NULL, 1));
-    NULLS(culv_semaphore_note_signal(NULL));
-    NULLS(culv_semaphore_note_wait(NULL));
+    NULLS(culv_semaphore_mark_signaled(NULL));
+    NULLS(culv_semaphore_mark_waited(NULL));
     const culv_semaphore_point point = {NULL, 1};
     NULLS(culv_semaphore_signal_batch(NULL, 1, NULL));
     NULLS(culv_semaphore_wait_batch(NULL, 1, NULL));
     NULLS(culv_semaphore_signal_batch(&point, 1, NULL));
     NULLS(culv_semaphore_wait_batch(&point, 1, NULL));
-    culv_semaphore_note_value(NULL, 1);
+    culv_semaphore_mark_value(NULL, 1);
     REQUIRE_EQ(culv_semaphore_last_value(NULL), 0);
     REQUIRE_EQ(culv_semaphore_get_type(NULL), CULV_SEMAPHORE_NONE);
 
-    culv_vk *vk = POISON(culv_vk);
-    culv_vk_desc vk_desc = culv_vk_desc_init();
+    culv_vk_device *vk = POISON(culv_vk_device);
+    culv_vk_device_desc vk_desc = culv_vk_device_desc_init();
     culv_vk_memory_desc vk_memory_desc = culv_vk_memory_desc_init();
     culv_vk_semaphore_desc vk_semaphore_desc = culv_vk_semaphore_desc_init();
     uint32_t count = 7;
     NULLS(culv_vk_rank_physical_devices(NULL, NULL, NULL, &count, NULL));
     NULLS(culv_vk_rank_physical_devices(lib_lying_loader, NULL, NULL, &count, NULL));
-    NULLS(culv_vk_device_open(NULL, NULL, NULL, NULL, &device));
-    NULLS(culv_vk_device_open(lib_lying_loader, NULL, NULL, NULL, &device));
+    NULLS(culv_device_open_for_vulkan(NULL, NULL, NULL, NULL, &device));
+    NULLS(culv_device_open_for_vulkan(lib_lying_loader, NULL, NULL, NULL, &device));
     NULLS(culv_vk_attach(NULL, &vk_desc, &vk));
     NULLS(culv_vk_memory_import(NULL, &vk_memory_desc, &memory));
     LIB_ERROR(culv_vk_semaphore_import(NULL, &vk_semaphore_desc, &semaphore), CULV_ERROR_INVALID,
@@ -271,7 +271,7 @@ static void nulls(void)
     REQUIRE_EQ(count, 7);
     REQUIRE(device == POISON(culv_device) && memory == POISON(culv_memory) &&
             buffer == POISON(culv_buffer));
-    REQUIRE(semaphore == POISON(culv_semaphore) && vk == POISON(culv_vk));
+    REQUIRE(semaphore == POISON(culv_semaphore) && vk == POISON(culv_vk_device));
 
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b2;
@@ -297,7 +297,7 @@ static void nulls_to_destroy(void)
     culv_memory *memory = NULL;
     culv_buffer *buffer = NULL;
     culv_semaphore *semaphore = NULL;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     culv_device_close(NULL);
     culv_device_close(&device);
     culv_memory_destroy(NULL);

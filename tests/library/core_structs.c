@@ -48,8 +48,8 @@ void described_check(lib_world *w, const described *d)
 static culv_result open_device(lib_world *w, const void *desc)
 {
     culv_device *device = POISON(culv_device);
-    culv_result r =
-        culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, desc, &device);
+    culv_result r = culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance,
+                                                w->vk.physical, desc, &device);
     if (r == CULV_OK)
         culv_device_close(&device);
     else
@@ -80,12 +80,12 @@ static culv_result rank(lib_world *w, const void *desc)
 
 static culv_result attach(lib_world *w, const void *desc)
 {
-    culv_vk *vk = POISON(culv_vk);
+    culv_vk_device *vk = POISON(culv_vk_device);
     culv_result r = culv_vk_attach(w->device, desc, &vk);
     if (r == CULV_OK)
         culv_vk_detach(&vk);
     else
-        REQUIRE(vk == POISON(culv_vk));
+        REQUIRE(vk == POISON(culv_vk_device));
     return r;
 }
 
@@ -201,7 +201,7 @@ static void descriptors(void)
     shared_memory = lib_import(&w, &buffer);
 
     culv_device_desc device = culv_device_desc_init();
-    culv_vk_desc vk = lib_vk_desc(&w);
+    culv_vk_device_desc vk = lib_vk_desc(&w);
     culv_memory_desc memory = lib_memory_desc(&w, &buffer, fd);
     culv_buffer_desc range = culv_buffer_desc_init();
     culv_semaphore_desc semaphore = culv_semaphore_desc_init();
@@ -225,7 +225,7 @@ static void descriptors(void)
         {"culv_device_desc", &device, sizeof device, 16, open_device},
         {"culv_device_desc", &device, sizeof device, 16, open_ordinal},
         {"culv_device_desc", &device, sizeof device, 16, rank},
-        {"culv_vk_desc", &vk, sizeof vk, offsetof(culv_vk_desc, api_version), attach},
+        {"culv_vk_device_desc", &vk, sizeof vk, offsetof(culv_vk_device_desc, api_version), attach},
         {"culv_memory_desc", &memory, sizeof memory, offsetof(culv_memory_desc, dedicated),
          import_memory},
         {"culv_buffer_desc", &range, sizeof range, 16, map},

@@ -81,9 +81,11 @@ static void caps_are_the_drivers(void)
         {caps.sparse_arrays, CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED},
         {caps.multicast, CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED},
         {caps.integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED},
-        {caps.host_register, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
-        {caps.host_register_address, CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
-        {caps.host_page_tables, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES}};
+        {caps.host_register_supported, CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED},
+        {caps.can_use_host_pointer_for_registered_mem,
+         CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM},
+        {caps.pageable_memory_access_uses_host_page_tables,
+         CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         int value = 0;
         CU_OK(cu->DeviceGetAttribute(&value, rows[i].attribute, caps.ordinal));
@@ -173,9 +175,10 @@ static void vulkan_device_without_a_match(void)
     memcpy(uuid, w.vk.id.deviceUUID, 16);
     uuid[3] ^= 0x40;
     lib_lying = (lib_lies){.uuid_xor = 0x40};
-    LIB_REFUSES(culv_device, device,
-                culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(
+        culv_device, device,
+        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS(w.vk.properties.deviceName);
     uuid_text(text, uuid);
     LIB_SAYS(text);
@@ -188,10 +191,10 @@ static void vulkan_device_without_a_match(void)
     lib_lying.says_type = true; /* another vendor's: only where the name does not say NVIDIA */
     lib_lying.type = VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU;
     if (strstr(w.vk.properties.deviceName, "NVIDIA") == NULL) {
-        LIB_REFUSES(
-            culv_device, device,
-            culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
-            CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+        LIB_REFUSES(culv_device, device,
+                    culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical,
+                                                NULL, &device),
+                    CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
         LIB_SAYS("not an NVIDIA GPU");
     }
     lib_close(&w);
@@ -245,7 +248,8 @@ static void callers_context(void)
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = NULL;
     d.context = context;
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d, &device));
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d,
+                                       &device));
     REQUIRE(culv_device_context(device) == context);
     REQUIRE(culv_device_context(device) != culv_device_context(w.device));
     CU_OK(cu->CtxGetCurrent(&now));
@@ -256,10 +260,10 @@ static void callers_context(void)
     CU_OK(cu->CtxPopCurrent(&now));
     CU_OK(cu->CtxDestroy(context));
     if (cu->software) { /* on NVIDIA's driver a destroyed context's handle is undefined */
-        LIB_REFUSES(
-            culv_device, device,
-            culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, &d, &device),
-            CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
+        LIB_REFUSES(culv_device, device,
+                    culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
+                                                &d, &device),
+                    CULV_ERROR_DRIVER, CULV_REASON_DEVICE_LOST);
     }
     lib_close(&w);
 }
@@ -297,7 +301,7 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
                  CUstream stream, uint64_t *value)
 {
     culv_device *device = NULL;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     culv_memory *memory = NULL;
     culv_buffer *b = NULL, *b2 = NULL;
     culv_semaphore *sem = NULL, *sem2 = NULL;
@@ -308,9 +312,10 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     STEP(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w->vk.instance, NULL, &n, NULL));
     STEP(culv_device_open_by_uuid(&uuid, NULL, &device));
     STEP(culv_device_open_by_ordinal(99, NULL, &device));
-    STEP(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &device));
+    STEP(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                     &device));
     REQUIRE(device != NULL);
-    culv_vk_desc vd = lib_vk_desc(w);
+    culv_vk_device_desc vd = lib_vk_desc(w);
     STEP(culv_vk_attach(device, &vd, &vk));
     REQUIRE(vk != NULL);
     vd.device = NULL;
@@ -345,7 +350,7 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     STEP(culv_semaphore_signal(sem, stream, *value));
     STEP(culv_semaphore_signal(sem, NULL, ++*value));
     STEP(culv_semaphore_wait(sem, stream, *value));
-    STEP(culv_semaphore_note_value(sem, *value));
+    STEP(culv_semaphore_mark_value(sem, *value));
     STEP(culv_device_get_counts(device, &counts));
     STEP(culv_buffer_unmap(&b));
     STEP(culv_buffer_unmap_after(&b2, stream));

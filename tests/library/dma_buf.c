@@ -336,9 +336,9 @@ static void played_pitched(void)
                                       .height = HEIGHT,
                                       .flags = RAW_VK_EXPORT | RAW_VK_LINEAR | RAW_VK_DEDICATED};
     if (!raw_vk_image_supported(&vk, &wanted)) SKIP("no such LINEAR image can be exported here");
-    culv_vk *attachment = NULL;
+    culv_vk_device *attachment = NULL;
     lib_world w = {.vk = vk, .device = s.device};
-    culv_vk_desc vd = lib_vk_desc(&w);
+    culv_vk_device_desc vd = lib_vk_desc(&w);
     lib_lying = (lib_lies){.plays_dma_bufs = true, .dma_buf_types = 1};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(s.device, &vd, &attachment));
@@ -361,7 +361,7 @@ static void played_pitched(void)
                                         .size = BYTES,
                                         .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
     culv_vk_check_desc ask = culv_vk_check_desc_init();
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     ask.handle_type = CULV_HANDLE_DMA_BUF_FD;
     LIB_ERROR(culv_vk_check_image(attachment, &info, &ask, &sharing), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_HANDLE_TYPE);

@@ -46,7 +46,7 @@ static void turn(lib_world *w, raw_vk_buffer *lasting, VkSemaphore timeline, CUs
     culv_semaphore_destroy_after(&semaphore, stream);
     culv_memory_destroy(&memory);
     if (!raw_vk_timeline_wait(&w->vk, timeline, i, 10000))
-        FAIL("turn %d: the timeline was not signalled", (int)i);
+        FAIL("turn %d: the timeline was not signaled", (int)i);
     if (vk == &own) {
         before = lib_enter(w);
         CU_OK(cu->StreamSynchronize(stream));
@@ -102,10 +102,10 @@ static void devices(void)
     lib_level start = {0};
     for (long i = 1; i <= count; i++) {
         culv_device *device = NULL;
-        culv_vk *vk = NULL;
-        culv_vk_desc d = lib_vk_desc(&w);
-        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
-                                   &device));
+        culv_vk_device *vk = NULL;
+        culv_vk_device_desc d = lib_vk_desc(&w);
+        LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
+                                           NULL, &device));
         LIB_OK(culv_vk_attach(device, &d, &vk));
         culv_device_close(&device);
         culv_vk_detach(&vk);

@@ -30,8 +30,8 @@ static void use_image(culv_image *image)
     for (uint32_t level = 0; level < LEVELS; level++) {
         CUarray array = NULL;
         CUsurfObject surface = 0;
-        LIB_OK(culv_image_array(image, level, &array));
-        LIB_OK(culv_image_surface(image, level, &surface));
+        LIB_OK(culv_image_get_array(image, level, &array));
+        LIB_OK(culv_image_get_surface(image, level, &surface));
     }
 }
 

@@ -25,9 +25,9 @@ static void culvert_binary(scene *s)
     LIB_OK(culv_semaphore_import_take(s->w.device, &d, &semaphore));
     LIB_OK(culv_semaphore_signal(semaphore, s->stream, 0));
     REQUIRE(raw_binary_wait(&s->w.vk, s->w.cu, &other, 10000));
-    LIB_OK(culv_semaphore_note_wait(semaphore));
+    LIB_OK(culv_semaphore_mark_waited(semaphore));
     raw_binary_signal(&s->w.vk, s->w.cu, &other);
-    LIB_OK(culv_semaphore_note_signal(semaphore));
+    LIB_OK(culv_semaphore_mark_signaled(semaphore));
     LIB_OK(culv_semaphore_wait(semaphore, s->stream, 0));
     lib_finish(&s->w, s->stream);
     culv_semaphore_destroy(&semaphore);

@@ -44,9 +44,9 @@ static void vulkan_copies(scene *s, culv_vk_buffer *buffer, const raw_vk_buffer 
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
     VkBuffer own = culv_vk_buffer_handle(buffer);
     scene_buffer_barrier(s, commands, buffer, true);
-    LIB_OK(culv_vk_buffer_record_push(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
     vkCmdCopyBuffer(commands, out ? own : host->buffer, out ? host->buffer : own, 1, &all);
-    LIB_OK(culv_vk_buffer_record_pull(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_download(buffer, commands));
     scene_buffer_barrier(s, commands, buffer, false);
     scene_submit(s, commands);
 }
@@ -62,7 +62,7 @@ static void buffers(scene_kind kind)
     raw_vk_buffer_create(&s.w.vk, BYTES, RAW_VK_HOST, &host);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     culv_buffer *cuda = culv_vk_buffer_cuda(buffer);
-    REQUIRE_EQ(culv_buffer_path(cuda), s.path);
+    REQUIRE_EQ(culv_buffer_sharing(cuda), s.path);
     REQUIRE_EQ(culv_buffer_size(cuda), BYTES);
     REQUIRE(culv_buffer_pointer(cuda) != 0);
     culv_device_counts c = lib_counts(&s.w);
@@ -75,12 +75,12 @@ static void buffers(scene_kind kind)
     REQUIRE_EQ(c.peers, kind == SCENE_PEER);
     for (uint32_t turn = 1; turn <= 3; turn++) {
         write_cuda(&s, buffer, turn);
-        LIB_OK(culv_buffer_push(cuda, s.stream));
+        LIB_OK(culv_buffer_upload(cuda, s.stream));
         scene_signal(&s);
         memset(host.mapped, 0, BYTES);
         vulkan_copies(&s, buffer, &host, true);
         scene_wait(&s);
-        LIB_OK(culv_buffer_pull(cuda, s.stream));
+        LIB_OK(culv_buffer_download(cuda, s.stream));
         require_cuda(&s, buffer, turn);
         raw_vk_idle(&s.w.vk);
         REQUIRE_WORDS(host.mapped, WORDS, turn);
@@ -89,7 +89,7 @@ static void buffers(scene_kind kind)
         scene_signal(&s);
         vulkan_copies(&s, buffer, &host, false);
         scene_wait(&s);
-        LIB_OK(culv_buffer_pull(cuda, s.stream));
+        LIB_OK(culv_buffer_download(cuda, s.stream));
         require_cuda(&s, buffer, turn + 100);
     }
     raw_vk_idle(&s.w.vk);
@@ -126,10 +126,10 @@ static void shared_costs_nothing(void)
     culv_soft_counts before = {.struct_size = sizeof before}, after = before;
     VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&before);
-    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_vk_buffer_record_push(buffer, commands));
-    LIB_OK(culv_vk_buffer_record_pull(buffer, commands));
+    LIB_OK(culv_buffer_upload(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_buffer_download(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_vk_buffer_record_upload(buffer, commands));
+    LIB_OK(culv_vk_buffer_record_download(buffer, commands));
     if (s.w.cu->SoftCounts != NULL) s.w.cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     raw_vk_submit(&s.w.vk, commands, NULL);
@@ -163,19 +163,19 @@ static void refused(void)
     LIB_REFUSES(culv_vk_semaphore, semaphore,
                 culv_vk_semaphore_create(s.w.attachment, &d, &semaphore), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_buffer_push(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_buffer_pull(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_push(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_pull(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_record_push(NULL, VK_NULL_HANDLE), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_buffer_upload(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_buffer_download(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_upload(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_download(NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_buffer_record_upload(NULL, VK_NULL_HANDLE), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_record_pull(NULL, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL),
+    LIB_ERROR(culv_vk_image_record_download(NULL, VK_NULL_HANDLE, VK_IMAGE_LAYOUT_GENERAL),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    REQUIRE_EQ(culv_buffer_path(NULL), CULV_PATH_SHARED);
-    REQUIRE_EQ(culv_image_path(NULL), CULV_PATH_SHARED);
-    REQUIRE_EQ(culv_semaphore_path(NULL), CULV_PATH_SHARED);
-    REQUIRE_EQ_STR(culv_path_name(CULV_PATH_HOST), "HOST");
-    REQUIRE_EQ_STR(culv_path_name((culv_path)77), "unknown");
+    REQUIRE_EQ(culv_buffer_sharing(NULL), CULV_SHARING_SHARED);
+    REQUIRE_EQ(culv_image_sharing(NULL), CULV_SHARING_SHARED);
+    REQUIRE_EQ(culv_semaphore_sharing(NULL), CULV_SHARING_SHARED);
+    REQUIRE_EQ_STR(culv_sharing_name(CULV_SHARING_HOST), "HOST");
+    REQUIRE_EQ_STR(culv_sharing_name((culv_sharing)77), "unknown");
     scene_close(&s);
 }
 
@@ -185,18 +185,18 @@ static void another_gpu(void)
 {
     static scene s;
     raw_vk_buffer own;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     culv_vk_buffer *buffer = NULL;
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
     scene_open_bare(&s, SCENE_PEER);
     const raw_cuda *cu = s.w.cu;
-    culv_vk_desc d = lib_vk_desc(&s.w);
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
+    culv_vk_device_desc d = lib_vk_desc(&s.w);
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS("culv_vk_desc.fallback");
+    LIB_SAYS("culv_vk_device_desc.fallback");
     d.fallback = 64;
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(s.w.device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_VALUE);
     raw_vk_buffer_create(&s.w.vk, 65536, RAW_VK_EXPORT, &own);
     VkSemaphore timeline = raw_vk_timeline(&s.w.vk, 0, true);
@@ -207,7 +207,7 @@ static void another_gpu(void)
     m.allocation_size = own.allocation_size;
     LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s.w.attachment, &m, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(s.w.attachment, &m, &memory),
+    LIB_REFUSES(culv_memory, memory, culv_vk_memory_import_shared(s.w.attachment, &m, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     culv_vk_semaphore_desc t = culv_vk_semaphore_desc_init();
     t.semaphore = timeline;
@@ -219,14 +219,14 @@ static void another_gpu(void)
     const VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
                                      .size = BYTES,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT};
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     LIB_ERROR(culv_vk_check_buffer(s.w.attachment, &info, NULL, &sharing), CULV_ERROR_INVALID,
               CULV_REASON_DEVICE_MISMATCH);
     if (cu->SoftCounts != NULL) cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     /* Told to, it goes through the host from one GPU to the other. */
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_HOST, &buffer));
-    REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(buffer)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(buffer)), CULV_SHARING_HOST);
     culv_vk_buffer_destroy(&buffer);
     LIB_REFUSES(culv_vk_buffer, buffer, scene_buffer(&s, 0, CULV_FALLBACK_ANY, &buffer),
                 CULV_ERROR_INVALID, CULV_REASON_SIZE);
@@ -266,7 +266,7 @@ static void wrong_copies(void)
     cu->SoftCounts(&after);
     REQUIRE_EQ(before.calls, after.calls);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
-    REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(buffer)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(buffer)), CULV_SHARING_HOST);
     culv_vk_buffer_destroy(&buffer);
     scene_close(&s);
 }
@@ -278,7 +278,7 @@ static void without_extensions(bool foreign)
     lib_world *w = &s.w;
     CUuuid uuid;
     culv_vk_buffer *buffer = NULL;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     memset(&s, 0, sizeof s);
     if (foreign) raw_cuda_two_devices();
     w->cu = lib_driver();
@@ -293,10 +293,10 @@ static void without_extensions(bool foreign)
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     LIB_OK(foreign ? culv_device_open_by_ordinal(1, &dd, &w->device)
-                   : culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
-                                         NULL, &w->device));
-    culv_vk_desc d = lib_vk_desc(w);
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
+                   : culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance,
+                                                 w->vk.physical, NULL, &w->device));
+    culv_vk_device_desc d = lib_vk_desc(w);
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(w->device, &d, &vk), CULV_ERROR_INVALID,
                 foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
@@ -306,8 +306,8 @@ static void without_extensions(bool foreign)
                 foreign ? CULV_REASON_DEVICE_MISMATCH : CULV_REASON_EXTENSION_MISSING);
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &s.to_vulkan));
-    REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(buffer)), CULV_PATH_HOST);
-    REQUIRE_EQ(culv_semaphore_path(culv_vk_semaphore_cuda(s.to_vulkan)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(buffer)), CULV_SHARING_HOST);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_vk_semaphore_cuda(s.to_vulkan)), CULV_SHARING_HOST);
     culv_vk_buffer_destroy(&buffer);
     scene_close(&s);
 }
@@ -371,8 +371,8 @@ static void given_up_early(scene_kind kind)
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->LaunchHostFunc(s.stream, hold, NULL));
     lib_leave(&s.w, before);
-    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(one), s.stream));
-    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(two), s.stream));
+    LIB_OK(culv_buffer_upload(culv_vk_buffer_cuda(one), s.stream));
+    LIB_OK(culv_buffer_download(culv_vk_buffer_cuda(two), s.stream));
     culv_vk_buffer_destroy_after(&one, s.stream);
     culv_vk_buffer_destroy_after(&two, s.stream);
     REQUIRE(one == NULL && two == NULL);

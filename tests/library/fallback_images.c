@@ -220,7 +220,7 @@ static void cuda_copies(const scene *s, const row *r, culv_image *image, const p
     size_t row_bytes = (size_t)p->blocks * p->block_bytes;
     if (r->linear) {
         culv_linear l = culv_linear_init();
-        LIB_OK(culv_image_linear(image, p->level, p->plane, &l));
+        LIB_OK(culv_image_get_linear_layout(image, p->level, p->plane, &l));
         REQUIRE_EQ(l.size, p->size);
         REQUIRE_EQ(l.row_pitch, row_bytes);
         REQUIRE_EQ(l.slice_pitch, row_bytes * p->rows);
@@ -235,9 +235,9 @@ static void cuda_copies(const scene *s, const row *r, culv_image *image, const p
     } else {
         CUarray array = NULL;
         if (planes_of(r) > 1)
-            LIB_OK(culv_image_plane_array(image, p->plane, &array));
+            LIB_OK(culv_image_get_plane_array(image, p->plane, &array));
         else
-            LIB_OK(culv_image_array(image, p->level, &array));
+            LIB_OK(culv_image_get_array(image, p->level, &array));
         if (in)
             CU_OK(raw_cuda_write_box(cu, array, texels, row_bytes, p->rows, p->slices));
         else
@@ -293,7 +293,7 @@ static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image,
     VkImageLayout layout =
         out ? VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL : VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL;
     image_barrier(commands, r, image, use, true, false);
-    if (out) LIB_OK(culv_vk_image_record_push(image, commands, layout));
+    if (out) LIB_OK(culv_vk_image_record_upload(image, commands, layout));
     for (uint32_t i = 0; i < num_pieces; i++) {
         const piece *p = &pieces[i];
         const VkBufferImageCopy region = {.bufferOffset = p->at,
@@ -306,7 +306,7 @@ static void vulkan_copies(scene *s, const row *r, const culv_vk_image *image,
             vkCmdCopyBufferToImage(commands, host->buffer, culv_vk_image_handle(image), layout, 1,
                                    &region);
     }
-    if (!out) LIB_OK(culv_vk_image_record_pull(image, commands, layout));
+    if (!out) LIB_OK(culv_vk_image_record_download(image, commands, layout));
     image_barrier(commands, r, image, use, false, false);
     scene_submit(s, commands);
 }
@@ -362,11 +362,14 @@ static void refuse_arrays(culv_image *image)
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
     culv_texture_desc d = culv_texture_desc_init();
-    LIB_ERROR(culv_image_array(image, 0, &array), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("culv_image_linear()");
-    LIB_ERROR(culv_image_plane_array(image, 0, &array), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_image_surface(image, 0, &surface), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_ERROR(culv_image_texture(image, &d, &texture), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_ERROR(culv_image_get_array(image, 0, &array), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_SAYS("culv_image_get_linear_layout()");
+    LIB_ERROR(culv_image_get_plane_array(image, 0, &array), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_FORMAT);
+    LIB_ERROR(culv_image_get_surface(image, 0, &surface), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_FORMAT);
+    LIB_ERROR(culv_image_get_texture(image, &d, &texture), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_FORMAT);
     REQUIRE(array == NULL && surface == 0 && texture == 0 &&
             culv_image_mipmapped_array(image) == NULL);
 }
@@ -378,7 +381,7 @@ static void run_row(scene *s, const row *r)
     cut(r);
     if (!make(s, r, &image)) return;
     culv_image *cuda = culv_vk_image_cuda(image);
-    REQUIRE_EQ(culv_image_path(cuda), r->linear || r->host ? CULV_PATH_HOST : s->path);
+    REQUIRE_EQ(culv_image_sharing(cuda), r->linear || r->host ? CULV_SHARING_HOST : s->path);
     unsigned char *texels = malloc(all_bytes);
     REQUIRE(texels != NULL);
     raw_vk_buffer_create(&s->w.vk, all_bytes, RAW_VK_HOST, &host);
@@ -386,15 +389,16 @@ static void run_row(scene *s, const row *r)
     if (r->linear)
         refuse_arrays(cuda);
     else
-        LIB_ERROR(culv_image_linear(cuda, 0, 0, &l), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+        LIB_ERROR(culv_image_get_linear_layout(cuda, 0, 0, &l), CULV_ERROR_INVALID,
+                  CULV_REASON_USAGE);
     VkCommandBuffer commands = raw_vk_begin(&s->w.vk, 0);
-    LIB_ERROR(culv_vk_image_record_push(image, commands, VK_IMAGE_LAYOUT_UNDEFINED),
+    LIB_ERROR(culv_vk_image_record_upload(image, commands, VK_IMAGE_LAYOUT_UNDEFINED),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);
     image_barrier(commands, r, image, CULV_VK_USE_ANY, false, true);
     raw_vk_submit(&s->w.vk, commands, NULL);
     for (uint32_t turn = 1; turn <= 2; turn++) {
         write_cuda(s, r, cuda, turn, texels);
-        LIB_OK(culv_image_push(cuda, s->stream));
+        LIB_OK(culv_image_upload(cuda, s->stream));
         scene_signal(s);
         memset(host.mapped, 0, all_bytes);
         vulkan_copies(s, r, image, &host, true);
@@ -409,7 +413,7 @@ static void run_row(scene *s, const row *r)
         scene_signal(s);
         vulkan_copies(s, r, image, &host, false);
         scene_wait(s);
-        LIB_OK(culv_image_pull(cuda, s->stream));
+        LIB_OK(culv_image_download(cuda, s->stream));
         require_cuda(s, r, cuda, turn + 50, texels);
     }
     raw_vk_idle(&s->w.vk);

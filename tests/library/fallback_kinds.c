@@ -23,7 +23,7 @@ static void peer_refused(void)
     culv_vk_detach(&s.w.attachment);
     for (uint64_t n = 1; n == hits + 1; n++) {
         culv_vk_buffer *buffer = NULL;
-        culv_vk_desc d = lib_vk_desc(&s.w);
+        culv_vk_device_desc d = lib_vk_desc(&s.w);
         d.get_instance_proc_addr = lib_lying_loader;
         d.fallback = CULV_FALLBACK_ANY;
         for (int alone = 0; alone < 2; alone++) {
@@ -34,7 +34,8 @@ static void peer_refused(void)
             if (!alone) hits += s.w.cu->SoftFailedCall() != NULL;
             s.w.cu->SoftFailAt(0, 0);
             if (!alone) LIB_OK(result);
-            if (!alone) fell += culv_buffer_path(culv_vk_buffer_cuda(buffer)) == CULV_PATH_HOST;
+            if (!alone)
+                fell += culv_buffer_sharing(culv_vk_buffer_cuda(buffer)) == CULV_SHARING_HOST;
             if (result == CULV_OK) culv_vk_buffer_destroy(&buffer);
             lib_settle(&s.w);
             culv_vk_detach(&s.w.attachment);
@@ -79,7 +80,7 @@ static void normalized(void)
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
     LIB_OK(make(&s, VK_FORMAT_R8G8B8A8_UNORM, CULV_TEXELS_NORMALIZED, &image));
     CUarray array = NULL;
-    LIB_OK(culv_image_array(culv_vk_image_cuda(image), 0, &array));
+    LIB_OK(culv_image_get_array(culv_vk_image_cuda(image), 0, &array));
     culv_vk_image_destroy(&image);
     scene_close(&s);
 }

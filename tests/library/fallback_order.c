@@ -32,12 +32,12 @@ static void frames(scene_kind kind)
         CUcontext before = lib_enter(&s.w);
         CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 0x1000 + frame, 1024, s.stream));
         lib_leave(&s.w, before);
-        LIB_OK(culv_buffer_push(cuda, s.stream));
+        LIB_OK(culv_buffer_upload(cuda, s.stream));
         scene_signal(&s);
         VkCommandBuffer commands = raw_vk_begin(&s.w.vk, 0);
         const VkBufferCopy copy = {.dstOffset = (VkDeviceSize)frame * 4096, .size = 4096};
         scene_buffer_barrier(&s, commands, slot, true);
-        LIB_OK(culv_vk_buffer_record_push(slot, commands));
+        LIB_OK(culv_vk_buffer_record_upload(slot, commands));
         vkCmdCopyBuffer(commands, culv_vk_buffer_handle(slot), host.buffer, 1, &copy);
         scene_buffer_barrier(&s, commands, slot, false);
         scene_submit(&s, commands);
@@ -123,9 +123,9 @@ static void semaphores_peer(void)
 
 enum { PAIR = 2 };
 
-/* Vulkan's counters are what Culvert says was signalled last. */
-static void require_signalled(scene *s, culv_vk_semaphore *const pair[PAIR], uint64_t first,
-                              uint64_t second)
+/* Vulkan's counters are what Culvert says was signaled last. */
+static void require_signaled(scene *s, culv_vk_semaphore *const pair[PAIR], uint64_t first,
+                             uint64_t second)
 {
     const uint64_t expected[PAIR] = {first, second};
     lib_finish(&s->w, s->stream);
@@ -167,12 +167,12 @@ static bool submits(const char *call)
     return false;
 }
 
-/* Each driver call of a batch fails once, up to the first that signals or waits: none was signalled
+/* Each driver call of a batch fails once, up to the first that signals or waits: none was signaled
  * or waited for then. */
 static void refused_by_driver(scene *s, culv_vk_semaphore *const pair[PAIR], bool signal)
 {
     const raw_cuda *cu = s->w.cu;
-    const uint64_t ahead = signal ? 1 : 1000000; /* values that nobody has signalled yet */
+    const uint64_t ahead = signal ? 1 : 1000000; /* values that nobody has signaled yet */
     const culv_semaphore_point points[] = {{culv_vk_semaphore_cuda(pair[0]), ahead},
                                            {culv_vk_semaphore_cuda(pair[1]), ahead}};
     unsigned refused = 0;
@@ -185,13 +185,13 @@ static void refused_by_driver(scene *s, culv_vk_semaphore *const pair[PAIR], boo
         if (call == NULL || submits(call) || r == CULV_OK) break;
         refused++;
         REQUIRE_EQ(lib_query(&s->w, s->stream), CUDA_SUCCESS); /* no wait holds it up */
-        require_signalled(s, pair, 0, 0);
+        require_signaled(s, pair, 0, 0);
     }
     REQUIRE(refused >= 3); /* two are asked whether the stream is captured, and something is made */
     for (int i = 0; !signal && i < PAIR; i++) {
         culv_semaphore *semaphore = culv_vk_semaphore_cuda(pair[i]);
         raw_vk_timeline_signal(&s->w.vk, culv_vk_semaphore_handle(pair[i]), ahead);
-        culv_semaphore_note_value(semaphore, ahead);
+        culv_semaphore_mark_value(semaphore, ahead);
     }
     lib_finish(&s->w, s->stream);
 }
@@ -212,7 +212,7 @@ static void batches(scene_kind kind)
         const culv_semaphore_point points[] = {{one, 5}, {two, wrong[i]}};
         LIB_ERROR(culv_semaphore_signal_batch(points, PAIR, s.stream), CULV_ERROR_INVALID,
                   CULV_REASON_TIMELINE_BACKWARDS);
-        require_signalled(&s, pair, 0, 9);
+        require_signaled(&s, pair, 0, 9);
     }
     const culv_semaphore_point twice[] = {{one, 5}, {one, 6}};
     LIB_ERROR(culv_semaphore_signal_batch(twice, PAIR, s.stream), CULV_ERROR_INVALID,
@@ -229,9 +229,9 @@ static void batches(scene_kind kind)
     }
     const culv_semaphore_point mixed[] = {{shared != NULL ? shared : two, 11}, {one, 5}};
     refused_in_capture(&s, mixed, PAIR);
-    require_signalled(&s, pair, 0, 9);
+    require_signaled(&s, pair, 0, 9);
     LIB_OK(culv_semaphore_signal_batch(mixed, PAIR, s.stream));
-    require_signalled(&s, pair, 5, shared != NULL ? 9 : 11);
+    require_signaled(&s, pair, 5, shared != NULL ? 9 : 11);
     if (shared != NULL) REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, timeline), 11);
     for (int signal = 0; s.w.cu->SoftFailAt != NULL && signal < 2; signal++) {
         /* Ones that no call has prepared anything for. */

@@ -65,7 +65,7 @@ static culv_result make(const lib_world *w, const culv_image_desc *d, culv_image
 static culvi_staging *stage(const lib_world *w, culv_image *image, const culv_image_desc *d)
 {
     uint64_t size = 0;
-    culvi_staging *staging = culvi_staging_new(w->device, CULV_PATH_HOST, "own",
+    culvi_staging *staging = culvi_staging_new(w->device, CULV_SHARING_HOST, "own",
                                                culvi_format_find((uint32_t)d->format), d, &size);
     REQUIRE(staging != NULL && size <= MAX_BYTES);
     staging->block = staging->host = culvi_alloc(MAX_BYTES);
@@ -99,8 +99,8 @@ static void check_views(culv_image *image, uint32_t index)
     CUtexObject texture = 0;
     culv_texture_desc t = culv_texture_desc_init();
     t.plane = index;
-    LIB_OK(culv_image_plane_surface(image, index, &surface));
-    LIB_OK(culv_image_texture(image, &t, &texture));
+    LIB_OK(culv_image_get_plane_surface(image, index, &surface));
+    LIB_OK(culv_image_get_texture(image, &t, &texture));
     REQUIRE(surface != 0 && texture != 0);
 }
 
@@ -117,18 +117,18 @@ static void check_row(const lib_world *w, const row *r)
     REQUIRE_EQ(staging->num_parts, r->planes);
     REQUIRE_EQ(lib_counts(w).allocations, 2);
     REQUIRE(culv_image_mipmapped_array(image) == NULL);
-    LIB_ERROR(culv_image_array(image, 0, &whole), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("culv_image_plane_array()");
+    LIB_ERROR(culv_image_get_array(image, 0, &whole), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_SAYS("culv_image_get_plane_array()");
     REQUIRE(whole == NULL);
     CUstream stream = lib_stream(w);
     fill(staging->host, staging->size, 7);
-    LIB_OK(culv_image_pull(image, stream));
+    LIB_OK(culv_image_download(image, stream));
     lib_finish(w, stream);
     for (uint32_t i = 0; i < r->planes; i++) {
         const plane *p = &r->plane[i];
         size_t row_bytes = (size_t)p->width * p->bytes;
         const unsigned char *host = (unsigned char *)staging->host + staging->parts[i].offset;
-        LIB_OK(culv_image_plane_array(image, i, &array));
+        LIB_OK(culv_image_get_plane_array(image, i, &array));
         check_array(w, array, p);
         check_views(image, i);
         CUcontext before = lib_enter(w);
@@ -138,7 +138,7 @@ static void check_row(const lib_world *w, const row *r)
         CU_OK(raw_cuda_write_box(cu, array, texels, row_bytes, p->height, 1));
         lib_leave(w, before);
     }
-    LIB_OK(culv_image_push(image, stream));
+    LIB_OK(culv_image_upload(image, stream));
     lib_finish(w, stream);
     for (uint32_t i = 0; i < r->planes; i++) {
         size_t size = (size_t)r->plane[i].width * r->plane[i].bytes * r->plane[i].height;
@@ -174,7 +174,7 @@ static bool is_for_video(const lib_world *w, culv_image *image)
 {
     CUarray array = NULL;
     CUDA_ARRAY3D_DESCRIPTOR d;
-    LIB_OK(culv_image_array(image, 0, &array));
+    LIB_OK(culv_image_get_array(image, 0, &array));
     CUcontext before = lib_enter(w);
     CU_OK(w->cu->Array3DGetDescriptor(&d, array));
     lib_leave(w, before);
@@ -199,7 +199,7 @@ static void packed(void)
     culv_image_unmap(&image);
     for (uint32_t asked = 0; asked < 2; asked++) {
         unsigned hits = 0, others = 0;
-        d.video = asked;
+        d.video_encode_decode = asked;
         for (uint64_t n = 1; n == hits + 1; n++) {
             w.cu->SoftFailAt(n, CUDA_ERROR_INVALID_VALUE);
             culv_result result = make(&w, &d, &image);

@@ -12,7 +12,9 @@ void scene_open_bare(scene *s, scene_kind kind)
     bool lies = kind == SCENE_PAGES || kind == SCENE_MAPPED;
     memset(s, 0, sizeof *s);
     s->kind = kind;
-    s->path = lies ? CULV_PATH_HOST : kind == SCENE_PEER ? CULV_PATH_PEER : CULV_PATH_SHARED;
+    s->path = lies                 ? CULV_SHARING_HOST
+              : kind == SCENE_PEER ? CULV_SHARING_PEER
+                                   : CULV_SHARING_SHARED;
     if (kind == SCENE_PEER) raw_cuda_two_devices();
     w->cu = lib_driver();
     const raw_cuda *cu = w->cu;
@@ -29,11 +31,11 @@ void scene_open_bare(scene *s, scene_kind kind)
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     LIB_OK(kind == SCENE_PEER ? culv_device_open_by_ordinal(1, &dd, &w->device)
-                              : culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance,
-                                                    w->vk.physical, &dd, &w->device));
+                              : culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance,
+                                                            w->vk.physical, &dd, &w->device));
     lib_lying = (lib_lies){
         .exports_nothing = lies, .exports_no_semaphores = lies, .takes_pages = kind == SCENE_PAGES};
-    culv_vk_desc d = lib_vk_desc(w);
+    culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     d.fallback = kind == SCENE_SHARED ? 0 : CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
@@ -53,8 +55,8 @@ void scene_open(scene *s, scene_kind kind)
     scene_open_bare(s, kind);
     LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &s->to_vulkan));
     LIB_OK(scene_semaphore(s, CULV_FALLBACK_ANY, &s->to_cuda));
-    REQUIRE_EQ(culv_semaphore_path(culv_vk_semaphore_cuda(s->to_vulkan)), s->path);
-    REQUIRE_EQ(culv_semaphore_path(culv_vk_semaphore_cuda(s->to_cuda)), s->path);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_vk_semaphore_cuda(s->to_vulkan)), s->path);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_vk_semaphore_cuda(s->to_cuda)), s->path);
     s->stream = lib_stream(&s->w);
 }
 
@@ -93,7 +95,7 @@ void scene_signal(scene *s)
     LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(s->to_vulkan), s->stream, ++s->cuda_value));
     /* On the HOST path the host function may still be returning, which validation layers before
      * 1.3.296 take ill (Vulkan-ValidationLayers pull 8519). */
-    if (s->path == CULV_PATH_HOST && s->w.vk.validation) lib_finish(&s->w, s->stream);
+    if (s->path == CULV_SHARING_HOST && s->w.vk.validation) lib_finish(&s->w, s->stream);
 }
 
 void scene_submit(scene *s, VkCommandBuffer commands)
@@ -108,7 +110,7 @@ void scene_submit(scene *s, VkCommandBuffer commands)
 
 void scene_wait(scene *s)
 {
-    if (s->path == CULV_PATH_HOST && s->w.vk.validation) raw_vk_idle(&s->w.vk);
+    if (s->path == CULV_SHARING_HOST && s->w.vk.validation) raw_vk_idle(&s->w.vk);
     LIB_OK(culv_semaphore_wait(culv_vk_semaphore_cuda(s->to_cuda), s->stream, s->vulkan_value));
 }
 

@@ -16,7 +16,7 @@ typedef enum scene_kind {
 typedef struct scene {
     lib_world w;
     scene_kind kind;
-    culv_path path; /* that is expected */
+    culv_sharing path; /* that is expected */
     CUstream stream;
     culv_vk_semaphore *to_vulkan, *to_cuda;
     uint64_t vulkan_value, cuda_value;

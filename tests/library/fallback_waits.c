@@ -155,9 +155,9 @@ static void after_waits_for_nothing(scene_kind kind)
     culv_vk_image *arrays = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
     culv_vk_image *linear = make_image(&s, VK_FORMAT_D32_SFLOAT_S8_UINT);
     /* Before the gate: copies of memory that the driver has not pinned hold up the caller. */
-    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_image_push(culv_vk_image_cuda(arrays), s.stream));
-    LIB_OK(culv_image_pull(culv_vk_image_cuda(linear), s.stream));
+    LIB_OK(culv_buffer_upload(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_image_upload(culv_vk_image_cuda(arrays), s.stream));
+    LIB_OK(culv_image_download(culv_vk_image_cuda(linear), s.stream));
     close_gate();
     hold_stream(&s, s.stream);
     hold_stream(&s, other);
@@ -231,7 +231,7 @@ static void require_the_same(const culv_soft_vk_counts *before)
 /* As scene_open_bare() does, once more. */
 static void attach(scene *s)
 {
-    culv_vk_desc d = lib_vk_desc(&s->w);
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
     d.get_instance_proc_addr = lib_lying_loader;
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(s->w.device, &d, &s->w.attachment));
@@ -251,8 +251,8 @@ static void last_one_waits(bool detached_first)
     LIB_OK(scene_buffer(&s, BYTES, CULV_FALLBACK_ANY, &buffer));
     LIB_OK(scene_semaphore(&s, CULV_FALLBACK_ANY, &semaphore));
     culv_vk_image *image = make_image(&s, VK_FORMAT_R8G8B8A8_UNORM);
-    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(buffer), s.stream));
-    LIB_OK(culv_image_push(culv_vk_image_cuda(image), s.stream));
+    LIB_OK(culv_buffer_download(culv_vk_buffer_cuda(buffer), s.stream));
+    LIB_OK(culv_image_upload(culv_vk_image_cuda(image), s.stream));
     close_gate();
     hold_stream(&s, s.stream);
     LIB_OK(culv_semaphore_signal(culv_vk_semaphore_cuda(semaphore), s.stream, 1));

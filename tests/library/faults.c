@@ -66,9 +66,9 @@ static void scene_open(scene *s)
     s->fds = test_open_fds();
     culv_device_desc dd = culv_device_desc_init();
     dd.log = (culv_log){hear, &s->heard, CULV_LOG_WARNING};
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
-                               &w->device));
-    culv_vk_desc vd = lib_vk_desc(w);
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, &dd,
+                                       &w->device));
+    culv_vk_device_desc vd = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &vd, &w->attachment));
     w->context = culv_device_context(w->device);
     s->memory = lib_import(w, &s->vk);
@@ -79,7 +79,7 @@ static void scene_open(scene *s)
     LIB_OK(make_buffer(s, &s->made_buffer));
     LIB_OK(make_image(s, &s->made_image));
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_surface(culv_vk_image_cuda(s->made_image), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_vk_image_cuda(s->made_image), 0, &surface));
     s->stream = lib_stream(w);
     LIB_OK(culv_semaphore_signal(s->semaphore, s->stream, 1));
     REQUIRE(raw_vk_timeline_wait(&w->vk, s->timeline, 1, 10000));
@@ -120,7 +120,7 @@ static void require_earlier_failure(const lib_world *w)
     LIB_OK(culv_device_get_caps(w->device, &caps));
     culv_error e = culv_error_init();
     culv_last_error(&e);
-    REQUIRE_EQ(e.native_api, CULV_API_CUDA);
+    REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
     REQUIRE_EQ(e.native_code, CUDA_ERROR_ILLEGAL_ADDRESS);
     REQUIRE(e.native_call[0] != '\0');
     LIB_SAYS("not its cause");
@@ -190,7 +190,7 @@ static void sticky_fault(void)
     LIB_OK(culv_buffer_map(s.memory, NULL, &buffer)); /* a range of the mapping that is there */
     REQUIRE_EQ(culv_buffer_pointer(buffer), culv_buffer_pointer(s.buffer));
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_surface(culv_vk_image_cuda(s.made_image), 0, &surface));
+    LIB_OK(culv_image_get_surface(culv_vk_image_cuda(s.made_image), 0, &surface));
     REQUIRE(surface != 0);
 
     s.heard = (heard){0};
@@ -246,7 +246,7 @@ static void primary_context_is_reset(void)
     LIB_REFUSES(culv_vk_image, made_image, make_image(&s, &made_image), CULV_ERROR_ASYNC,
                 CULV_REASON_DEVICE_LOST);
     CUarray array = NULL; /* of a level that was not asked for before */
-    LIB_ERROR(culv_image_array(culv_vk_image_cuda(s.made_image), 1, &array), CULV_ERROR_ASYNC,
+    LIB_ERROR(culv_image_get_array(culv_vk_image_cuda(s.made_image), 1, &array), CULV_ERROR_ASYNC,
               CULV_REASON_DEVICE_LOST);
     REQUIRE(array == NULL);
 
@@ -312,8 +312,8 @@ static void first_call(scene *s, way which)
         LIB_REFUSES(culv_buffer, buffer, culv_buffer_map(s->memory, NULL, &buffer), lost, why);
         break;
     case ACQUIRE: /* the import that is there */
-        LIB_REFUSES(culv_memory, memory, culv_vk_memory_acquire(s->w.attachment, &md, &memory),
-                    lost, why);
+        LIB_REFUSES(culv_memory, memory,
+                    culv_vk_memory_import_shared(s->w.attachment, &md, &memory), lost, why);
         break;
     case IMPORT:
         LIB_REFUSES(culv_memory, memory, culv_vk_memory_import(s->w.attachment, &md, &memory), lost,
@@ -330,7 +330,7 @@ static void first_call(scene *s, way which)
         LIB_REFUSES(culv_vk_image, made_image, make_image(s, &made_image), lost, why);
         break;
     default:
-        LIB_ERROR(culv_image_array(culv_vk_image_cuda(s->made_image), 1, &array), lost, why);
+        LIB_ERROR(culv_image_get_array(culv_vk_image_cuda(s->made_image), 1, &array), lost, why);
         REQUIRE(array == NULL);
         break;
     }
@@ -348,9 +348,9 @@ static void nothing_from_before(bool retained_again)
         culv_vk_memory_desc md = culv_vk_memory_desc_init();
         md.memory = s.vk2.memory;
         md.allocation_size = s.vk2.allocation_size;
-        LIB_OK(culv_vk_memory_acquire(s.w.attachment, &md, &acquired));
+        LIB_OK(culv_vk_memory_import_shared(s.w.attachment, &md, &acquired));
         CUtexObject texture = 0;
-        LIB_OK(culv_image_texture(culv_vk_image_cuda(s.made_image), NULL, &texture));
+        LIB_OK(culv_image_get_texture(culv_vk_image_cuda(s.made_image), NULL, &texture));
         texture = 0;
         CU_OK(cu->DevicePrimaryCtxReset(ordinal));
         CUcontext theirs = NULL;
@@ -365,11 +365,11 @@ static void nothing_from_before(bool retained_again)
         /* Those that ask no driver know by then. */
         CUsurfObject surface = 0;
         CUarray array = NULL;
-        LIB_ERROR(culv_image_surface(culv_vk_image_cuda(s.made_image), 0, &surface),
+        LIB_ERROR(culv_image_get_surface(culv_vk_image_cuda(s.made_image), 0, &surface),
                   CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_image_array(culv_vk_image_cuda(s.made_image), 0, &array), CULV_ERROR_ASYNC,
-                  CULV_REASON_DEVICE_LOST);
-        LIB_ERROR(culv_image_texture(culv_vk_image_cuda(s.made_image), NULL, &texture),
+        LIB_ERROR(culv_image_get_array(culv_vk_image_cuda(s.made_image), 0, &array),
+                  CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
+        LIB_ERROR(culv_image_get_texture(culv_vk_image_cuda(s.made_image), NULL, &texture),
                   CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
         REQUIRE(surface == 0 && array == NULL && texture == 0);
         LIB_ERROR(culv_semaphore_signal(s.semaphore, s.stream, 2), CULV_ERROR_ASYNC,

@@ -204,7 +204,7 @@ static void holes(void)
 {
     for (size_t i = 0; i < format_count; i++) {
         culv_format_info f = format_info(format_names[i].format);
-        size_t length = strlen(f.why);
+        size_t length = strlen(f.reason_text);
         if (f.mapped) {
             REQUIRE_EQ(f.reason, CULV_REASON_NONE);
             REQUIRE_EQ(length, 0);
@@ -216,11 +216,11 @@ static void holes(void)
         REQUIRE_EQ(f.reason, CULV_REASON_FORMAT);
         REQUIRE_EQ(f.kind, CULV_TEXEL_KIND_NONE);
         REQUIRE(f.cuda_array_format == 0 && f.channels == 0 && f.normalized_array_format == 0);
-        if (length < 40 || length >= sizeof f.why - 1)
-            FAIL("%s: '%s' has %zu bytes", f.name, f.why, length);
+        if (length < 40 || length >= sizeof f.reason_text - 1)
+            FAIL("%s: '%s' has %zu bytes", f.name, f.reason_text, length);
         /* "...: use NAME ..." or "...: use two images of NAME ..." */
-        const char *use = strstr(f.why, ": use ");
-        if (use == NULL) FAIL("%s: '%s' gives no advice", f.name, f.why);
+        const char *use = strstr(f.reason_text, ": use ");
+        if (use == NULL) FAIL("%s: '%s' gives no advice", f.name, f.reason_text);
         use += strlen(": use ");
         if (strncmp(use, "two images of ", 14) == 0) use += 14;
         size_t name = strcspn(use, " ,");
@@ -228,9 +228,9 @@ static void holes(void)
         while (n < format_count && (strncmp(format_names[n].name, use, name) != 0 ||
                                     format_names[n].name[name] != '\0'))
             n++;
-        if (n == format_count) FAIL("%s: '%s' names no format", f.name, f.why);
+        if (n == format_count) FAIL("%s: '%s' names no format", f.name, f.reason_text);
         if (!format_info(format_names[n].format).mapped)
-            FAIL("%s: '%s' is no way out", f.name, f.why);
+            FAIL("%s: '%s' is no way out", f.name, f.reason_text);
     }
 }
 
@@ -258,7 +258,7 @@ static void info_of_other_versions(void)
         unsigned char beyond[32];
     } out;
     memset(&out, 0x77, sizeof out);
-    const size_t older = offsetof(culv_format_info, why) / sizeof(size_t) * sizeof(size_t);
+    const size_t older = offsetof(culv_format_info, reason_text) / sizeof(size_t) * sizeof(size_t);
     out.info.struct_size = older;
     LIB_OK(culv_format_get_info(CULV_FORMAT_R32_SFLOAT, &out.info));
     REQUIRE_EQ(out.info.mapped, 1);
@@ -290,7 +290,7 @@ static void dump(void)
         for (uint32_t plane = 0; f.planes > 1 && plane < f.planes; plane++) {
             culv_format of = CULV_FORMAT_NONE;
             uint32_t across = 0, down = 0;
-            LIB_OK(culv_format_plane(f.format, plane, &of, &across, &down));
+            LIB_OK(culv_format_get_plane(f.format, plane, &of, &across, &down));
             printf("PLANE %s %u %s %u %u\n", f.name, plane, format_info(of).name, across, down);
         }
     }

@@ -63,7 +63,8 @@ static void expect_integers(const culv_format_info *f, bool is_signed, uint32_t 
 static void expect_hole(const culv_format_info *f, const char *why)
 {
     REQUIRE_EQ(f->mapped, 0);
-    if (!has(f->why, why)) FAIL("%s: '%s' says nothing of '%s'", f->name, f->why, why);
+    if (!has(f->reason_text, why))
+        FAIL("%s: '%s' says nothing of '%s'", f->name, f->reason_text, why);
 }
 
 static void expect_one_plane(const culv_format_info *f, uint32_t aspects, uint32_t width,
@@ -130,7 +131,7 @@ static void check_planes(const culv_format_info *f)
     for (uint32_t plane = 0; plane < planes; plane++) {
         culv_format of = CULV_FORMAT_NONE;
         uint32_t across = 0, down = 0;
-        LIB_OK(culv_format_plane(f->format, plane, &of, &across, &down));
+        LIB_OK(culv_format_get_plane(f->format, plane, &of, &across, &down));
         REQUIRE_EQ(across, plane > 0 && half_width ? 2 : 1);
         REQUIRE_EQ(down, plane > 0 && half_height ? 2 : 1);
         culv_format_info p = format_info(of);
@@ -283,35 +284,36 @@ static void planes(void)
 {
     culv_format of = CULV_FORMAT_NONE;
     uint32_t across = 9, down = 9;
-    LIB_OK(culv_format_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 1, &of, &across, &down));
+    LIB_OK(culv_format_get_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 1, &of, &across, &down));
     REQUIRE_EQ(of, CULV_FORMAT_R8G8_UNORM);
     REQUIRE(across == 2 && down == 2);
-    LIB_OK(culv_format_plane(CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16, 1, &of, &across,
-                             &down));
+    LIB_OK(culv_format_get_plane(CULV_FORMAT_G10X6_B10X6R10X6_2PLANE_422_UNORM_3PACK16, 1, &of,
+                                 &across, &down));
     REQUIRE_EQ(of, CULV_FORMAT_R10X6G10X6_UNORM_2PACK16);
     REQUIRE(across == 2 && down == 1);
-    LIB_OK(culv_format_plane(CULV_FORMAT_R8G8B8_UNORM, 0, &of, &across, &down)); /* holes too */
+    LIB_OK(culv_format_get_plane(CULV_FORMAT_R8G8B8_UNORM, 0, &of, &across, &down)); /* holes too */
     REQUIRE_EQ(of, CULV_FORMAT_R8G8B8_UNORM);
     REQUIRE(across == 1 && down == 1);
-    LIB_OK(culv_format_plane(CULV_FORMAT_G16_B16_R16_3PLANE_420_UNORM, 2, NULL, NULL, NULL));
+    LIB_OK(culv_format_get_plane(CULV_FORMAT_G16_B16_R16_3PLANE_420_UNORM, 2, NULL, NULL, NULL));
     for (size_t i = 0; i < format_count; i++) {
         culv_format_info f = format_info(format_names[i].format);
         of = CULV_FORMAT_FORCE32;
-        LIB_OK(culv_format_plane(f.format, 0, &of, NULL, &down));
+        LIB_OK(culv_format_get_plane(f.format, 0, &of, NULL, &down));
         if (f.planes == 1) REQUIRE_EQ(of, f.format);
         REQUIRE_EQ(down, 1);
         across = 77;
-        REQUIRE_EQ(culv_format_plane(f.format, f.planes, &of, &across, &down), CULV_ERROR_INVALID);
-        REQUIRE_EQ(culv_format_plane(f.format, UINT32_MAX, &of, &across, &down),
+        REQUIRE_EQ(culv_format_get_plane(f.format, f.planes, &of, &across, &down),
+                   CULV_ERROR_INVALID);
+        REQUIRE_EQ(culv_format_get_plane(f.format, UINT32_MAX, &of, &across, &down),
                    CULV_ERROR_INVALID);
         REQUIRE_EQ(across, 77);
     }
-    LIB_ERROR(culv_format_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 2, &of, NULL, NULL),
+    LIB_ERROR(culv_format_get_plane(CULV_FORMAT_G8_B8R8_2PLANE_420_UNORM, 2, &of, NULL, NULL),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);
     LIB_SAYS("G8_B8R8_2PLANE_420_UNORM has 2");
-    LIB_ERROR(culv_format_plane(CULV_FORMAT_NONE, 0, &of, NULL, NULL), CULV_ERROR_UNSUPPORTED,
+    LIB_ERROR(culv_format_get_plane(CULV_FORMAT_NONE, 0, &of, NULL, NULL), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_FORMAT);
-    LIB_ERROR(culv_format_plane((culv_format)185, 0, &of, NULL, NULL), CULV_ERROR_UNSUPPORTED,
+    LIB_ERROR(culv_format_get_plane((culv_format)185, 0, &of, NULL, NULL), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_FORMAT);
 }
 

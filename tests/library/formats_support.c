@@ -56,8 +56,8 @@ static void every_format(void)
                 REQUIRE_EQ(result, CULV_ERROR_UNSUPPORTED);
                 if (strstr(culv_last_error_message(), f.name) == NULL)
                     FAIL("%s is not named", f.name);
-                if (strstr(culv_last_error_message(), f.why) == NULL)
-                    FAIL("%s: no '%s'", f.name, f.why);
+                if (strstr(culv_last_error_message(), f.reason_text) == NULL)
+                    FAIL("%s: no '%s'", f.name, f.reason_text);
                 continue;
             }
             asked++;

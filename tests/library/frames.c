@@ -153,15 +153,15 @@ static void draw(uint32_t f)
                                     .signal = culv_vk_semaphore_handle(s.in[0]),
                                     .signal_value = f,
                                     .pending = true});
-        culv_semaphore_note_value(s.to_cuda, f);
+        culv_semaphore_mark_value(s.to_cuda, f);
         return;
     }
     raw_binary_turn turn = {
         .queue = queue, .wait = &s.written, .signal = f < FRAMES ? &s.read : NULL};
     raw_vk_submit(&s.w.vk, commands, raw_binary_turn_begin(cu, &turn));
     raw_binary_turn_end(cu, &turn);
-    LIB_OK(culv_semaphore_note_wait(s.to_vulkan));
-    if (f < FRAMES) LIB_OK(culv_semaphore_note_signal(s.to_cuda));
+    LIB_OK(culv_semaphore_mark_waited(s.to_vulkan));
+    if (f < FRAMES) LIB_OK(culv_semaphore_mark_signaled(s.to_cuda));
 }
 
 static void loop(kind k)
@@ -234,7 +234,7 @@ static void driver_calls(void)
         CALLS(LIB_OK(culv_semaphore_signal(s.to_vulkan, s.stream, f)), 1);
         CALLS(LIB_OK(culv_semaphore_wait(s.to_vulkan, s.stream, f)), 1);
         CALLS(LIB_OK(culv_semaphore_wait(s.to_cuda, NULL, 0)), f < 10 ? 2 : 4);
-        CALLS(culv_semaphore_note_value(s.to_cuda, f), 0);
+        CALLS(culv_semaphore_mark_value(s.to_cuda, f), 0);
         CALLS((void)culv_semaphore_last_value(s.to_cuda), 0);
         CALLS((void)culv_buffer_pointer(culv_vk_buffer_cuda(s.buffer)), 0);
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();

@@ -122,7 +122,7 @@ static void wrong_descriptors(void)
     lib_fd fd = lib_fd_watch(handle.value.fd);
     size_t fds = test_open_fds();
     VkDeviceMemory out;
-    culv_vk *vk = w.attachment;
+    culv_vk_device *vk = w.attachment;
     const culv_vk_memory_from_handle_desc right = describe(&w, &like, handle);
     culv_vk_memory_from_handle_desc d = right;
     REFUSES(out, culv_vk_memory_from_handle(NULL, &d, &out), CULV_ERROR_INVALID,
@@ -258,8 +258,8 @@ static void played_dma_bufs(void)
     if (!w.cu->software) SKIP("played on lavapipe only, whose one memory type is known");
     raw_vk_buffer like;
     raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
-    culv_vk *lying = NULL;
-    culv_vk_desc vd = lib_vk_desc(&w);
+    culv_vk_device *lying = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(&w);
     const VkMemoryPropertyFlags local = VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
     lib_lying = (lib_lies){.plays_dma_bufs = true, .dma_buf_types = 1, .second_type = local};
     vd.get_instance_proc_addr = lib_lying_loader;
@@ -347,8 +347,8 @@ static void not_enabled(void)
     raw_vk_buffer_create(&w.vk, BYTES, RAW_VK_EXPORT, &like);
     culv_handle handle;
     export(&w, &like, &handle);
-    culv_vk *poor = NULL;
-    culv_vk_desc vd = lib_vk_desc(&w);
+    culv_vk_device *poor = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(&w);
     lib_lying = (lib_lies){.missing = "vkGetMemoryFdKHR"};
     vd.get_instance_proc_addr = lib_lying_loader;
     vd.fallback = CULV_FALLBACK_ANY;

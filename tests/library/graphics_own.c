@@ -146,7 +146,7 @@ static culv_result make_part(culvi_vector_view *base, const culv_vector_chunk *c
         return refuse(base->graphics, "the API makes no part, as it was told");
     REQUIRE_EQ(part->chunk, chunk->id);
     d.size = chunk->size;
-    LIB_OK(culv_vmm_reserve(base->graphics->device, &d, &range));
+    LIB_OK(culv_vmm_range_create(base->graphics->device, &d, &range));
     LIB_OK(culv_vmm_map(range, 0, chunk->allocation, NULL, 0));
     view->made++;
     part->object = (uint64_t)(uintptr_t)range;
@@ -158,7 +158,7 @@ static void drop_part(culvi_vector_view *base, const culvi_view_part *part)
 {
     culv_vmm_range *range = (culv_vmm_range *)(uintptr_t)part->object;
     LIB_OK(culv_vmm_unmap(range, 0, part->size));
-    culv_vmm_release(&range);
+    culv_vmm_range_destroy(&range);
     ((null_view *)base)->dropped++;
 }
 
@@ -568,7 +568,7 @@ static void ring_timelines(void)
     culv_ring *core = w.ring.base.core;
     turn_cuda(&w, 2);
     LIB_OK(culvi_graphics_ring_acquire(&w.ring.base, 0, &f, "acquire"));
-    LIB_OK(culvi_graphics_ring_release(&w.ring.base, &f, "release")); /* which is not signalled */
+    LIB_OK(culvi_graphics_ring_release(&w.ring.base, &f, "release")); /* which is not signaled */
     REQUIRE_EQ(f.signal_value, 1);
     LIB_ERROR(culv_ring_drain(core, 0, 0), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
     none.code = CODE;

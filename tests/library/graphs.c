@@ -157,7 +157,8 @@ static void captured(void)
     CU_OK(cu->StreamEndCapture(s.stream, &graph));
     CUgraphNode signals[4] = {NULL}, waits[4] = {NULL};
     size_t num_signals = 4, num_waits = 4;
-    LIB_OK(culv_graph_find(s.w.device, graph, signals, &num_signals, waits, &num_waits));
+    LIB_OK(culv_graph_get_semaphore_nodes(s.w.device, graph, signals, &num_signals, waits,
+                                          &num_waits));
     REQUIRE_EQ(num_signals, 2);
     REQUIRE_EQ(num_waits, 1);
     REQUIRE(signals[0] != NULL && signals[1] != NULL && signals[2] == NULL && waits[0] != NULL);
@@ -190,7 +191,8 @@ static void found(void)
     const raw_cuda *cu = s.w.cu;
     size_t num_signals = 7, num_waits = 7;
     /* An empty graph */
-    LIB_OK(culv_graph_find(s.w.device, s.graph, NULL, &num_signals, NULL, &num_waits));
+    LIB_OK(
+        culv_graph_get_semaphore_nodes(s.w.device, s.graph, NULL, &num_signals, NULL, &num_waits));
     REQUIRE_EQ(num_signals, 0);
     REQUIRE_EQ(num_waits, 0);
     CUgraphNode signals[3], waits[2], other = NULL;
@@ -205,8 +207,8 @@ static void found(void)
         CUgraphNode got[5] = {NULL}, all[5] = {NULL};
         num_signals = room;
         num_waits = 5;
-        LIB_OK(culv_graph_find(s.w.device, s.graph, room > 0 ? got : NULL, &num_signals, all,
-                               &num_waits));
+        LIB_OK(culv_graph_get_semaphore_nodes(s.w.device, s.graph, room > 0 ? got : NULL,
+                                              &num_signals, all, &num_waits));
         REQUIRE_EQ(num_signals, 3);
         REQUIRE_EQ(num_waits, 2);
         for (size_t i = 0; i < 5; i++)
@@ -214,13 +216,14 @@ static void found(void)
         REQUIRE((all[0] == waits[0] && all[1] == waits[1]) ||
                 (all[0] == waits[1] && all[1] == waits[0]));
     }
-    LIB_ERROR(culv_graph_find(NULL, s.graph, NULL, &num_signals, NULL, &num_waits),
+    LIB_ERROR(culv_graph_get_semaphore_nodes(NULL, s.graph, NULL, &num_signals, NULL, &num_waits),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_find(s.w.device, NULL, NULL, &num_signals, NULL, &num_waits),
+    LIB_ERROR(
+        culv_graph_get_semaphore_nodes(s.w.device, NULL, NULL, &num_signals, NULL, &num_waits),
+        CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_graph_get_semaphore_nodes(s.w.device, s.graph, NULL, NULL, NULL, &num_waits),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_find(s.w.device, s.graph, NULL, NULL, NULL, &num_waits),
-              CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_graph_find(s.w.device, s.graph, NULL, &num_signals, NULL, NULL),
+    LIB_ERROR(culv_graph_get_semaphore_nodes(s.w.device, s.graph, NULL, &num_signals, NULL, NULL),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     scene_close(&s);
 }
@@ -308,11 +311,11 @@ static void refused_kinds(void)
     scene_open(&s);
     CUgraphNode node = NULL;
     culv_device *other = NULL;
-    culv_vk *attached = NULL;
+    culv_vk_device *attached = NULL;
     culv_vk_semaphore *theirs = NULL, *relayed = NULL;
-    culv_vk_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(
-        culv_vk_device_open(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL, &other));
+    culv_vk_device_desc vd = lib_vk_desc(&s.w);
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical,
+                                       NULL, &other));
     LIB_OK(culv_vk_attach(other, &vd, &attached));
     LIB_OK(culv_vk_semaphore_create(attached, NULL, &theirs));
     const culv_semaphore_point mixed[] = {{s.out, 1}, {culv_vk_semaphore_cuda(theirs), 1}};
@@ -326,7 +329,7 @@ static void refused_kinds(void)
     culv_vk_semaphore_create_desc d = culv_vk_semaphore_create_desc_init();
     d.fallback = CULV_FALLBACK_HOST;
     LIB_OK(culv_vk_semaphore_create(attached, &d, &relayed));
-    REQUIRE_EQ(culv_semaphore_path(culv_vk_semaphore_cuda(relayed)), CULV_PATH_HOST);
+    REQUIRE_EQ(culv_semaphore_sharing(culv_vk_semaphore_cuda(relayed)), CULV_SHARING_HOST);
     LIB_REFUSES(struct CUgraphNode_st, node,
                 culv_graph_add_signal(s.graph, NULL, 0,
                                       &(culv_semaphore_point){culv_vk_semaphore_cuda(relayed), 1},
@@ -420,7 +423,8 @@ static void consume(ring_stage *s, produced *all)
         LIB_OK(culv_semaphore_signal(done, s->stream, frame.signal_value));
         CU_OK(cu->StreamEndCapture(s->stream, &g->graph));
         size_t signals = 1, waits = 1;
-        LIB_OK(culv_graph_find(s->w.device, g->graph, &g->signal, &signals, &g->wait, &waits));
+        LIB_OK(culv_graph_get_semaphore_nodes(s->w.device, g->graph, &g->signal, &signals, &g->wait,
+                                              &waits));
         REQUIRE(signals == 1 && waits == 1);
         g->exec = instantiate(cu, g->graph);
     } else {

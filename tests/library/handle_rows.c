@@ -135,7 +135,7 @@ static culv_result vmm(const stage *s, culv_handle handle, bool take)
     culv_vmm_allocation *out = POISON(culv_vmm_allocation);
     culv_vmm_import_desc d = culv_vmm_import_desc_init();
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    LIB_OK(culv_vmm_get_allocation_info(s->allocation, &info));
+    LIB_OK(culv_vmm_allocation_get_info(s->allocation, &info));
     d.handle = handle;
     d.size = info.size;
     culv_result result = take ? culv_vmm_import_take(s->w.device, &d, &out)
@@ -143,7 +143,7 @@ static culv_result vmm(const stage *s, culv_handle handle, bool take)
     if (result != CULV_OK)
         REQUIRE(out == POISON(culv_vmm_allocation));
     else
-        culv_vmm_free(&out);
+        culv_vmm_allocation_destroy(&out);
     if (result == CULV_OK && !take) culv_handle_close(&handle);
     return result;
 }
@@ -228,7 +228,7 @@ static culv_result plan(const stage *s, culv_handle handle)
                                      .size = BYTES,
                                      .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vk_check_desc d = culv_vk_check_desc_init();
-    culv_vk_sharing out = culv_vk_sharing_init();
+    culv_vk_sharing_info out = culv_vk_sharing_info_init();
     d.handle_type = handle.type;
     culv_result result = culv_vk_check_buffer(s->w.attachment, &info, &d, &out);
     REQUIRE_EQ(out.handle_type, result == CULV_OK ? handle.type : CULV_HANDLE_NONE);
@@ -286,9 +286,9 @@ static culv_result allocate(const stage *s, culv_handle handle)
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = BYTES;
     d.handle_types = UINT32_C(1) << handle.type;
-    culv_result result = culv_vmm_allocate(s->w.device, &d, &out);
+    culv_result result = culv_vmm_allocation_create(s->w.device, &d, &out);
     REQUIRE((result == CULV_OK) == (out != NULL));
-    culv_vmm_free(&out);
+    culv_vmm_allocation_destroy(&out);
     if (result == CULV_OK) culv_handle_close(&handle);
     return result;
 }
@@ -341,7 +341,7 @@ static const struct entry {
     {"culv_vk_semaphore_export_dup", export_semaphore, VK_SEMAPHORE},
     {"culv_vmm_export_dup", export_vmm, VMM},
     {"culv_mem_pool_export_dup", export_pool, VMM},
-    {"culv_vmm_allocate", allocate, VMM},
+    {"culv_vmm_allocation_create", allocate, VMM},
     {"culv_mem_pool_create", make_pool, VMM},
     {"culv_multicast_create", make_multicast, MULTICAST},
 };
@@ -363,7 +363,7 @@ static void open_stage(stage *s)
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = BYTES;
     d.handle_types = FD_BIT;
-    LIB_OK(culv_vmm_allocate(s->w.device, &d, &s->allocation));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &s->allocation));
     culv_mem_pool_desc pd = culv_mem_pool_desc_init();
     pd.handle_types = FD_BIT;
     LIB_OK(culv_mem_pool_create(s->w.device, &pd, &s->pool));
@@ -372,7 +372,7 @@ static void open_stage(stage *s)
 static void close_stage(stage *s)
 {
     culv_mem_pool_destroy(&s->pool);
-    culv_vmm_free(&s->allocation);
+    culv_vmm_allocation_destroy(&s->allocation);
     if (s->has_binary) raw_binary_destroy(&s->w.vk, &s->binary);
     raw_vk_timeline_destroy(&s->w.vk, s->timeline);
     raw_vk_buffer_destroy(&s->w.vk, &s->buffer);

@@ -230,7 +230,7 @@ static void dma_buf_import(void)
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
         LIB_SAYS("Thor");
         culv_last_error(&e);
-        REQUIRE_EQ(e.native_api, CULV_API_CUDA);
+        REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
         REQUIRE_EQ_STR(e.native_call, "cuImportExternalMemory");
         lib_fd_require_untouched(&fd);
     }
@@ -328,7 +328,7 @@ static void exports_refused(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk *vk = w.attachment;
+    culv_vk_device *vk = w.attachment;
     raw_vk_buffer buffer;
     raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
     VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
@@ -407,9 +407,9 @@ static void export_fails(void)
                 {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
                 {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk *lying = NULL;
+        culv_vk_device *lying = NULL;
         culv_handle out;
-        culv_vk_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.memory_fd_fails = true,
                                .memory_fd_result = rows[i].vulkan,
                                .semaphore_fd_fails = true,
@@ -442,9 +442,9 @@ static void not_enabled(void)
     VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
     static const char *const missing[] = {"vkGetMemoryFdKHR", "vkGetSemaphoreFdKHR"};
     for (int semaphores = 0; semaphores < 2; semaphores++) {
-        culv_vk *poor = NULL;
+        culv_vk_device *poor = NULL;
         culv_handle out;
-        culv_vk_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.missing = missing[semaphores]};
         vd.get_instance_proc_addr = lib_lying_loader;
         vd.fallback = CULV_FALLBACK_ANY;

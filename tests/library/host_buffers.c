@@ -49,7 +49,7 @@ culv_vk_buffer *host_make(const lib_world *w, VkDeviceSize size, const host_page
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "host memory";
-    d.host = VK_TRUE;
+    d.host_memory = VK_TRUE;
     if (pages != NULL) {
         d.host_pointer = pages->start;
         d.host_size = pages->size;
@@ -235,7 +235,7 @@ static void is_a_plain_buffer(void)
     const VkBufferDeviceAddressInfo address = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_DEVICE_ADDRESS_INFO, .buffer = culv_vk_buffer_handle(b)};
     REQUIRE(vkGetBufferDeviceAddress(w.vk.device, &address) != 0);
-    REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(b)), CULV_PATH_SHARED);
+    REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(b)), CULV_SHARING_SHARED);
     culv_buffer *cuda = culv_vk_buffer_cuda(b);
     culv_buffer_unmap(&cuda);
     REQUIRE(cuda == culv_vk_buffer_cuda(b)); /* refused: it is the buffer's */
@@ -243,10 +243,10 @@ static void is_a_plain_buffer(void)
     LIB_OK(culv_device_get_caps(w.device, &caps));
     uintptr_t host = (uintptr_t)culv_vk_buffer_host_pointer(b);
     MEASURED("library.host_pointer", "integrated %u, register %u, same address %u: %s",
-             (unsigned)caps.integrated, (unsigned)caps.host_register,
-             (unsigned)caps.host_register_address,
+             (unsigned)caps.integrated, (unsigned)caps.host_register_supported,
+             (unsigned)caps.can_use_host_pointer_for_registered_mem,
              culv_buffer_pointer(cuda) == host ? "the same" : "another");
-    if (caps.host_register_address) REQUIRE_EQ(culv_buffer_pointer(cuda), host);
+    if (caps.can_use_host_pointer_for_registered_mem) REQUIRE_EQ(culv_buffer_pointer(cuda), host);
     culv_vk_buffer_destroy(&b);
 
     /* An exportable one has no such address. */
@@ -279,7 +279,7 @@ static void on_another_gpu(void)
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     LIB_OK(culv_device_open_by_ordinal(1, &dd, &w.device));
-    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(&w);
     d.fallback = CULV_FALLBACK_ANY;
     LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));
     w.context = culv_device_context(w.device);

@@ -139,8 +139,8 @@ static void order_of_the_end(void)
     (void)mallopt(M_MMAP_THRESHOLD, BYTES); /* or free() might keep them */
     lib_open(&w);
     host_require(&w);
-    culv_vk *plain = w.attachment;
-    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk_device *plain = w.attachment;
+    culv_vk_device_desc d = lib_vk_desc(&w);
     d.get_instance_proc_addr = watching_loader;
     LIB_OK(culv_vk_attach(w.device, &d, &w.attachment));
     for (int origin = 0; origin < HOST_ORIGINS; origin++) {
@@ -174,10 +174,10 @@ static void any_order(void)
     host_pages pages = host_pages_alloc(&w, BYTES);
     for (unsigned n = 0; n < 2 * 24; n++) {
         culv_device *device = NULL;
-        culv_vk *vk = NULL;
-        culv_vk_desc vd = lib_vk_desc(&w);
-        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
-                                   &device));
+        culv_vk_device *vk = NULL;
+        culv_vk_device_desc vd = lib_vk_desc(&w);
+        LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
+                                           NULL, &device));
         LIB_OK(culv_vk_attach(device, &vd, &vk));
         lib_world other = w;
         other.attachment = vk;
@@ -248,7 +248,7 @@ static void during_a_capture(void)
     const VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
-    d.host = VK_TRUE;
+    d.host_memory = VK_TRUE;
     culv_result made = culv_vk_buffer_create(w.attachment, &d, &b);
     culv_vk_buffer_destroy(&b);
     CUresult ended = cu->StreamEndCapture(captured, &graph);

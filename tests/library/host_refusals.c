@@ -17,7 +17,7 @@ static culv_vk_buffer_create_desc host_desc(const VkBufferCreateInfo *info)
 {
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = info;
-    d.host = VK_TRUE;
+    d.host_memory = VK_TRUE;
     d.label = "refused";
     return d;
 }
@@ -97,12 +97,12 @@ static void fields_that_contradict(void)
     d.fallback = 0;
     d.host_size = BYTES;
     refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host_pointer");
-    d.host = VK_FALSE;
+    d.host_memory = VK_FALSE;
     refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host is not set");
     d.host_size = 0;
     d.host_pointer = pages.start;
     refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "host is not set");
-    d.host = VK_TRUE;
+    d.host_memory = VK_TRUE;
     /* What the gate refuses of any buffer. */
     info.size = 0;
     refuses(&w, &d, CULV_ERROR_INVALID, CULV_REASON_SIZE, "size is 0");
@@ -182,8 +182,8 @@ static void extension_not_enabled(void)
             VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     LIB_SAYS("culv_vk_optional_device_extensions()");
     culv_vk_check_desc ask = culv_vk_check_desc_init();
-    culv_vk_sharing sharing = culv_vk_sharing_init();
-    ask.host = VK_TRUE;
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
+    ask.host_memory = VK_TRUE;
     LIB_ERROR(culv_vk_check_buffer(w.attachment, &info, &ask, &sharing), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_EXTENSION_MISSING);
     lib_close(&w);
@@ -197,7 +197,7 @@ static void driver_that_will_not(void)
     host_require(&w);
     const VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_buffer_create_desc d = host_desc(&info);
-    culv_vk *honest = w.attachment;
+    culv_vk_device *honest = w.attachment;
     static const struct {
         lib_lies lies;
         culv_reason reason;
@@ -209,7 +209,7 @@ static void driver_that_will_not(void)
                  CULV_REASON_EXTENSION_MISSING,
                  "without"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = rows[i].lies;
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(w.device, &vd, &w.attachment));
@@ -229,8 +229,8 @@ static void asked_before(void)
     host_require(&w);
     VkBufferCreateInfo info = host_info(BYTES);
     culv_vk_check_desc ask = culv_vk_check_desc_init();
-    culv_vk_sharing s = culv_vk_sharing_init();
-    ask.host = VK_TRUE;
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
+    ask.host_memory = VK_TRUE;
     for (int turn = 0; turn < 2; turn++) { /* once more from what is kept */
         LIB_OK(culv_vk_check_buffer(w.attachment, &info, &ask, &s));
         REQUIRE_EQ(s.access, CULV_VK_ACCESS_POINTER);

@@ -99,22 +99,22 @@ static void attach_to_another_device(void)
 {
     lib_world w = {0};
     culv_device *device = NULL;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     pose();
     raw_vk_open(&w.vk, &(raw_vk_options){.without_semaphore_fd = true, .without_memory_fd = true});
     LIB_OK(culv_device_open_by_ordinal(1, NULL, &device));
-    culv_vk_desc d = lib_vk_desc(&w);
-    LIB_REFUSES(culv_vk, vk, culv_vk_attach(device, &d, &vk), CULV_ERROR_INVALID,
+    culv_vk_device_desc d = lib_vk_desc(&w);
+    LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(w.vk.properties.deviceName);
     LIB_SAYS(caps_of(device).name);
-    LIB_SAYS("culv_vk_device_open()");
+    LIB_SAYS("culv_device_open_for_vulkan()");
     culv_device_close(&device);
     /* No posing device is a Vulkan device. */
-    LIB_REFUSES(
-        culv_device, device,
-        culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL, &device),
-        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(culv_device, device,
+                culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
+                                            NULL, &device),
+                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("posing device 0");
     LIB_SAYS("posing device 1");
     raw_vk_close(&w.vk);
@@ -202,11 +202,11 @@ static void long_names(void)
     LIB_SAYS(name);
     fclose(file);
 
-    culv_vk *other = NULL;
-    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk_device *other = NULL;
+    culv_vk_device_desc d = lib_vk_desc(&w);
     lib_lying = (lib_lies){.uuid_xor = 0x40};
     d.get_instance_proc_addr = lib_lying_loader;
-    LIB_REFUSES(culv_vk, other, culv_vk_attach(w.device, &d, &other), CULV_ERROR_INVALID,
+    LIB_REFUSES(culv_vk_device, other, culv_vk_attach(w.device, &d, &other), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(name);
     culv_device *none = NULL;
@@ -386,13 +386,13 @@ static void twin_is_missing_for_vulkan(void)
     LIB_OK(culv_vk_rank_physical_devices(vkGetInstanceProcAddr, w.vk.instance, NULL, &count, list));
     bool found = false;
     for (uint32_t i = 0; i < count; i++) {
-        const char *end = strstr(list[i].why, ". It is a software Vulkan device");
+        const char *end = strstr(list[i].reason_text, ". It is a software Vulkan device");
         if (list[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
         found = true;
-        printf("%s\n", list[i].why);
+        printf("%s\n", list[i].reason_text);
         REQUIRE(end != NULL && strstr(end, "for the reason above") != NULL);
-        REQUIRE(strstr(list[i].why, "VK_DRIVER_FILES") == NULL);
-        REQUIRE(strstr(list[i].why, "/nonexistent") != NULL);
+        REQUIRE(strstr(list[i].reason_text, "VK_DRIVER_FILES") == NULL);
+        REQUIRE(strstr(list[i].reason_text, "/nonexistent") != NULL);
     }
     raw_vk_close(&w.vk);
     if (!found) SKIP("no software Vulkan device");
@@ -550,10 +550,10 @@ static void twin_is_not_allowed(void)
         REQUIRE(!list[i].reachable);
         if (list[i].type != VK_PHYSICAL_DEVICE_TYPE_CPU) continue;
         found = true;
-        REQUIRE(strstr(list[i].why, "CULVERT_SOFT=1") != NULL);
+        REQUIRE(strstr(list[i].reason_text, "CULVERT_SOFT=1") != NULL);
         LIB_REFUSES(culv_device, device,
-                    culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance,
-                                        list[i].physical_device, NULL, &device),
+                    culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance,
+                                                list[i].physical_device, NULL, &device),
                     CULV_ERROR_UNSUPPORTED, CULV_REASON_DRIVER_MISSING);
         LIB_SAYS("CULVERT_SOFT=1");
         LIB_SAYS("culv_soft_enable()");

@@ -137,7 +137,7 @@ static void descriptors(void)
     culv_vk_image *made = NULL;
     stage_open(&s);
     shared_image_open(&s, CALLERS_DEDICATED, VK_FORMAT_R8G8B8A8_UNORM, SIDE, SIDE, LEVELS, 0, &i);
-    culv_vk *vk = s.w.attachment;
+    culv_vk_device *vk = s.w.attachment;
     VkExternalMemoryImageCreateInfo external;
     VkImageCreateInfo info = right_info(&external);
     culv_vk_image_desc d = culv_vk_image_desc_init();
@@ -259,10 +259,10 @@ static void bindings(void)
 
     /* The same GPU, but another culv_device. */
     culv_device *device = NULL;
-    culv_vk *vk = NULL;
-    culv_vk_desc vd = lib_vk_desc(&s.w);
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical, NULL,
-                               &device));
+    culv_vk_device *vk = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(&s.w);
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, s.w.vk.instance, s.w.vk.physical,
+                                       NULL, &device));
     LIB_OK(culv_vk_attach(device, &vd, &vk));
     d.create_info = &info;
     LIB_REFUSES(culv_image, mapped, culv_vk_image_map(vk, at.memory, &d, &mapped),
@@ -323,8 +323,8 @@ static void vulkan_says_no(void)
                    {CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
                    {CULV_ERROR_DRIVER, CULV_REASON_DRIVER_REFUSED}};
     for (int n = 0; n < 6; n++) {
-        culv_vk *lying = NULL;
-        culv_vk_desc vd = lib_vk_desc(&s.w);
+        culv_vk_device *lying = NULL;
+        culv_vk_device_desc vd = lib_vk_desc(&s.w);
         lib_lying = lies[n];
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(s.w.device, &vd, &lying));

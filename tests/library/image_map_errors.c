@@ -131,7 +131,7 @@ static void kinds(void)
         d.depth = rows[n].depth;
         d.array_layers = rows[n].layers;
         d.mip_levels = rows[n].levels;
-        d.gather = rows[n].gather;
+        d.texture_gather = rows[n].gather;
         LIB_REFUSES(culv_image, mapped, culv_image_map(at.memory, &d, &mapped), rows[n].result,
                     rows[n].reason);
     }
@@ -156,21 +156,21 @@ static void told(void)
             d.mip_levels == 3);
     REQUIRE(d.label == NULL);
     uint32_t depth = 9;
-    LIB_OK(culv_image_extent(i.cuda, 2, NULL, NULL, &depth));
+    LIB_OK(culv_image_get_extent(i.cuda, 2, NULL, NULL, &depth));
     REQUIRE_EQ(depth, 1);
     CUarray level = NULL, plane = NULL;
-    LIB_OK(culv_image_array(i.cuda, 0, &level));
-    LIB_OK(culv_image_plane_array(i.cuda, 0, &plane));
+    LIB_OK(culv_image_get_array(i.cuda, 0, &level));
+    LIB_OK(culv_image_get_plane_array(i.cuda, 0, &plane));
     REQUIRE(level == plane); /* the one plane */
     CUsurfObject a = 0, b = 0;
-    LIB_OK(culv_image_surface(i.cuda, 0, &a));
-    LIB_OK(culv_image_plane_surface(i.cuda, 0, &b));
+    LIB_OK(culv_image_get_surface(i.cuda, 0, &a));
+    LIB_OK(culv_image_get_plane_surface(i.cuda, 0, &b));
     REQUIRE(a == b);
-    LIB_ERROR(culv_image_plane_array(i.cuda, 1, &plane), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_image_plane_surface(i.cuda, 1, &b), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
-    LIB_ERROR(culv_image_plane_array(NULL, 0, &plane), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_image_get_plane_array(i.cuda, 1, &plane), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+    LIB_ERROR(culv_image_get_plane_surface(i.cuda, 1, &b), CULV_ERROR_INVALID, CULV_REASON_LEVEL);
+    LIB_ERROR(culv_image_get_plane_array(NULL, 0, &plane), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_plane_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_image_get_plane_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_get_desc(NULL, &d), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_image_get_desc(i.cuda, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
@@ -191,18 +191,20 @@ static void levels(void)
     CUsurfObject surface = 99;
     uint32_t width = 98, height = 97;
     for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
-        LIB_ERROR(culv_image_array(i.cuda, wrong[n], &array), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_image_get_array(i.cuda, wrong[n], &array), CULV_ERROR_INVALID,
                   CULV_REASON_LEVEL);
-        LIB_ERROR(culv_image_surface(i.cuda, wrong[n], &surface), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_image_get_surface(i.cuda, wrong[n], &surface), CULV_ERROR_INVALID,
                   CULV_REASON_LEVEL);
-        LIB_ERROR(culv_image_extent(i.cuda, wrong[n], &width, &height, NULL), CULV_ERROR_INVALID,
-                  CULV_REASON_LEVEL);
+        LIB_ERROR(culv_image_get_extent(i.cuda, wrong[n], &width, &height, NULL),
+                  CULV_ERROR_INVALID, CULV_REASON_LEVEL);
     }
-    LIB_ERROR(culv_image_array(NULL, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_array(i.cuda, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_surface(NULL, 0, &surface), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_extent(NULL, 0, &width, &height, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_image_get_array(NULL, 0, &array), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_get_array(i.cuda, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_get_surface(NULL, 0, &surface), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_get_surface(i.cuda, 0, NULL), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_image_get_extent(NULL, 0, &width, &height, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     REQUIRE(array == POISON(struct CUarray_st) && surface == 99 && width == 98 && height == 97);
     shared_image_close(&s, &i);

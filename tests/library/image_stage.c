@@ -191,7 +191,7 @@ void shared_image_close(stage *s, shared_image *i)
 VkExtent3D shared_image_extent(const shared_image *i, uint32_t level)
 {
     VkExtent3D e = {0, 0, 1};
-    LIB_OK(culv_image_extent(i->cuda, level, &e.width, &e.height, NULL));
+    LIB_OK(culv_image_get_extent(i->cuda, level, &e.width, &e.height, NULL));
     REQUIRE_EQ(e.width, i->width >> level != 0 ? i->width >> level : 1);
     REQUIRE_EQ(e.height, i->height >> level != 0 ? i->height >> level : 1);
     return e;
@@ -252,7 +252,7 @@ static void launch(stage *s, const shared_image *i, uint32_t level, const char *
     VkExtent3D e = shared_image_extent(i, level);
     int width = (int)e.width, height = (int)e.height;
     void *params[] = {&surface, &width, &height, &argument};
-    LIB_OK(culv_image_surface(i->cuda, level, &surface));
+    LIB_OK(culv_image_get_surface(i->cuda, level, &surface));
     snprintf(name, sizeof name, "library_%s_%s", kernel, i->format.kernel_type);
     CUcontext before = lib_enter(&s->w);
     CUfunction function = raw_cuda_function(cu, s->module, name);
@@ -278,7 +278,7 @@ static void copy(stage *s, const shared_image *i, uint32_t level, const unsigned
     VkExtent3D e = shared_image_extent(i, level);
     size_t row = (size_t)e.width * i->format.bytes_per_block;
     CUarray array = NULL;
-    LIB_OK(culv_image_array(i->cuda, level, &array));
+    LIB_OK(culv_image_get_array(i->cuda, level, &array));
     CUDA_MEMCPY2D c = {.srcMemoryType = from != NULL ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_ARRAY,
                        .srcHost = from,
                        .srcArray = from != NULL ? NULL : array,

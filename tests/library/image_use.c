@@ -256,7 +256,7 @@ static void draw(stage *s, const shared_image *i, bool old_form)
     if (cu->software) { /* which tells the flags that an array was mapped with */
         CUDA_ARRAY3D_DESCRIPTOR told;
         CUarray array = NULL;
-        LIB_OK(culv_image_array(i->cuda, 0, &array));
+        LIB_OK(culv_image_get_array(i->cuda, 0, &array));
         CUcontext before = lib_enter(&s->w);
         CU_OK(cu->Array3DGetDescriptor(&told, array));
         lib_leave(&s->w, before);

@@ -291,8 +291,8 @@ static void outlives_its_parents(void)
             if (orders[order][k] == 1) culv_device_close(&s.w.device);
             if (orders[order][k] == 2) culv_memory_destroy(&i.memory);
         }
-        LIB_OK(culv_image_array(i.cuda, 1, &array));
-        LIB_OK(culv_image_surface(i.cuda, 0, &surface));
+        LIB_OK(culv_image_get_array(i.cuda, 1, &array));
+        LIB_OK(culv_image_get_surface(i.cuda, 0, &surface));
         culv_image_unmap(&i.cuda);
         raw_vk_image_destroy(&s.w.vk, &i.caller);
         s.w.device = first.device;
@@ -316,10 +316,10 @@ static void arrays_and_surfaces_are_kept(void)
         CUarray array = NULL, array2 = NULL;
         CUsurfObject surface = 0, surface2 = 0;
         CUDA_ARRAY3D_DESCRIPTOR d;
-        if (level != 1) LIB_OK(culv_image_array(i.cuda, level, &array));
-        LIB_OK(culv_image_surface(i.cuda, level, &surface));
-        LIB_OK(culv_image_surface(i.cuda, level, &surface2));
-        LIB_OK(culv_image_array(i.cuda, level, &array2));
+        if (level != 1) LIB_OK(culv_image_get_array(i.cuda, level, &array));
+        LIB_OK(culv_image_get_surface(i.cuda, level, &surface));
+        LIB_OK(culv_image_get_surface(i.cuda, level, &surface2));
+        LIB_OK(culv_image_get_array(i.cuda, level, &array2));
         REQUIRE(surface != 0 && surface == surface2 && array2 != NULL);
         REQUIRE(level == 1 || array == array2);
         CUcontext before = lib_enter(&s.w);
@@ -330,7 +330,7 @@ static void arrays_and_surfaces_are_kept(void)
         REQUIRE_EQ(d.Format, i.format.cuda_array_format);
         REQUIRE_EQ(d.NumChannels, i.format.channels);
     }
-    LIB_OK(culv_image_extent(i.cuda, 2, NULL, NULL, NULL));
+    LIB_OK(culv_image_get_extent(i.cuda, 2, NULL, NULL, NULL));
     CUcontext current = NULL; /* none of these calls left a context current */
     CU_OK(cu->CtxGetCurrent(&current));
     REQUIRE(current == NULL);
@@ -358,8 +358,8 @@ static void *ask(void *user)
 {
     asker *me = user;
     for (uint32_t level = 0; level < culv_image_mip_levels(me->image); level++) {
-        LIB_OK(culv_image_surface(me->image, level, &me->surfaces[level]));
-        LIB_OK(culv_image_array(me->image, level, &me->arrays[level]));
+        LIB_OK(culv_image_get_surface(me->image, level, &me->surfaces[level]));
+        LIB_OK(culv_image_get_array(me->image, level, &me->arrays[level]));
     }
     return NULL;
 }
@@ -390,8 +390,8 @@ static void threads_ask_for_levels(void)
 }
 
 /* docs/vulkan.md's example. */
-static culv_result image_from_fd(culv_device *device, culv_vk *vk, int fd, uint64_t allocation_size,
-                                 uint64_t offset, VkImage image,
+static culv_result image_from_fd(culv_device *device, culv_vk_device *vk, int fd,
+                                 uint64_t allocation_size, uint64_t offset, VkImage image,
                                  const VkImageCreateInfo *create_info, culv_image **out)
 {
     culv_memory_desc allocation = culv_memory_desc_init();

@@ -45,7 +45,7 @@ void lib_require_error(const char *file, int line, const char *text, culv_result
         test_fail(file, line, "%s failed without an error of its own", text);
     if (strlen(e.message) < 15 || strchr(e.message, '\n') != NULL)
         test_fail(file, line, "%s: the message is no paragraph: \"%s\"", text, e.message);
-    if ((e.native_api == CULV_API_NONE) != (e.native_call[0] == '\0'))
+    if ((e.native_api == CULV_NATIVE_NONE) != (e.native_call[0] == '\0'))
         test_fail(file, line, "%s: native_api %d and native_call \"%s\" contradict", text,
                   (int)e.native_api, e.native_call);
     /* Only for reading in the log: what users get to see. */
@@ -74,9 +74,9 @@ const raw_cuda *lib_driver(void)
     return cu;
 }
 
-culv_vk_desc lib_vk_desc(const lib_world *w)
+culv_vk_device_desc lib_vk_desc(const lib_world *w)
 {
-    culv_vk_desc d = culv_vk_desc_init();
+    culv_vk_device_desc d = culv_vk_device_desc_init();
     d.get_instance_proc_addr = vkGetInstanceProcAddr;
     d.instance = w->vk.instance;
     d.physical_device = w->vk.physical;
@@ -100,9 +100,9 @@ void lib_open_vulkan(lib_world *w)
 
 void lib_open_culvert(lib_world *w)
 {
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                               &w->device));
-    culv_vk_desc d = lib_vk_desc(w);
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                       &w->device));
+    culv_vk_device_desc d = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
 }
@@ -202,7 +202,7 @@ void lib_require_no_objects(const lib_world *w)
     REQUIRE_EQ(c.images, 0);
     REQUIRE_EQ(c.created, 0);
     REQUIRE_EQ(c.semaphores, 0);
-    REQUIRE_EQ(c.attachments, 0);
+    REQUIRE_EQ(c.attached_devices, 0);
     REQUIRE_EQ(c.vmm_allocations, 0);
     REQUIRE_EQ(c.vmm_ranges, 0);
     REQUIRE_EQ(c.vmm_mappings, 0);

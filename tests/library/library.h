@@ -46,7 +46,7 @@ typedef struct lib_world {
     const raw_cuda *cu;
     raw_vk vk;
     culv_device *device;
-    culv_vk *attachment;
+    culv_vk_device *attachment;
     CUcontext context; /* culv_device_context(), not current */
     size_t fds;        /* open when the device was opened */
 } lib_world;
@@ -62,7 +62,7 @@ void lib_close(lib_world *w);
 /* The attachment and the device alone, while Vulkan's objects (and the fds they hold) are still
  * there. */
 void lib_close_culvert(lib_world *w);
-culv_vk_desc lib_vk_desc(const lib_world *w);
+culv_vk_device_desc lib_vk_desc(const lib_world *w);
 
 culv_device_counts lib_counts(const lib_world *w);
 /* Of counts: all zero but late_destroys. */

@@ -13,18 +13,18 @@ typedef struct objects {
     culv_memory *memory;
     culv_buffer *one, *two;
     culv_semaphore *semaphore;
-    culv_vk *vk;
+    culv_vk_device *vk;
     culv_device *device;
 } objects;
 
 static void make(const lib_world *w, const raw_vk_buffer *buffer, VkSemaphore timeline, objects *o)
 {
-    culv_vk_desc vd = lib_vk_desc(w);
+    culv_vk_device_desc vd = lib_vk_desc(w);
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
     culv_vk_semaphore_desc sd = culv_vk_semaphore_desc_init();
     culv_buffer_desc bd = culv_buffer_desc_init();
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                               &o->device));
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                       &o->device));
     LIB_OK(culv_vk_attach(o->device, &vd, &o->vk));
     md.memory = buffer->memory;
     md.allocation_size = buffer->allocation_size;

@@ -183,7 +183,7 @@ static void vulkan(void)
                 {2, 1, false}, {1, 2, false}, {3, 3, false}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_device *device = NULL;
-        culv_vk *vk = NULL;
+        culv_vk_device *vk = NULL;
         w.cu->SoftPlayLuid(ordinal, rows[i].cuda != 0 ? one.bytes : NULL, rows[i].cuda);
         lib_lying = (lib_lies){.luid = one.bytes, .node_mask = rows[i].vulkan};
         count = 16;
@@ -192,16 +192,16 @@ static void vulkan(void)
         REQUIRE_EQ_BYTES(list[0].luid.bytes, one.bytes, 8);
         REQUIRE_EQ(list[0].reachable, rows[i].match);
         LIB_OK(culv_device_open_by_ordinal(ordinal, NULL, &device));
-        culv_vk_desc d = lib_vk_desc(&w);
+        culv_vk_device_desc d = lib_vk_desc(&w);
         d.get_instance_proc_addr = lib_lying_loader;
         if (rows[i].match) {
             LIB_OK(culv_vk_attach(device, &d, &vk));
             culv_vk_detach(&vk);
         } else {
             REQUIRE_EQ(list[0].reason, CULV_REASON_DEVICE_GROUP);
-            printf("%s\n", list[0].why);
-            REQUIRE(strstr(list[0].why, "LUID f403000000000080 node mask") != NULL);
-            LIB_REFUSES(culv_vk, vk, culv_vk_attach(device, &d, &vk), CULV_ERROR_INVALID,
+            printf("%s\n", list[0].reason_text);
+            REQUIRE(strstr(list[0].reason_text, "LUID f403000000000080 node mask") != NULL);
+            LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(device, &d, &vk), CULV_ERROR_INVALID,
                         CULV_REASON_DEVICE_GROUP);
             LIB_SAYS("node mask");
         }
@@ -211,12 +211,14 @@ static void vulkan(void)
     culv_device *device = NULL;
     w.cu->SoftPlayLuid(ordinal, two.bytes, 1);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1};
-    LIB_OK(culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device));
+    LIB_OK(
+        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device));
     culv_device_close(&device);
     lib_lying = (lib_lies){.luid = one.bytes, .node_mask = 1, .uuid_xor = 0x40}; /* nobody's */
-    LIB_REFUSES(culv_device, device,
-                culv_vk_device_open(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
-                CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
+    LIB_REFUSES(
+        culv_device, device,
+        culv_device_open_for_vulkan(lib_lying_loader, w.vk.instance, w.vk.physical, NULL, &device),
+        CULV_ERROR_NO_DEVICE, CULV_REASON_DEVICE_UNKNOWN);
     LIB_SAYS("LUID f403000000000080 node mask 0x1");
     LIB_SAYS("LUID f403000000000081 node mask 0x1");
     w.cu->SoftPlayLuid(ordinal, NULL, 0);

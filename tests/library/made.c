@@ -207,11 +207,11 @@ static void image_without_surfaces(void)
     d.no_surfaces = VK_TRUE;
     d.label = "without surfaces";
     LIB_OK(culv_vk_image_create(w.attachment, &d, &image));
-    LIB_ERROR(culv_image_surface(culv_vk_image_cuda(image), 0, &surface), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_image_get_surface(culv_vk_image_cuda(image), 0, &surface), CULV_ERROR_INVALID,
               CULV_REASON_USAGE);
     LIB_SAYS("without surfaces");
     REQUIRE_EQ(surface, 77);
-    LIB_OK(culv_image_array(culv_vk_image_cuda(image), 0, &array));
+    LIB_OK(culv_image_get_array(culv_vk_image_cuda(image), 0, &array));
     culv_vk_image_destroy(&image);
     lib_close(&w);
 }
@@ -285,7 +285,7 @@ static void borrowed_sides_are_refused(void)
     CU_OK(cu->MemsetD32Async(culv_buffer_pointer(b), 5, WORDS, s.stream));
     CU_OK(cu->StreamSynchronize(s.stream));
     lib_leave(w, before);
-    LIB_OK(culv_image_array(i, 0, &array));
+    LIB_OK(culv_image_get_array(i, 0, &array));
     culv_vk_buffer_destroy(&buffer);
     culv_vk_image_destroy(&image);
     stage_close(&s);
@@ -299,10 +299,10 @@ static void any_order(void)
     lib_open(&w);
     for (unsigned n = 0; n < 2 * 24; n++) {
         culv_device *device = NULL;
-        culv_vk *vk = NULL;
-        culv_vk_desc vd = lib_vk_desc(&w);
-        LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical, NULL,
-                                   &device));
+        culv_vk_device *vk = NULL;
+        culv_vk_device_desc vd = lib_vk_desc(&w);
+        LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
+                                           NULL, &device));
         LIB_OK(culv_vk_attach(device, &vd, &vk));
         lib_world other = w;
         other.attachment = vk;
@@ -324,7 +324,7 @@ static void any_order(void)
             if (which == 2 && device != NULL) {
                 culv_device_counts c = culv_device_counts_init();
                 LIB_OK(culv_device_get_counts(device, &c));
-                REQUIRE_EQ(c.attachments, buffer != NULL || image != NULL);
+                REQUIRE_EQ(c.attached_devices, buffer != NULL || image != NULL);
                 REQUIRE_EQ(c.created, (buffer != NULL) + (image != NULL));
             }
         }
@@ -416,8 +416,8 @@ static void capture_is_left_alone(void)
         culv_vk_image *image = make_image(&w);
         CUarray array = NULL;
         CUsurfObject surface = 0;
-        LIB_OK(culv_image_array(culv_vk_image_cuda(image), 1, &array));
-        LIB_OK(culv_image_surface(culv_vk_image_cuda(image), 1, &surface));
+        LIB_OK(culv_image_get_array(culv_vk_image_cuda(image), 1, &array));
+        LIB_OK(culv_image_get_surface(culv_vk_image_cuda(image), 1, &surface));
         if (turn == 0) {
             culv_vk_buffer_destroy(&buffer);
             culv_vk_image_destroy(&image);

@@ -125,7 +125,7 @@ static void export_fails(void)
 {
     lib_world w;
     lib_open(&w);
-    culv_vk *lying = NULL;
+    culv_vk_device *lying = NULL;
     culv_vk_buffer *buffer = NULL;
     culv_vk_image *image = NULL;
     const VkBufferCreateInfo info = {
@@ -135,7 +135,7 @@ static void export_fails(void)
     culv_vk_image_create_desc i = culv_vk_image_create_desc_init();
     b.create_info = &info;
     i.create_info = &picture;
-    culv_vk_desc vd = lib_vk_desc(&w);
+    culv_vk_device_desc vd = lib_vk_desc(&w);
     lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = VK_ERROR_TOO_MANY_OBJECTS};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &vd, &lying));
@@ -144,7 +144,7 @@ static void export_fails(void)
     LIB_REFUSES(culv_vk_image, image, culv_vk_image_create(lying, &i, &image), CULV_ERROR_DRIVER,
                 CULV_REASON_NOT_EXPORTABLE);
     culv_vk_detach(&lying);
-    REQUIRE_EQ(lib_counts(&w).attachments, 1);
+    REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
     lib_close(&w);
 }
 

@@ -215,7 +215,8 @@ static void no_fds_left(void)
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     printf("%s\n", e.message);
     REQUIRE_EQ(exported, CULV_ERROR_INVALID);
-    REQUIRE(e.reason == CULV_REASON_OS && e.native_api == CULV_API_OS && e.native_code == EMFILE);
+    REQUIRE(e.reason == CULV_REASON_OS && e.native_api == CULV_NATIVE_OS &&
+            e.native_code == EMFILE);
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
     REQUIRE(pool == NULL && kept == NULL && left == 1);
     REQUIRE_EQ(warnings, 1);
@@ -261,14 +262,14 @@ static culv_pointer_info told(const sparse_stage *s, const char *what, CUdevicep
 {
     culv_pointer_info info = culv_pointer_info_init();
     LIB_OK(culv_pointer_get_info(s->w.device, pointer, &info));
-    printf("%s: %s\n", what, info.why);
+    printf("%s: %s\n", what, info.reason_text);
     MEASURED(
         "library.pointer_info",
         "%s: kind %d, handle types %#x, range of %llu, mapping of %llu, memory_id %s, buffer_id %s, ipc %u, rdma %u",
         what, (int)info.kind, info.handle_types, (unsigned long long)info.range_size,
         (unsigned long long)info.mapping_size, info.memory_id != 0 ? "told" : "0",
         info.buffer_id != 0 ? "told" : "0", info.ipc, info.rdma);
-    REQUIRE(info.why[0] != '\0' && strlen(info.why) < sizeof info.why - 1);
+    REQUIRE(info.reason_text[0] != '\0' && strlen(info.reason_text) < sizeof info.reason_text - 1);
     return info;
 }
 
@@ -278,7 +279,7 @@ static culv_vmm_allocation *allocate(const sparse_stage *s, uint32_t handle_type
     culv_vmm_allocation *allocation = NULL;
     d.size = 2 << 20;
     d.handle_types = handle_types;
-    LIB_OK(culv_vmm_allocate(s->w.device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     return allocation;
 }
 
@@ -294,7 +295,7 @@ static void pointers_vmm(void)
     sparse_stage_open(&s);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 5 * CHUNK;
-    LIB_OK(culv_vmm_reserve(s.w.device, &rd, &range));
+    LIB_OK(culv_vmm_range_create(s.w.device, &rd, &range));
     culv_vmm_allocation *open = allocate(&s, fd_bit), *closed = allocate(&s, 0);
     culv_vmm_import_desc id = culv_vmm_import_desc_init();
     LIB_OK(culv_vmm_export_dup(open, CULV_HANDLE_OPAQUE_FD, &handle));
@@ -333,10 +334,10 @@ static void pointers_vmm(void)
     REQUIRE_EQ(info[4].device, -1);
     REQUIRE(info[4].memory_id == 0 && info[4].handle_types == 0);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * CHUNK));
-    culv_vmm_free(&open);
-    culv_vmm_free(&closed);
-    culv_vmm_free(&imported);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&open);
+    culv_vmm_allocation_destroy(&closed);
+    culv_vmm_allocation_destroy(&imported);
+    LIB_OK(culv_vmm_range_destroy(&range));
     sparse_stage_close(&s);
 }
 

@@ -230,8 +230,8 @@ static void vulkan_contradicts(void)
               CULV_REASON_NULL_ARGUMENT);
 
     /* A buffer that Vulkan wants dedicated, said not to be. */
-    culv_vk *lying = NULL;
-    culv_vk_desc vd = lib_vk_desc(&w);
+    culv_vk_device *lying = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(&w);
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w.device, &vd, &lying));
@@ -275,10 +275,10 @@ static void export_fails(void)
         {VK_ERROR_OUT_OF_DEVICE_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY},
         {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk *lying = NULL;
+        culv_vk_device *lying = NULL;
         culv_memory *memory = NULL;
         culv_error e = culv_error_init();
-        culv_vk_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.memory_fd_fails = true, .memory_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(w.device, &vd, &lying));
@@ -289,7 +289,7 @@ static void export_fails(void)
                     rows[i].reason);
         require_no_success();
         culv_last_error(&e);
-        REQUIRE_EQ(e.native_api, CULV_API_VULKAN);
+        REQUIRE_EQ(e.native_api, CULV_NATIVE_VULKAN);
         REQUIRE_EQ(e.native_code, rows[i].vulkan);
         REQUIRE_EQ_STR(e.native_call, "vkGetMemoryFdKHR");
         culv_vk_detach(&lying);
@@ -354,7 +354,7 @@ static void out_of_file_descriptors(void)
         printf("%s\n", e[i].message);
         REQUIRE_EQ(r[i], CULV_ERROR_INVALID);
         REQUIRE_EQ(e[i].reason, CULV_REASON_OS);
-        REQUIRE_EQ(e[i].native_api, CULV_API_OS);
+        REQUIRE_EQ(e[i].native_api, CULV_NATIVE_OS);
         REQUIRE_EQ(e[i].native_code, EMFILE);
         REQUIRE(strstr(e[i].message, "RLIMIT_NOFILE") != NULL);
     }

@@ -67,17 +67,17 @@ static void team(void)
     culv_multicast_desc d = multicast_describe(3 << 20);
     LIB_OK(culv_multicast_create(m.s.w.device, &d, &object));
     REQUIRE_EQ(culv_multicast_size(object), 2 * MULTICAST_CHUNK);
-    REQUIRE_EQ(culv_multicast_missing(object), 2);
+    REQUIRE_EQ(culv_multicast_missing_devices(object), 2);
     culv_vmm_allocation *as_memory = culv_multicast_allocation(object);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    LIB_OK(culv_vmm_get_allocation_info(as_memory, &info));
+    LIB_OK(culv_vmm_allocation_get_info(as_memory, &info));
     REQUIRE(info.size == 2 * MULTICAST_CHUNK && info.requested == 3 << 20 && info.imported == 0);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 4 * MULTICAST_CHUNK;
-    LIB_OK(culv_vmm_reserve(m.s.w.device, &rd, &range));
+    LIB_OK(culv_vmm_range_create(m.s.w.device, &rd, &range));
     /* Nothing waits for who is missing. */
     for (uint32_t missing = 2; missing > 0; missing--) {
-        REQUIRE_EQ(culv_multicast_missing(object), missing);
+        REQUIRE_EQ(culv_multicast_missing_devices(object), missing);
         LIB_ERROR(culv_multicast_bind(object, 0, m.memory[0], 0, MULTICAST_CHUNK),
                   CULV_ERROR_INVALID, CULV_REASON_NOT_READY);
         LIB_ERROR(
@@ -87,11 +87,11 @@ static void team(void)
                   CULV_REASON_NOT_READY);
         LIB_OK(culv_multicast_add_device(object, m.devices[2 - missing]));
     }
-    REQUIRE_EQ(culv_multicast_missing(object), 0);
+    REQUIRE_EQ(culv_multicast_missing_devices(object), 0);
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_bind(object, 0, m.memory[i], 0, MULTICAST_CHUNK));
-    const culv_vmm_access both[2] = {{.device = m.devices[0], .flags = CULV_VMM_READ_WRITE},
-                                     {.device = m.devices[1], .flags = CULV_VMM_READ_WRITE}};
+    const culv_vmm_access both[2] = {{.device = m.devices[0], .flags = CULV_VMM_ACCESS_READ_WRITE},
+                                     {.device = m.devices[1], .flags = CULV_VMM_ACCESS_READ_WRITE}};
     LIB_OK(culv_vmm_map(range, 0, as_memory, both, 2));
     multicast_write(&m, m.mapped[0], 0x31415926u);
     multicast_write(&m, m.mapped[1], 0x27182818u);
@@ -105,7 +105,7 @@ static void team(void)
     LIB_OK(culv_multicast_unbind(object, MULTICAST_CHUNK, m.devices[1], MULTICAST_CHUNK));
     LIB_OK(culv_multicast_unbind(object, 0, m.devices[1], MULTICAST_CHUNK));
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     culv_multicast_destroy(&object); /* one binding is there yet */
     REQUIRE(object == NULL);
     culv_multicast_destroy(&object);
@@ -144,19 +144,20 @@ static void shared(void)
     LIB_OK(culv_multicast_import_take(m.devices[1], &id, &theirs));
     lib_fd_require_gone(&watched);
     lib_fd_done(&watched, false);
-    REQUIRE_EQ(culv_multicast_missing(theirs), 2);
+    REQUIRE_EQ(culv_multicast_missing_devices(theirs), 2);
     LIB_ERROR(culv_multicast_add_device(theirs, m.devices[1]), CULV_ERROR_DRIVER,
               CULV_REASON_DRIVER_REFUSED);
-    REQUIRE_EQ(culv_multicast_missing(theirs), 2);
-    LIB_OK(culv_multicast_note_devices(theirs, 2));
-    REQUIRE_EQ(culv_multicast_missing(theirs), 0);
+    REQUIRE_EQ(culv_multicast_missing_devices(theirs), 2);
+    LIB_OK(culv_multicast_mark_devices_added(theirs, 2));
+    REQUIRE_EQ(culv_multicast_missing_devices(theirs), 0);
     /* Memory of a device that it did not add itself is none of its own. */
     LIB_ERROR(culv_multicast_bind(theirs, 0, m.shared[1], 0, MULTICAST_CHUNK), CULV_ERROR_INVALID,
               CULV_REASON_DEVICE_MISMATCH);
     LIB_ERROR(culv_multicast_bind(theirs, 0, m.memory[1], 0, MULTICAST_CHUNK), CULV_ERROR_INVALID,
               CULV_REASON_NOT_EXPORTABLE);
-    LIB_ERROR(culv_multicast_note_devices(ours, 3), CULV_ERROR_INVALID, CULV_REASON_VALUE);
-    LIB_ERROR(culv_multicast_note_devices(NULL, 1), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_multicast_mark_devices_added(ours, 3), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_multicast_mark_devices_added(NULL, 1), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(ours, m.devices[i]));
     /* What cannot be exported is not bound to what can. */
@@ -188,11 +189,11 @@ static void striped(void)
     d.size = MULTICAST_CHUNK;
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = CHUNKS * MULTICAST_CHUNK;
-    LIB_OK(culv_vmm_reserve(devices[0], &rd, &range));
-    const culv_vmm_access both[2] = {{.device = devices[0], .flags = CULV_VMM_READ_WRITE},
-                                     {.device = devices[1], .flags = CULV_VMM_READ_WRITE}};
+    LIB_OK(culv_vmm_range_create(devices[0], &rd, &range));
+    const culv_vmm_access both[2] = {{.device = devices[0], .flags = CULV_VMM_ACCESS_READ_WRITE},
+                                     {.device = devices[1], .flags = CULV_VMM_ACCESS_READ_WRITE}};
     for (uint64_t i = 0; i < CHUNKS; i++) {
-        LIB_OK(culv_vmm_allocate(devices[i % 2], &d, &chunks[i]));
+        LIB_OK(culv_vmm_allocation_create(devices[i % 2], &d, &chunks[i]));
         LIB_OK(culv_vmm_map(range, i * MULTICAST_CHUNK, chunks[i], both, 2));
     }
     /* Each device writes over all of it, and the other one reads that. */
@@ -223,10 +224,10 @@ static void striped(void)
         culv_pointer_info info = culv_pointer_info_init();
         LIB_OK(culv_pointer_get_info(devices[0], base + i * MULTICAST_CHUNK, &info));
         REQUIRE_EQ(info.device, i % 2);
-        culv_vmm_free(&chunks[i]);
+        culv_vmm_allocation_destroy(&chunks[i]);
     }
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     culv_device_close(&devices[1]);
     sparse_stage_close(&s);
 }

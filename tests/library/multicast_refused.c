@@ -87,7 +87,7 @@ static void objects(void)
     lib_fd_require_untouched(&watched);
     lib_fd_done(&watched, true);
     close(ends[1]);
-    REQUIRE(culv_multicast_size(NULL) == 0 && culv_multicast_missing(NULL) == 0 &&
+    REQUIRE(culv_multicast_size(NULL) == 0 && culv_multicast_missing_devices(NULL) == 0 &&
             culv_multicast_allocation(NULL) == NULL);
     multicast_stage_close(&m);
 }
@@ -113,7 +113,7 @@ static void devices_and_bindings(void)
     LIB_ERROR(culv_multicast_add_device(object, m.devices[1]), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_VMM);
     m.devices[1]->caps.multicast = 1;
-    LIB_OK(culv_multicast_note_devices(object, 1)); /* of another process, it says */
+    LIB_OK(culv_multicast_mark_devices_added(object, 1)); /* of another process, it says */
     LIB_ERROR(culv_multicast_add_device(object, m.devices[1]), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     LIB_SAYS("all of the object's 2 devices");
@@ -143,7 +143,7 @@ static void devices_and_bindings(void)
     pool = sparse_pool(&m.s, 1);
     LIB_ERROR(culv_multicast_bind(object, 0, pool, 0, chunk), CULV_ERROR_INVALID,
               CULV_REASON_USAGE);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     LIB_ERROR(culv_multicast_bind(object, 0, culv_multicast_allocation(object), 0, chunk),
               CULV_ERROR_INVALID, CULV_REASON_USAGE);
     culv_multicast *other = NULL; /* that waits for nobody any more */
@@ -215,7 +215,7 @@ static void system_says(void)
     LIB_OK(culv_multicast_create(m.devices[0], &d, &object));
     PLAY(&m, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastAddDevice",
          culv_multicast_add_device(object, m.devices[0]), CULV_REASON_NOT_READY);
-    REQUIRE_EQ(culv_multicast_missing(object), 2);
+    REQUIRE_EQ(culv_multicast_missing_devices(object), 2);
     for (int i = 0; i < 2; i++)
         LIB_OK(culv_multicast_add_device(object, m.devices[i]));
     PLAY(&m, CUDA_ERROR_SYSTEM_NOT_READY, "cuMulticastBindMem",

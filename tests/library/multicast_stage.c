@@ -29,27 +29,28 @@ void multicast_stage_open(multicast_stage *m)
     REQUIRE(m->devices[1] != NULL);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 2 * MULTICAST_CHUNK;
-    LIB_OK(culv_vmm_reserve(m->devices[0], &rd, &m->range));
+    LIB_OK(culv_vmm_range_create(m->devices[0], &rd, &m->range));
     for (uint64_t i = 0; i < 2; i++) {
-        const culv_vmm_access both[2] = {{.device = m->devices[0], .flags = CULV_VMM_READ_WRITE},
-                                         {.device = m->devices[1], .flags = CULV_VMM_READ_WRITE}};
+        const culv_vmm_access both[2] = {
+            {.device = m->devices[0], .flags = CULV_VMM_ACCESS_READ_WRITE},
+            {.device = m->devices[1], .flags = CULV_VMM_ACCESS_READ_WRITE}};
         culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
         d.size = MULTICAST_CHUNK;
-        LIB_OK(culv_vmm_allocate(m->devices[i], &d, &m->memory[i]));
+        LIB_OK(culv_vmm_allocation_create(m->devices[i], &d, &m->memory[i]));
         LIB_OK(culv_vmm_map(m->range, i * MULTICAST_CHUNK, m->memory[i], both, 2));
         m->mapped[i] = culv_vmm_range_pointer(m->range) + i * MULTICAST_CHUNK;
         d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-        LIB_OK(culv_vmm_allocate(m->devices[i], &d, &m->shared[i]));
+        LIB_OK(culv_vmm_allocation_create(m->devices[i], &d, &m->shared[i]));
     }
 }
 
 void multicast_stage_close(multicast_stage *m)
 {
     LIB_OK(culv_vmm_unmap(m->range, 0, 2 * MULTICAST_CHUNK));
-    LIB_OK(culv_vmm_release(&m->range));
+    LIB_OK(culv_vmm_range_destroy(&m->range));
     for (int i = 0; i < 2; i++) {
-        culv_vmm_free(&m->memory[i]);
-        culv_vmm_free(&m->shared[i]);
+        culv_vmm_allocation_destroy(&m->memory[i]);
+        culv_vmm_allocation_destroy(&m->shared[i]);
     }
     culv_device_close(&m->devices[1]);
     sparse_stage_close(&m->s);

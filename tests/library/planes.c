@@ -93,15 +93,15 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
     CUarray array = NULL, again = NULL, whole = NULL;
     CUsurfObject surface = 0;
     CUtexObject texture = 0;
-    LIB_ERROR(culv_image_array(image, 0, &whole), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
-    LIB_SAYS("culv_image_plane_array()");
+    LIB_ERROR(culv_image_get_array(image, 0, &whole), CULV_ERROR_UNSUPPORTED, CULV_REASON_FORMAT);
+    LIB_SAYS("culv_image_get_plane_array()");
     REQUIRE(culv_image_mipmapped_array(image) == NULL);
-    LIB_SAYS("culv_image_plane_array()");
-    LIB_ERROR(culv_image_surface(image, 0, &surface), CULV_ERROR_INVALID, CULV_REASON_USAGE);
-    LIB_SAYS("culv_image_plane_surface()");
-    LIB_ERROR(culv_image_plane_array(image, r->planes, &array), CULV_ERROR_INVALID,
+    LIB_SAYS("culv_image_get_plane_array()");
+    LIB_ERROR(culv_image_get_surface(image, 0, &surface), CULV_ERROR_INVALID, CULV_REASON_USAGE);
+    LIB_SAYS("culv_image_get_plane_surface()");
+    LIB_ERROR(culv_image_get_plane_array(image, r->planes, &array), CULV_ERROR_INVALID,
               CULV_REASON_LEVEL);
-    LIB_ERROR(culv_image_plane_surface(image, r->planes, &surface), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_image_get_plane_surface(image, r->planes, &surface), CULV_ERROR_INVALID,
               CULV_REASON_LEVEL);
     REQUIRE(whole == NULL && array == NULL && surface == 0);
     for (uint32_t pass = 0; pass < 2; pass++) /* all are written before one is read */
@@ -109,8 +109,8 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
             const plane *p = &r->plane[i];
             const size_t row_bytes = (size_t)p->width * p->bytes, size = row_bytes * p->height;
             CUDA_ARRAY3D_DESCRIPTOR d;
-            LIB_OK(culv_image_plane_array(image, i, &array));
-            LIB_OK(culv_image_plane_array(image, i, &again));
+            LIB_OK(culv_image_get_plane_array(image, i, &array));
+            LIB_OK(culv_image_get_plane_array(image, i, &again));
             REQUIRE(array == again);
             fill(expected, size, 40 + i);
             CUcontext before = lib_enter(w);
@@ -127,8 +127,8 @@ static void check_planes(const lib_world *w, culv_image *image, const row *r)
     for (uint32_t i = 0; i < r->planes; i++) {
         culv_texture_desc t = culv_texture_desc_init();
         t.plane = i;
-        LIB_OK(culv_image_plane_surface(image, i, &surface));
-        LIB_OK(culv_image_texture(image, &t, &texture));
+        LIB_OK(culv_image_get_plane_surface(image, i, &surface));
+        LIB_OK(culv_image_get_texture(image, &t, &texture));
         REQUIRE(surface != 0 && texture != 0);
     }
 }
@@ -152,7 +152,7 @@ static void plain_memory(void)
         CUsurfObject surface = 0;
         d.no_surfaces = 1;
         LIB_OK(culv_image_map(s.memory, &d, &image));
-        LIB_ERROR(culv_image_plane_surface(image, 0, &surface), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_image_get_plane_surface(image, 0, &surface), CULV_ERROR_INVALID,
                   CULV_REASON_USAGE);
         culv_image_unmap(&image);
     }
@@ -199,7 +199,7 @@ static void wrong_places(void)
         LIB_SAYS(wrong[i].says);
     }
     culv_image_desc d = describe(&rows[0]);
-    d.video = 1;
+    d.video_encode_decode = 1;
     LIB_REFUSES(culv_image, image, culv_image_map(s.memory, &d, &image), CULV_ERROR_INVALID,
                 CULV_REASON_USAGE);
     d = describe(&rows[0]);
@@ -241,7 +241,7 @@ static void check_made(const lib_world *w, const row *r)
 {
     const VkImageCreateInfo info = info_of(r, NULL);
     VkDeviceSize size = 0;
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     culv_image_desc told = culv_image_desc_init();
     culv_vk_image *made = NULL;
     culv_vk_image_create_desc d = culv_vk_image_create_desc_init();
@@ -357,15 +357,15 @@ static void disjoint(void)
 static void dedicated_only(void)
 {
     lib_world w;
-    culv_vk_sharing sharing = culv_vk_sharing_init();
+    culv_vk_sharing_info sharing = culv_vk_sharing_info_init();
     const VkImageCreateInfo info = info_of(&rows[0], NULL);
     lib_open(&w);
     if (!lib_disjoint(&w, info.format)) {
         lib_close(&w);
         SKIP("this Vulkan has no DISJOINT images");
     }
-    culv_vk_desc vd = lib_vk_desc(&w);
-    culv_vk *vk = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(&w);
+    culv_vk_device *vk = NULL;
     vd.get_instance_proc_addr = lib_lying_loader;
     lib_lying.dedicated_only = true;
     LIB_OK(culv_vk_attach(w.device, &vd, &vk));

@@ -35,13 +35,13 @@ static void ordered(void)
         f = stage_turn(&s, C);
         REQUIRE_FRAME(f, (i + 2) % 3, i + 2, i + 3, 1, 1);
         REQUIRE_EQ(f.skipped, 0);
-        REQUIRE_EQ(f.again, 0);
+        REQUIRE_EQ(f.repeated, 0);
     }
     culv_ring_stats stats = stage_stats(&s);
     REQUIRE_EQ(stats.produced, 103);
     REQUIRE_EQ(stats.consumed, 102);
-    REQUIRE_EQ(stats.ready_signalled, 103);
-    REQUIRE_EQ(stats.done_signalled, 102);
+    REQUIRE_EQ(stats.ready_signaled, 103);
+    REQUIRE_EQ(stats.done_signaled, 102);
     REQUIRE_EQ(stats.skipped + stats.producer_waits + stats.consumer_waits + stats.frame_time, 0);
     REQUIRE_EQ(stats.depth, 3);
     REQUIRE_EQ(stats.burst, 1);
@@ -104,8 +104,8 @@ static void bursts(void)
     REQUIRE_FRAME(f, 2, 2, 2, 1, 0);
     f = stage_turn(&s, C);
     REQUIRE_FRAME(f, 3, 3, 0, 0, 1);
-    REQUIRE_EQ(stage_stats(&s).ready_signalled, 3);
-    REQUIRE_EQ(stage_stats(&s).done_signalled, 2);
+    REQUIRE_EQ(stage_stats(&s).ready_signaled, 3);
+    REQUIRE_EQ(stage_stats(&s).done_signaled, 2);
     stage_close(&s);
 }
 
@@ -273,7 +273,7 @@ static void policies_change(void)
     stage_make(&s, NULL);
     culv_ring_settings newest = culv_ring_settings_init(),
                        ordered_settings = culv_ring_settings_init();
-    newest.policy = CULV_RING_NEWEST;
+    newest.policy = CULV_RING_MAILBOX;
     (void)stage_turn(&s, P);
     (void)stage_turn(&s, P);
     (void)stage_turn(&s, P);
@@ -282,7 +282,7 @@ static void policies_change(void)
     REQUIRE_FRAME(f, 2, 2, 3, 1, 1);
     REQUIRE_EQ(f.skipped, 2);
     f = stage_turn(&s, C);
-    REQUIRE_EQ(f.again, 1);
+    REQUIRE_EQ(f.repeated, 1);
     REQUIRE_FRAME(stage_turn(&s, P), 3, 3, 0, 1, 1);
     REQUIRE_FRAME(stage_turn(&s, P), 0, 4, 0, 1, 1);
     LIB_OK(culv_ring_configure(s.ring, &ordered_settings));
@@ -300,13 +300,13 @@ static void policies_change(void)
     stage_close(&s);
 }
 
-/* What the consumer kept of NEWEST is a slot of ORDERED's: its producer gets bursts of all slots,
+/* What the consumer kept of MAILBOX is a slot of FIFO's: its producer gets bursts of all slots,
  * though the consumer has nothing to come for. */
 static void kept_slot_in_burst(void)
 {
     ring_stage s;
     culv_ring_settings newest = culv_ring_settings_init(), all = culv_ring_settings_init();
-    newest.policy = CULV_RING_NEWEST;
+    newest.policy = CULV_RING_MAILBOX;
     all.burst = 3;
     stage_open(&s, 3);
     stage_make(&s, &newest);
@@ -322,7 +322,7 @@ static void kept_slot_in_burst(void)
     (void)stage_turn(&s, P);
     (void)stage_turn(&s, C);
     culv_ring_frame again = stage_acquire(&s, C), f;
-    REQUIRE_EQ(again.again, 1);
+    REQUIRE_EQ(again.repeated, 1);
     LIB_OK(culv_ring_configure(s.ring, &all));
     LIB_ERROR(culv_ring_acquire(s.ring, P, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_FULL);
     stage_release(&s, C, &again);
@@ -349,7 +349,7 @@ static void lead(void)
     ring_stage s;
     stage_open(&s, 4);
     culv_ring_settings settings = culv_ring_settings_init();
-    settings.lead = 3;
+    settings.max_frames_in_flight = 3;
     stage_make(&s, &settings);
     culv_ring_frame f;
     for (int i = 0; i < 4; i++) { /* the host is far ahead: nothing of `done` is reached */
@@ -376,7 +376,7 @@ static void lead(void)
     REQUIRE_EQ(s.line[P].waits, 0);
     /* Bursts count their frames. */
     settings.burst = 2;
-    settings.lead = 4;
+    settings.max_frames_in_flight = 4;
     fake_signal(&s.line[C], 8);
     LIB_OK(culv_ring_configure(s.ring, &settings));
     for (int i = 0; i < 6; i++) {

@@ -48,14 +48,14 @@ static void create_refuses(void)
     LIB_SAYS(
         "culv_ring_settings.burst is 3; a burst has at most as many frames as there are slots, 2");
     t.burst = 1;
-    t.policy = CULV_RING_NEWEST;
+    t.policy = CULV_RING_MAILBOX;
     REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("culv_ring_settings.depth is 2; NEWEST needs 3");
+    LIB_SAYS("culv_ring_settings.depth is 2; MAILBOX needs 3");
     t.depth = 3;
     s.desc.ready.value = NULL;
     REFUSES(CULV_REASON_VALUE);
-    LIB_SAYS("the policy NEWEST needs culv_ring_desc.ready.value, which is NULL");
-    t.policy = CULV_RING_ORDERED;
+    LIB_SAYS("the policy MAILBOX needs culv_ring_desc.ready.value, which is NULL");
+    t.policy = CULV_RING_FIFO;
     t.check_counters = 1;
     REFUSES(CULV_REASON_VALUE);
     LIB_SAYS("check_counters needs culv_ring_desc.ready.value, which is NULL");
@@ -68,7 +68,7 @@ static void create_refuses(void)
     REFUSES(CULV_REASON_VALUE);
     LIB_SAYS("max_latency needs culv_ring_desc.done.wait, which is NULL");
     t.max_latency = 0;
-    t.lead = 1;
+    t.max_frames_in_flight = 1;
     REFUSES(CULV_REASON_VALUE);
     LIB_SAYS("a lead needs culv_ring_desc.done.wait, which is NULL");
     stage_close(&s);
@@ -83,9 +83,9 @@ static void configure_refuses(void)
     culv_ring_settings t = culv_ring_settings_init();
     INVALID(culv_ring_configure(NULL, &t), NULL_ARGUMENT);
     INVALID(culv_ring_configure(s.ring, NULL), NULL_ARGUMENT);
-    t.lead = 2;
+    t.max_frames_in_flight = 2;
     INVALID(culv_ring_configure(s.ring, &t), VALUE);
-    t.lead = 0;
+    t.max_frames_in_flight = 0;
     t.depth = 9;
     INVALID(culv_ring_configure(s.ring, &t), VALUE);
     REQUIRE_EQ(stage_stats(&s).depth, 4); /* as it was */
@@ -179,14 +179,14 @@ static void late_hosts(void)
     REQUIRE(test_now_us() - start >= 20000);
     REQUIRE_EQ_STR(culv_last_error_message(),
                    "'frames': the producer is late: within 20 ms it handed no frame over; "
-                   "it is to signal 'cuda' with 1 and it holds no frame; nobody has signalled yet");
+                   "it is to signal 'cuda' with 1 and it holds no frame; nobody has signaled yet");
     (void)stage_turn(&s, P);
     LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_EMPTY);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
         "'frames': the producer is late: within 0 ms it handed no frame over; "
         "it is to signal 'cuda' with 1 and it has released 1 of a burst of 2 (culv_ring_flush() hands them over); "
-        "nobody has signalled yet");
+        "nobody has signaled yet");
     for (int i = 0; i < 3; i++)
         (void)stage_turn(&s, P);
     (void)stage_turn(&s, C);
@@ -204,7 +204,7 @@ static void late_hosts(void)
     stage_close(&s);
 }
 
-/* A value that nobody of the ring signalled. */
+/* A value that nobody of the ring signaled. */
 static void counters_checked(void)
 {
     ring_stage s;
@@ -225,7 +225,7 @@ static void counters_checked(void)
     LIB_ERROR(culv_ring_acquire(s.ring, C, 0, &f), CULV_ERROR_ASYNC, CULV_REASON_TIMELINE_CHANGED);
     REQUIRE_EQ_STR(
         culv_last_error_message(),
-        "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signalled it");
+        "'ready' is at 2, but 1 is the last value that the ring handed out: somebody else signaled it");
     fake_set(&s.line[C], 0);
     (void)culv_ring_acquire(s.ring, P, 0, &f);
     fake_set(&s.line[C], 1);

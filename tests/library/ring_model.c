@@ -88,14 +88,14 @@ static void acquire(model *m, int side)
     REQUIRE(f.burst_begins || f.wait_value == 0);
     if (side == P) {
         REQUIRE_EQ(f.number, m->produced);
-    } else if (f.again) {
+    } else if (f.repeated) {
         REQUIRE(m->was_newest && f.number + 1 == m->next);
     } else {
         REQUIRE_EQ(f.skipped, f.number - m->next);
         REQUIRE(m->was_newest || f.skipped == 0);
         REQUIRE(f.wait_value != 0 || !f.burst_begins);
     }
-    /* NEWEST: no frame that is done is newer. */
+    /* MAILBOX: no frame that is done is newer. */
     if (side == C && !m->was_ordered) REQUIRE(f.number + 1 >= m->written);
     m->held[side] = f;
     m->holds[side] = true;
@@ -111,7 +111,7 @@ static void release(model *m, int side)
     m->holds[side] = false;
     m->open[side] = f.burst_ends ? 0 : m->open[side] + 1;
     if (side == P) m->produced++;
-    if (side == C && !f.again) m->consumed++;
+    if (side == C && !f.repeated) m->consumed++;
     if (side == C) m->next = f.number + 1;
     push(m, side,
          &(model_job){.wait = f.wait_value,
@@ -145,14 +145,14 @@ static void configure(model *m, int policies)
     culv_ring_settings t = culv_ring_settings_init();
     t.policy = policies == 2 ? (culv_ring_policy)chance(m, 2) : (culv_ring_policy)policies;
     t.depth = 1 + chance(m, MODEL_SLOTS);
-    if (t.policy == CULV_RING_NEWEST && t.depth < 3) t.depth = 3;
+    if (t.policy == CULV_RING_MAILBOX && t.depth < 3) t.depth = 3;
     t.burst = 1 + chance(m, t.depth);
-    t.lead = chance(m, 4);
+    t.max_frames_in_flight = chance(m, 4);
     t.check_counters = chance(m, 2);
     LIB_OK(culv_ring_configure(m->s.ring, &t));
     m->settings = t;
-    m->was_newest = m->was_newest || t.policy == CULV_RING_NEWEST;
-    m->was_ordered = m->was_ordered || t.policy == CULV_RING_ORDERED;
+    m->was_newest = m->was_newest || t.policy == CULV_RING_MAILBOX;
+    m->was_ordered = m->was_ordered || t.policy == CULV_RING_FIFO;
 }
 
 static void drain(model *m)
@@ -208,7 +208,7 @@ static void check(int policies, uint64_t seed, uint32_t steps)
     m.seed = seed;
     stage_open(&m.s, MODEL_SLOTS);
     culv_ring_settings first = culv_ring_settings_init();
-    first.policy = policies == 1 ? CULV_RING_NEWEST : CULV_RING_ORDERED;
+    first.policy = policies == 1 ? CULV_RING_MAILBOX : CULV_RING_FIFO;
     m.was_newest = policies == 1;
     m.was_ordered = policies != 1;
     stage_make(&m.s, &first);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_ring, NEWEST: who gets which slot. */
+/* culv_ring, MAILBOX: who gets which slot. */
 #include "fake_ring.h"
 
 extern const test_case ring_newest_cases[];
@@ -7,8 +7,8 @@ extern const test_case ring_newest_cases[];
 static void open_newest(ring_stage *s, uint32_t depth)
 {
     culv_ring_settings settings = culv_ring_settings_init();
-    settings.policy = CULV_RING_NEWEST;
-    settings.burst = 4; /* of ORDERED: bursts are 1 here */
+    settings.policy = CULV_RING_MAILBOX;
+    settings.burst = 4; /* of FIFO: bursts are 1 here */
     if (depth < 4) settings.burst = depth;
     stage_open(s, depth);
     stage_make(s, &settings);
@@ -51,7 +51,7 @@ static void fast_producer(void)
     f = stage_turn(&s, C);
     REQUIRE_EQ(f.number, 149);
     REQUIRE_EQ(f.skipped, 99);
-    REQUIRE_EQ(f.again, 0);
+    REQUIRE_EQ(f.repeated, 0);
     culv_ring_stats stats = stage_stats(&s);
     REQUIRE_EQ(stats.produced, 150);
     REQUIRE_EQ(stats.consumed, 2);
@@ -71,18 +71,18 @@ static void slow_producer(void)
     for (uint64_t i = 0; i < 20;
          i++) { /* the same frame, again and again, each time done with by a new value */
         f = stage_turn(&s, C);
-        REQUIRE_EQ(f.again, 1);
+        REQUIRE_EQ(f.repeated, 1);
         REQUIRE_EQ(f.skipped, 0);
         REQUIRE_FRAME(f, 0, 0, 0, 1, 1);
         REQUIRE_EQ(f.signal_value, i + 2);
     }
     culv_ring_frame p = stage_acquire(&s, P);
     uint64_t value = submit(&s, P, &p); /* submitted, but not done */
-    REQUIRE_EQ(stage_turn(&s, C).again, 1);
+    REQUIRE_EQ(stage_turn(&s, C).repeated, 1);
     fake_signal(&s.line[P], value);
     f = stage_turn(&s, C);
     REQUIRE_FRAME(f, 1, 1, 2, 1, 1);
-    REQUIRE_EQ(f.again, 0);
+    REQUIRE_EQ(f.repeated, 0);
     /* The slot that it had is free once all of its uses are done. */
     p = stage_turn(&s, P);
     REQUIRE_EQ(p.slot, 2);
@@ -188,10 +188,10 @@ static void cancelled(void)
     REQUIRE_EQ(f.skipped, 1);
     stage_release(&s, C, &f);
     f = stage_acquire(&s, C);
-    REQUIRE_EQ(f.again, 1);
+    REQUIRE_EQ(f.repeated, 1);
     LIB_OK(culv_ring_cancel(s.ring, C, &f));
     f = stage_turn(&s, C);
-    REQUIRE_EQ(f.again, 1);
+    REQUIRE_EQ(f.repeated, 1);
     REQUIRE_EQ(f.number, 1);
     culv_ring_frame p = stage_acquire(&s, P);
     LIB_OK(culv_ring_cancel(s.ring, P, &p));

@@ -170,9 +170,9 @@ static void streams(void)
     culv_ring_stats stats = culv_ring_stats_init();
     LIB_OK(culv_ring_get_stats(r.ring, &stats));
     REQUIRE_EQ(raw_vk_timeline_value(&r.w.vk, culv_vk_semaphore_handle(r.line[P])),
-               stats.ready_signalled);
+               stats.ready_signaled);
     REQUIRE_EQ(raw_vk_timeline_value(&r.w.vk, culv_vk_semaphore_handle(r.line[C])),
-               stats.done_signalled);
+               stats.done_signaled);
     real_close(&r);
 }
 

@@ -77,7 +77,7 @@ static void who_is_late(void)
             "the last to signal was the consumer: 'done' with 2");
         /* The other order of the same: an acquire that waits for `done`. */
         culv_ring_settings t = culv_ring_settings_init();
-        t.lead = 1;
+        t.max_frames_in_flight = 1;
         LIB_OK(culv_ring_configure(s.ring, &t));
         culv_ring_frame f;
         LIB_ERROR(culv_ring_acquire(s.ring, P, MS, &f), CULV_ERROR_TIMEOUT, CULV_REASON_RING_LATE);
@@ -189,14 +189,14 @@ static void forced_frames_are_counted(void)
             }
 }
 
-/* Where the host cannot signal, that is said; NEWEST is forced like the other. */
+/* Where the host cannot signal, that is said; MAILBOX is forced like the other. */
 static void no_force(void)
 {
     ring_stage s;
     stage_open(&s, 4);
     s.desc.ready.signal = NULL;
     culv_ring_settings t = culv_ring_settings_init();
-    t.policy = CULV_RING_NEWEST;
+    t.policy = CULV_RING_MAILBOX;
     stage_make(&s, &t);
     promise(&s, P);
     LIB_ERROR(culv_ring_drain(s.ring, MS, 1), CULV_ERROR_UNSUPPORTED, CULV_REASON_NO_FORCE);
@@ -228,7 +228,7 @@ static void device_lost(void)
     stage_open(&s, 2);
     s.desc.label = "frames";
     culv_ring_settings t = culv_ring_settings_init();
-    t.lead = 1;
+    t.max_frames_in_flight = 1;
     stage_make(&s, &t);
     (void)stage_turn(&s, P);
     promise(&s, C);
@@ -254,14 +254,14 @@ static void device_lost(void)
     stage_close(&s);
 }
 
-/* A drain finds it; a reader of NEWEST; a check of counters. */
+/* A drain finds it; a reader of MAILBOX; a check of counters. */
 static void lost_elsewhere(void)
 {
     for (int way = 0; way < 3; way++) {
         ring_stage s;
         stage_open(&s, 3);
         culv_ring_settings t = culv_ring_settings_init();
-        if (way == 1) t.policy = CULV_RING_NEWEST;
+        if (way == 1) t.policy = CULV_RING_MAILBOX;
         if (way == 2) t.check_counters = 1;
         stage_make(&s, &t);
         culv_ring_frame f;

@@ -108,7 +108,7 @@ static void huge_timeouts(void)
         waiter w;
         stage_open(&s, 3);
         culv_ring_settings t = culv_ring_settings_init();
-        t.lead = 1;
+        t.max_frames_in_flight = 1;
         stage_make(&s, &t);
         waiter_start(&w, &s, C, rows[i]);
         lib_sleep_ms(5);
@@ -145,7 +145,7 @@ static void cancelled(void)
         void *end = NULL;
         stage_open(&s, 3);
         culv_ring_settings t = culv_ring_settings_init();
-        t.lead = 1;
+        t.max_frames_in_flight = 1;
         stage_make(&s, &t);
         const culv_ring_side side = way == WORK ? P : C;
         for (int i = 0; way == WORK && i < 2; i++) {
@@ -187,7 +187,7 @@ static void waits_for_work(void)
         waiter w;
         stage_open(&s, 3);
         culv_ring_settings t = culv_ring_settings_init();
-        t.lead = 1;
+        t.max_frames_in_flight = 1;
         stage_make(&s, &t);
         for (int i = 0; i < 2; i++) {
             (void)stage_turn(&s, P);
@@ -212,7 +212,7 @@ static void lost_wakes(void)
     waiter w;
     stage_open(&s, 3);
     culv_ring_settings t = culv_ring_settings_init();
-    t.lead = 1;
+    t.max_frames_in_flight = 1;
     stage_make(&s, &t);
     culv_ring_frame f;
     for (int i = 0; i < 2; i++) {
@@ -328,14 +328,14 @@ static void *consume(void *user)
         culv_ring_frame f;
         LIB_OK(culv_ring_acquire(l->s.ring, C, 60000 * (uint64_t)MS, &f));
         if (l->newest)
-            REQUIRE(f.again ? f.number + 1 == next : f.number >= next);
+            REQUIRE(f.repeated ? f.number + 1 == next : f.number >= next);
         else
             REQUIRE_EQ(f.number, next);
         next = f.number + 1;
         LIB_OK(culv_ring_release(l->s.ring, C, &f));
         submit(l, C, &f);
         if (l->mixed && turn % 61 == 60) flush(l, C);
-        if (l->newest && f.again)
+        if (l->newest && f.repeated)
             fake_wait(&l->s.line[C], f.signal_value); /* as a display would be waited for */
     }
     flush(l, C);
@@ -353,7 +353,7 @@ static void run_load(uint32_t depth, uint32_t burst, bool newest, bool mixed, ui
     l.mixed = mixed;
     stage_open(&l.s, SLOTS);
     culv_ring_settings t = culv_ring_settings_init();
-    t.policy = newest ? CULV_RING_NEWEST : CULV_RING_ORDERED;
+    t.policy = newest ? CULV_RING_MAILBOX : CULV_RING_FIFO;
     t.depth = depth;
     t.burst = burst;
     stage_make(&l.s, &t);
@@ -365,7 +365,7 @@ static void run_load(uint32_t depth, uint32_t burst, bool newest, bool mixed, ui
         t.depth = newest ? 3 + turn % 6 : 1 + turn % 8;
         t.burst = 1 + turn % 3 < t.depth ? 1 + turn % 3 : t.depth;
         t.check_counters = turn % 2;
-        t.lead = turn % 5;
+        t.max_frames_in_flight = turn % 5;
         LIB_OK(culv_ring_configure(l.s.ring, &t));
         (void)stage_stats(&l.s);
         lib_sleep_ms(1);
@@ -381,8 +381,8 @@ static void run_load(uint32_t depth, uint32_t burst, bool newest, bool mixed, ui
     if (!newest) REQUIRE_EQ(stats.consumed, frames);
     REQUIRE_EQ(l.seen, frames - 1);
     REQUIRE(newest || l.got == frames);
-    REQUIRE_EQ(fake_counter(&l.s.line[P]), stats.ready_signalled);
-    REQUIRE_EQ(fake_counter(&l.s.line[C]), stats.done_signalled);
+    REQUIRE_EQ(fake_counter(&l.s.line[P]), stats.ready_signaled);
+    REQUIRE_EQ(fake_counter(&l.s.line[C]), stats.done_signaled);
     stage_close(&l.s);
 }
 

@@ -152,11 +152,11 @@ static void values_go_up(void)
     LIB_SAYS("7");
     LIB_OK(culv_semaphore_signal(semaphore, stream, 8));
     BACKWARDS(8);
-    culv_semaphore_note_value(semaphore, 20); /* promised by somebody else */
+    culv_semaphore_mark_value(semaphore, 20); /* promised by somebody else */
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 20);
     BACKWARDS(9);
     BACKWARDS(20);
-    culv_semaphore_note_value(semaphore, 10); /* known better */
+    culv_semaphore_mark_value(semaphore, 10); /* known better */
     REQUIRE_EQ(culv_semaphore_last_value(semaphore), 20);
     LIB_OK(culv_semaphore_signal(semaphore, stream, 21));
     lib_finish(&w, stream);
@@ -203,7 +203,7 @@ static void *play(void *user)
     for (uint64_t i = 1; i <= SIGNALS; i++) {
         LIB_OK(culv_semaphore_signal(p->mine, p->stream, i));
         LIB_OK(culv_semaphore_wait(p->theirs, p->stream, i));
-        culv_semaphore_note_value(p->mine, i);
+        culv_semaphore_mark_value(p->mine, i);
     }
     lib_finish(p->w, p->stream);
     return NULL;

@@ -160,10 +160,10 @@ static void export_fails(void)
                 {VK_ERROR_OUT_OF_HOST_MEMORY, CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_HOST_MEMORY},
                 {VK_ERROR_DEVICE_LOST, CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        culv_vk *lying = NULL;
+        culv_vk_device *lying = NULL;
         culv_semaphore *semaphore = NULL;
         culv_vk_semaphore *made = NULL;
-        culv_vk_desc vd = lib_vk_desc(&w);
+        culv_vk_device_desc vd = lib_vk_desc(&w);
         lib_lying = (lib_lies){.semaphore_fd_fails = true, .semaphore_fd_result = rows[i].vulkan};
         vd.get_instance_proc_addr = lib_lying_loader;
         LIB_OK(culv_vk_attach(w.device, &vd, &lying));
@@ -176,9 +176,9 @@ static void export_fails(void)
         LIB_REFUSES(culv_vk_semaphore, made, culv_vk_semaphore_create(lying, NULL, &made),
                     rows[i].result, rows[i].reason);
         REQUIRE_EQ(lib_counts(&w).created, 0);
-        REQUIRE_EQ(lib_counts(&w).attachments, 2);
+        REQUIRE_EQ(lib_counts(&w).attached_devices, 2);
         culv_vk_detach(&lying);
-        REQUIRE_EQ(lib_counts(&w).attachments, 1);
+        REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
     }
     raw_vk_timeline_destroy(&w.vk, timeline);
     lib_close(&w); /* which asks the layer, too */

@@ -44,7 +44,7 @@ static void use(void)
     REQUIRE_EQ(culv_semaphore_last_value(to_vulkan), 0);
     REQUIRE_EQ(lib_counts(&w).created, 2);
     REQUIRE_EQ(lib_counts(&w).semaphores, 2);
-    REQUIRE_EQ(lib_counts(&w).attachments, 1);
+    REQUIRE_EQ(lib_counts(&w).attached_devices, 1);
     lib_require_driver_counts(&w, 0, 0, 2);
     for (uint64_t turn = 1; turn <= 20; turn++) {
         LIB_OK(culv_semaphore_signal(to_vulkan, stream, turn));
@@ -160,7 +160,7 @@ static void any_order(void)
                 culv_device_counts c = lib_counts(&w);
                 REQUIRE_EQ(c.created, made != NULL);
                 /* A detached attachment lives on for what was made with it. */
-                REQUIRE_EQ(c.attachments, w.attachment != NULL || made != NULL);
+                REQUIRE_EQ(c.attached_devices, w.attachment != NULL || made != NULL);
             }
             if (made == NULL) continue;
             culv_semaphore *cuda = culv_vk_semaphore_cuda(made);
@@ -196,7 +196,7 @@ static void destroyed_while_cuda_uses_it(void)
     REQUIRE_EQ(c.created, 0);
     REQUIRE_EQ(c.semaphores, 2);
     REQUIRE_EQ(c.deferred, 1);
-    REQUIRE_EQ(c.attachments, 1);
+    REQUIRE_EQ(c.attached_devices, 1);
     lib_require_driver_counts(&w, 0, 0, 2);
     if (w.cu->software) REQUIRE_EQ(layer_semaphores(), before + 1); /* the gate */
     raw_vk_timeline_signal(&w.vk, gate, 1);
@@ -237,10 +237,10 @@ static void many(void)
 static void device_without_timelines(void)
 {
     lib_world w;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     culv_vk_semaphore *made = NULL;
     lib_open(&w);
-    culv_vk_desc d = lib_vk_desc(&w);
+    culv_vk_device_desc d = lib_vk_desc(&w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.no_timelines = true};
     LIB_OK(culv_vk_attach(w.device, &d, &vk));

@@ -56,12 +56,12 @@ static void tiles(void)
     const CUarray handle = culv_sparse_array_handle(array);
     CUarray level = NULL;
     REQUIRE(handle != NULL && culv_sparse_array_mipmapped_handle(array) == NULL);
-    LIB_OK(culv_sparse_array_level(array, 0, &level));
+    LIB_OK(culv_sparse_array_get_level(array, 0, &level));
     REQUIRE(level == handle);
     culv_sparse_region two = {.x = 128, .width = 256, .height = 128};
     const culv_sparse_region one = {.y = 256, .width = 128};
     uint64_t bytes = 0;
-    LIB_OK(culv_sparse_array_region_size(array, &two, &bytes));
+    LIB_OK(culv_sparse_array_get_region_size(array, &two, &bytes));
     REQUIRE_EQ(bytes, 2 * SPARSE_TILE);
     LIB_OK(culv_sparse_array_map(array, &two, pool, 0, s.stream));
     LIB_OK(culv_sparse_array_map(array, &one, pool, 8 * SPARSE_TILE, s.stream));
@@ -92,7 +92,7 @@ static void tiles(void)
     if (s.w.cu->software) REQUIRE_EQ(zeros, 128 * 128);
     culv_sparse_array_destroy(&array); /* two tiles mapped as they are */
     REQUIRE(array == NULL);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -122,14 +122,14 @@ static void levels(void)
         binds[i].pool_offset = at;
         binds[i].part = i == 3 ? CULV_SPARSE_MIP_TAIL : CULV_SPARSE_TILES;
         binds[i].region.level = i;
-        if (i < 3) LIB_OK(culv_sparse_array_region_size(array, &binds[i].region, &bytes));
+        if (i < 3) LIB_OK(culv_sparse_array_get_region_size(array, &binds[i].region, &bytes));
         at += bytes;
     }
     LIB_OK(culv_sparse_bind_batch(binds, 4, s.stream));
     for (int turn = 0; turn < 2; turn++)
         for (uint32_t i = 0; i < 10; i++) {
             CUarray level = NULL;
-            LIB_OK(culv_sparse_array_level(array, i, &level));
+            LIB_OK(culv_sparse_array_get_level(array, i, &level));
             const sparse_box box = box_of(level, 0, 0, 512u >> i, 512u >> i);
             if (turn == 0) sparse_fill(&s, &box, 100 + i);
             if (turn == 1) REQUIRE_EQ(sparse_wrong(&s, &box, 100 + i), 0);
@@ -139,7 +139,7 @@ static void levels(void)
     LIB_OK(culv_sparse_array_unmap_tail(array, 0, s.stream));
     lib_finish(&s.w, s.stream);
     culv_sparse_array_destroy_after(&array, s.stream);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -165,7 +165,7 @@ static void layers(void)
         for (uint32_t i = 0; i < 2; i++) {
             const culv_sparse_region all = {.level = i, .layer = layer};
             uint64_t bytes = 0;
-            LIB_OK(culv_sparse_array_region_size(array, &all, &bytes));
+            LIB_OK(culv_sparse_array_get_region_size(array, &all, &bytes));
             LIB_OK(culv_sparse_array_map(array, &all, pool, at, s.stream));
             at += bytes;
         }
@@ -175,17 +175,17 @@ static void layers(void)
     }
     REQUIRE_EQ(at, info.full_size);
     for (uint32_t i = 0; i < 9; i++) {
-        LIB_OK(culv_sparse_array_level(array, i, &level));
+        LIB_OK(culv_sparse_array_get_level(array, i, &level));
         const sparse_box box = {level, 0, 0, 0, (256u >> i) * 4, 256u >> i, 3};
         sparse_fill(&s, &box, 200 + i);
     }
     for (uint32_t i = 0; i < 9; i++) {
-        LIB_OK(culv_sparse_array_level(array, i, &level));
+        LIB_OK(culv_sparse_array_get_level(array, i, &level));
         const sparse_box box = {level, 0, 0, 0, (256u >> i) * 4, 256u >> i, 3};
         REQUIRE_EQ(sparse_wrong(&s, &box, 200 + i), 0);
     }
     culv_sparse_array_destroy(&array);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -208,7 +208,7 @@ static void small(void)
     sparse_fill(&s, &box, 31);
     REQUIRE_EQ(sparse_wrong(&s, &box, 31), 0);
     culv_sparse_array_destroy(&array);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -227,7 +227,7 @@ static void volume(void)
     culv_vmm_allocation *pool = sparse_pool(&s, 8);
     const culv_sparse_region corner = {.x = 32, .z = 16, .width = 32}; /* to the end in y and z */
     uint64_t bytes = 0;
-    LIB_OK(culv_sparse_array_region_size(array, &corner, &bytes));
+    LIB_OK(culv_sparse_array_get_region_size(array, &corner, &bytes));
     REQUIRE_EQ(bytes, 2 * SPARSE_TILE);
     LIB_OK(culv_sparse_array_map(array, &corner, pool, 3 * SPARSE_TILE, s.stream));
     const sparse_box box = {culv_sparse_array_handle(array), 32 * 4, 0, 16, 32 * 4, 64, 16};
@@ -235,7 +235,7 @@ static void volume(void)
     REQUIRE_EQ(sparse_wrong(&s, &box, 41), 0);
     LIB_OK(culv_sparse_array_unmap(array, &corner, s.stream));
     culv_sparse_array_destroy(&array);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -264,7 +264,7 @@ static void edges(void)
     LIB_OK(culv_sparse_array_unmap(array, &corner, s.stream));
     REQUIRE_EQ(sparse_wrong(&s, &in_rest, 52), 0);
     culv_sparse_array_destroy(&array);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -313,7 +313,7 @@ static void formats(void)
         REQUIRE_EQ(sparse_wrong(&s, &box, 60 + (uint32_t)i), 0);
         culv_sparse_array_destroy(&array);
     }
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -368,7 +368,7 @@ static void in_stream_order(void)
     LIB_OK(culv_sparse_bind_batch(NULL, 0, s.stream));
     culv_sparse_array_destroy_after(&array, s.stream);
     lib_finish(&s.w, s.stream);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -402,7 +402,7 @@ static void order(void)
     }
     lib_finish(&s.w, s.stream);
     culv_sparse_array_destroy(&array);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 
@@ -437,13 +437,13 @@ static void ways(void)
                                               legacy ? NULL : s.stream));
         if (way == 5) LIB_OK(culv_sparse_bind_batch(both, 2, s.stream));
         if (legacy) lib_finish(&s.w, NULL);
-        LIB_OK(culv_sparse_array_level(array, 0, &level0));
+        LIB_OK(culv_sparse_array_get_level(array, 0, &level0));
         const uint32_t side = whole ? 256 : 128;
         const sparse_box in_level = box_of(level0, 0, 0, side, side);
         size_t wrong_level = 0, wrong_tail = 0;
         if (way != 3) sparse_fill(&s, &in_level, 81);
         if (tail) {
-            LIB_OK(culv_sparse_array_level(array, 2, &level2));
+            LIB_OK(culv_sparse_array_get_level(array, 2, &level2));
             const sparse_box in_tail = box_of(level2, 0, 0, 64, 64);
             sparse_fill(&s, &in_tail, 82);
             wrong_tail = sparse_wrong(&s, &in_tail, 82);
@@ -454,7 +454,7 @@ static void ways(void)
         if (s.w.cu->software) REQUIRE(wrong_level == 0 && wrong_tail == 0);
         lib_finish(&s.w, s.stream);
         culv_sparse_array_destroy(&array);
-        culv_vmm_free(&pool);
+        culv_vmm_allocation_destroy(&pool);
     }
     sparse_stage_close(&s);
 }
@@ -474,13 +474,13 @@ static void pools_in_turn(void)
     sparse_fill(&s, &box, 91);
     LIB_OK(culv_sparse_array_unmap(array, &all, s.stream));
     lib_finish(&s.w, s.stream);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     pool = sparse_pool(&s, 1);
     LIB_OK(culv_sparse_array_map(array, &all, pool, 0, s.stream));
     sparse_fill(&s, &box, 92);
     REQUIRE_EQ(sparse_wrong(&s, &box, 92), 0);
     culv_sparse_array_destroy(&array);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 

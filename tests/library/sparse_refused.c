@@ -80,7 +80,7 @@ static void arrays(void)
     refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     LIB_SAYS("10 levels at most");
     d = describe(512, 512, 0);
-    d.gather = 1;
+    d.texture_gather = 1;
     d.array_layers = 2;
     refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_EXTENT);
     d = describe(512, 512, 0);
@@ -164,7 +164,7 @@ static void open_binds(binds_stage *b)
     b->pool = sparse_pool(&b->s, 32);
     culv_vmm_allocation_desc plain = culv_vmm_allocation_desc_init();
     plain.size = 2 << 20;
-    LIB_OK(culv_vmm_allocate(b->s.w.device, &plain, &b->memory));
+    LIB_OK(culv_vmm_allocation_create(b->s.w.device, &plain, &b->memory));
     b->bind = (culv_sparse_bind){.array = b->plain, .pool = b->pool};
 }
 
@@ -175,8 +175,8 @@ static void close_binds(binds_stage *b)
     culv_sparse_array_destroy(&b->layered);
     culv_sparse_array_destroy(&b->volume);
     culv_sparse_array_destroy(&b->odd);
-    culv_vmm_free(&b->pool);
-    culv_vmm_free(&b->memory);
+    culv_vmm_allocation_destroy(&b->pool);
+    culv_vmm_allocation_destroy(&b->memory);
     sparse_stage_close(&b->s);
 }
 
@@ -215,7 +215,7 @@ static void regions(void)
         const culv_sparse_bind bind = {
             .array = rows[i].array, .region = rows[i].region, .pool = b.pool};
         refuse_bind(&b, &bind, rows[i].reason, rows[i].says);
-        LIB_ERROR(culv_sparse_array_region_size(rows[i].array, &rows[i].region, &bytes),
+        LIB_ERROR(culv_sparse_array_get_region_size(rows[i].array, &rows[i].region, &bytes),
                   CULV_ERROR_INVALID, rows[i].reason);
         LIB_ERROR(culv_sparse_array_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
                   CULV_ERROR_INVALID, rows[i].reason);
@@ -289,9 +289,9 @@ static void pools_and_tails(void)
               CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_sparse_array_unmap_tail(b.plain, 0, b.s.stream), CULV_ERROR_INVALID,
               CULV_REASON_LEVEL);
-    LIB_ERROR(culv_sparse_array_level(b.mipmapped, 10, &level), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_sparse_array_get_level(b.mipmapped, 10, &level), CULV_ERROR_INVALID,
               CULV_REASON_LEVEL);
-    LIB_ERROR(culv_sparse_array_level(b.mipmapped, 0, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_sparse_array_get_level(b.mipmapped, 0, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     close_binds(&b);
 }
@@ -351,14 +351,14 @@ static void streams(void)
                   CULV_REASON_DEVICE_MISMATCH);
         LIB_OK(culv_sparse_bind_batch(two + 1, 1, t.stream)); /* the second device's own bit */
         culv_sparse_array_destroy(&other);
-        culv_vmm_free(&far);
+        culv_vmm_allocation_destroy(&far);
         lib_stream_destroy(&t.w, t.stream);
         culv_device_close(&second);
     } else {
         printf("one CUDA device only\n");
     }
     culv_sparse_array_destroy(&array);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
 }
 

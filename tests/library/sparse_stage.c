@@ -38,9 +38,9 @@ culv_vmm_allocation *sparse_pool(const sparse_stage *s, uint64_t tiles)
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *pool = NULL;
     d.size = tiles * SPARSE_TILE;
-    d.usage = CULV_VMM_TILE_POOL;
+    d.usage = CULV_VMM_USAGE_TILE_POOL;
     d.label = "tiles";
-    LIB_OK(culv_vmm_allocate(s->w.device, &d, &pool));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &pool));
     return pool;
 }
 

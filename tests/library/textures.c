@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_image_texture(): what is made once and kept, what is refused, and samplers as texture
+/* culv_image_get_texture(): what is made once and kept, what is refused, and samplers as texture
  * settings. What textures read is tested with the formats, and in textures_ranges.c. */
 #include "image_stage.h"
 
@@ -15,34 +15,34 @@ static void kept(void)
     CUtexObject first = 0, again = 0, other = 0;
     stage_open(&s);
     shared_image_open(&s, CULVERTS, VK_FORMAT_R8G8B8A8_UNORM, 64, 32, 4, 0, &i);
-    LIB_OK(culv_image_texture(i.cuda, NULL, &first));
+    LIB_OK(culv_image_get_texture(i.cuda, NULL, &first));
     REQUIRE(first != 0);
     culv_texture_desc d = culv_texture_desc_init();
-    LIB_OK(culv_image_texture(i.cuda, &d, &again));
+    LIB_OK(culv_image_get_texture(i.cuda, &d, &again));
     REQUIRE_EQ(first, again);
     d.level_count = 4; /* the default, said */
     d.border_color[2] = 7;
     d.max_lod = 3; /* clamp_lod is not set */
-    LIB_OK(culv_image_texture(i.cuda, &d, &again));
+    LIB_OK(culv_image_get_texture(i.cuda, &d, &again));
     REQUIRE_EQ(first, again);
-    d.address[0] = CULV_ADDRESS_BORDER;
-    LIB_OK(culv_image_texture(i.cuda, &d, &other));
+    d.address[0] = CULV_TEXTURE_ADDRESS_BORDER;
+    LIB_OK(culv_image_get_texture(i.cuda, &d, &other));
     REQUIRE(other != first);
     d.border_color[2] = 8;
-    LIB_OK(culv_image_texture(i.cuda, &d, &again));
+    LIB_OK(culv_image_get_texture(i.cuda, &d, &again));
     REQUIRE(again != other && again != first);
     d = culv_texture_desc_init();
-    d.filter = d.mip_filter = CULV_FILTER_LINEAR;
+    d.filter = d.mip_filter = CULV_TEXTURE_FILTER_LINEAR;
     d.base_level = 1;
     d.level_count = 2;
-    LIB_OK(culv_image_texture(i.cuda, &d, &other));
+    LIB_OK(culv_image_get_texture(i.cuda, &d, &other));
     d.base_level = 3;
     d.level_count = 0;
     d.unnormalized_coordinates = 1;
-    d.address[2] = CULV_ADDRESS_WRAP; /* of an axis that a 2D image has not */
-    LIB_OK(culv_image_texture(i.cuda, &d, &other));
-    d.address[2] = CULV_ADDRESS_CLAMP;
-    LIB_OK(culv_image_texture(i.cuda, &d, &again));
+    d.address[2] = CULV_TEXTURE_ADDRESS_WRAP; /* of an axis that a 2D image has not */
+    LIB_OK(culv_image_get_texture(i.cuda, &d, &other));
+    d.address[2] = CULV_TEXTURE_ADDRESS_CLAMP;
+    LIB_OK(culv_image_get_texture(i.cuda, &d, &again));
     REQUIRE_EQ(again, other);
     shared_image_close(&s, &i);
     lib_settle(&s.w);
@@ -53,7 +53,7 @@ static void refuse(culv_image *image, const culv_texture_desc *d, culv_reason re
                    const char *says)
 {
     CUtexObject texture = 77;
-    LIB_ERROR(culv_image_texture(image, d, &texture), CULV_ERROR_INVALID, reason);
+    LIB_ERROR(culv_image_get_texture(image, d, &texture), CULV_ERROR_INVALID, reason);
     REQUIRE_EQ(texture, 77);
     LIB_SAYS(says);
 }
@@ -97,29 +97,29 @@ static void refused(void)
     d = culv_texture_desc_init();
     d.level_count = 1;
     d.unnormalized_coordinates = 1;
-    d.address[1] = CULV_ADDRESS_MIRROR;
+    d.address[1] = CULV_TEXTURE_ADDRESS_MIRROR;
     refuse(i.cuda, &d, CULV_REASON_VALUE, "unnormalized_coordinates");
-    d.address[1] = CULV_ADDRESS_BORDER;
+    d.address[1] = CULV_TEXTURE_ADDRESS_BORDER;
     refuse(i.cuda, &d, CULV_REASON_VALUE, "unnormalized_coordinates");
     d = culv_texture_desc_init();
     d.mip_bias = NAN;
     refuse(i.cuda, &d, CULV_REASON_VALUE, "mip_bias");
     d = culv_texture_desc_init();
-    d.address[0] = CULV_ADDRESS_BORDER;
+    d.address[0] = CULV_TEXTURE_ADDRESS_BORDER;
     d.border_color[3] = 1;
     refuse(integers.cuda, &d, CULV_REASON_VALUE, "border_color");
     d = culv_texture_desc_init();
-    d.filter = CULV_FILTER_LINEAR;
-    d.read = CULV_READ_STORED;
+    d.filter = CULV_TEXTURE_FILTER_LINEAR;
+    d.read = CULV_TEXTURE_READ_STORED;
     refuse(i.cuda, &d, CULV_REASON_VALUE, "integers");
-    d.read = CULV_READ_AS_GRAPHICS;
+    d.read = CULV_TEXTURE_READ_AS_GRAPHICS;
     refuse(integers.cuda, &d, CULV_REASON_VALUE, "integers");
     d.struct_size = 0;
     refuse(i.cuda, &d, CULV_REASON_STRUCT_SIZE, "culv_texture_desc");
     CUtexObject texture = 0;
-    LIB_ERROR(culv_image_texture(NULL, NULL, &texture), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_image_get_texture(NULL, NULL, &texture), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_image_texture(i.cuda, NULL, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_image_get_texture(i.cuda, NULL, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     shared_image_close(&s, &integers);
     shared_image_close(&s, &i);
@@ -153,9 +153,10 @@ static void sampler_corresponds(void)
     d.layer_count = 3;
     LIB_OK(culv_vk_texture_desc_from_sampler(&info, &d, &differences));
     REQUIRE_EQ(differences, 0);
-    REQUIRE(d.address[0] == CULV_ADDRESS_WRAP && d.address[1] == CULV_ADDRESS_MIRROR &&
-            d.address[2] == CULV_ADDRESS_CLAMP);
-    REQUIRE(d.filter == CULV_FILTER_LINEAR && d.mip_filter == CULV_FILTER_LINEAR);
+    REQUIRE(d.address[0] == CULV_TEXTURE_ADDRESS_WRAP &&
+            d.address[1] == CULV_TEXTURE_ADDRESS_MIRROR &&
+            d.address[2] == CULV_TEXTURE_ADDRESS_CLAMP);
+    REQUIRE(d.filter == CULV_TEXTURE_FILTER_LINEAR && d.mip_filter == CULV_TEXTURE_FILTER_LINEAR);
     REQUIRE(d.mip_bias == 0.5f && d.clamp_lod && d.min_lod == 1 && d.max_lod == VK_LOD_CLAMP_NONE);
     REQUIRE_EQ(d.max_anisotropy, 8);
     REQUIRE(d.base_level == 2 && d.layer_count == 3); /* the view's, as they were */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_image_texture(): what textures of some levels and layers read, by data: every kind of image,
+/* culv_image_get_texture(): what textures of some levels and layers read, by data: every kind of image,
  * every format of CUDA's that views have; and what has none. */
 #include "textures_room.h"
 
@@ -54,7 +54,7 @@ static unsigned wrong_ranges(culv_image *image, const kind *k, const char *name)
                 for (d.layer_count = k->layers % 2 ? 1 : 2;
                      d.base_layer + d.layer_count <= k->layers; d.layer_count += 2) {
                     if (!is_viewable(k, &d)) continue;
-                    LIB_OK(culv_image_texture(image, &d, &seen[count]));
+                    LIB_OK(culv_image_get_texture(image, &d, &seen[count]));
                     wrong += !range_right(k, name, &d, seen[count]);
                     for (size_t i = 0; i < count; i++)
                         REQUIRE(seen[i] != seen[count]);
@@ -120,7 +120,7 @@ static void require_channel(const culv_format_info *f, culv_texture_read read, u
 {
     const uint32_t bytes = f->bytes_per_block / f->channels;
     const uint32_t word = bytes == 4 ? byte * 0x01010101 : bytes == 2 ? byte * 0x0101 : byte;
-    const bool stored = read == CULV_READ_STORED;
+    const bool stored = read == CULV_TEXTURE_READ_STORED;
     double wanted =
         byte / (f->kind == CULV_TEXEL_KIND_SNORM ? (bytes == 2 ? 127.4961 : 127.0) : 255.0);
     switch (f->kind) {
@@ -168,16 +168,16 @@ static void formats(void)
         culv_format_info f = culv_format_info_init();
         LIB_OK(culv_format_get_info((culv_format)list[i], &f));
         fill(culv_vk_image_cuda(image), &some_layers, NULL, f.bytes_per_block, 1);
-        for (int read = CULV_READ_AS_GRAPHICS; read <= CULV_READ_STORED; read++) {
+        for (int read = CULV_TEXTURE_READ_AS_GRAPHICS; read <= CULV_TEXTURE_READ_STORED; read++) {
             culv_texture_desc d = some_of_it();
             CUtexObject texture = 0;
             const bool is_signed =
                 f.kind == CULV_TEXEL_KIND_SINT || f.kind == CULV_TEXEL_KIND_SNORM;
             const bool floats = f.kind == CULV_TEXEL_KIND_FLOAT ||
-                                (read == CULV_READ_AS_GRAPHICS && f.kind != CULV_TEXEL_KIND_UINT &&
-                                 f.kind != CULV_TEXEL_KIND_SINT);
+                                (read == CULV_TEXTURE_READ_AS_GRAPHICS &&
+                                 f.kind != CULV_TEXEL_KIND_UINT && f.kind != CULV_TEXEL_KIND_SINT);
             d.read = (culv_texture_read)read;
-            LIB_OK(culv_image_texture(culv_vk_image_cuda(image), &d, &texture));
+            LIB_OK(culv_image_get_texture(culv_vk_image_cuda(image), &d, &texture));
             for (uint32_t level = 0; level < 2; level++) {
                 const uint32_t w = side(some_layers.extent.width, level + 1),
                                h = side(some_layers.extent.height, level + 1);
@@ -201,7 +201,8 @@ static void formats(void)
 static void refuse_range(culv_image *image, const culv_texture_desc *d, const char *says)
 {
     CUtexObject texture = 77;
-    LIB_ERROR(culv_image_texture(image, d, &texture), CULV_ERROR_UNSUPPORTED, CULV_REASON_LEVEL);
+    LIB_ERROR(culv_image_get_texture(image, d, &texture), CULV_ERROR_UNSUPPORTED,
+              CULV_REASON_LEVEL);
     LIB_SAYS(says);
     REQUIRE_EQ(texture, 77);
 }
@@ -245,7 +246,7 @@ static void refused(void)
     info.mipLevels = 1;
     image = make(&info, CULV_TEXELS_STORED);
     d.layer_count = 0;
-    LIB_OK(culv_image_texture(culv_vk_image_cuda(image), &d, &texels));
+    LIB_OK(culv_image_get_texture(culv_vk_image_cuda(image), &d, &texels));
     culv_vk_image_destroy(&image);
 
     /* CUDA's normalized arrays: one level, or those from 0 on. */
@@ -263,11 +264,11 @@ static void refused(void)
         d.layer_count = 3;
         refuse_range(cuda, &d, "CULV_TEXELS_STORED");
         d.level_count = 1;
-        LIB_OK(culv_image_texture(cuda, &d, &texture));
-        LIB_OK(culv_image_texture(cuda, NULL, &texture));
+        LIB_OK(culv_image_get_texture(cuda, &d, &texture));
+        LIB_OK(culv_image_get_texture(cuda, NULL, &texture));
         d.base_level = 0;
         d.level_count = 2;
-        LIB_OK(culv_image_texture(cuda, &d, &texture));
+        LIB_OK(culv_image_get_texture(cuda, &d, &texture));
         culv_vk_image_destroy(&image);
     }
     close_room();
@@ -285,14 +286,14 @@ static void srgb_blocks(void)
     if (image == NULL) SKIP("%s", culv_last_error_message());
     culv_image *cuda = culv_vk_image_cuda(image);
     fill(cuda, &flat, block, sizeof block, 4);
-    for (int read = CULV_READ_AS_GRAPHICS; read <= CULV_READ_STORED; read++)
+    for (int read = CULV_TEXTURE_READ_AS_GRAPHICS; read <= CULV_TEXTURE_READ_STORED; read++)
         for (int one_level = 0; one_level < 2; one_level++) {
             culv_texture_desc d = culv_texture_desc_init();
             CUtexObject texture = 0;
-            const double wanted = read == CULV_READ_STORED ? 132 / 255.0 : 0.2305;
+            const double wanted = read == CULV_TEXTURE_READ_STORED ? 132 / 255.0 : 0.2305;
             d.read = (culv_texture_read)read;
             d.level_count = (uint32_t)one_level;
-            const culv_result result = culv_image_texture(cuda, &d, &texture);
+            const culv_result result = culv_image_get_texture(cuda, &d, &texture);
             if (room.s.w.cu->software) {
                 culv_error error = culv_error_init();
                 REQUIRE_EQ(result, CULV_ERROR_DRIVER);

@@ -78,7 +78,7 @@ void fill(culv_image *image, const kind *k, const unsigned char *block, size_t b
             const size_t layer = k->type == VK_IMAGE_TYPE_3D ? 0 : i / (w * h * bytes);
             texels[i] = block != NULL ? block[i % bytes] : (unsigned char)(16 * level + layer + 1);
         }
-        LIB_OK(culv_image_array(image, level, &array));
+        LIB_OK(culv_image_get_array(image, level, &array));
         CU_OK(raw_cuda_write_box(room.s.w.cu, array, texels, w * bytes, h, n));
         free(texels);
     }

@@ -57,7 +57,7 @@ static CUresult open_route(culv_image *image, const kind *k, const range *r, int
         view.lastMipmapLevel = r->level + r->levels - 1;
     } else {
         resource.resType = CU_RESOURCE_TYPE_ARRAY;
-        LIB_OK(culv_image_array(image, r->level, &resource.res.array.hArray));
+        LIB_OK(culv_image_get_array(image, r->level, &resource.res.array.hArray));
     }
     view.format = CU_RES_VIEW_FORMAT_UINT_4X8;
     view.width = side(k->extent.width, shrink);

@@ -13,10 +13,10 @@ static void begin(void)
 
 static void check_one(const VkImageCreateInfo *info, const culv_vk_check_desc *d)
 {
-    culv_vk_sharing s;
+    culv_vk_sharing_info s;
     memset(&s, 0x5a, sizeof s);
     s.struct_size = sizeof s;
-    const culv_vk_sharing untouched = s;
+    const culv_vk_sharing_info untouched = s;
     TRY_AGAIN(culv_vk_check_image(torture.w.attachment, info, d, &s),
               memcmp(&s, &untouched, sizeof s) == 0);
     REQUIRE_EQ(s.access, CULV_VK_ACCESS_ARRAY);
@@ -30,7 +30,7 @@ static void run(void)
     culv_vk_check_desc d = culv_vk_check_desc_init();
     VkImageCreateInfo info = check_image_info(VK_FORMAT_R8G8B8A8_UNORM, 61, 33);
     const VkBufferCreateInfo buffer = check_buffer_info(70000);
-    culv_vk_sharing s = culv_vk_sharing_init();
+    culv_vk_sharing_info s = culv_vk_sharing_info_init();
     lib_open_culvert(w);
     check_one(&info, NULL);
     d.no_surfaces = VK_TRUE;

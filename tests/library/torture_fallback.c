@@ -40,7 +40,7 @@ static void open_all(CUstream *stream)
     culv_device_desc dd = culv_device_desc_init();
     dd.driver = CULV_DRIVER_SOFT;
     LIB_OK(culv_device_open_by_ordinal(peer_path ? 1 : 0, &dd, &w->device));
-    culv_vk_desc d = lib_vk_desc(w);
+    culv_vk_device_desc d = lib_vk_desc(w);
     d.get_instance_proc_addr = lib_lying_loader;
     d.fallback = CULV_FALLBACK_ANY;
     TRY_AGAIN(culv_vk_attach(w->device, &d, &w->attachment), w->attachment == NULL);
@@ -57,7 +57,7 @@ static void close_all(CUstream stream)
     REQUIRE_EQ(c.buffers, 0);
     REQUIRE_EQ(c.images, 0);
     REQUIRE_EQ(c.created, 0);
-    REQUIRE_EQ(c.attachments, 0);
+    REQUIRE_EQ(c.attached_devices, 0);
     REQUIRE_EQ(c.peers, 0);
     lib_stream_destroy(w, stream);
     DO(culv_device_close(&w->device));
@@ -74,11 +74,11 @@ static void buffer_run(culv_vk_buffer *buffer, CUstream stream)
     CUcontext before = lib_enter(w);
     CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 7, WORDS, stream));
     lib_leave(w, before);
-    TRY_AGAIN(culv_buffer_push(cuda, stream), true);
+    TRY_AGAIN(culv_buffer_upload(cuda, stream), true);
     before = lib_enter(w);
     CU_OK(cu->MemsetD32Async(culv_buffer_pointer(cuda), 8, WORDS, stream));
     lib_leave(w, before);
-    TRY_AGAIN(culv_buffer_pull(cuda, stream), true);
+    TRY_AGAIN(culv_buffer_download(cuda, stream), true);
     lib_finish(w, stream);
     before = lib_enter(w);
     CU_OK(cu->MemcpyDtoH(words, culv_buffer_pointer(cuda), sizeof words));
@@ -117,11 +117,11 @@ static void memory_run(void)
     image.format = VK_FORMAT_R32G32B32_SFLOAT;
     image.mipLevels = 1;
     TRY_AGAIN(culv_vk_image_create(w->attachment, &i, &linear), linear == POISON(culv_vk_image));
-    REQUIRE(culv_buffer_path(culv_vk_buffer_cuda(one)) != CULV_PATH_SHARED);
-    REQUIRE_EQ(culv_image_path(culv_vk_image_cuda(linear)), CULV_PATH_HOST);
+    REQUIRE(culv_buffer_sharing(culv_vk_buffer_cuda(one)) != CULV_SHARING_SHARED);
+    REQUIRE_EQ(culv_image_sharing(culv_vk_image_cuda(linear)), CULV_SHARING_HOST);
     buffer_run(one, stream);
-    TRY_AGAIN(culv_image_push(culv_vk_image_cuda(arrays), stream), true);
-    TRY_AGAIN(culv_image_pull(culv_vk_image_cuda(linear), stream), true);
+    TRY_AGAIN(culv_image_upload(culv_vk_image_cuda(arrays), stream), true);
+    TRY_AGAIN(culv_image_download(culv_vk_image_cuda(linear), stream), true);
     DO(culv_vk_buffer_destroy_after(&one, stream));
     DO(culv_vk_image_destroy_after(&linear, stream));
     lib_finish(w, stream);
@@ -143,7 +143,7 @@ static void semaphore_run(void)
     TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &one), one == POISON(culv_vk_semaphore));
     TRY_AGAIN(culv_vk_semaphore_create(w->attachment, &d, &two), two == POISON(culv_vk_semaphore));
     culv_semaphore *a = culv_vk_semaphore_cuda(one), *b = culv_vk_semaphore_cuda(two);
-    REQUIRE(culv_semaphore_path(a) != CULV_PATH_SHARED);
+    REQUIRE(culv_semaphore_sharing(a) != CULV_SHARING_SHARED);
     for (uint64_t value = 1; value <= 3; value++) {
         TRY_AGAIN(culv_semaphore_signal(a, stream, value),
                   culv_semaphore_last_value(a) == value - 1);

@@ -33,7 +33,7 @@ static void run(void)
     culv_vk_buffer_create_desc d = culv_vk_buffer_create_desc_init();
     d.create_info = &info;
     d.label = "tortured";
-    d.host = VK_TRUE;
+    d.host_memory = VK_TRUE;
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
     memset(pages, 0x2b, BYTES);

@@ -29,9 +29,9 @@ static void ask_for_levels(culv_image *image, bool surface_first)
     for (uint32_t level = 0; level < LEVELS; level++) {
         CUarray array = NULL;
         CUsurfObject surface = 0;
-        if (surface_first) TRY_AGAIN(culv_image_surface(image, level, &surface), surface == 0);
-        TRY_AGAIN(culv_image_array(image, level, &array), array == NULL);
-        TRY_AGAIN(culv_image_surface(image, level, &surface), surface == 0);
+        if (surface_first) TRY_AGAIN(culv_image_get_surface(image, level, &surface), surface == 0);
+        TRY_AGAIN(culv_image_get_array(image, level, &array), array == NULL);
+        TRY_AGAIN(culv_image_get_surface(image, level, &surface), surface == 0);
         REQUIRE(array != NULL && surface != 0);
     }
 }
@@ -45,7 +45,7 @@ static void require_counts(uint64_t buffers, uint64_t images, uint64_t created)
     REQUIRE_EQ(c.created, created);
     REQUIRE_EQ(c.memories, buffers + images);
     REQUIRE_EQ(c.mappings, buffers + images);
-    REQUIRE_EQ(c.attachments, 1);
+    REQUIRE_EQ(c.attached_devices, 1);
 }
 
 /* Those that Culvert makes --------------------------------------------------------------------- */
@@ -175,8 +175,8 @@ static void ask_for_planes(culv_image *image)
     for (uint32_t plane = 0; plane < 2; plane++) {
         CUarray array = NULL;
         CUsurfObject surface = 0;
-        TRY_AGAIN(culv_image_plane_array(image, plane, &array), array == NULL);
-        TRY_AGAIN(culv_image_plane_surface(image, plane, &surface), surface == 0);
+        TRY_AGAIN(culv_image_get_plane_array(image, plane, &array), array == NULL);
+        TRY_AGAIN(culv_image_get_plane_surface(image, plane, &surface), surface == 0);
         REQUIRE(array != NULL && surface != 0);
     }
 }

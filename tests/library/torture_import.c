@@ -26,7 +26,7 @@ static void run(void)
     lib_world *w = &torture.w;
     const raw_cuda *cu = w->cu;
     culv_device *device = POISON(culv_device);
-    culv_vk *vk = POISON(culv_vk);
+    culv_vk_device *vk = POISON(culv_vk_device);
     culv_memory *memory = POISON(culv_memory), *taken = POISON(culv_memory);
     culv_buffer *one = POISON(culv_buffer), *two = POISON(culv_buffer);
     culv_semaphore *semaphore = POISON(culv_semaphore), *borrowed = POISON(culv_semaphore);
@@ -43,10 +43,11 @@ static void run(void)
 no_rank:
     if (torture.failures > 0) REQUIRE_EQ(count, 999);
     unsigned failures = torture.failures;
-    TRY(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &device),
+    TRY(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                    &device),
         true, no_device);
     w->context = culv_device_context(device);
-    culv_vk_desc vd = lib_vk_desc(w);
+    culv_vk_device_desc vd = lib_vk_desc(w);
     TRY(culv_vk_attach(device, &vd, &vk), false, no_vk);
 
     culv_vk_memory_desc md = culv_vk_memory_desc_init();
@@ -117,7 +118,7 @@ no_memory:
     DO(culv_vk_detach(&vk));
 no_vk:
     /* Each is NULL (destroyed) or still what it was before a call that failed. */
-    REQUIRE(vk == NULL || vk == POISON(culv_vk));
+    REQUIRE(vk == NULL || vk == POISON(culv_vk_device));
     REQUIRE(memory == NULL || memory == POISON(culv_memory));
     REQUIRE(taken == NULL || taken == POISON(culv_memory));
     REQUIRE(one == NULL || one == POISON(culv_buffer));

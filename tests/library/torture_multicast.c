@@ -40,18 +40,20 @@ static void use(culv_multicast *object, culv_vmm_allocation *const memory[2])
     lib_world *w = &torture.w;
     culv_vmm_range *range = NULL;
     const culv_vmm_range_desc rd = {.struct_size = sizeof rd, .size = CHUNK};
-    TRY_AGAIN(culv_multicast_add_device(object, w->device), culv_multicast_missing(object) == 2);
-    TRY_AGAIN(culv_multicast_add_device(object, second), culv_multicast_missing(object) == 1);
+    TRY_AGAIN(culv_multicast_add_device(object, w->device),
+              culv_multicast_missing_devices(object) == 2);
+    TRY_AGAIN(culv_multicast_add_device(object, second),
+              culv_multicast_missing_devices(object) == 1);
     TRY_AGAIN(culv_multicast_bind(object, 0, memory[0], 0, CHUNK), true);
     TRY_AGAIN(culv_multicast_bind(object, 0, memory[1], 0, CHUNK), true);
-    LIB_OK(culv_vmm_reserve(w->device, &rd, &range));
+    LIB_OK(culv_vmm_range_create(w->device, &rd, &range));
     LIB_OK(culv_vmm_map(range, 0, memory[0], NULL, 0));
     TRY_AGAIN(
         culv_multicast_bind_address(object, CHUNK, w->device, culv_vmm_range_pointer(range), CHUNK),
         true);
     TRY_AGAIN(culv_multicast_unbind(object, CHUNK, w->device, CHUNK), true);
     LIB_OK(culv_vmm_unmap(range, 0, CHUNK));
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
 }
 
 static void run(void)
@@ -67,8 +69,8 @@ static void run(void)
     culv_vmm_allocation_desc md = culv_vmm_allocation_desc_init();
     md.size = CHUNK;
     md.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vmm_allocate(w->device, &md, &memory[0]));
-    LIB_OK(culv_vmm_allocate(second, &md, &memory[1]));
+    LIB_OK(culv_vmm_allocation_create(w->device, &md, &memory[0]));
+    LIB_OK(culv_vmm_allocation_create(second, &md, &memory[1]));
     culv_multicast_desc d = culv_multicast_desc_init();
     d.num_devices = 2;
     d.opt_in = 1;
@@ -80,8 +82,8 @@ static void run(void)
     import(memory[0]);
     DO(culv_multicast_destroy(&object));
     REQUIRE(object == NULL);
-    culv_vmm_free(&memory[0]);
-    culv_vmm_free(&memory[1]);
+    culv_vmm_allocation_destroy(&memory[0]);
+    culv_vmm_allocation_destroy(&memory[1]);
     culv_device_close(&second); /* before the other one, whose context may be given up for lost */
     DO(culv_vk_detach(&w->attachment));
     DO(culv_device_close(&w->device));

@@ -99,7 +99,7 @@ static void run(void)
     }
     /* And the queue families, which are asked for without an attachment. */
     uint32_t family = 77;
-    TRY_AGAIN(culv_vk_pick_queue_family(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
+    TRY_AGAIN(culv_vk_find_queue_family(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical,
                                         CULV_VK_QUEUE_COPY, &family),
               family == 77);
     DO(culv_vk_detach(&w->attachment));

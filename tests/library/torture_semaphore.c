@@ -89,14 +89,14 @@ static bool has_reason(culv_result result, culv_reason reason)
     return result == CULV_ERROR_INVALID && e.reason == reason;
 }
 
-static bool unsignalled(culv_semaphore *semaphore)
+static bool unsignaled(culv_semaphore *semaphore)
 {
-    return has_reason(culv_semaphore_note_wait(semaphore), CULV_REASON_WAIT_BEFORE_SIGNAL);
+    return has_reason(culv_semaphore_mark_waited(semaphore), CULV_REASON_WAIT_BEFORE_SIGNAL);
 }
 
-static bool signalled(culv_semaphore *semaphore)
+static bool signaled(culv_semaphore *semaphore)
 {
-    return has_reason(culv_semaphore_note_signal(semaphore), CULV_REASON_DOUBLE_SIGNAL);
+    return has_reason(culv_semaphore_mark_signaled(semaphore), CULV_REASON_DOUBLE_SIGNAL);
 }
 
 /* The other side takes CUDA's signal, and gives one of its own. */
@@ -104,9 +104,9 @@ static void turn(culv_semaphore *semaphore)
 {
     lib_world *w = &torture.w;
     REQUIRE(raw_binary_wait(&w->vk, w->cu, &other, 10000));
-    LIB_OK(culv_semaphore_note_wait(semaphore));
+    LIB_OK(culv_semaphore_mark_waited(semaphore));
     raw_binary_signal(&w->vk, w->cu, &other);
-    LIB_OK(culv_semaphore_note_signal(semaphore));
+    LIB_OK(culv_semaphore_mark_signaled(semaphore));
 }
 
 static void binary_run(void)
@@ -114,8 +114,8 @@ static void binary_run(void)
     lib_world *w = &torture.w;
     lib_open_culvert(w);
     CUstream stream = lib_stream(w);
-    culv_vk *vk = NULL;
-    culv_vk_desc vd = lib_vk_desc(w);
+    culv_vk_device *vk = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(w);
     lib_lying = (lib_lies){.plays_binaries = true, .binary_fd = other.peer};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(w->device, &vd, &vk));
@@ -133,10 +133,10 @@ static void binary_run(void)
               taken == semaphore_poison() && (lib_fd_require_untouched(&fd), true));
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
-    TRY_AGAIN(culv_semaphore_signal(taken, stream, 0), unsignalled(taken));
+    TRY_AGAIN(culv_semaphore_signal(taken, stream, 0), unsignaled(taken));
     turn(taken);
-    TRY_AGAIN(culv_semaphore_wait(taken, stream, 0), signalled(taken));
-    REQUIRE(unsignalled(taken));
+    TRY_AGAIN(culv_semaphore_wait(taken, stream, 0), signaled(taken));
+    REQUIRE(unsignaled(taken));
     lib_finish(w, stream);
 
     culv_vk_semaphore_create_desc cd = culv_vk_semaphore_create_desc_init();
@@ -145,11 +145,11 @@ static void binary_run(void)
     culv_semaphore *cuda = culv_vk_semaphore_cuda(made), *timed = lib_import_timeline(w, timeline);
     const culv_semaphore_point signals[] = {{timed, value + 1}, {cuda, 0}};
     TRY_AGAIN(culv_semaphore_signal_batch(signals, 2, stream),
-              culv_semaphore_last_value(timed) == value && unsignalled(cuda));
+              culv_semaphore_last_value(timed) == value && unsignaled(cuda));
     value++;
     turn(cuda);
     const culv_semaphore_point waits[] = {{cuda, 0}, {timed, value}};
-    TRY_AGAIN(culv_semaphore_wait_batch(waits, 2, stream), signalled(cuda));
+    TRY_AGAIN(culv_semaphore_wait_batch(waits, 2, stream), signaled(cuda));
     lib_finish(w, stream);
     REQUIRE_EQ(raw_vk_timeline_value(&w->vk, timeline), value);
 

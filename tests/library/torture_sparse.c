@@ -44,8 +44,8 @@ static void run(void)
     CUstream stream = lib_stream(w);
     culv_vmm_allocation_desc pd = culv_vmm_allocation_desc_init();
     pd.size = 32 * CULV_SPARSE_TILE_BYTES;
-    pd.usage = CULV_VMM_TILE_POOL;
-    LIB_OK(culv_vmm_allocate(w->device, &pd, &pool));
+    pd.usage = CULV_VMM_USAGE_TILE_POOL;
+    LIB_OK(culv_vmm_allocation_create(w->device, &pd, &pool));
     culv_sparse_array_desc d = culv_sparse_array_desc_init();
     d.format = CULV_FORMAT_R32_UINT;
     d.width = d.height = 256;
@@ -55,12 +55,12 @@ static void run(void)
     TRY_AGAIN(culv_sparse_array_create(w->device, &d, &mipmap),
               mipmap == POISON(culv_sparse_array));
     bind(array, mipmap, pool, stream);
-    TRY_AGAIN(culv_sparse_array_level(mipmap, 3, &level), level == NULL);
+    TRY_AGAIN(culv_sparse_array_get_level(mipmap, 3, &level), level == NULL);
     lib_finish(w, stream);
     DO(culv_sparse_array_destroy_after(&array, stream));
     DO(culv_sparse_array_destroy(&mipmap));
     REQUIRE(array == NULL && mipmap == NULL);
-    culv_vmm_free(&pool);
+    culv_vmm_allocation_destroy(&pool);
     DO(culv_vk_detach(&w->attachment));
     lib_stream_destroy(w, stream);
     DO(culv_device_close(&w->device));

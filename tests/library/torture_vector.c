@@ -170,7 +170,7 @@ static void extend_in_place(void)
     lib_leave(&torture.w, before);
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 2 * CHUNK;
-    d.fixed = 1;
+    d.no_move = 1;
     TRY_AGAIN(culv_vector_create(torture.w.device, &d, &v), v == NULL);
     AGAIN(culv_vector_grow(v, CHUNK));
     write_words(culv_vector_pointer(v), 64, 1);

@@ -68,39 +68,39 @@ static void run_with(lib_world *w, CUstream stream)
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     r.size = 6 * BLOCK;
     r.label = "tortured";
-    TRY_AGAIN(culv_vmm_reserve(w->device, &r, &range), range == POISON(culv_vmm_range));
+    TRY_AGAIN(culv_vmm_range_create(w->device, &r, &range), range == POISON(culv_vmm_range));
     /* Where something was a moment ago, so that it is free: not every address is the driver's to
      * give. */
     r.size = BLOCK;
-    TRY_AGAIN(culv_vmm_reserve(w->device, &r, &exact), exact == POISON(culv_vmm_range));
-    r.at = culv_vmm_range_pointer(exact);
-    TRY_AGAIN(culv_vmm_release(&exact), exact != NULL);
+    TRY_AGAIN(culv_vmm_range_create(w->device, &r, &exact), exact == POISON(culv_vmm_range));
+    r.address = culv_vmm_range_pointer(exact);
+    TRY_AGAIN(culv_vmm_range_destroy(&exact), exact != NULL);
     exact = POISON(culv_vmm_range);
-    r.exactly = 1;
-    TRY_AGAIN(culv_vmm_reserve(w->device, &r, &exact), exact == POISON(culv_vmm_range));
-    TRY_AGAIN(culv_vmm_release(&exact), exact != NULL);
+    r.fixed_address = 1;
+    TRY_AGAIN(culv_vmm_range_create(w->device, &r, &exact), exact == POISON(culv_vmm_range));
+    TRY_AGAIN(culv_vmm_range_destroy(&exact), exact != NULL);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    TRY_AGAIN(culv_vmm_allocate(w->device, &d, &one), one == POISON(culv_vmm_allocation));
-    d.usage = CULV_VMM_COMPRESSIBLE;
-    TRY_AGAIN(culv_vmm_allocate(w->device, &d, &two), two == POISON(culv_vmm_allocation));
+    TRY_AGAIN(culv_vmm_allocation_create(w->device, &d, &one), one == POISON(culv_vmm_allocation));
+    d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
+    TRY_AGAIN(culv_vmm_allocation_create(w->device, &d, &two), two == POISON(culv_vmm_allocation));
     d.usage = 0;
-    TRY_AGAIN(culv_vmm_allocate(other, &d, &far), far == POISON(culv_vmm_allocation));
+    TRY_AGAIN(culv_vmm_allocation_create(other, &d, &far), far == POISON(culv_vmm_allocation));
 
-    const culv_vmm_access both[] = {{.flags = CULV_VMM_READ_WRITE},
-                                    {.device = other, .flags = CULV_VMM_READ}};
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = other, .flags = CULV_VMM_ACCESS_READ}};
     TRY_AGAIN(culv_vmm_map(range, 0, one, NULL, 0), has_mappings(range, 0));
     TRY_AGAIN(culv_vmm_map(range, BLOCK, two, both, 2), has_mappings(range, 1));
     TRY_AGAIN(culv_vmm_map(range, 2 * BLOCK, one, NULL, 0), has_mappings(range, 2));
     TRY_AGAIN(culv_vmm_map(range, 3 * BLOCK, far, both, 1), has_mappings(range, 3));
     TRY_AGAIN(culv_vmm_set_access(range, 0, 6 * BLOCK, both, 2),
-              has_access(range, 0, other, CULV_VMM_NO_ACCESS) &&
-                  has_access(range, BLOCK, other, CULV_VMM_READ) &&
-                  has_access(range, 2 * BLOCK, other, CULV_VMM_NO_ACCESS) &&
-                  has_access(range, 0, NULL, CULV_VMM_READ_WRITE));
-    REQUIRE(has_access(range, 0, other, CULV_VMM_READ) &&
-            has_access(range, 3 * BLOCK, other, CULV_VMM_READ));
+              has_access(range, 0, other, CULV_VMM_ACCESS_NONE) &&
+                  has_access(range, BLOCK, other, CULV_VMM_ACCESS_READ) &&
+                  has_access(range, 2 * BLOCK, other, CULV_VMM_ACCESS_NONE) &&
+                  has_access(range, 0, NULL, CULV_VMM_ACCESS_READ_WRITE));
+    REQUIRE(has_access(range, 0, other, CULV_VMM_ACCESS_READ) &&
+            has_access(range, 3 * BLOCK, other, CULV_VMM_ACCESS_READ));
     culv_vmm_access asked = {.device = other, .flags = (culv_vmm_access_flags)5};
     TRY_AGAIN(culv_vmm_get_access(range, 0, &asked), (int)asked.flags == 5);
 
@@ -113,7 +113,7 @@ static void run_with(lib_world *w, CUstream stream)
     lib_fd fd = lib_fd_watch(handle.value.fd);
     TRY_AGAIN(culv_vmm_import_borrow(w->device, &i, &in), in == POISON(culv_vmm_allocation));
     lib_fd_require_untouched(&fd);
-    DO(culv_vmm_free(&in));
+    DO(culv_vmm_allocation_destroy(&in));
     in = POISON(culv_vmm_allocation);
     /* By a device that it does not lie on. */
     culv_device_caps caps = culv_device_caps_init();
@@ -122,12 +122,13 @@ static void run_with(lib_world *w, CUstream stream)
     TRY_AGAIN(culv_vmm_import_take(other, &i, &in), in == POISON(culv_vmm_allocation));
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
-    TRY_AGAIN(culv_vmm_retain_at(w->device, culv_vmm_range_pointer(range) + BLOCK, &again),
-              again == POISON(culv_vmm_allocation));
+    TRY_AGAIN(
+        culv_vmm_allocation_retain_at(w->device, culv_vmm_range_pointer(range) + BLOCK, &again),
+        again == POISON(culv_vmm_allocation));
     TRY_AGAIN(culv_vmm_map(range, 4 * BLOCK, in, NULL, 0), has_mappings(range, 4));
-    DO(culv_vmm_free(&in));
-    DO(culv_vmm_free(&again));
-    DO(culv_vmm_free(&one)); /* while it is mapped */
+    DO(culv_vmm_allocation_destroy(&in));
+    DO(culv_vmm_allocation_destroy(&again));
+    DO(culv_vmm_allocation_destroy(&one)); /* while it is mapped */
 
     use(range, stream);
     /* One deferred batch, and what is unmapped at once. */
@@ -151,10 +152,10 @@ static void run_with(lib_world *w, CUstream stream)
     lib_settle(w);
     REQUIRE(has_mappings(range, 0));
     TRY_AGAIN(culv_vmm_map(range, 5 * BLOCK, two, NULL, 0), has_mappings(range, 0));
-    DO(culv_vmm_free(&two));
-    DO(culv_vmm_free(&far));
+    DO(culv_vmm_allocation_destroy(&two));
+    DO(culv_vmm_allocation_destroy(&far));
     TRY_AGAIN(culv_vmm_unmap(range, 5 * BLOCK, BLOCK), has_mappings(range, 1));
-    TRY_AGAIN(culv_vmm_release(&range), range != NULL);
+    TRY_AGAIN(culv_vmm_range_destroy(&range), range != NULL);
     REQUIRE(range == NULL);
     lib_settle(w);
     c = lib_counts(w);
@@ -169,16 +170,16 @@ static void run_inner(lib_world *w, CUstream stream)
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     CUmemAccessDesc access[2];
-    const culv_vmm_access both[] = {{.flags = CULV_VMM_READ_WRITE},
-                                    {.device = other, .flags = CULV_VMM_READ}};
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = other, .flags = CULV_VMM_ACCESS_READ}};
     r.size = 4 * BLOCK;
     d.size = BLOCK;
-    LIB_OK(culv_vmm_reserve(w->device, &r, &range));
-    LIB_OK(culv_vmm_allocate(w->device, &d, &one));
+    LIB_OK(culv_vmm_range_create(w->device, &r, &range));
+    LIB_OK(culv_vmm_allocation_create(w->device, &d, &one));
     TRY_AGAIN(culvi_vmm_access_resolve(w->device, both, 2, access), true);
     for (uint64_t i = 0; i < 4; i++)
         TRY_AGAIN(culvi_vmm_map_resolved(range, i * BLOCK, one, access, 2), has_mappings(range, i));
-    culv_vmm_free(&one);
+    culv_vmm_allocation_destroy(&one);
     use(range, stream);
     TRY_AGAIN(culv_vmm_unmap_after(range, 0, BLOCK, stream), has_mappings(range, 4));
     TRY_AGAIN(culv_vmm_unmap_after(range, BLOCK, BLOCK, stream), has_mappings_left(range, 3, 4));
@@ -194,13 +195,13 @@ static void run_inner(lib_world *w, CUstream stream)
     REQUIRE(c.vmm_allocations == 0 && c.vmm_ranges == 0 && c.vmm_mappings == 0);
 
     /* What nobody unmaps goes with the device, which begins here. */
-    LIB_OK(culv_vmm_reserve(w->device, &r, &range));
-    LIB_OK(culv_vmm_allocate(w->device, &d, &one));
+    LIB_OK(culv_vmm_range_create(w->device, &r, &range));
+    LIB_OK(culv_vmm_allocation_create(w->device, &d, &one));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, BLOCK, one, NULL, 0));
     LIB_OK(culv_vmm_unmap_after(range, 0, BLOCK, stream));
     DO(culvi_vmm_range_release_or_defer(&range));
-    DO(culv_vmm_free(&one));
+    DO(culv_vmm_allocation_destroy(&one));
 }
 
 static void run_scene(void (*scene)(lib_world *w, CUstream stream))

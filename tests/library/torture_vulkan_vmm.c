@@ -62,7 +62,7 @@ static void bindings(culv_vmm_allocation *allocation)
 }
 
 typedef struct shown {
-    culv_vk_vector_part parts[8];
+    culv_vk_vector_buffer parts[8];
     size_t count;
     uint64_t generation;
 } shown;
@@ -71,7 +71,7 @@ static shown look(const culv_vk_vector *view)
 {
     shown now;
     memset(&now, 0, sizeof now);
-    LIB_OK(culv_vk_vector_get_parts(view, now.parts, 8, &now.count));
+    LIB_OK(culv_vk_vector_get_buffers(view, now.parts, 8, &now.count));
     now.generation = culv_vk_vector_generation(view);
     return now;
 }
@@ -93,9 +93,9 @@ static void run(void)
     culv_vmm_allocation_desc ad = culv_vmm_allocation_desc_init();
     ad.size = CHUNK;
     ad.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    LIB_OK(culv_vmm_allocate(w->device, &ad, &allocation));
+    LIB_OK(culv_vmm_allocation_create(w->device, &ad, &allocation));
     bindings(allocation);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
 
     culv_vector_desc d = culv_vector_desc_init();
     d.size = 2 * CHUNK;

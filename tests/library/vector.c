@@ -179,7 +179,7 @@ static void policies(void)
     REQUIRE_EQ(culv_vector_committed(v), 3 * c);
     culv_vector_destroy(&v);
     d.reserve = 8 * c;
-    d.fixed = 1;
+    d.no_move = 1;
     v = vector_make(&s, &d);
     LIB_OK(culv_vector_grow(v, 5 * c));
     LIB_OK(culv_vector_grow(v, 6 * c));
@@ -227,7 +227,7 @@ static void exports(void)
     REQUIRE_EQ(generation, 1 + CHUNKS);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = CHUNKS * s.chunk;
-    LIB_OK(culv_vmm_reserve(s.w.device, &rd, &range));
+    LIB_OK(culv_vmm_range_create(s.w.device, &rd, &range));
     for (size_t i = 0; i < CHUNKS; i++) {
         culv_vmm_import_desc id = culv_vmm_import_desc_init();
         LIB_OK(culv_vmm_export_dup(chunks[i].allocation, CULV_HANDLE_OPAQUE_FD, &id.handle));
@@ -243,8 +243,8 @@ static void exports(void)
     vector_require(&s, culv_vmm_range_pointer(range), rd.size, 9, 1);
     LIB_OK(culv_vmm_unmap(range, 0, rd.size));
     for (size_t i = 0; i < CHUNKS; i++)
-        culv_vmm_free(&in[i]);
-    LIB_OK(culv_vmm_release(&range));
+        culv_vmm_allocation_destroy(&in[i]);
+    LIB_OK(culv_vmm_range_destroy(&range));
     vector_stage_close(&s);
 }
 
@@ -265,7 +265,7 @@ static void two_devices(void)
     if (!reach) SKIP("the second device does not reach the first one's memory");
     culv_vmm_access access[2];
     memset(access, 0, sizeof access);
-    access[0].flags = access[1].flags = CULV_VMM_READ_WRITE;
+    access[0].flags = access[1].flags = CULV_VMM_ACCESS_READ_WRITE;
     access[1].device = other;
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 4 * s.chunk;

@@ -44,7 +44,7 @@ static void publishes(void)
     const uint64_t c = s.chunk;
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 64 * c;
-    d.ahead = 8 * c;
+    d.commit_ahead = 8 * c;
     culv_vector *v = vector_make(&s, &d);
     const CUdeviceptr base = culv_vector_pointer(v);
     wait_committed(v, 8 * c);
@@ -99,9 +99,9 @@ static void is_quick(void)
     vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 4096 * s.chunk;
-    d.ahead = 64 * s.chunk; /* few of the grows wake the thread */
+    d.commit_ahead = 64 * s.chunk; /* few of the grows wake the thread */
     culv_vector *v = vector_make(&s, &d);
-    wait_committed(v, d.ahead);
+    wait_committed(v, d.commit_ahead);
     for (int i = 0; i < GROWS; i++) { /* 125 granularities in all */
         const uint64_t size = (uint64_t)(i + 1) * (s.chunk / 16);
         const double started = test_now_us();
@@ -129,11 +129,11 @@ static void survives_failures(void)
     if (cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 256 * c;
-    d.ahead = 4 * c;
+    d.commit_ahead = 4 * c;
     culv_vector *v = vector_make(&s, &d);
     uint64_t size = 0;
     for (unsigned n = 1; n <= 8; n++) { /* each of its calls in a commit */
-        wait_committed(v, size + d.ahead);
+        wait_committed(v, size + d.commit_ahead);
         wait_quiet(v);
         const uint64_t misses = vector_stats(v).ahead_misses;
         lib_forget_error();
@@ -164,7 +164,7 @@ static void stops_at_the_wall(void)
     d.size = c;
     culv_vector *first = vector_make(&s, &d); /* whose place the next one shall have */
     culv_vector_destroy(&first);
-    d.ahead = 4 * c;
+    d.commit_ahead = 4 * c;
     culv_vector *v = vector_make(&s, &d);
     const CUdeviceptr base = culv_vector_pointer(v);
     vector_wall(&s, v);
@@ -200,7 +200,7 @@ static void never_waits(void)
     const uint64_t c = s.chunk;
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 64 * c;
-    d.ahead = 2 * c;
+    d.commit_ahead = 2 * c;
     d.max_chunk = 2 * c;
     culv_vector *v = vector_make(&s, &d);
     LIB_OK(culv_vector_grow(v, 8 * c));
@@ -254,7 +254,7 @@ static void *read_on(void *user)
         for (size_t i = 0; i < count; i++) {
             REQUIRE_EQ(chunks[i].offset, end);
             end += chunks[i].size;
-            REQUIRE(culv_vmm_native_handle(chunks[i].allocation) != 0);
+            REQUIRE(culv_vmm_allocation_native_handle(chunks[i].allocation) != 0);
         }
         REQUIRE(end >= had);
         const culv_vector_stats stats = vector_stats(v);
@@ -276,7 +276,7 @@ static void read_while_it_grows(uint64_t ahead)
     vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
     d.reserve = 4 * s.chunk; /* it extends or moves some times */
-    d.ahead = ahead * s.chunk;
+    d.commit_ahead = ahead * s.chunk;
     culv_vector *v = vector_make(&s, &d);
     for (int i = 0; i < READERS; i++) {
         readers[i] = (reader){v, &stop, s.chunk, 0};
@@ -319,7 +319,7 @@ static void destroyed_in_a_child(void)
     vector_stage s;
     vector_stage_open(&s);
     culv_vector_desc d = culv_vector_desc_init();
-    d.ahead = 4 * s.chunk;
+    d.commit_ahead = 4 * s.chunk;
     culv_vector *v = vector_make(&s, &d);
     wait_committed(v, 4 * s.chunk);
     for (int after = 0; after < 2; after++) {

@@ -86,7 +86,7 @@ static void descriptors(void)
     d.min_chunk = UINT64_MAX;
     refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "min_chunk");
     d = culv_vector_desc_init();
-    d.usage = CULV_VMM_TILE_POOL;
+    d.usage = CULV_VMM_USAGE_TILE_POOL;
     refuse(&s, &d, CULV_ERROR_INVALID, CULV_REASON_VALUE, "tile pools");
     d.usage = 1u << 30;
     LIB_ERROR(culv_vector_create(s.w.device, &d, &(culv_vector *){NULL}), CULV_ERROR_INVALID,
@@ -130,9 +130,9 @@ static void huge(void)
     REQUIRE_EQ(vector_check(v), 1);
     /* Ahead of everything: all that there is. */
     d = culv_vector_desc_init();
-    d.ahead = UINT64_MAX;
+    d.commit_ahead = UINT64_MAX;
     d.reserve = 4 * s.chunk;
-    d.fixed = 1;
+    d.no_move = 1;
     culv_vector *full = vector_make(&s, &d);
     vector_wall(&s, full);
     LIB_OK(culv_vector_shrink(full, 0, s.stream)); /* beyond what is kept ahead there is nothing */

@@ -31,7 +31,7 @@ static culv_vector *make_small(vector_stage *s, uint64_t size, moves *m, bool fi
     d.reserve = 4 * s->chunk;
     d.moved = note_move;
     d.moved_context = m;
-    d.fixed = fixed;
+    d.no_move = fixed;
     d.label = "small";
     culv_vector *v = vector_make(s, &d);
     for (uint64_t at = s->chunk; at <= size; at += s->chunk)
@@ -54,17 +54,17 @@ static void extends_in_place(void)
      * the first one with room is taken. */
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = GIB;
-    LIB_OK(culv_vmm_reserve(s.w.device, &rd, &behind));
+    LIB_OK(culv_vmm_range_create(s.w.device, &rd, &behind));
     others[0] = make_small(&s, 3 * s.chunk, &m, true);
-    LIB_OK(culv_vmm_release(&behind));
+    LIB_OK(culv_vmm_range_destroy(&behind));
     rd.size = 6 * s.chunk;
-    rd.exactly = 1;
+    rd.fixed_address = 1;
     for (size_t i = 0; v == NULL && i < sizeof others / sizeof others[0]; i++) {
         if (i > 0) others[i] = make_small(&s, 3 * s.chunk, &m, true);
         base = culv_vector_pointer(others[i]);
-        rd.at = base + vector_stats(others[i]).reserved;
-        if (culv_vmm_reserve(s.w.device, &rd, &probe) != CULV_OK) continue;
-        LIB_OK(culv_vmm_release(&probe));
+        rd.address = base + vector_stats(others[i]).reserved;
+        if (culv_vmm_range_create(s.w.device, &rd, &probe) != CULV_OK) continue;
+        LIB_OK(culv_vmm_range_destroy(&probe));
         v = others[i];
         others[i] = NULL;
     }

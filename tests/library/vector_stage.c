@@ -164,7 +164,7 @@ static size_t check_once(const culv_vector *v, bool *changed)
         REQUIRE_EQ(generation, before);
         for (size_t i = 0; i < count; i++) {
             culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-            LIB_OK(culv_vmm_get_allocation_info(chunks[i].allocation, &info));
+            LIB_OK(culv_vmm_allocation_get_info(chunks[i].allocation, &info));
             REQUIRE_EQ(info.size, chunks[i].size);
             REQUIRE_EQ(chunks[i].offset, end);
             REQUIRE(chunks[i].id > id && chunks[i].size > 0);

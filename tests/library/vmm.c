@@ -24,24 +24,25 @@ static void sizes(void)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         culv_vmm_allocation *allocation = NULL;
         d.size = rows[i][0];
-        LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+        LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
         culv_vmm_allocation_info info = vmm_info(allocation);
         REQUIRE_EQ(info.requested, rows[i][0]);
         REQUIRE_EQ(info.size, rows[i][1] * least);
         REQUIRE_EQ(info.granularity, least);
-        REQUIRE(info.kind == CULV_VMM_DEVICE && info.numa_node == 0 && info.handle_types == 0);
+        REQUIRE(info.kind == CULV_VMM_LOCATION_DEVICE && info.numa_node == 0 &&
+                info.handle_types == 0);
         REQUIRE(info.usage == 0 && info.imported == 0 && info.mappings == 0);
         culv_device_caps caps = culv_device_caps_init();
         LIB_OK(culv_device_get_caps(s.w.device, &caps));
         REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
-        REQUIRE(culv_vmm_native_handle(allocation) != 0);
+        REQUIRE(culv_vmm_allocation_native_handle(allocation) != 0);
         vmm_require_counts(&s, 1, 0, 0);
-        culv_vmm_free(&allocation);
+        culv_vmm_allocation_destroy(&allocation);
         REQUIRE(allocation == NULL);
-        culv_vmm_free(&allocation);
+        culv_vmm_allocation_destroy(&allocation);
     }
-    culv_vmm_free(NULL);
-    REQUIRE_EQ(culv_vmm_native_handle(NULL), 0);
+    culv_vmm_allocation_destroy(NULL);
+    REQUIRE_EQ(culv_vmm_allocation_native_handle(NULL), 0);
     vmm_stage_close(&s);
 }
 
@@ -83,12 +84,12 @@ static void mapped(void)
     LIB_OK(culv_vmm_map(range, 3 * VMM_BLOCK, one, NULL, 0)); /* in front of two */
     vmm_require_words(s.w.device, cu, vmm_address(range, 3), all, 5);
     LIB_OK(culv_vmm_unmap(range, 0, 8 * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     REQUIRE(range == NULL);
-    LIB_OK(culv_vmm_release(&range));
-    LIB_OK(culv_vmm_release(NULL));
-    culv_vmm_free(&one);
-    culv_vmm_free(&two);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    LIB_OK(culv_vmm_range_destroy(NULL));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&two);
     vmm_stage_close(&s);
 }
 
@@ -112,7 +113,7 @@ static void aliases(void)
     vmm_require_words(s.w.device, cu, vmm_address(here, 1), WORDS, 2);
     LIB_OK(culv_vmm_unmap(here, VMM_BLOCK, VMM_BLOCK));
     /* The memory outlives its handle where it is mapped. */
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_require_words(s.w.device, cu, vmm_address(there, 1), WORDS, 2);
     culv_vmm_mapping m;
     size_t count = 0;
@@ -120,8 +121,8 @@ static void aliases(void)
     REQUIRE(count == 1 && m.allocation == NULL && m.size == VMM_BLOCK);
     vmm_require_counts(&s, 0, 2, 1);
     LIB_OK(culv_vmm_unmap(there, 0, 2 * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&here));
-    LIB_OK(culv_vmm_release(&there));
+    LIB_OK(culv_vmm_range_destroy(&here));
+    LIB_OK(culv_vmm_range_destroy(&there));
     vmm_stage_close(&s);
 }
 
@@ -136,8 +137,8 @@ static void retained(void)
                         *again = NULL;
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, allocation, NULL, 0));
     vmm_write(s.w.device, cu, vmm_address(range, 1), WORDS, 3);
-    culv_vmm_free(&allocation);
-    LIB_OK(culv_vmm_retain_at(s.w.device, vmm_address(range, 2) + 12, &again));
+    culv_vmm_allocation_destroy(&allocation);
+    LIB_OK(culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 2) + 12, &again));
     culv_vmm_allocation_info info = vmm_info(again);
     REQUIRE_EQ(info.size, 2 * VMM_BLOCK);
     REQUIRE_EQ(info.requested, 2 * VMM_BLOCK);
@@ -150,28 +151,30 @@ static void retained(void)
     culv_handle handle = {0};
     LIB_OK(culv_vmm_export_dup(again, CULV_HANDLE_OPAQUE_FD, &handle));
     culv_handle_close(&handle);
-    culv_vmm_free(&again);
+    culv_vmm_allocation_destroy(&again);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK * 4));
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
 
     /* What has none. */
     CUdeviceptr plain = 0;
     range = vmm_range(&s, 1);
     LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_retain_at(s.w.device, vmm_address(range, 0), &again), CULV_ERROR_INVALID,
-                CULV_REASON_NOT_MAPPED);
-    LIB_OK(culv_vmm_release(&range));
+                culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 0), &again),
+                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_OK(culv_vmm_range_destroy(&range));
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->MemAlloc(&plain, 65536));
     lib_leave(&s.w, before);
-    LIB_REFUSES(culv_vmm_allocation, again, culv_vmm_retain_at(s.w.device, plain, &again),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES(culv_vmm_allocation, again,
+                culv_vmm_allocation_retain_at(s.w.device, plain, &again), CULV_ERROR_INVALID,
+                CULV_REASON_NOT_MAPPED);
     LIB_SAYS("other memory of CUDA's");
     before = lib_enter(&s.w);
     CU_OK(cu->MemFree(plain));
     lib_leave(&s.w, before);
-    LIB_REFUSES(culv_vmm_allocation, again, culv_vmm_retain_at(s.w.device, 0x1000, &again),
-                CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
+    LIB_REFUSES(culv_vmm_allocation, again,
+                culv_vmm_allocation_retain_at(s.w.device, 0x1000, &again), CULV_ERROR_INVALID,
+                CULV_REASON_NOT_MAPPED);
     vmm_stage_close(&s);
 }
 
@@ -182,38 +185,38 @@ static void places(void)
     culv_vmm_range *range = NULL, *next = NULL;
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
-    LIB_OK(culv_vmm_reserve(s.w.device, &d, &range));
+    LIB_OK(culv_vmm_range_create(s.w.device, &d, &range));
     REQUIRE_EQ(culv_vmm_range_size(range), VMM_BLOCK);
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     d.size = 3 * VMM_BLOCK;
     d.alignment = 16 * VMM_BLOCK;
-    LIB_OK(culv_vmm_reserve(s.w.device, &d, &range));
+    LIB_OK(culv_vmm_range_create(s.w.device, &d, &range));
     REQUIRE_EQ(culv_vmm_range_pointer(range) % d.alignment, 0);
     d.alignment = 0;
     /* A taken address: a hint gets another, exactly gets nothing. */
-    d.at = culv_vmm_range_pointer(range);
-    LIB_OK(culv_vmm_reserve(s.w.device, &d, &next));
-    REQUIRE(culv_vmm_range_pointer(next) != d.at);
-    LIB_OK(culv_vmm_release(&next));
-    d.exactly = 1;
+    d.address = culv_vmm_range_pointer(range);
+    LIB_OK(culv_vmm_range_create(s.w.device, &d, &next));
+    REQUIRE(culv_vmm_range_pointer(next) != d.address);
+    LIB_OK(culv_vmm_range_destroy(&next));
+    d.fixed_address = 1;
     d.label = "in place";
-    LIB_REFUSES(culv_vmm_range, next, culv_vmm_reserve(s.w.device, &d, &next),
+    LIB_REFUSES(culv_vmm_range, next, culv_vmm_range_create(s.w.device, &d, &next),
                 CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
     LIB_SAYS("in place");
     vmm_require_counts(&s, 0, 1, 0);
     /* Behind it there may be room. */
-    d.at += 3 * VMM_BLOCK;
-    if (culv_vmm_reserve(s.w.device, &d, &next) == CULV_OK) {
-        REQUIRE_EQ(culv_vmm_range_pointer(next), d.at);
-        LIB_OK(culv_vmm_release(&next));
+    d.address += 3 * VMM_BLOCK;
+    if (culv_vmm_range_create(s.w.device, &d, &next) == CULV_OK) {
+        REQUIRE_EQ(culv_vmm_range_pointer(next), d.address);
+        LIB_OK(culv_vmm_range_destroy(&next));
         MEASURED("library.vmm_extend_in_place", "granted");
     } else {
         MEASURED("library.vmm_extend_in_place", "%s", culv_last_error_message());
     }
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     d = culv_vmm_range_desc_init();
     d.size = UINT64_C(1) << 60;
-    LIB_REFUSES(culv_vmm_range, next, culv_vmm_reserve(s.w.device, &d, &next),
+    LIB_REFUSES(culv_vmm_range, next, culv_vmm_range_create(s.w.device, &d, &next),
                 CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
     vmm_stage_close(&s);
 }
@@ -226,39 +229,39 @@ static void usages(void)
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *allocation = NULL;
     d.size = 1;
-    d.usage = CULV_VMM_COMPRESSIBLE;
-    LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+    d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
     MEASURED("library.vmm_compressible", "%s",
              vmm_info(allocation).usage ? "granted" : "not granted");
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     if (s.w.cu->SoftPlayAttribute != NULL) {
         s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED, 0);
-        LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+        LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
         REQUIRE_EQ(vmm_info(allocation).usage, 0);
-        culv_vmm_free(&allocation);
+        culv_vmm_allocation_destroy(&allocation);
         s.w.cu->SoftPlayAttribute(0, 0);
     }
-    d.usage = CULV_VMM_RDMA;
-    culv_result r = culv_vmm_allocate(s.w.device, &d, &allocation);
+    d.usage = CULV_VMM_USAGE_RDMA;
+    culv_result r = culv_vmm_allocation_create(s.w.device, &d, &allocation);
     MEASURED("library.vmm_rdma", "%s", r == CULV_OK ? "granted" : culv_last_error_message());
-    if (r == CULV_OK) REQUIRE_EQ(vmm_info(allocation).usage, CULV_VMM_RDMA);
-    culv_vmm_free(&allocation);
-    d.usage = CULV_VMM_HW_DECOMPRESS;
-    r = culv_vmm_allocate(s.w.device, &d, &allocation);
+    if (r == CULV_OK) REQUIRE_EQ(vmm_info(allocation).usage, CULV_VMM_USAGE_RDMA);
+    culv_vmm_allocation_destroy(&allocation);
+    d.usage = CULV_VMM_USAGE_HW_DECOMPRESS;
+    r = culv_vmm_allocation_create(s.w.device, &d, &allocation);
     MEASURED("library.vmm_hw_decompress", "%s",
              r == CULV_OK ? "granted" : culv_last_error_message());
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     culv_device_caps caps = culv_device_caps_init();
     LIB_OK(culv_device_get_caps(s.w.device, &caps));
-    d.usage = CULV_VMM_TILE_POOL;
+    d.usage = CULV_VMM_USAGE_TILE_POOL;
     if (caps.sparse_arrays) {
         culv_vmm_range *range = vmm_range(&s, 1);
-        LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
-        REQUIRE_EQ(vmm_info(allocation).usage, CULV_VMM_TILE_POOL);
+        LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
+        REQUIRE_EQ(vmm_info(allocation).usage, CULV_VMM_USAGE_TILE_POOL);
         LIB_ERROR(culv_vmm_map(range, 0, allocation, NULL, 0), CULV_ERROR_INVALID,
                   CULV_REASON_USAGE);
-        culv_vmm_free(&allocation);
-        LIB_OK(culv_vmm_release(&range));
+        culv_vmm_allocation_destroy(&allocation);
+        LIB_OK(culv_vmm_range_destroy(&range));
     }
     vmm_stage_close(&s);
 }
@@ -268,13 +271,13 @@ static void host_memory(void)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    const culv_vmm_location_kind kinds[] = {CULV_VMM_HOST_NUMA, CULV_VMM_HOST};
+    const culv_vmm_location_kind kinds[] = {CULV_VMM_LOCATION_HOST_NUMA, CULV_VMM_LOCATION_HOST};
     for (size_t i = 0; i < 2; i++) {
         culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
         culv_vmm_allocation *allocation = NULL;
         d.size = 1;
         d.kind = kinds[i];
-        culv_result r = culv_vmm_allocate(s.w.device, &d, &allocation);
+        culv_result r = culv_vmm_allocation_create(s.w.device, &d, &allocation);
         MEASURED(i == 0 ? "library.vmm_host_numa" : "library.vmm_host", "%s",
                  r == CULV_OK ? "granted" : culv_last_error_message());
         if (r != CULV_OK) {
@@ -286,8 +289,8 @@ static void host_memory(void)
         REQUIRE(info.size >= 1 && info.size % info.granularity == 0);
         REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
         culv_vmm_range *range = vmm_range(&s, (info.size + VMM_BLOCK - 1) / VMM_BLOCK);
-        const culv_vmm_access both[] = {{.flags = CULV_VMM_READ_WRITE},
-                                        {.kind = kinds[i], .flags = CULV_VMM_READ_WRITE}};
+        const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                        {.kind = kinds[i], .flags = CULV_VMM_ACCESS_READ_WRITE}};
         r = culv_vmm_map(range, 0, allocation, both, 2);
         MEASURED(i == 0 ? "library.vmm_host_numa_access" : "library.vmm_host_access", "%s",
                  r == CULV_OK ? "granted" : culv_last_error_message());
@@ -299,8 +302,8 @@ static void host_memory(void)
             REQUIRE_WORDS(words, WORDS, 9);
         }
         LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
-        LIB_OK(culv_vmm_release(&range));
-        culv_vmm_free(&allocation);
+        LIB_OK(culv_vmm_range_destroy(&range));
+        culv_vmm_allocation_destroy(&allocation);
     }
     vmm_stage_close(&s);
 }
@@ -314,9 +317,9 @@ static void outlived(void)
     culv_vmm_allocation *allocation = vmm_allocation(&s, 1, 0);
     culv_device_close(&s.w.device);
     LIB_OK(culv_vmm_map(range, 0, allocation, NULL, 0));
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 
@@ -345,8 +348,8 @@ static void many(void)
     REQUIRE_EQ(vmm_count_mappings(range), MANY / 2 - 3);
     LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK));
     for (size_t i = 0; i < MANY; i++)
-        culv_vmm_free(&allocations[i]);
-    LIB_OK(culv_vmm_release(&range));
+        culv_vmm_allocation_destroy(&allocations[i]);
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 

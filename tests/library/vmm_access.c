@@ -19,31 +19,32 @@ static void changed(void)
     vmm_stage_open(&s);
     culv_vmm_range *range = vmm_range(&s, 4);
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 2, 0);
-    const culv_vmm_access none = {.flags = CULV_VMM_NO_ACCESS}, reads = {.flags = CULV_VMM_READ};
+    const culv_vmm_access none = {.flags = CULV_VMM_ACCESS_NONE},
+                          reads = {.flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, two, &none, 1));
-    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_READ_WRITE);
-    REQUIRE_EQ(access_of(range, 2, s.w.device), CULV_VMM_NO_ACCESS);
+    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 2, s.w.device), CULV_VMM_ACCESS_NONE);
     vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
     REQUIRE(vmm_try_read(&s, vmm_address(range, 1)) != CUDA_SUCCESS); /* and the context lives: */
     LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, &reads, 1));
     for (uint64_t i = 0; i < 3; i++)
-        REQUIRE_EQ(access_of(range, i, NULL), CULV_VMM_READ);
+        REQUIRE_EQ(access_of(range, i, NULL), CULV_VMM_ACCESS_READ);
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
     REQUIRE_EQ(vmm_try_read(&s, vmm_address(range, 1)), CUDA_SUCCESS);
     LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, 2 * VMM_BLOCK, NULL, 0));
-    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_READ);
-    REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ);
+    REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
     vmm_write(s.w.device, s.w.cu, vmm_address(range, 1), WORDS, 2);
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 1), WORDS, 2);
     /* A mapping that comes anew has its own access, not the last one's. */
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
-    culv_vmm_free(&two);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&two);
     vmm_stage_close(&s);
 }
 
@@ -55,7 +56,7 @@ static void read_only(void)
     vmm_stage_open(&s);
     culv_vmm_range *range = vmm_range(&s, 2);
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    const culv_vmm_access reads = {.flags = CULV_VMM_READ};
+    const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, &reads, 1));
     vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
@@ -74,7 +75,8 @@ static void taken_back(void)
     if (s.w.cu->SoftFailAt == NULL) SKIP("only the twin fails on demand");
     culv_vmm_range *range = vmm_range(&s, 3);
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    const culv_vmm_access reads = {.flags = CULV_VMM_READ}, none = {.flags = CULV_VMM_NO_ACCESS};
+    const culv_vmm_access reads = {.flags = CULV_VMM_ACCESS_READ},
+                          none = {.flags = CULV_VMM_ACCESS_NONE};
     for (uint64_t i = 0; i < 3; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, one, i == 1 ? &none : NULL, i == 1));
     unsigned refused = 0;
@@ -90,16 +92,16 @@ static void taken_back(void)
             continue;
         }
         refused++;
-        REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_READ_WRITE);
-        REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_NO_ACCESS);
-        REQUIRE_EQ(access_of(range, 2, NULL), CULV_VMM_READ_WRITE);
+        REQUIRE_EQ(access_of(range, 0, NULL), CULV_VMM_ACCESS_READ_WRITE);
+        REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_NONE);
+        REQUIRE_EQ(access_of(range, 2, NULL), CULV_VMM_ACCESS_READ_WRITE);
     }
     REQUIRE(refused >= 3);
     for (uint64_t i = 0; i < 3; i++)
-        REQUIRE_EQ(access_of(range, i, NULL), CULV_VMM_READ);
+        REQUIRE_EQ(access_of(range, i, NULL), CULV_VMM_ACCESS_READ);
     LIB_OK(culv_vmm_unmap(range, 0, 3 * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     vmm_stage_close(&s);
 }
 
@@ -120,27 +122,27 @@ static void peers(void)
     const raw_cuda *cu = s.w.cu;
     culv_vmm_range *range = vmm_range(&s, 2);
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0);
-    const culv_vmm_access both[] = {{.flags = CULV_VMM_READ_WRITE},
-                                    {.device = s.other, .flags = CULV_VMM_READ_WRITE}};
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = s.other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
-    REQUIRE_EQ(access_of(range, 0, s.other), CULV_VMM_NO_ACCESS);
+    REQUIRE_EQ(access_of(range, 0, s.other), CULV_VMM_ACCESS_NONE);
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, one, both, 2));
-    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_ACCESS_READ_WRITE);
     vmm_write(s.other, cu, vmm_address(range, 1), WORDS, 3);
     vmm_require_words(s.w.device, cu, vmm_address(range, 1), WORDS, 3);
     vmm_require_words(s.w.device, cu, vmm_address(range, 0), WORDS, 3);
     /* Granting adds; what is to go is named. */
-    const culv_vmm_access gone = {.device = s.other, .flags = CULV_VMM_NO_ACCESS};
+    const culv_vmm_access gone = {.device = s.other, .flags = CULV_VMM_ACCESS_NONE};
     LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, both, 1));
-    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_set_access(range, VMM_BLOCK, VMM_BLOCK, &gone, 1));
-    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_NO_ACCESS);
-    REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 1, s.other), CULV_VMM_ACCESS_NONE);
+    REQUIRE_EQ(access_of(range, 1, NULL), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_set_access(range, 0, 2 * VMM_BLOCK, both, 2));
-    REQUIRE_EQ(access_of(range, 0, s.other), CULV_VMM_READ_WRITE);
+    REQUIRE_EQ(access_of(range, 0, s.other), CULV_VMM_ACCESS_READ_WRITE);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     vmm_stage_close(&s);
 }
 
@@ -154,8 +156,8 @@ static void striped(void)
     enum { PIECES = 4 };
     culv_vmm_range *range = vmm_range(&s, PIECES);
     culv_vmm_allocation *pieces[PIECES];
-    const culv_vmm_access both[] = {{.device = s.w.device, .flags = CULV_VMM_READ_WRITE},
-                                    {.device = s.other, .flags = CULV_VMM_READ_WRITE}};
+    const culv_vmm_access both[] = {{.device = s.w.device, .flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = s.other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     for (uint64_t i = 0; i < PIECES; i++) {
         pieces[i] = vmm_allocation_on(i % 2 == 0 ? s.w.device : s.other, 1, 0, "stripe");
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, pieces[i], both, 2));
@@ -164,21 +166,21 @@ static void striped(void)
     REQUIRE(c.vmm_allocations == 2 && c.vmm_mappings == PIECES);
     vmm_write(s.w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
     vmm_require_words(s.other, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
-    const culv_vmm_access reads = {.device = s.other, .flags = CULV_VMM_READ};
+    const culv_vmm_access reads = {.device = s.other, .flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_set_access(range, 0, PIECES * VMM_BLOCK, &reads, 1));
     for (uint64_t i = 0; i < PIECES; i++) {
-        REQUIRE_EQ(access_of(range, i, s.other), CULV_VMM_READ);
-        REQUIRE_EQ(access_of(range, i, s.w.device), CULV_VMM_READ_WRITE);
+        REQUIRE_EQ(access_of(range, i, s.other), CULV_VMM_ACCESS_READ);
+        REQUIRE_EQ(access_of(range, i, s.w.device), CULV_VMM_ACCESS_READ_WRITE);
     }
     /* The other GPU's pieces outlive its device's handle. */
-    culv_vmm_free(&pieces[1]);
-    culv_vmm_free(&pieces[3]);
+    culv_vmm_allocation_destroy(&pieces[1]);
+    culv_vmm_allocation_destroy(&pieces[3]);
     culv_device_close(&s.other);
     vmm_require_words(s.w.device, cu, vmm_address(range, 0), PIECES * VMM_BLOCK / 4, 7);
     LIB_OK(culv_vmm_unmap(range, 0, PIECES * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&pieces[0]);
-    culv_vmm_free(&pieces[2]);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&pieces[0]);
+    culv_vmm_allocation_destroy(&pieces[2]);
     if (cu->software) s.fds = test_open_fds(); /* the other one's are gone */
     vmm_stage_close(&s);
 }
@@ -194,7 +196,7 @@ static void no_peers(void)
     culv_vmm_range *range = vmm_range(&s, 1);
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0),
                         *theirs = vmm_allocation_on(s.other, 1, 0, NULL);
-    const culv_vmm_access other = {.device = s.other, .flags = CULV_VMM_READ};
+    const culv_vmm_access other = {.device = s.other, .flags = CULV_VMM_ACCESS_READ};
     LIB_ERROR(culv_vmm_map(range, 0, one, &other, 1), CULV_ERROR_INVALID, CULV_REASON_PEER);
     LIB_SAYS("cuDeviceCanAccessPeer");
     LIB_ERROR(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_ERROR_INVALID, CULV_REASON_PEER);
@@ -202,9 +204,9 @@ static void no_peers(void)
     LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &other, 1), CULV_ERROR_INVALID,
               CULV_REASON_PEER);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
-    culv_vmm_free(&theirs);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&theirs);
     if (s.w.cu->SoftBarPeers != NULL) s.w.cu->SoftBarPeers(0);
     vmm_stage_close(&s);
 }
@@ -219,17 +221,17 @@ static void retained_elsewhere(void)
     culv_vmm_allocation *theirs = vmm_allocation_on(s.other, 1, 0, NULL), *again = NULL;
     LIB_OK(culv_vmm_map(range, 0, theirs, NULL, 0));
     LIB_REFUSES(culv_vmm_allocation, again,
-                culv_vmm_retain_at(s.w.device, vmm_address(range, 0), &again), CULV_ERROR_INVALID,
-                CULV_REASON_DEVICE_MISMATCH);
-    LIB_OK(culv_vmm_retain_at(s.other, vmm_address(range, 0), &again));
+                culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 0), &again),
+                CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
+    LIB_OK(culv_vmm_allocation_retain_at(s.other, vmm_address(range, 0), &again));
     culv_device_caps caps = culv_device_caps_init();
     LIB_OK(culv_device_get_caps(s.other, &caps));
     culv_vmm_allocation_info info = vmm_info(again);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
-    culv_vmm_free(&again);
+    culv_vmm_allocation_destroy(&again);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&theirs);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&theirs);
     vmm_stage_close(&s);
 }
 

@@ -25,7 +25,7 @@ static void after_a_stream(void)
     CU_OK(s.w.cu->MemsetD32Async(vmm_address(range, 1), 3, 2 * VMM_BLOCK / 4, gate.stream));
     lib_leave(&s.w, before);
     LIB_OK(culv_vmm_unmap_after(range, 0, 3 * VMM_BLOCK, gate.stream));
-    culv_vmm_free(&two);
+    culv_vmm_allocation_destroy(&two);
     culv_vmm_mapping m[3];
     size_t count = 0;
     LIB_OK(culv_vmm_get_mappings(range, m, 3, &count));
@@ -44,9 +44,9 @@ static void after_a_stream(void)
               CULV_REASON_NOT_MAPPED);
     LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0), CULV_ERROR_INVALID,
               CULV_REASON_NOT_MAPPED);
-    culv_vmm_access a = {.flags = CULV_VMM_READ};
+    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
     LIB_ERROR(culv_vmm_get_access(range, 0, &a), CULV_ERROR_INVALID, CULV_REASON_NOT_MAPPED);
-    LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_SAYS("(unmapped: it waits for a stream)");
     /* What is there still takes changes, over the whole range. */
     LIB_OK(culv_vmm_set_access(range, 0, 4 * VMM_BLOCK, NULL, 0));
@@ -61,8 +61,8 @@ static void after_a_stream(void)
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap_after(range, 0, 4 * VMM_BLOCK, gate.stream)); /* which is idle */
     lib_settle(&s.w);
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     vmm_gate_end(&s, &gate);
     vmm_stage_close(&s);
 }
@@ -116,9 +116,9 @@ static void asked_once_a_stream(void)
     REQUIRE_EQ(culv_device_collect(s.w.device), 0);
     LIB_OK(culv_vmm_unmap(range, 0, BLOCKS * VMM_BLOCK));
     LIB_OK(culv_vmm_unmap(other, 0, 2 * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    LIB_OK(culv_vmm_release(&other));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    LIB_OK(culv_vmm_range_destroy(&other));
+    culv_vmm_allocation_destroy(&one);
     vmm_gate_end(&s, &gate);
     lib_stream_destroy(&s.w, idle);
     vmm_require_counts(&s, 0, 0, 0);
@@ -141,8 +141,8 @@ static void default_streams(void)
     }
     lib_settle(&s.w);
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     vmm_stage_close(&s);
 }
 
@@ -179,8 +179,8 @@ static void refused_streams(void)
     REQUIRE_EQ(lib_counts(&s.w).deferred, 0);
     vmm_write(s.w.device, cu, vmm_address(range, 0), WORDS, 1);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     lib_stream_destroy(&s.w, stream);
     vmm_stage_close(&s);
 }
@@ -210,8 +210,8 @@ static void legacy_during_a_capture(void)
     lib_leave(&s.w, before);
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, NULL));
     lib_settle(&s.w);
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     vmm_stage_close(&s);
 }
 
@@ -231,7 +231,7 @@ static void during_a_capture(void)
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 1u << CULV_HANDLE_OPAQUE_FD);
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     LIB_OK(culv_vmm_set_access(range, 0, VMM_BLOCK, NULL, 0));
-    culv_vmm_access a = {.flags = CULV_VMM_READ};
+    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
     LIB_OK(culv_vmm_get_access(range, 0, &a));
     culv_handle handle = {0};
     LIB_OK(culv_vmm_export_dup(one, CULV_HANDLE_OPAQUE_FD, &handle));
@@ -240,20 +240,20 @@ static void during_a_capture(void)
     d.size = VMM_BLOCK;
     LIB_OK(culv_vmm_import_take(s.w.device, &d, &in));
     LIB_OK(culv_vmm_map(range, VMM_BLOCK, in, NULL, 0));
-    culv_vmm_free(&in);
-    LIB_OK(culv_vmm_retain_at(s.w.device, vmm_address(range, 0), &in));
-    culv_vmm_free(&in);
+    culv_vmm_allocation_destroy(&in);
+    LIB_OK(culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 0), &in));
+    culv_vmm_allocation_destroy(&in);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, idle));
     (void)lib_counts(&s.w);
-    culv_vmm_free(&one);
+    culv_vmm_allocation_destroy(&one);
     before = lib_enter(&s.w);
     CU_OK(cu->StreamEndCapture(stream, &graph));
     REQUIRE(graph != NULL);
     CU_OK(cu->GraphDestroy(graph));
     lib_leave(&s.w, before);
     lib_settle(&s.w);
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     lib_stream_destroy(&s.w, stream);
     lib_stream_destroy(&s.w, idle);
     vmm_stage_close(&s);
@@ -289,15 +289,15 @@ static void after_a_fault(void)
     culv_vmm_allocation *more = NULL;
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
-    culv_result result = culv_vmm_allocate(s.w.device, &d, &more);
+    culv_result result = culv_vmm_allocation_create(s.w.device, &d, &more);
     MEASURED("library.vmm_allocate_after_a_fault", "%s", culv_result_name(result));
-    culv_vmm_free(&more);
+    culv_vmm_allocation_destroy(&more);
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, stream)); /* nothing runs any more */
     LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, VMM_BLOCK));
     lib_settle(&s.w);
-    culv_vmm_free(&one);
-    culv_vmm_free(&two);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&two);
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_require_counts(&s, 0, 0, 0);
     culv_device_close(&s.w.device);
     if (cu->SoftCounts != NULL) {
@@ -333,16 +333,16 @@ static void after_a_reset(void)
     reset(&s);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
     LIB_OK(culv_vmm_unmap_after(range, VMM_BLOCK, VMM_BLOCK, NULL));
-    culv_vmm_free(&one);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
     culv_device_counts c = lib_counts(&s.w);
     REQUIRE(c.vmm_allocations == 0 && c.vmm_ranges == 0 && c.vmm_mappings == 0 && c.deferred == 0);
     /* Such memory is the process's: it was there still, and is given back. */
     REQUIRE_EQ(c.late_destroys, 0);
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
-    LIB_REFUSES(culv_vmm_allocation, one, culv_vmm_allocate(s.w.device, &d, &one), CULV_ERROR_ASYNC,
-                CULV_REASON_DEVICE_LOST);
+    LIB_REFUSES(culv_vmm_allocation, one, culv_vmm_allocation_create(s.w.device, &d, &one),
+                CULV_ERROR_ASYNC, CULV_REASON_DEVICE_LOST);
     culv_device_close(&s.w.device);
     REQUIRE(raw_cuda_context(cu, 0) != NULL);
     CU_OK(cu->MemGetInfo(&after, &total));

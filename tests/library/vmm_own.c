@@ -60,8 +60,8 @@ static void settled(void)
     vmm_gate_end(&s, &second);
     LIB_OK(culv_vmm_unmap(range, 0, 4 * VMM_BLOCK));
     LIB_OK(culvi_vmm_wait_and_collect(range, 0, 4 * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     vmm_stage_close(&s);
 }
 
@@ -101,7 +101,7 @@ static void abandoned(void)
     vmm_gate_open(&s, &gate);
     (void)culv_device_collect(s.w.device);
     vmm_require_counts(&s, 1, 1, 1);
-    culv_vmm_free(&one);
+    culv_vmm_allocation_destroy(&one);
     vmm_gate_end(&s, &gate);
     culv_device_close(&s.w.device);
     vmm_stage_close(&s); /* requires that nothing is left */
@@ -123,7 +123,7 @@ static void drained(void)
     lib_leave(&s.w, before);
     LIB_OK(culv_vmm_unmap_after(range, 0, VMM_BLOCK, gate.stream));
     culvi_vmm_range_release_or_defer(&range);
-    culv_vmm_free(&one);
+    culv_vmm_allocation_destroy(&one);
     atomic_store(&gate.open, 1);
     /* Closes without waiting for the stream first. */
     lib_world w = s.w;
@@ -169,8 +169,8 @@ static void unmapped_quietly(void)
         }
     }
     culvi_vmm_unmap_or_defer(range, 0, culv_vmm_range_size(range));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     vmm_stage_close(&s);
 }
 
@@ -182,7 +182,7 @@ static void resolved(void)
     culv_vmm_range *range = vmm_range(&s, 1);
     CUmemAccessDesc list[2];
     const culv_vmm_access bad = {.flags = (culv_vmm_access_flags)7},
-                          reads = {.flags = CULV_VMM_READ};
+                          reads = {.flags = CULV_VMM_ACCESS_READ};
     LIB_ERROR(culvi_vmm_access_resolve(s.w.device, &bad, 1, list), CULV_ERROR_INVALID,
               CULV_REASON_VALUE);
     LIB_OK(culvi_vmm_access_resolve(s.w.device, NULL, 0, list));
@@ -192,12 +192,12 @@ static void resolved(void)
     REQUIRE_EQ(list[0].flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
     LIB_OK(culvi_vmm_map_resolved(range, 0, one, list, 1));
     LIB_ERROR(culvi_vmm_map_resolved(range, 0, one, list, 1), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    culv_vmm_access a = {.flags = CULV_VMM_NO_ACCESS};
+    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_NONE};
     LIB_OK(culv_vmm_get_access(range, 0, &a));
-    REQUIRE_EQ(a.flags, CULV_VMM_READ);
+    REQUIRE_EQ(a.flags, CULV_VMM_ACCESS_READ);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&one);
     vmm_stage_close(&s);
 }
 
@@ -226,9 +226,9 @@ static void calls(void)
     REQUIRE_EQ(c[2].calls - c[1].calls, 4 + 2);
     CU_OK(s.w.cu->CtxSetCurrent(NULL));
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&allocations[0]);
-    culv_vmm_free(&allocations[1]);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&allocations[0]);
+    culv_vmm_allocation_destroy(&allocations[1]);
     vmm_stage_close(&s);
 }
 
@@ -248,7 +248,7 @@ static void *work(void *user)
     for (int i = 0; i < TURNS; i++) {
         culv_vmm_allocation *one = vmm_allocation(me->s, 1, 0);
         LIB_OK(culv_vmm_map(me->range, me->place * VMM_BLOCK, one, NULL, 0));
-        if (i % 2 == 0) culv_vmm_free(&one);
+        if (i % 2 == 0) culv_vmm_allocation_destroy(&one);
         LIB_OK(culv_vmm_set_access(me->range, me->place * VMM_BLOCK, VMM_BLOCK, NULL, 0));
         (void)vmm_count_mappings(me->range);
         if (i % 3 == 0) {
@@ -257,7 +257,7 @@ static void *work(void *user)
         } else {
             LIB_OK(culv_vmm_unmap(me->range, me->place * VMM_BLOCK, VMM_BLOCK));
         }
-        culv_vmm_free(&one);
+        culv_vmm_allocation_destroy(&one);
     }
     return NULL;
 }
@@ -274,7 +274,7 @@ static void threads(void)
     }
     for (size_t i = 0; i < THREADS; i++)
         REQUIRE_EQ(pthread_join(workers[i].thread, NULL), 0);
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 

@@ -27,16 +27,17 @@ static void allocations(void)
         {UINT64_MAX, 0, 0, 0, 0, NULL, invalid, CULV_REASON_SIZE},
         {1, 3, 0, 0, 0, NULL, invalid, CULV_REASON_VALUE},
         {1, -1, 0, 0, 0, NULL, invalid, CULV_REASON_VALUE},
-        {1, CULV_VMM_HOST_NUMA, -1, 0, 0, NULL, invalid, CULV_REASON_VALUE},
-        {1, CULV_VMM_DEVICE, 1, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, CULV_VMM_LOCATION_HOST_NUMA, -1, 0, 0, NULL, invalid, CULV_REASON_VALUE},
+        {1, CULV_VMM_LOCATION_DEVICE, 1, 0, 0, NULL, invalid, CULV_REASON_VALUE},
         {1, 0, 0, dma_buf, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
         {1, 0, 0, 1u << 20, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
         {1, 0, 0, 1, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
         {1, 0, 0, nt, 0, NULL, unsupported, CULV_REASON_HANDLE_TYPE}, /* another system's */
-        {1, CULV_VMM_HOST, 0, fd, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
+        {1, CULV_VMM_LOCATION_HOST, 0, fd, 0, NULL, invalid, CULV_REASON_HANDLE_TYPE},
         {1, 0, 0, fd, 0, &s, invalid, CULV_REASON_VALUE},
         {1, 0, 0, 0, 16, NULL, invalid, CULV_REASON_VALUE},
-        {1, CULV_VMM_HOST_NUMA, 0, 0, CULV_VMM_RDMA, NULL, unsupported, CULV_REASON_USAGE},
+        {1, CULV_VMM_LOCATION_HOST_NUMA, 0, 0, CULV_VMM_USAGE_RDMA, NULL, unsupported,
+         CULV_REASON_USAGE},
     };
     culv_vmm_allocation *allocation = NULL;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -48,8 +49,9 @@ static void allocations(void)
         d.usage = rows[i].usage;
         d.object_attributes = rows[i].object_attributes;
         d.label = "wrong";
-        LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
-                    rows[i].result, rows[i].reason);
+        LIB_REFUSES(culv_vmm_allocation, allocation,
+                    culv_vmm_allocation_create(s.w.device, &d, &allocation), rows[i].result,
+                    rows[i].reason);
         uint64_t granularity = 99;
         if (rows[i].reason != CULV_REASON_SIZE) {
             LIB_ERROR(culv_vmm_get_granularity(s.w.device, &d, &granularity), rows[i].result,
@@ -61,25 +63,28 @@ static void allocations(void)
     d.size = 1;
     const culv_result null = CULV_ERROR_INVALID;
     uint64_t granularity = 0;
-    LIB_ERROR(culv_vmm_allocate(NULL, &d, &allocation), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocate(s.w.device, NULL, &allocation), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_allocate(s.w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_create(NULL, &d, &allocation), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_create(s.w.device, NULL, &allocation), null,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_create(s.w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_get_granularity(s.w.device, &d, NULL), null, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_get_granularity(NULL, &d, &granularity), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_retain_at(NULL, 1, &allocation), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_retain_at(s.w.device, 0, &allocation), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_retain_at(s.w.device, 1, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_retain_at(NULL, 1, &allocation), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_retain_at(s.w.device, 0, &allocation), null,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_retain_at(s.w.device, 1, NULL), null, CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 3;
-    LIB_ERROR(culv_vmm_allocate(s.w.device, &d, &allocation), null, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_vmm_allocation_create(s.w.device, &d, &allocation), null,
+              CULV_REASON_STRUCT_SIZE);
     d.struct_size = sizeof d;
-    LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    LIB_ERROR(culv_vmm_get_allocation_info(NULL, &info), null, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_get_allocation_info(allocation, NULL), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_get_info(NULL, &info), null, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_allocation_get_info(allocation, NULL), null, CULV_REASON_NULL_ARGUMENT);
     info.struct_size = 1;
-    LIB_ERROR(culv_vmm_get_allocation_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
+    LIB_ERROR(culv_vmm_allocation_get_info(allocation, &info), null, CULV_REASON_STRUCT_SIZE);
     vmm_require_counts(&s, 1, 0, 0);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_close(&s);
 }
 
@@ -92,8 +97,9 @@ static void too_much(void)
     culv_vmm_allocation *allocation = NULL;
     d.size = UINT64_C(1) << 50;
     d.label = "too large";
-    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
-                CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_DEVICE_MEMORY);
+    LIB_REFUSES(culv_vmm_allocation, allocation,
+                culv_vmm_allocation_create(s.w.device, &d, &allocation), CULV_ERROR_OUT_OF_MEMORY,
+                CULV_REASON_DEVICE_MEMORY);
     LIB_SAYS("too large");
     vmm_stage_close(&s);
 }
@@ -108,19 +114,22 @@ static void without(void)
     culv_vmm_range *range = NULL;
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     d.size = 1;
-    d.kind = CULV_VMM_HOST_NUMA;
+    d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     s.w.cu->SoftPlayAttribute(141, 0);
-    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_LOCATION);
-    d.kind = CULV_VMM_HOST;
+    LIB_REFUSES(culv_vmm_allocation, allocation,
+                culv_vmm_allocation_create(s.w.device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_LOCATION);
+    d.kind = CULV_VMM_LOCATION_HOST;
     s.w.cu->SoftPlayAttribute(145, 0);
-    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_LOCATION);
+    LIB_REFUSES(culv_vmm_allocation, allocation,
+                culv_vmm_allocation_create(s.w.device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_LOCATION);
     s.w.cu->SoftPlayAttribute(0, 0);
-    d.kind = CULV_VMM_HOST_NUMA;
+    d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     d.numa_node = 77;
-    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(s.w.device, &d, &allocation),
-                CULV_ERROR_DRIVER, CULV_REASON_LOCATION);
+    LIB_REFUSES(culv_vmm_allocation, allocation,
+                culv_vmm_allocation_create(s.w.device, &d, &allocation), CULV_ERROR_DRIVER,
+                CULV_REASON_LOCATION);
     LIB_SAYS("NUMA node");
 
     /* A device opened now has none of it. */
@@ -134,14 +143,16 @@ static void without(void)
     uint64_t granularity = 0;
     d = culv_vmm_allocation_desc_init();
     r.size = d.size = i.size = 1;
-    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(device, &d, &allocation),
-                CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    LIB_REFUSES(culv_vmm_allocation, allocation,
+                culv_vmm_allocation_create(device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_VMM);
     LIB_ERROR(culv_vmm_get_granularity(device, &d, &granularity), CULV_ERROR_UNSUPPORTED,
               CULV_REASON_VMM);
-    LIB_REFUSES(culv_vmm_range, range, culv_vmm_reserve(device, &r, &range), CULV_ERROR_UNSUPPORTED,
-                CULV_REASON_VMM);
-    LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_retain_at(device, 4096, &allocation),
+    LIB_REFUSES(culv_vmm_range, range, culv_vmm_range_create(device, &r, &range),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
+    LIB_REFUSES(culv_vmm_allocation, allocation,
+                culv_vmm_allocation_retain_at(device, 4096, &allocation), CULV_ERROR_UNSUPPORTED,
+                CULV_REASON_VMM);
     LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_import_borrow(device, &i, &allocation),
                 CULV_ERROR_UNSUPPORTED, CULV_REASON_VMM);
     culv_device_close(&device);
@@ -152,8 +163,9 @@ static void without(void)
     culv_device_caps caps = culv_device_caps_init();
     LIB_OK(culv_device_get_caps(device, &caps));
     if (!caps.vmm_posix_fd)
-        LIB_REFUSES(culv_vmm_allocation, allocation, culv_vmm_allocate(device, &d, &allocation),
-                    CULV_ERROR_UNSUPPORTED, CULV_REASON_HANDLE_TYPE);
+        LIB_REFUSES(culv_vmm_allocation, allocation,
+                    culv_vmm_allocation_create(device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
+                    CULV_REASON_HANDLE_TYPE);
     culv_device_close(&device);
     s.w.cu->SoftPlayAttribute(0, 0);
     vmm_stage_close(&s);
@@ -178,20 +190,21 @@ static void ranges(void)
         culv_vmm_range_desc d = culv_vmm_range_desc_init();
         d.size = rows[i].size;
         d.alignment = rows[i].alignment;
-        d.at = rows[i].at;
-        d.exactly = rows[i].exactly;
-        LIB_REFUSES(culv_vmm_range, range, culv_vmm_reserve(s.w.device, &d, &range),
+        d.address = rows[i].at;
+        d.fixed_address = rows[i].exactly;
+        LIB_REFUSES(culv_vmm_range, range, culv_vmm_range_create(s.w.device, &d, &range),
                     CULV_ERROR_INVALID, rows[i].reason);
     }
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = 1;
-    LIB_ERROR(culv_vmm_reserve(NULL, &d, &range), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_reserve(s.w.device, NULL, &range), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vmm_range_create(NULL, &d, &range), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vmm_reserve(s.w.device, &d, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vmm_range_create(s.w.device, NULL, &range), CULV_ERROR_INVALID,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vmm_range_create(s.w.device, &d, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     d.struct_size = 0;
-    LIB_ERROR(culv_vmm_reserve(s.w.device, &d, &range), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vmm_range_create(s.w.device, &d, &range), CULV_ERROR_INVALID,
               CULV_REASON_STRUCT_SIZE);
     REQUIRE_EQ(culv_vmm_range_pointer(NULL), 0);
     REQUIRE_EQ(culv_vmm_range_size(NULL), 0);
@@ -205,14 +218,15 @@ static void maps(void)
     const culv_result invalid = CULV_ERROR_INVALID;
     culv_vmm_range *range = vmm_range(&s, 4);
     culv_vmm_allocation *one = vmm_allocation(&s, 1, 0), *two = vmm_allocation(&s, 2, 0);
-    const culv_vmm_access twice[] = {{.flags = CULV_VMM_READ},
-                                     {.device = s.w.device, .flags = CULV_VMM_READ}};
-    const culv_vmm_access host = {.kind = CULV_VMM_HOST, .flags = CULV_VMM_READ_WRITE};
+    const culv_vmm_access twice[] = {{.flags = CULV_VMM_ACCESS_READ},
+                                     {.device = s.w.device, .flags = CULV_VMM_ACCESS_READ}};
+    const culv_vmm_access host = {.kind = CULV_VMM_LOCATION_HOST,
+                                  .flags = CULV_VMM_ACCESS_READ_WRITE};
     const culv_vmm_access strange[] = {
         {.flags = (culv_vmm_access_flags)2},
-        {.kind = (culv_vmm_location_kind)3, .flags = CULV_VMM_READ},
-        {.kind = CULV_VMM_HOST, .device = s.w.device, .flags = CULV_VMM_READ},
-        {.numa_node = 1, .flags = CULV_VMM_READ},
+        {.kind = (culv_vmm_location_kind)3, .flags = CULV_VMM_ACCESS_READ},
+        {.kind = CULV_VMM_LOCATION_HOST, .device = s.w.device, .flags = CULV_VMM_ACCESS_READ},
+        {.numa_node = 1, .flags = CULV_VMM_ACCESS_READ},
     };
     size_t count = 0;
     LIB_ERROR(culv_vmm_map(NULL, 0, one, NULL, 0), invalid, CULV_REASON_NULL_ARGUMENT);
@@ -238,7 +252,7 @@ static void maps(void)
     LIB_ERROR(culv_vmm_map(range, 2 * VMM_BLOCK, one, NULL, 0), CULV_ERROR_BUSY,
               CULV_REASON_MAPPED);
     LIB_ERROR(culv_vmm_map(range, 0, two, NULL, 0), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
-    LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_SAYS("4194304 bytes at offset 2097152 ('cells')");
     REQUIRE(range != NULL);
 
@@ -255,7 +269,7 @@ static void maps(void)
     LIB_ERROR(culv_vmm_unmap_after(range, 0, 2 * VMM_BLOCK, NULL), invalid, CULV_REASON_NOT_MAPPED);
     LIB_ERROR(culv_vmm_unmap_after(range, 0, 5 * VMM_BLOCK, NULL), invalid, CULV_REASON_RANGE);
 
-    culv_vmm_access a = {.flags = CULV_VMM_READ};
+    culv_vmm_access a = {.flags = CULV_VMM_ACCESS_READ};
     LIB_ERROR(culv_vmm_set_access(NULL, 0, 1, &a, 1), invalid, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_set_access(range, 0, 1, NULL, 1), invalid, CULV_REASON_NULL_ARGUMENT);
     LIB_ERROR(culv_vmm_set_access(range, 0, 5 * VMM_BLOCK, &a, 1), invalid, CULV_REASON_RANGE);
@@ -280,9 +294,9 @@ static void maps(void)
     vmm_write(s.w.device, s.w.cu, vmm_address(range, 1), 100, 4);
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 1), 100, 4);
     LIB_OK(culv_vmm_unmap(range, VMM_BLOCK, 2 * VMM_BLOCK));
-    culv_vmm_free(&one);
-    culv_vmm_free(&two);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&one);
+    culv_vmm_allocation_destroy(&two);
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 
@@ -297,11 +311,11 @@ static void long_list(void)
         s.w.device, 1, 0, "an allocation with a name of the greatest length there is...");
     for (uint64_t i = 0; i < MANY; i++)
         LIB_OK(culv_vmm_map(range, i * VMM_BLOCK, allocation, NULL, 0));
-    LIB_ERROR(culv_vmm_release(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
+    LIB_ERROR(culv_vmm_range_destroy(&range), CULV_ERROR_BUSY, CULV_REASON_MAPPED);
     LIB_SAYS("and 22 more");
     LIB_OK(culv_vmm_unmap(range, 0, MANY * VMM_BLOCK));
-    LIB_OK(culv_vmm_release(&range));
-    culv_vmm_free(&allocation);
+    LIB_OK(culv_vmm_range_destroy(&range));
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_close(&s);
 }
 
@@ -321,21 +335,21 @@ static void of_another_driver(void)
     culv_vmm_range_desc r = culv_vmm_range_desc_init();
     culv_vmm_range *range = NULL;
     r.size = VMM_BLOCK;
-    LIB_OK(culv_vmm_reserve(nvidia, &r, &range));
+    LIB_OK(culv_vmm_range_create(nvidia, &r, &range));
     culv_vmm_allocation *theirs = vmm_allocation_on(soft, 1, 0, NULL),
                         *ours = vmm_allocation_on(nvidia, 1, 0, NULL);
     LIB_ERROR(culv_vmm_map(range, 0, theirs, NULL, 0), CULV_ERROR_INVALID,
               CULV_REASON_DEVICE_MISMATCH);
-    culv_vmm_access a = {.device = soft, .flags = CULV_VMM_READ};
+    culv_vmm_access a = {.device = soft, .flags = CULV_VMM_ACCESS_READ};
     LIB_ERROR(culv_vmm_map(range, 0, ours, &a, 1), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_OK(culv_vmm_map(range, 0, ours, NULL, 0));
     LIB_ERROR(culv_vmm_set_access(range, 0, VMM_BLOCK, &a, 1), CULV_ERROR_INVALID,
               CULV_REASON_DEVICE_MISMATCH);
     LIB_ERROR(culv_vmm_get_access(range, 0, &a), CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    culv_vmm_free(&theirs);
-    culv_vmm_free(&ours);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&theirs);
+    culv_vmm_allocation_destroy(&ours);
+    LIB_OK(culv_vmm_range_destroy(&range));
     culv_device_close(&soft);
     culv_device_close(&nvidia);
 }

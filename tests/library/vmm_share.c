@@ -52,12 +52,12 @@ static void in_one_process(void)
     lib_fd_require_gone(&watched);
     lib_fd_done(&watched, false);
     culv_vmm_allocation_info info = vmm_info(taken);
-    REQUIRE(info.imported && info.handle_types == 0 && info.kind == CULV_VMM_DEVICE);
+    REQUIRE(info.imported && info.handle_types == 0 && info.kind == CULV_VMM_LOCATION_DEVICE);
     REQUIRE(info.size == 2 * VMM_BLOCK && info.requested == info.size &&
             info.granularity == VMM_BLOCK);
     REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
     vmm_require_counts(&s, 3, 1, 1);
-    culv_vmm_free(&made); /* the imports keep the memory */
+    culv_vmm_allocation_destroy(&made); /* the imports keep the memory */
     LIB_OK(culv_vmm_map(range, 2 * VMM_BLOCK, taken, NULL, 0));
     LIB_OK(culv_vmm_map(range, 4 * VMM_BLOCK, borrowed, NULL, 0));
     vmm_require_words(s.w.device, cu, vmm_address(range, 2), WORDS, 1);
@@ -69,9 +69,9 @@ static void in_one_process(void)
     LIB_SAYS("imported");
     REQUIRE_EQ(handle.type, CULV_HANDLE_NONE);
     LIB_OK(culv_vmm_unmap(range, 0, 6 * VMM_BLOCK));
-    culv_vmm_free(&taken);
-    culv_vmm_free(&borrowed);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&taken);
+    culv_vmm_allocation_destroy(&borrowed);
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 
@@ -86,15 +86,15 @@ static void kept_by_the_handle(void)
     vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 4);
     const int fd = export_fd(one);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    culv_vmm_free(&one);
+    culv_vmm_allocation_destroy(&one);
     vmm_require_counts(&s, 0, 1, 0);
     culv_vmm_import_desc d = import_desc(fd, VMM_BLOCK);
     LIB_OK(culv_vmm_import_take(s.w.device, &d, &one));
     LIB_OK(culv_vmm_map(range, 0, one, NULL, 0));
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 4);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    culv_vmm_free(&one);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&one);
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 
@@ -170,11 +170,11 @@ static void refused(void)
     LIB_SAYS("culv_vmm_import_desc.size");
     MEASURED("library.vmm_import_too_small", "%s", raw_cuda_result_name((CUresult)e.native_code));
     REQUIRE_EQ(vmm_count_mappings(range), 0);
-    culv_vmm_free(&in);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&in);
+    LIB_OK(culv_vmm_range_destroy(&range));
     lib_fd_done(&fd, true);
-    culv_vmm_free(&plain);
-    culv_vmm_free(&made);
+    culv_vmm_allocation_destroy(&plain);
+    culv_vmm_allocation_destroy(&made);
     vmm_stage_close(&s);
 }
 
@@ -240,7 +240,7 @@ static void out_of_file_descriptors(void)
     REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
     REQUIRE(imported != CULV_OK && exported != CULV_OK);
     REQUIRE_EQ(e.reason, CULV_REASON_OS);
-    REQUIRE_EQ(e.native_api, CULV_API_OS);
+    REQUIRE_EQ(e.native_api, CULV_NATIVE_OS);
     REQUIRE_EQ(export_error.reason, CULV_REASON_OS);
     REQUIRE_EQ(export_error.native_code, EMFILE);
     REQUIRE(in == POISON(culv_vmm_allocation));
@@ -249,8 +249,8 @@ static void out_of_file_descriptors(void)
     LIB_OK(culv_vmm_import_take(s.w.device, &d, &in));
     lib_fd_require_gone(&fd);
     lib_fd_done(&fd, false);
-    culv_vmm_free(&in);
-    culv_vmm_free(&one);
+    culv_vmm_allocation_destroy(&in);
+    culv_vmm_allocation_destroy(&one);
     vmm_stage_close(&s);
 }
 
@@ -266,11 +266,11 @@ static void other_process_child(void)
     s.fds -= s.w.cu->software; /* taken */
     LIB_OK(culv_vmm_import_take(s.w.device, &d, &in));
     LIB_OK(culv_vmm_map(range, 0, in, NULL, 0));
-    culv_vmm_free(&in);
+    culv_vmm_allocation_destroy(&in);
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 11);
     vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 12);
     LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
-    LIB_OK(culv_vmm_release(&range));
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 
@@ -293,8 +293,8 @@ static void other_process(void)
     close(fd);
     vmm_require_words(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 12);
     LIB_OK(culv_vmm_unmap(range, 0, 2 * VMM_BLOCK));
-    culv_vmm_free(&made);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&made);
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 
@@ -318,13 +318,13 @@ static void other_gpu(void)
     LIB_OK(culv_vmm_import_borrow(s.w.device, &d, &in));
     culv_vmm_allocation_info info = vmm_info(in);
     REQUIRE_EQ_BYTES(&info.device, &d.exporter, sizeof info.device);
-    const culv_vmm_access both[] = {{.flags = CULV_VMM_READ_WRITE},
-                                    {.device = s.other, .flags = CULV_VMM_READ_WRITE}};
+    const culv_vmm_access both[] = {{.flags = CULV_VMM_ACCESS_READ_WRITE},
+                                    {.device = s.other, .flags = CULV_VMM_ACCESS_READ_WRITE}};
     LIB_OK(culv_vmm_map(range, 0, in, both, 2));
     vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 5);
     vmm_require_words(s.other, s.w.cu, vmm_address(range, 0), WORDS, 5);
     LIB_OK(culv_vmm_unmap(range, 0, VMM_BLOCK));
-    culv_vmm_free(&in);
+    culv_vmm_allocation_destroy(&in);
     if (s.w.cu->SoftBarPeers != NULL) {
         s.w.cu->SoftBarPeers(1);
         LIB_REFUSES(culv_vmm_allocation, in, culv_vmm_import_take(s.w.device, &d, &in),
@@ -334,8 +334,8 @@ static void other_gpu(void)
     }
     lib_fd_require_untouched(&fd);
     lib_fd_done(&fd, true);
-    culv_vmm_free(&theirs);
-    LIB_OK(culv_vmm_release(&range));
+    culv_vmm_allocation_destroy(&theirs);
+    LIB_OK(culv_vmm_range_destroy(&range));
     vmm_stage_close(&s);
 }
 
@@ -347,16 +347,16 @@ static void host_numa(void)
     culv_vmm_allocation_desc d = culv_vmm_allocation_desc_init();
     culv_vmm_allocation *made = NULL, *in = NULL;
     d.size = 1;
-    d.kind = CULV_VMM_HOST_NUMA;
+    d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     d.handle_types = FD_BIT;
-    culv_result r = culv_vmm_allocate(s.w.device, &d, &made);
+    culv_result r = culv_vmm_allocation_create(s.w.device, &d, &made);
     MEASURED("library.vmm_host_numa_exportable", "%s",
              r == CULV_OK ? "granted" : culv_last_error_message());
     if (r == CULV_OK) {
         culv_vmm_import_desc i = import_desc(export_fd(made), vmm_info(made).size);
         LIB_OK(culv_vmm_import_take(s.w.device, &i, &in));
         culv_vmm_allocation_info info = vmm_info(in);
-        REQUIRE_EQ(info.kind, CULV_VMM_HOST_NUMA);
+        REQUIRE_EQ(info.kind, CULV_VMM_LOCATION_HOST_NUMA);
         REQUIRE_EQ_BYTES(&info.device, &(culv_uuid){{0}}, sizeof info.device);
         culv_vmm_range *range = vmm_range(&s, 2 * (info.size / VMM_BLOCK));
         LIB_OK(culv_vmm_map(range, 0, made, NULL, 0));
@@ -364,9 +364,9 @@ static void host_numa(void)
         vmm_write(s.w.device, s.w.cu, vmm_address(range, 0), WORDS, 21);
         vmm_require_words(s.w.device, s.w.cu, culv_vmm_range_pointer(range) + info.size, WORDS, 21);
         LIB_OK(culv_vmm_unmap(range, 0, culv_vmm_range_size(range)));
-        LIB_OK(culv_vmm_release(&range));
-        culv_vmm_free(&in);
-        culv_vmm_free(&made);
+        LIB_OK(culv_vmm_range_destroy(&range));
+        culv_vmm_allocation_destroy(&in);
+        culv_vmm_allocation_destroy(&made);
     }
     vmm_stage_close(&s);
 }

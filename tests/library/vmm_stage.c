@@ -76,7 +76,7 @@ culv_vmm_allocation *vmm_allocation_on(culv_device *device, uint64_t blocks, uin
     d.size = blocks * VMM_BLOCK;
     d.handle_types = handle_types;
     d.label = label;
-    LIB_OK(culv_vmm_allocate(device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_create(device, &d, &allocation));
     return allocation;
 }
 
@@ -91,14 +91,14 @@ culv_vmm_range *vmm_range(const vmm_stage *s, uint64_t blocks)
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = blocks * VMM_BLOCK;
     d.label = "room";
-    LIB_OK(culv_vmm_reserve(s->w.device, &d, &range));
+    LIB_OK(culv_vmm_range_create(s->w.device, &d, &range));
     return range;
 }
 
 culv_vmm_allocation_info vmm_info(const culv_vmm_allocation *allocation)
 {
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
+    LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
     return info;
 }
 

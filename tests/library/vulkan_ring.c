@@ -100,7 +100,7 @@ static void outlives_its_parents(void)
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
     ring_world_open(&s);
     ring_open(&s, &o);
-    culv_vk *attachment = s.w.attachment;
+    culv_vk_device *attachment = s.w.attachment;
     culv_vk_detach(&attachment);
     ring_run(&s, 4);
     ring_settle(&s);
@@ -108,7 +108,7 @@ static void outlives_its_parents(void)
     raw_vk_idle(&s.w.vk);
     culv_vk_ring_destroy(&s.ring);
     vkDestroyCommandPool(s.w.vk.device, s.pool, NULL);
-    culv_vk_desc d = lib_vk_desc(&s.w);
+    culv_vk_device_desc d = lib_vk_desc(&s.w);
     LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
     ring_world_close(&s);
 }
@@ -121,8 +121,8 @@ static void fallback(void)
      * pull 8519). */
     lib_with_option("--validation=off");
     ring_world_open(&s);
-    culv_vk *attachment = s.w.attachment;
-    culv_vk_desc d = lib_vk_desc(&s.w);
+    culv_vk_device *attachment = s.w.attachment;
+    culv_vk_device_desc d = lib_vk_desc(&s.w);
     d.get_instance_proc_addr = lib_lying_loader;
     lib_lying = (lib_lies){.exports_nothing = true, .exports_no_semaphores = true};
     LIB_OK(culv_vk_attach(s.w.device, &d, &s.w.attachment));
@@ -131,10 +131,10 @@ static void fallback(void)
         o.image = true;
         o.fallback = CULV_FALLBACK_HOST;
         ring_open(&s, &o);
-        REQUIRE_EQ(culv_buffer_path(culv_vk_buffer_cuda(culv_vk_ring_buffer(s.ring, 2, 0))),
-                   CULV_PATH_HOST);
-        REQUIRE_EQ(culv_semaphore_path(culv_ring_semaphore(s.core, CULV_RING_PRODUCER)),
-                   CULV_PATH_HOST);
+        REQUIRE_EQ(culv_buffer_sharing(culv_vk_buffer_cuda(culv_vk_ring_buffer(s.ring, 2, 0))),
+                   CULV_SHARING_HOST);
+        REQUIRE_EQ(culv_semaphore_sharing(culv_ring_semaphore(s.core, CULV_RING_PRODUCER)),
+                   CULV_SHARING_HOST);
         ring_run(&s, 30);
         ring_close(&s);
     }
@@ -249,13 +249,13 @@ static void picked_families(void)
         for (int use = CULV_VK_QUEUE_GRAPHICS; use <= CULV_VK_QUEUE_COPY; use++) {
             uint32_t out = 77;
             if (expected[use] == NONE) {
-                LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical,
+                LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                                     (culv_vk_queue_use)use, &out),
                           CULV_ERROR_UNSUPPORTED, CULV_REASON_USAGE);
                 REQUIRE_EQ(out, 77);
                 continue;
             }
-            LIB_OK(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical,
+            LIB_OK(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                              (culv_vk_queue_use)use, &out));
             REQUIRE_EQ(out, expected[use]);
         }
@@ -264,12 +264,12 @@ static void picked_families(void)
     tell((const VkQueueFlags[]){G | K | T, T}, 2);
     families[1].queueCount = 0;
     uint32_t out = 77;
-    LIB_OK(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY,
+    LIB_OK(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY,
                                      &out));
     REQUIRE_EQ(out, 0);
     /* This machine's. */
     for (int use = CULV_VK_QUEUE_GRAPHICS; use <= CULV_VK_QUEUE_COPY; use++) {
-        LIB_OK(culv_vk_pick_queue_family(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
+        LIB_OK(culv_vk_find_queue_family(vkGetInstanceProcAddr, w.vk.instance, w.vk.physical,
                                          (culv_vk_queue_use)use, &out));
         MEASURED("ring.queue_family", "use %d: family %u", use, out);
         REQUIRE(out < w.vk.queue_count);
@@ -277,16 +277,16 @@ static void picked_families(void)
         if (use == CULV_VK_QUEUE_COMPUTE) REQUIRE((w.vk.queues[out].flags & K) != 0);
     }
     LIB_ERROR(
-        culv_vk_pick_queue_family(NULL, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
+        culv_vk_find_queue_family(NULL, w.vk.instance, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
         CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_pick_queue_family(told_loader, NULL, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
+    LIB_ERROR(culv_vk_find_queue_family(told_loader, NULL, w.vk.physical, CULV_VK_QUEUE_COPY, &out),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, NULL, CULV_VK_QUEUE_COPY, &out),
+    LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, NULL, CULV_VK_QUEUE_COPY, &out),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical,
+    LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                         CULV_VK_QUEUE_COPY, NULL),
               CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_pick_queue_family(told_loader, w.vk.instance, w.vk.physical,
+    LIB_ERROR(culv_vk_find_queue_family(told_loader, w.vk.instance, w.vk.physical,
                                         (culv_vk_queue_use)3, &out),
               CULV_ERROR_INVALID, CULV_REASON_VALUE);
     lib_close(&w);

@@ -104,11 +104,11 @@ static void several_in_one(void)
     for (int i = 0; i < 2; i++)
         LIB_OK(ring_cuda_turn(&s, 0));
     LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
-    ring_flushed(&s.cuda, ring_stats(&s).ready_signalled);
+    ring_flushed(&s.cuda, ring_stats(&s).ready_signaled);
     LIB_OK(ring_cuda_turn(&s, 0));
     LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
-    ring_flushed(&s.cuda, ring_stats(&s).ready_signalled);
-    REQUIRE_EQ(ring_stats(&s).ready_signalled, 2);
+    ring_flushed(&s.cuda, ring_stats(&s).ready_signaled);
+    REQUIRE_EQ(ring_stats(&s).ready_signaled, 2);
     culv_vk_ring_frame frame;
     LIB_OK(culv_vk_ring_acquire(s.ring, 0, &frame));
     REQUIRE_EQ(frame.frame.wait_value, 2); /* not 1, of the two that came first */
@@ -120,7 +120,7 @@ static void several_in_one(void)
     REQUIRE_EQ(frame.num_signals, 0);
     LIB_OK(ring_vulkan_turn(&s, 0));
     LIB_OK(ring_vulkan_turn(&s, 0)); /* the third, which ends what there was */
-    REQUIRE_EQ(ring_stats(&s).done_signalled, 1);
+    REQUIRE_EQ(ring_stats(&s).done_signaled, 1);
     lib_leave(&s.w, before);
     ring_close(&s);
     REQUIRE_EQ(s.vulkan.verified, 3);
@@ -159,11 +159,11 @@ static void fences(void)
     /* Of a flush: with something to submit, and with nothing. */
     LIB_OK(ring_cuda_turn(&s, 0));
     LIB_OK(culv_ring_flush_on(s.core, CULV_RING_PRODUCER, s.stream));
-    ring_flushed(&s.cuda, ring_stats(&s).ready_signalled);
+    ring_flushed(&s.cuda, ring_stats(&s).ready_signaled);
     LIB_OK(ring_vulkan_turn(&s, 0));
-    uint64_t done = ring_stats(&s).done_signalled;
+    uint64_t done = ring_stats(&s).done_signaled;
     LIB_OK(culv_vk_ring_flush(s.ring, s.queue, fence));
-    REQUIRE_EQ(ring_stats(&s).done_signalled,
+    REQUIRE_EQ(ring_stats(&s).done_signaled,
                done); /* the one frame was all that there was: a burst of its own */
     VK_OK(vkWaitForFences(device, 1, &fence, VK_TRUE, RING_LIMIT));
     LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
@@ -186,8 +186,8 @@ static void flushed(void)
     for (int i = 0; i < 20; i++) {
         LIB_OK(ring_vulkan_turn(&s, 0));
         LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
-        ring_flushed(&s.vulkan, ring_stats(&s).ready_signalled);
-        REQUIRE_EQ(ring_stats(&s).ready_signalled, (uint64_t)i + 1);
+        ring_flushed(&s.vulkan, ring_stats(&s).ready_signaled);
+        REQUIRE_EQ(ring_stats(&s).ready_signaled, (uint64_t)i + 1);
         LIB_OK(ring_cuda_turn(&s, 0));
     }
     lib_leave(&s.w, before);
@@ -219,7 +219,7 @@ static void newest(void)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_CONSUMER, 4);
-    o.settings.policy = CULV_RING_NEWEST;
+    o.settings.policy = CULV_RING_MAILBOX;
     o.image = true;
     ring_world_open(&s);
     ring_open(&s, &o);
@@ -252,7 +252,7 @@ static void newest_of_vulkan(void)
 {
     ring_stage s;
     ring_options o = ring_options_init(CULV_RING_PRODUCER, 4);
-    o.settings.policy = CULV_RING_NEWEST;
+    o.settings.policy = CULV_RING_MAILBOX;
     ring_world_open(&s);
     ring_open(&s, &o);
     CUcontext before = lib_enter(&s.w);
@@ -280,7 +280,7 @@ static void *race_and_change(void *argument)
     const culv_ring_settings all[] = {
         {.struct_size = sizeof *all, .depth = 2},
         {.struct_size = sizeof *all, .depth = 8, .burst = 4},
-        {.struct_size = sizeof *all, .depth = 6, .burst = 3, .lead = 20},
+        {.struct_size = sizeof *all, .depth = 6, .burst = 3, .max_frames_in_flight = 20},
         {.struct_size = sizeof *all, .max_latency = 5000000},
         {.struct_size = sizeof *all, .depth = 4, .burst = 4, .check_counters = 1},
     };

@@ -45,7 +45,7 @@ WRONG(both, d->resources[0].image = &d->image_desc)
 WRONG(depth, d->options.settings.depth = 4)
 WRONG(burst, d->options.settings.burst = 4)
 WRONG(policy, d->options.settings.policy = (culv_ring_policy)7)
-WRONG(shallow, (d->options.settings.policy = CULV_RING_NEWEST, d->ring.max_depth = 2))
+WRONG(shallow, (d->options.settings.policy = CULV_RING_MAILBOX, d->ring.max_depth = 2))
 WRONG(settings_size, d->options.settings.struct_size = 1)
 WRONG(image_size, d->image_desc.struct_size = 1)
 WRONG(image_info, d->image_desc.create_info = NULL)
@@ -76,7 +76,7 @@ static void descriptors(void)
         {"depth", depth, CULV_REASON_VALUE, "depth is 4"},
         {"burst", burst, CULV_REASON_VALUE, "burst is 4"},
         {"policy", policy, CULV_REASON_VALUE, "policy is 7"},
-        {"shallow", shallow, CULV_REASON_VALUE, "NEWEST needs 3"},
+        {"shallow", shallow, CULV_REASON_VALUE, "MAILBOX needs 3"},
         {"settings_size", settings_size, CULV_REASON_STRUCT_SIZE, "culv_ring_settings"},
         {"image_size", image_size, CULV_REASON_STRUCT_SIZE, "culv_vk_image_create_desc"},
         {"image_info", image_info, CULV_REASON_NULL_ARGUMENT, "create_info"},
@@ -121,10 +121,10 @@ static void strangers(void)
     ring_stage s;
     described d;
     culv_vk_ring *ring = NULL;
-    culv_vk *other = NULL;
+    culv_vk_device *other = NULL;
     ring_world_open(&s);
     VkQueue queue = s.w.vk.queues[0].queue;
-    culv_vk_desc vd = lib_vk_desc(&s.w);
+    culv_vk_device_desc vd = lib_vk_desc(&s.w);
     LIB_OK(culv_vk_attach(s.w.device, &vd, &other));
     describe(&s, &d);
     d.options.handed_in = true;
@@ -343,7 +343,7 @@ static void told(void)
     ring_stage s;
     ring_world_open(&s);
     culv_vk_detach(&s.w.attachment);
-    culv_vk_desc vd = lib_vk_desc(&s.w);
+    culv_vk_device_desc vd = lib_vk_desc(&s.w);
     vd.get_instance_proc_addr = see_loader;
     LIB_OK(culv_vk_attach(s.w.device, &vd, &s.w.attachment));
     for (int side = CULV_RING_PRODUCER; side <= CULV_RING_CONSUMER; side++) {
@@ -402,10 +402,10 @@ static void missing(void)
     described d;
     ring_world_open(&s);
     VkQueue queue = s.w.vk.queues[0].queue;
-    culv_vk_desc vd = lib_vk_desc(&s.w);
+    culv_vk_device_desc vd = lib_vk_desc(&s.w);
     vd.get_instance_proc_addr = lib_lying_loader;
     for (int i = 0; i < 4; i++) {
-        culv_vk *vk = NULL;
+        culv_vk_device *vk = NULL;
         culv_vk_ring *ring = NULL;
         lib_lying = (lib_lies){.missing = i < 3 ? timeline[i] : "vkQueueSubmit2"};
         if (culv_vk_attach(s.w.device, &vd, &vk) != CULV_OK) continue; /* it needs that itself */

@@ -207,7 +207,7 @@ void ring_begin_frame(ring_stage *s, ring_half *half, const culv_ring_frame *fra
 {
     reclaim(s, half, frame->slot);
     REQUIRE(frame->slot < s->o.depth);
-    if (frame->again) {
+    if (frame->repeated) {
         REQUIRE_EQ(frame->number, half->next - 1);
         half->again++;
     } else {
@@ -261,18 +261,18 @@ static void produce(ring_stage *s, const culv_ring_frame *frame)
     for (uint32_t i = 0; i == 0 || i < s->o.spin; i++)
         CU_OK(cu->LaunchKernel(s->write, RING_WORDS / 256, 1, 1, 256, 1, 1, 0, s->stream, words,
                                NULL));
-    LIB_OK(culv_buffer_push(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
-                            s->stream));
+    LIB_OK(culv_buffer_upload(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
+                              s->stream));
     if (!s->o.image) return;
     CUsurfObject surface = 0;
-    LIB_OK(culv_image_surface(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0,
-                              &surface));
+    LIB_OK(culv_image_get_surface(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
+                                  0, &surface));
     int side = RING_SIDE;
     void *texels[] = {&surface, &side, &side, &seed};
     CU_OK(cu->LaunchKernel(s->paint, RING_SIDE / 16, RING_SIDE / 16, 1, 16, 16, 1, 0, s->stream,
                            texels, NULL));
-    LIB_OK(culv_image_push(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
-                           s->stream));
+    LIB_OK(culv_image_upload(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
+                             s->stream));
 }
 
 static void consume(ring_stage *s, const culv_ring_frame *frame)
@@ -281,15 +281,15 @@ static void consume(ring_stage *s, const culv_ring_frame *frame)
     unsigned char *page = ring_copy(s, &s->cuda, frame->slot);
     CUdeviceptr pointer =
         culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)));
-    LIB_OK(culv_buffer_pull(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
-                            s->stream));
+    LIB_OK(culv_buffer_download(culv_vk_buffer_cuda(culv_vk_ring_buffer(s->ring, frame->slot, 0)),
+                                s->stream));
     CU_OK(cu->MemcpyDtoHAsync(page, pointer, RING_BYTES, s->stream));
     if (!s->o.image) return;
-    LIB_OK(culv_image_pull(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
-                           s->stream));
+    LIB_OK(culv_image_download(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)),
+                               s->stream));
     CUarray array = NULL;
-    LIB_OK(culv_image_array(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0,
-                            &array));
+    LIB_OK(culv_image_get_array(culv_vk_image_cuda(culv_vk_ring_image(s->ring, frame->slot, 1)), 0,
+                                &array));
     const CUDA_MEMCPY2D c = {.srcMemoryType = CU_MEMORYTYPE_ARRAY,
                              .srcArray = array,
                              .dstMemoryType = CU_MEMORYTYPE_HOST,
@@ -338,10 +338,10 @@ static void record_producer(ring_stage *s, VkCommandBuffer commands,
         vkCmdCopyBufferToImage(commands, s->host.buffer,
                                culv_vk_image_handle(culv_vk_ring_image(s->ring, slot, 1)),
                                VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL, 1, &region);
-        LIB_OK(culv_vk_image_record_pull(culv_vk_ring_image(s->ring, slot, 1), commands,
-                                         VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL));
+        LIB_OK(culv_vk_image_record_download(culv_vk_ring_image(s->ring, slot, 1), commands,
+                                             VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL));
     }
-    LIB_OK(culv_vk_buffer_record_pull(culv_vk_ring_buffer(s->ring, slot, 0), commands));
+    LIB_OK(culv_vk_buffer_record_download(culv_vk_ring_buffer(s->ring, slot, 0), commands));
     vkCmdPipelineBarrier2(commands, &frame->release);
 }
 
@@ -414,7 +414,7 @@ static void finish_cuda(ring_stage *s)
     LIB_OK(culv_ring_flush_on(s->core, s->cuda.side, s->stream));
     culv_ring_stats stats = ring_stats(s);
     ring_flushed(&s->cuda,
-                 s->cuda.side == CULV_RING_PRODUCER ? stats.ready_signalled : stats.done_signalled);
+                 s->cuda.side == CULV_RING_PRODUCER ? stats.ready_signaled : stats.done_signaled);
 }
 
 static void finish_vulkan(ring_stage *s)
@@ -422,7 +422,7 @@ static void finish_vulkan(ring_stage *s)
     LIB_OK(culv_vk_ring_flush(s->ring, s->queue, VK_NULL_HANDLE));
     culv_ring_stats stats = ring_stats(s);
     ring_flushed(&s->vulkan,
-                 s->o.side == CULV_RING_PRODUCER ? stats.ready_signalled : stats.done_signalled);
+                 s->o.side == CULV_RING_PRODUCER ? stats.ready_signaled : stats.done_signaled);
 }
 
 void ring_run(ring_stage *s, uint64_t frames)

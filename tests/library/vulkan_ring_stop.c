@@ -36,7 +36,7 @@ static void drained(void)
     ring_run(&s, 20);
     LIB_OK(culv_ring_drain(s.core, RING_LIMIT, 0));
     VkSemaphore done = culv_vk_ring_semaphore(s.ring, CULV_RING_CONSUMER);
-    REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, done), ring_stats(&s).done_signalled);
+    REQUIRE_EQ(raw_vk_timeline_value(&s.w.vk, done), ring_stats(&s).done_signaled);
     CUcontext before = lib_enter(&s.w);
     LIB_OK(ring_cuda_turn(&s, 0));
     /* An open burst */
@@ -161,7 +161,7 @@ static void long_waits(void)
         ring_stage s;
         pthread_t later;
         ring_options o = ring_options_init(CULV_RING_CONSUMER, 2);
-        o.settings.lead = 1;
+        o.settings.max_frames_in_flight = 1;
         REQUIRE(setenv("CULVERT_LOG", "error", 1) == 0);
         ring_world_open(&s);
         ring_open(&s, &o);
@@ -226,7 +226,7 @@ static void failing_submit(void)
         culv_result result = culv_vk_ring_submit(s.ring, s.queue, commands, VK_NULL_HANDLE, &frame);
         REQUIRE_EQ(result, i == 0 ? CULV_ERROR_OUT_OF_MEMORY : CULV_ERROR_DRIVER);
         LIB_SAYS("vkQueueSubmit2");
-        REQUIRE_EQ(ring_stats(&s).done_signalled, 0);
+        REQUIRE_EQ(ring_stats(&s).done_signaled, 0);
     }
     /* Held */
     LIB_ERROR(culv_vk_ring_acquire(s.ring, 0, &frame), CULV_ERROR_INVALID, CULV_REASON_RING_ORDER);
@@ -240,9 +240,9 @@ static void failing_submit(void)
     LIB_OK(ring_vulkan_turn(&s, 0));
     layer.fail_at(1, VK_ERROR_OUT_OF_HOST_MEMORY);
     REQUIRE_EQ(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE), CULV_ERROR_OUT_OF_MEMORY);
-    REQUIRE_EQ(ring_stats(&s).done_signalled, 1);
+    REQUIRE_EQ(ring_stats(&s).done_signaled, 1);
     LIB_OK(culv_vk_ring_flush(s.ring, s.queue, VK_NULL_HANDLE));
-    REQUIRE_EQ(ring_stats(&s).done_signalled, 2);
+    REQUIRE_EQ(ring_stats(&s).done_signaled, 2);
     ring_flushed(&s.vulkan, 2);
     lib_leave(&s.w, before);
     close_ring(&s);
@@ -273,7 +273,7 @@ static void lost_device(void)
     close_ring(&s);
 }
 
-/* Counters that somebody else signalled. */
+/* Counters that somebody else signaled. */
 static void changed_counter(void)
 {
     ring_stage s;

@@ -29,18 +29,18 @@ static culv_vk_vector_desc view_desc(void)
     return d;
 }
 
-static size_t parts_of(const culv_vk_vector *view, culv_vk_vector_part parts[MOST])
+static size_t parts_of(const culv_vk_vector *view, culv_vk_vector_buffer parts[MOST])
 {
     size_t count = 0;
     memset(parts, 0, MOST * sizeof parts[0]);
-    LIB_OK(culv_vk_vector_get_parts(view, parts, MOST, &count));
+    LIB_OK(culv_vk_vector_get_buffers(view, parts, MOST, &count));
     REQUIRE(count <= MOST);
     return count;
 }
 
 /* The parts are the vector's chunks, one after another. */
 static size_t require_shows(const culv_vk_vector *view, const culv_vector *vector,
-                            culv_vk_vector_part parts[MOST])
+                            culv_vk_vector_buffer parts[MOST])
 {
     culv_vector_chunk chunks[MOST];
     size_t count = 0, there = parts_of(view, parts);
@@ -61,7 +61,7 @@ static size_t require_shows(const culv_vk_vector *view, const culv_vector *vecto
 static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector,
                          uint32_t seed)
 {
-    culv_vk_vector_part parts[MOST];
+    culv_vk_vector_buffer parts[MOST];
     size_t count = require_shows(view, vector, parts);
     const uint64_t size = culv_vector_committed(vector);
     const CUdeviceptr at = culv_vector_pointer(vector);
@@ -79,7 +79,7 @@ static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_ve
     REQUIRE_EQ(vmm_stage_wrong(words, size, 0, seed + 2), 0);
     free(words);
     if (count > 0) {
-        const culv_vk_vector_part *last = &parts[count - 1];
+        const culv_vk_vector_buffer *last = &parts[count - 1];
         vmm_stage_require_same(s, last->buffer, at + (CUdeviceptr)last->offset, last->size, seed);
     }
 }
@@ -92,7 +92,7 @@ static void grows(void)
     const culv_vk_vector_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
-    culv_vk_vector_part before[MOST], parts[MOST];
+    culv_vk_vector_buffer before[MOST], parts[MOST];
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, before), 1);
@@ -118,10 +118,10 @@ static void grows(void)
     /* A list that is too short gets what fits. */
     size_t count = 0;
     memset(before, 0, sizeof before);
-    LIB_OK(culv_vk_vector_get_parts(view, before, 2, &count));
+    LIB_OK(culv_vk_vector_get_buffers(view, before, 2, &count));
     REQUIRE(count == 3 && before[1].buffer == parts[1].buffer &&
             before[2].buffer == VK_NULL_HANDLE);
-    LIB_OK(culv_vk_vector_get_parts(view, NULL, 0, &count));
+    LIB_OK(culv_vk_vector_get_buffers(view, NULL, 0, &count));
     REQUIRE_EQ(count, 3);
     culv_vk_vector_destroy(&view);
     REQUIRE(view == NULL);
@@ -141,7 +141,7 @@ static void shrinks(void)
     const culv_vk_vector_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
-    culv_vk_vector_part before[MOST], parts[MOST];
+    culv_vk_vector_buffer before[MOST], parts[MOST];
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
     REQUIRE_EQ(require_shows(view, vector, before), 4);
@@ -182,7 +182,7 @@ static void moves(void)
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
     culv_vmm_range *wall = NULL;
-    culv_vk_vector_part before[MOST], parts[MOST];
+    culv_vk_vector_buffer before[MOST], parts[MOST];
     d.reserve = 4 * VMM_MIB;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
@@ -192,9 +192,9 @@ static void moves(void)
     const CUdeviceptr old = culv_vector_pointer(vector);
     culv_vmm_range_desc rd = culv_vmm_range_desc_init();
     rd.size = 2 * VMM_MIB;
-    rd.at = old + (CUdeviceptr)stats.reserved;
-    culv_result r = culv_vmm_reserve(s.w.device, &rd, &wall); /* so that it cannot stay */
-    if (r != CULV_OK || culv_vmm_range_pointer(wall) != rd.at)
+    rd.address = old + (CUdeviceptr)stats.reserved;
+    culv_result r = culv_vmm_range_create(s.w.device, &rd, &wall); /* so that it cannot stay */
+    if (r != CULV_OK || culv_vmm_range_pointer(wall) != rd.address)
         printf("the address behind was taken\n");
     vmm_stage_kernel(&s, "library_write", old, 4 * VMM_MIB, 60);
     LIB_OK(culv_vector_reserve(vector, stats.reserved + 64 * VMM_MIB));
@@ -219,7 +219,7 @@ static void moves(void)
     require_data(&s, view, vector, 80);
     culv_vk_vector_destroy(&view);
     culv_vector_destroy(&vector);
-    LIB_OK(culv_vmm_release(&wall));
+    LIB_OK(culv_vmm_range_destroy(&wall));
     vmm_stage_close(&s);
 }
 
@@ -232,8 +232,8 @@ static void ahead(void)
     const culv_vk_vector_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
-    culv_vk_vector_part parts[MOST];
-    d.ahead = 4 * VMM_MIB;
+    culv_vk_vector_buffer parts[MOST];
+    d.commit_ahead = 4 * VMM_MIB;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
     uint32_t *words = malloc(2 * VMM_MIB);
@@ -266,7 +266,7 @@ static void begins_empty(void)
     culv_vk_vector_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
-    culv_vk_vector_part parts[MOST];
+    culv_vk_vector_buffer parts[MOST];
     vd.usage |= VK_BUFFER_USAGE_SHADER_DEVICE_ADDRESS_BIT;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
@@ -297,7 +297,7 @@ static void outlives_by(bool after)
     const culv_vk_vector_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
-    culv_vk_vector_part parts[MOST];
+    culv_vk_vector_buffer parts[MOST];
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
     vmm_stage_kernel(&s, "library_write", culv_vector_pointer(vector), 4 * VMM_MIB, 95);
@@ -334,7 +334,7 @@ static void wrong_calls(void)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    culv_vk *vk = s.w.attachment;
+    culv_vk_device *vk = s.w.attachment;
     const culv_vector_desc d = vector_desc(2 * VMM_MIB);
     const culv_vk_vector_desc right = view_desc();
     culv_vk_vector_desc vd = right;
@@ -365,13 +365,15 @@ static void wrong_calls(void)
     WRONG(culv_vk_vector_create(vk, vector, &vd, &view), CULV_REASON_VALUE);
     LIB_SAYS("drawn");
     LIB_ERROR(culv_vk_vector_update(NULL), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_vector_get_parts(NULL, NULL, 0, &count), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_vector_get_buffers(NULL, NULL, 0, &count), invalid,
+              CULV_REASON_NULL_ARGUMENT);
     REQUIRE_EQ(count, 77);
     REQUIRE_EQ(culv_vk_vector_generation(NULL), 0);
     REQUIRE(vmm_stage_same(&before));
     LIB_OK(culv_vk_vector_create(vk, vector, &right, &view));
-    LIB_ERROR(culv_vk_vector_get_parts(view, NULL, 1, &count), invalid, CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_vector_get_parts(view, NULL, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_vector_get_buffers(view, NULL, 1, &count), invalid,
+              CULV_REASON_NULL_ARGUMENT);
+    LIB_ERROR(culv_vk_vector_get_buffers(view, NULL, 0, NULL), invalid, CULV_REASON_NULL_ARGUMENT);
     culv_vk_vector_destroy(&view);
     culv_vector_destroy(&vector);
     vmm_stage_close(&s);
@@ -408,7 +410,7 @@ static void compressible(void)
     culv_vector_desc d = vector_desc(4 * VMM_MIB);
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
-    d.usage = CULV_VMM_COMPRESSIBLE;
+    d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     LIB_OK(culv_vk_vector_create(s.w.attachment, vector, &vd, &view));
     require_data(&s, view, vector, 96);
@@ -426,8 +428,8 @@ static void other_drivers(void)
     const culv_vk_vector_desc vd = view_desc();
     culv_vector *vector = NULL;
     culv_vk_vector *view = NULL;
-    culv_vk *lying = NULL;
-    culv_vk_desc desc = lib_vk_desc(&s.w);
+    culv_vk_device *lying = NULL;
+    culv_vk_device_desc desc = lib_vk_desc(&s.w);
     desc.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vector_create(s.w.device, &d, &vector));
     lib_lying = (lib_lies){0};

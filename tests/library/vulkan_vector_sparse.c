@@ -31,11 +31,11 @@ static culv_vk_vector_desc view_desc(VkQueue queue)
     return d;
 }
 
-static culv_vk_vector_part the_part(const culv_vk_vector *view)
+static culv_vk_vector_buffer the_part(const culv_vk_vector *view)
 {
-    culv_vk_vector_part part;
+    culv_vk_vector_buffer part;
     size_t count = 0;
-    LIB_OK(culv_vk_vector_get_parts(view, &part, 1, &count));
+    LIB_OK(culv_vk_vector_get_buffers(view, &part, 1, &count));
     REQUIRE_EQ(count, 1);
     REQUIRE(part.buffer != VK_NULL_HANDLE && part.offset == 0 && part.chunk == 0);
     return part;
@@ -70,7 +70,7 @@ static void not_there(void)
 static void require_data(vmm_stage *s, const culv_vk_vector *view, const culv_vector *vector,
                          uint32_t seed)
 {
-    const culv_vk_vector_part part = the_part(view);
+    const culv_vk_vector_buffer part = the_part(view);
     REQUIRE_EQ(part.size, culv_vector_committed(vector));
     vmm_stage_require_same(s, part.buffer, culv_vector_pointer(vector), part.size, seed);
 }
@@ -282,7 +282,7 @@ static void require_bound(vmm_stage *s, const culv_vk_vector *view, const culv_v
     const uint64_t size = culv_vector_committed(vector);
     uint32_t *words = malloc(CHUNK);
     REQUIRE(words != NULL);
-    const culv_vk_vector_part part = the_part(view);
+    const culv_vk_vector_buffer part = the_part(view);
     REQUIRE(part.buffer == played.sparse);
     REQUIRE_EQ(part.size, size);
     REQUIRE_EQ(culv_vk_vector_generation(view), culv_vector_generation(vector));

@@ -24,7 +24,7 @@ static void whole(void)
     LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, buffer, allocation, 0, &memory));
     vmm_stage_require_same(&s, buffer, at, size, 40);
     vmm_stage_kernel(&s, "library_write", at, size, 41);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     REQUIRE(allocation == NULL);
     vmm_stage_unmap(&range);
     uint32_t *words = malloc((size_t)size);
@@ -77,7 +77,7 @@ static void two_at_offsets(void)
     LIB_OK(culv_vk_buffer_bind_vmm(s.w.attachment, last, allocation, end, &memories[0]));
     vmm_stage_require_same(&s, last, at + (CUdeviceptr)end, bytes, 70);
     vmm_stage_drop(&s, &last, &memories[0]);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
     vmm_stage_close(&s);
 }
@@ -122,10 +122,10 @@ static void require_bytes(vmm_stage *s, VkBuffer buffer, CUdeviceptr at, uint64_
 }
 
 /* An attachment by which it is seen what is imported as dedicated. */
-static culv_vk *attach_seeing(const vmm_stage *s)
+static culv_vk_device *attach_seeing(const vmm_stage *s)
 {
-    culv_vk *seeing = NULL;
-    culv_vk_desc d = lib_vk_desc(&s->w);
+    culv_vk_device *seeing = NULL;
+    culv_vk_device_desc d = lib_vk_desc(&s->w);
     lib_lying = (lib_lies){0};
     d.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(s->w.device, &d, &seeing));
@@ -140,7 +140,7 @@ static void of_odd_sizes(void)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    culv_vk *seeing = attach_seeing(&s);
+    culv_vk_device *seeing = attach_seeing(&s);
     for (uint32_t i = 0; i < ODD_SIZES; i++) {
         culv_vmm_allocation *allocation = vmm_stage_allocate(&s, odd_sizes[i]);
         culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
@@ -148,7 +148,7 @@ static void of_odd_sizes(void)
         VkMemoryRequirements needs;
         VkDeviceMemory memory = VK_NULL_HANDLE;
         CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
-        LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
+        LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
         VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
         vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
         lib_saw_dedicated = needs.size != info.size;
@@ -159,7 +159,7 @@ static void of_odd_sizes(void)
         REQUIRE_EQ(lib_saw_dedicated, needs.size == info.size);
         require_bytes(&s, buffer, at, info.size, 0, odd_sizes[i], 7 * i);
         vmm_stage_drop(&s, &buffer, &memory);
-        culv_vmm_free(&allocation);
+        culv_vmm_allocation_destroy(&allocation);
         vmm_stage_unmap(&range);
     }
     culv_vk_detach(&seeing);
@@ -194,7 +194,7 @@ static void at_odd_offsets(void)
             vmm_stage_drop(&s, &buffer, &memory);
         }
     }
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
     vmm_stage_close(&s);
 }
@@ -204,7 +204,7 @@ static void memory_of_odd_sizes(void)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    culv_vk *vk = s.w.attachment;
+    culv_vk_device *vk = s.w.attachment;
     for (uint32_t i = 0; i < ODD_SIZES; i++) {
         culv_vmm_allocation *allocation = vmm_stage_allocate(&s, odd_sizes[i]);
         culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
@@ -212,7 +212,7 @@ static void memory_of_odd_sizes(void)
         VkMemoryRequirements needs;
         VkDeviceMemory memory = VK_NULL_HANDLE;
         CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
-        LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
+        LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
         VkBuffer buffer = vmm_stage_buffer(&s, odd_sizes[i], 0);
         vkGetBufferMemoryRequirements(s.w.vk.device, buffer, &needs);
         culv_vk_memory_from_handle_desc d = culv_vk_memory_from_handle_desc_init();
@@ -231,7 +231,7 @@ static void memory_of_odd_sizes(void)
         VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, offset));
         require_bytes(&s, buffer, at, info.size, offset, odd_sizes[i], 200 + i);
         vmm_stage_drop(&s, &buffer, &memory);
-        culv_vmm_free(&allocation);
+        culv_vmm_allocation_destroy(&allocation);
         vmm_stage_unmap(&range);
     }
     vmm_stage_close(&s);
@@ -243,7 +243,7 @@ static void handle_sizes(void)
     enum { BYTES = 819200, ALL = 2 * VMM_MIB };
     vmm_stage s;
     vmm_stage_open(&s);
-    culv_vk *vk = s.w.attachment;
+    culv_vk_device *vk = s.w.attachment;
     culv_vmm_allocation *allocation = vmm_stage_allocate(&s, ALL);
     culv_vmm_range *range = NULL;
     CUdeviceptr at = vmm_stage_map(&s, allocation, &range);
@@ -289,7 +289,7 @@ static void handle_sizes(void)
     lib_fd_done(&fd, false);
     culv_handle_close(&d.handle);
     vmm_stage_drop(&s, &buffer, &memory);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
     vmm_stage_close(&s);
 }
@@ -340,7 +340,7 @@ static void memory_alone(void)
         vmm_stage_require_same(&s, buffer, at, size, 80 + (uint32_t)i);
         vmm_stage_drop(&s, &buffer, &memory);
     }
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
     vmm_stage_close(&s);
 }
@@ -375,7 +375,7 @@ static void each_type(void)
     vmm_stage_open(&s);
     culv_vmm_allocation *allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
     in_every_type(&s, allocation);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_close(&s);
 }
 
@@ -387,12 +387,12 @@ static void compressible(void)
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
     culv_vmm_allocation *allocation = NULL;
-    d.usage = CULV_VMM_COMPRESSIBLE;
-    LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
-    LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
-    if (!(info.usage & CULV_VMM_COMPRESSIBLE)) SKIP("compressible memory was not granted");
+    d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
+    if (!(info.usage & CULV_VMM_USAGE_COMPRESSIBLE)) SKIP("compressible memory was not granted");
     in_every_type(&s, allocation);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_close(&s);
 }
 
@@ -403,9 +403,9 @@ static bool allocate_on_host(vmm_stage *s, culv_vmm_allocation **out)
     int node = 0;
     CU_OK(cu->DeviceGetAttribute(&node, CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID, 0));
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
-    d.kind = CULV_VMM_HOST_NUMA;
+    d.kind = CULV_VMM_LOCATION_HOST_NUMA;
     d.numa_node = node > 0 ? node : 0;
-    return culv_vmm_allocate(s->w.device, &d, out) == CULV_OK;
+    return culv_vmm_allocation_create(s->w.device, &d, out) == CULV_OK;
 }
 
 static void host_memory(void)
@@ -417,7 +417,7 @@ static void host_memory(void)
     if (!allocate_on_host(&s, &allocation))
         SKIP("no host memory by VMM here: %s", culv_last_error_message());
     in_every_type(&s, allocation);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_close(&s);
 }
 

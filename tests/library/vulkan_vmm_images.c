@@ -36,8 +36,8 @@ static culv_vmm_allocation *allocate(const stage *s, uint64_t size, bool compres
 {
     culv_vmm_allocation_desc d = vmm_stage_desc(size);
     culv_vmm_allocation *allocation = NULL;
-    if (compressible) d.usage = CULV_VMM_COMPRESSIBLE;
-    LIB_OK(culv_vmm_allocate(s->w.device, &d, &allocation));
+    if (compressible) d.usage = CULV_VMM_USAGE_COMPRESSIBLE;
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     return allocation;
 }
 
@@ -60,7 +60,7 @@ static bool open_image(stage *s, const image_row *row, vmm_image *out)
     VkMemoryRequirements needs;
     memset(out, 0, sizeof *out);
     shared_image *i = &out->i;
-    culv_vk_sharing how = culv_vk_sharing_init();
+    culv_vk_sharing_info how = culv_vk_sharing_info_init();
     if (culv_vk_check_image(s->w.attachment, &info, NULL, &how) != CULV_OK) {
         REQUIRE(!s->w.cu->software);
         printf("%s\n", culv_last_error_message());
@@ -91,7 +91,7 @@ static bool open_image(stage *s, const image_row *row, vmm_image *out)
     }
     culv_vmm_allocation_info ai = culv_vmm_allocation_info_init();
     culv_memory_desc md = culv_memory_desc_init();
-    LIB_OK(culv_vmm_get_allocation_info(out->allocation, &ai));
+    LIB_OK(culv_vmm_allocation_get_info(out->allocation, &ai));
     LIB_OK(culv_vmm_export_dup(out->allocation, CULV_HANDLE_OPAQUE_FD, &md.handle));
     md.size = ai.size;
     md.dedicated = offset == 0;
@@ -113,7 +113,7 @@ static void close_image(stage *s, vmm_image *m)
     culv_memory_destroy(&m->i.memory);
     vkDestroyImage(s->w.vk.device, m->i.image, NULL);
     vkFreeMemory(s->w.vk.device, m->vk_memory, NULL);
-    culv_vmm_free(&m->allocation);
+    culv_vmm_allocation_destroy(&m->allocation);
 }
 
 /* What an image holds: the kernels' pattern; a smooth one and one color, which drivers compress. */
@@ -308,9 +308,10 @@ static void try_rows(image_row row)
     if (row.compressible) {
         culv_vmm_allocation *allocation = allocate(&s, 2 * VMM_MIB, true);
         culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-        LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
-        culv_vmm_free(&allocation);
-        if (!(info.usage & CULV_VMM_COMPRESSIBLE)) SKIP("compressible memory was not granted");
+        LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
+        culv_vmm_allocation_destroy(&allocation);
+        if (!(info.usage & CULV_VMM_USAGE_COMPRESSIBLE))
+            SKIP("compressible memory was not granted");
     }
     for (size_t i = 0; i < sizeof usages / sizeof usages[0]; i++) {
         row.usage = usages[i];
@@ -426,7 +427,7 @@ static void refused(void)
     refuses(&s, image, &right, allocation, 2 * VMM_MIB, invalid, CULV_REASON_RANGE,
             "the image needs");
     refuses(&s, image, &right, allocation, VMM_MIB, invalid, CULV_REASON_DEDICATED,
-            "CULV_VMM_COMPRESSIBLE");
+            "CULV_VMM_USAGE_COMPRESSIBLE");
     if (needs.alignment > 1)
         refuses(&s, image, &right, allocation, needs.alignment / 2, invalid, CULV_REASON_VALUE,
                 "alignment");
@@ -437,7 +438,7 @@ static void refused(void)
     image = create_image(&s, &many);
     refuses(&s, image, &many, allocation, 0, invalid, CULV_REASON_RANGE, "the image needs");
     vkDestroyImage(s.w.vk.device, image, NULL);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     stage_close(&s);
 }
 
@@ -449,8 +450,8 @@ static void dedication(void)
     vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
     stage_open(&s);
     VkDevice device = s.w.vk.device;
-    culv_vk *seeing = NULL;
-    culv_vk_desc vd = lib_vk_desc(&s.w);
+    culv_vk_device *seeing = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(&s.w);
     lib_lying = (lib_lies){0};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(s.w.device, &vd, &seeing));
@@ -465,7 +466,7 @@ static void dedication(void)
                                             .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
     culv_vmm_allocation *allocation = allocate(&s, 2 * VMM_MIB, true);
     culv_vmm_allocation_info ai = culv_vmm_allocation_info_init();
-    LIB_OK(culv_vmm_get_allocation_info(allocation, &ai));
+    LIB_OK(culv_vmm_allocation_get_info(allocation, &ai));
     for (int i = 0; i < 2; i++) {
         const VkDeviceSize offset = (VkDeviceSize)i * VMM_MIB;
         VkDeviceMemory memory = VK_NULL_HANDLE;
@@ -476,7 +477,7 @@ static void dedication(void)
         REQUIRE(!lib_saw_dedicated); /* it is smaller than the allocation */
         vkDestroyBuffer(device, buffer, NULL);
         vkFreeMemory(device, memory, NULL);
-        if (i == 1 && !(ai.usage & CULV_VMM_COMPRESSIBLE)) break;
+        if (i == 1 && !(ai.usage & CULV_VMM_USAGE_COMPRESSIBLE)) break;
         VkImage image = create_image(&s, &info);
         lib_saw_dedicated = i != 0;
         LIB_OK(culv_vk_image_bind_vmm(seeing, image, &info, allocation, offset, &memory));
@@ -484,7 +485,7 @@ static void dedication(void)
         vkDestroyImage(device, image, NULL);
         vkFreeMemory(device, memory, NULL);
     }
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     culv_vk_detach(&seeing);
     stage_close(&s);
 }

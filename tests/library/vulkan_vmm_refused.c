@@ -13,7 +13,7 @@ static void wrong_calls(void)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    culv_vk *vk = s.w.attachment;
+    culv_vk_device *vk = s.w.attachment;
     const uint64_t size = 2 * VMM_MIB;
     culv_vmm_allocation *allocation = vmm_stage_allocate(&s, size);
     VkBuffer buffer = vmm_stage_buffer(&s, 65536, 0), big = vmm_stage_buffer(&s, size + 4, 0);
@@ -75,7 +75,7 @@ static void wrong_calls(void)
     d.image = image;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid,
                 CULV_REASON_DEDICATED);
-    LIB_SAYS("CULV_VMM_COMPRESSIBLE");
+    LIB_SAYS("CULV_VMM_USAGE_COMPRESSIBLE");
     d = right;
     d.buffer = big;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, allocation, &d, &out), invalid, CULV_REASON_SIZE);
@@ -101,7 +101,7 @@ static void wrong_calls(void)
     LIB_OK(culv_vk_buffer_bind_vmm(vk, buffer, allocation, 0, &out));
     vmm_stage_drop(&s, &buffer, &out);
     vkDestroyBuffer(s.w.vk.device, big, NULL);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_close(&s);
 }
 
@@ -119,7 +119,7 @@ static void older_descriptors(void)
     LIB_OK(culv_vk_memory_from_vmm(s.w.attachment, allocation, from, &memory));
     vkFreeMemory(s.w.vk.device, memory, NULL);
     free(from);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     size = offsetof(culv_vk_vector_desc, sparse_queue);
     const culv_vector_desc d = {.struct_size = sizeof d,
                                 .handle_types = 1u << CULV_HANDLE_OPAQUE_FD};
@@ -161,9 +161,9 @@ static void not_exportable(void)
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
     culv_vmm_allocation *allocation = NULL, *imported = NULL;
     d.handle_types = 0;
-    LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
     refused(&s, allocation, CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE, "handle_types");
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     /* An import cannot be handed on; its exporter's handle can, which is the way that the message
      * names. */
     allocation = vmm_stage_allocate(&s, 2 * VMM_MIB);
@@ -182,12 +182,12 @@ static void not_exportable(void)
     LIB_OK(culv_vk_memory_from_handle(s.w.attachment, &hd, &memory));
     VK_OK(vkBindBufferMemory(s.w.vk.device, buffer, memory, 0));
     culv_handle_close(&id.handle);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     culv_vmm_range *range = NULL;
     CUdeviceptr at = vmm_stage_map(&s, imported, &range);
     vmm_stage_require_same(&s, buffer, at, 2 * VMM_MIB, 90);
     vmm_stage_drop(&s, &buffer, &memory);
-    culv_vmm_free(&imported);
+    culv_vmm_allocation_destroy(&imported);
     vmm_stage_unmap(&range);
     vmm_stage_close(&s);
 }
@@ -198,11 +198,11 @@ static void tile_pool(void)
     vmm_stage_open(&s);
     culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
     culv_vmm_allocation *allocation = NULL;
-    d.usage = CULV_VMM_TILE_POOL;
+    d.usage = CULV_VMM_USAGE_TILE_POOL;
     d.handle_types = 0;
-    LIB_OK(culv_vmm_allocate(s.w.device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_create(s.w.device, &d, &allocation));
     refused(&s, allocation, CULV_ERROR_INVALID, CULV_REASON_USAGE, "tile pool");
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_close(&s);
 }
 
@@ -219,14 +219,15 @@ static void another_gpu(void)
     LIB_OK(culv_device_get_caps(w->device, &caps));
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
     culv_device *same = NULL;
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     culv_vmm_allocation *there = NULL, *here = NULL;
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL, &same));
-    const culv_vk_desc vd = lib_vk_desc(w);
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                       &same));
+    const culv_vk_device_desc vd = lib_vk_desc(w);
     LIB_OK(culv_vk_attach(same, &vd, &vk));
     const culv_vmm_allocation_desc d = vmm_stage_desc(2 * VMM_MIB);
-    LIB_OK(culv_vmm_allocate(w->device, &d, &there));
-    LIB_OK(culv_vmm_allocate(same, &d, &here));
+    LIB_OK(culv_vmm_allocation_create(w->device, &d, &there));
+    LIB_OK(culv_vmm_allocation_create(same, &d, &here));
     VkDeviceMemory out;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, there, NULL, &out), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
@@ -237,7 +238,7 @@ static void another_gpu(void)
     culv_vk_memory_from_handle_desc from = culv_vk_memory_from_handle_desc_init();
     from.size = 2 * VMM_MIB;
     LIB_OK(culv_vmm_export_dup(there, CULV_HANDLE_OPAQUE_FD, &from.handle));
-    culv_vk *const both[] = {vk, w->attachment};
+    culv_vk_device *const both[] = {vk, w->attachment};
     for (int i = 0; i < 2; i++) {
         VMM_REFUSES(out, culv_vk_memory_from_handle(both[i], &from, &out), CULV_ERROR_INVALID,
                     CULV_REASON_DEVICE_MISMATCH);
@@ -251,11 +252,11 @@ static void another_gpu(void)
     culv_handle_close(&from.handle);
     culv_vmm_allocation_desc hd = d;
     culv_vmm_allocation *host = NULL;
-    hd.kind = CULV_VMM_HOST_NUMA;
-    if (culv_vmm_allocate(w->device, &hd, &host) == CULV_OK)
+    hd.kind = CULV_VMM_LOCATION_HOST_NUMA;
+    if (culv_vmm_allocation_create(w->device, &hd, &host) == CULV_OK)
         VMM_REFUSES(out, culv_vk_memory_from_vmm(vk, host, NULL, &out), CULV_ERROR_INVALID,
                     CULV_REASON_DEVICE_MISMATCH);
-    culv_vmm_free(&host);
+    culv_vmm_allocation_destroy(&host);
     /* Attached for copies as another GPU, the VkDevice still takes memory of its own. */
     LIB_OK(culv_vk_memory_from_vmm(w->attachment, here, NULL, &out));
     vkFreeMemory(w->vk.device, out, NULL);
@@ -273,8 +274,8 @@ static void another_gpu(void)
                     CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
         culv_vector_destroy(&vector);
     }
-    culv_vmm_free(&here);
-    culv_vmm_free(&there);
+    culv_vmm_allocation_destroy(&here);
+    culv_vmm_allocation_destroy(&there);
     culv_vk_detach(&vk);
     culv_device_close(&same);
     scene_close(&s);
@@ -286,8 +287,8 @@ static void dedicated(void)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    culv_vk *lying = NULL;
-    culv_vk_desc vd = lib_vk_desc(&s.w);
+    culv_vk_device *lying = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(&s.w);
     lib_lying = (lib_lies){.requires_dedicated = true};
     vd.get_instance_proc_addr = lib_lying_loader;
     LIB_OK(culv_vk_attach(s.w.device, &vd, &lying));
@@ -318,7 +319,7 @@ static void dedicated(void)
     REQUIRE(lib_saw_dedicated);
     vmm_stage_require_same(&s, buffer, at, 4 * VMM_MIB, 20);
     vmm_stage_drop(&s, &buffer, &memory);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     vmm_stage_unmap(&range);
     culv_vk_detach(&lying);
     vmm_stage_close(&s);
@@ -329,8 +330,8 @@ static void not_enabled(void)
 {
     vmm_stage s;
     vmm_stage_open(&s);
-    culv_vk *poor = NULL;
-    culv_vk_desc vd = lib_vk_desc(&s.w);
+    culv_vk_device *poor = NULL;
+    culv_vk_device_desc vd = lib_vk_desc(&s.w);
     lib_lying = (lib_lies){.missing = "vkGetMemoryFdKHR"};
     vd.get_instance_proc_addr = lib_lying_loader;
     vd.fallback = CULV_FALLBACK_ANY;
@@ -339,7 +340,7 @@ static void not_enabled(void)
     VkDeviceMemory out;
     VMM_REFUSES(out, culv_vk_memory_from_vmm(poor, allocation, NULL, &out), CULV_ERROR_UNSUPPORTED,
                 CULV_REASON_EXTENSION_MISSING);
-    culv_vmm_free(&allocation);
+    culv_vmm_allocation_destroy(&allocation);
     culv_vk_detach(&poor);
     vmm_stage_close(&s);
 }

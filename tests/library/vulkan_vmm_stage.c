@@ -37,9 +37,9 @@ void vmm_stage_open_sparse(vmm_stage *s, PFN_vkGetInstanceProcAddr loader)
     /* NVIDIA's driver opens files of its own with each context; library-endurance shows that none
      * is leaked. */
     if (!w->cu->software) w->fds += 1000;
-    LIB_OK(culv_vk_device_open(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
-                               &w->device));
-    culv_vk_desc d = lib_vk_desc(w);
+    LIB_OK(culv_device_open_for_vulkan(vkGetInstanceProcAddr, w->vk.instance, w->vk.physical, NULL,
+                                       &w->device));
+    culv_vk_device_desc d = lib_vk_desc(w);
     if (loader != NULL) d.get_instance_proc_addr = loader;
     LIB_OK(culv_vk_attach(w->device, &d, &w->attachment));
     w->context = culv_device_context(w->device);
@@ -75,7 +75,7 @@ culv_vmm_allocation *vmm_stage_allocate(const vmm_stage *s, uint64_t size)
 {
     const culv_vmm_allocation_desc d = vmm_stage_desc(size);
     culv_vmm_allocation *allocation = NULL;
-    LIB_OK(culv_vmm_allocate(s->w.device, &d, &allocation));
+    LIB_OK(culv_vmm_allocation_create(s->w.device, &d, &allocation));
     return allocation;
 }
 
@@ -83,10 +83,10 @@ CUdeviceptr vmm_stage_map(const vmm_stage *s, culv_vmm_allocation *allocation,
                           culv_vmm_range **range)
 {
     culv_vmm_allocation_info info = culv_vmm_allocation_info_init();
-    LIB_OK(culv_vmm_get_allocation_info(allocation, &info));
+    LIB_OK(culv_vmm_allocation_get_info(allocation, &info));
     culv_vmm_range_desc d = culv_vmm_range_desc_init();
     d.size = info.size;
-    LIB_OK(culv_vmm_reserve(s->w.device, &d, range));
+    LIB_OK(culv_vmm_range_create(s->w.device, &d, range));
     LIB_OK(culv_vmm_map(*range, 0, allocation, NULL, 0));
     return culv_vmm_range_pointer(*range);
 }
@@ -94,7 +94,7 @@ CUdeviceptr vmm_stage_map(const vmm_stage *s, culv_vmm_allocation *allocation,
 void vmm_stage_unmap(culv_vmm_range **range)
 {
     LIB_OK(culv_vmm_unmap(*range, 0, culv_vmm_range_size(*range)));
-    LIB_OK(culv_vmm_release(range));
+    LIB_OK(culv_vmm_range_destroy(range));
     REQUIRE(*range == NULL);
 }
 

@@ -29,8 +29,8 @@ CUDA = {"driver": (str,), "ordinal": (int,), "opened": FLAG, "reason": TEXT, "wh
 SHARE_FEATURES = {"buffer_opaque_fd", "timeline_opaque_fd", "binary_opaque_fd", "buffer_dma_buf",
                   "buffer_host_memory", "win32_handles"}
 CUDA_FEATURES = {"timeline_semaphores", "vmm", "vmm_posix_fd", "vmm_win32", "vmm_fabric", "dma_buf_export",
-                 "gpudirect_rdma", "sparse_arrays", "deferred_mapping_arrays", "host_visible_kernels", "multicast",
-                 "integrated", "host_register", "host_register_address", "host_page_tables"}
+                 "gpudirect_rdma", "sparse_arrays", "deferred_mapping_arrays", "pageable_memory_access", "multicast",
+                 "integrated", "host_register_supported", "can_use_host_pointer_for_registered_mem", "pageable_memory_access_uses_host_page_tables"}
 
 
 def check(place, value, keys):

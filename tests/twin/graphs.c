@@ -106,7 +106,7 @@ static void used_after_destruction(void)
     CU_IS(cu->GraphLaunch(execs[1], t.stream), CUDA_ERROR_INVALID_HANDLE);
     CU_OK(cu->StreamSynchronize(t.stream));
     REQUIRE_EQ(atomic_load(&first_page->value), 1);
-    CU_OK(raw_cuda_signal(cu, first, 2, t.stream)); /* 5 was not signalled */
+    CU_OK(raw_cuda_signal(cu, first, 2, t.stream)); /* 5 was not signaled */
     CU_OK(cu->StreamSynchronize(t.stream));
     REQUIRE_EQ(atomic_load(&first_page->value), 2);
     for (int i = 0; i < 2; i++) {

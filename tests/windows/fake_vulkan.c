@@ -267,10 +267,10 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL loader(VkInstance instance, cons
     return (PFN_vkVoidFunction)nothing;
 }
 
-static culv_vk_desc describe(void)
+static culv_vk_device_desc describe(void)
 {
     static int instance, physical, device;
-    culv_vk_desc d = culv_vk_desc_init();
+    culv_vk_device_desc d = culv_vk_device_desc_init();
     d.get_instance_proc_addr = loader;
     d.instance = (VkInstance)(void *)&instance;
     d.physical_device = (VkPhysicalDevice)(void *)&physical;
@@ -279,10 +279,10 @@ static culv_vk_desc describe(void)
     return d;
 }
 
-static void attaching(culv_device *device, culv_vk **out)
+static void attaching(culv_device *device, culv_vk_device **out)
 {
     const char *names[4];
-    culv_vk_desc d = describe();
+    culv_vk_device_desc d = describe();
     REQUIRE(culv_vk_device_extensions(VK_API_VERSION_1_3, 4, names) == 2);
     REQUIRE(strcmp(names[0], "VK_KHR_external_memory_win32") == 0);
     REQUIRE(strcmp(names[1], "VK_KHR_external_semaphore_win32") == 0);
@@ -303,11 +303,11 @@ static void not_enabled(culv_device *device)
                                           "vkGetSemaphoreWin32HandleKHR"};
     const culv_handle_type nt = CULV_HANDLE_OPAQUE_WIN32;
     for (int i = 0; i < 2; i++) {
-        culv_vk *vk = NULL;
+        culv_vk_device *vk = NULL;
         culv_handle out;
         VkDeviceMemory memory = (VkDeviceMemory)(uintptr_t)0x71;
         VkSemaphore semaphore = (VkSemaphore)(uintptr_t)0x51;
-        culv_vk_desc d = describe();
+        culv_vk_device_desc d = describe();
         vulkan.missing = missing[i];
         d.fallback = CULV_FALLBACK_ANY;
         OK(culv_vk_attach(device, &d, &vk));
@@ -328,7 +328,7 @@ static void not_enabled(culv_device *device)
     }
 }
 
-static void exports(culv_vk *vk)
+static void exports(culv_vk_device *vk)
 {
     VkDeviceMemory memory = (VkDeviceMemory)(uintptr_t)0x71;
     VkSemaphore semaphore = (VkSemaphore)(uintptr_t)0x51;
@@ -359,7 +359,7 @@ static void exports(culv_vk *vk)
 }
 
 /* By the Vulkan road no handle passes through the caller's hands, and none is left. */
-static void imports(culv_vk *vk)
+static void imports(culv_vk_device *vk)
 {
     culv_memory *memory = NULL;
     culv_semaphore *semaphore = NULL;
@@ -395,7 +395,7 @@ static void imports(culv_vk *vk)
     REQUIRE(buffer == NULL && !section_lives(exported_name));
 }
 
-static void from_handles(culv_vk *vk)
+static void from_handles(culv_vk_device *vk)
 {
     VkDeviceMemory memory = VK_NULL_HANDLE;
     HANDLE section = section_make(exported_name);
@@ -430,7 +430,7 @@ static void from_handles(culv_vk *vk)
 
 void vulkan_cases(culv_device *device)
 {
-    culv_vk *vk = NULL;
+    culv_vk_device *vk = NULL;
     printf("== attaching\n");
     attaching(device, &vk);
     printf("== extensions that were not enabled\n");

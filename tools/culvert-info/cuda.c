@@ -171,10 +171,11 @@ static void open_device(struct report *report, struct cuda_device *d)
     d->caps = culv_device_caps_init();
     d->graphics = find_graphics(report, d->driver, d->ordinal);
     culv_result result =
-        d->graphics >= 0 ? culv_vk_device_open(vulkan->get_proc, vulkan->instance,
-                                               report->graphics[d->graphics].match.physical_device,
-                                               &desc, &device)
-                         : culv_device_open_by_ordinal(d->ordinal, &desc, &device);
+        d->graphics >= 0
+            ? culv_device_open_for_vulkan(vulkan->get_proc, vulkan->instance,
+                                          report->graphics[d->graphics].match.physical_device,
+                                          &desc, &device)
+            : culv_device_open_by_ordinal(d->ordinal, &desc, &device);
     if (result == CULV_OK) result = culv_device_get_caps(device, &d->caps);
     d->opened = result == CULV_OK;
     pci_read(d->opened && !d->caps.is_software ? d->caps.pci_bus_id : "", &d->pci);

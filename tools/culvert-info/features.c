@@ -24,14 +24,14 @@ typedef CUresult(CUDAAPI *attribute_fn)(int *, CUdevice_attribute, CUdevice);
     X(sparse_arrays, "sparse arrays", SPARSE_CUDA_ARRAY_SUPPORTED, "")                             \
     X(deferred_mapping_arrays, "deferred mapping arrays", DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED,   \
       "")                                                                                          \
-    X(host_visible_kernels, "kernels read pageable host memory", PAGEABLE_MEMORY_ACCESS,           \
+    X(pageable_memory_access, "kernels read pageable host memory", PAGEABLE_MEMORY_ACCESS,         \
       "it takes HMM (open kernel modules, Linux 6.1.24) or ATS")                                   \
     X(multicast, "multicast objects", MULTICAST_SUPPORTED, "it takes several GPUs on NVSwitch")    \
     X(integrated, "its memory is the host's", INTEGRATED, "buffers in host memory cross the bus")  \
-    X(host_register, "takes the host's pages", HOST_REGISTER_SUPPORTED, "")                        \
-    X(host_register_address, "  by the CPU's address", CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM,    \
-      "")                                                                                          \
-    X(host_page_tables, "  unpinned, by the CPU's page tables",                                    \
+    X(host_register_supported, "takes the host's pages", HOST_REGISTER_SUPPORTED, "")              \
+    X(can_use_host_pointer_for_registered_mem, "  by the CPU's address",                           \
+      CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, "")                                                 \
+    X(pageable_memory_access_uses_host_page_tables, "  unpinned, by the CPU's page tables",        \
       PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES, "it takes ATS, as on Grace")
 
 static const struct {
@@ -139,7 +139,7 @@ void features_shared(const struct report *report, struct graphics_device *d)
 
     set(f, "buffer_opaque_fd", "buffer memory as opaque fd");
     decide(f,
-           !c->has_external_memory_fd ? "the Vulkan driver does not offer VK_KHR_external_memory_fd"
+           !c->has_external_memory ? "the Vulkan driver does not offer VK_KHR_external_memory_fd"
            : !c->buffer_opaque_fd_export ? "the Vulkan driver does not export such buffers"
                                          : "",
            cuda[0] != '\0'                                            ? cuda
@@ -155,7 +155,7 @@ void features_shared(const struct report *report, struct graphics_device *d)
             : "the Vulkan driver does not offer VK_KHR_external_semaphore_fd (the twin's layer adds it)";
     decide(f,
            !c->has_timeline_semaphore      ? "the Vulkan driver does not offer timeline semaphores"
-           : !c->has_external_semaphore_fd ? no_semaphore_fd
+           : !c->has_external_semaphore    ? no_semaphore_fd
            : !c->timeline_opaque_fd_export ? "the Vulkan driver does not export them"
                                            : "",
            cuda[0] != '\0' ? cuda
@@ -165,7 +165,7 @@ void features_shared(const struct report *report, struct graphics_device *d)
 
     set(++f, "binary_opaque_fd", "binary semaphore as opaque fd");
     decide(f,
-           !c->has_external_semaphore_fd ? no_semaphore_fd
+           !c->has_external_semaphore    ? no_semaphore_fd
            : !c->binary_opaque_fd_export ? "the Vulkan driver does not export them; use timelines"
                                          : "",
            cuda[0] != '\0' ? cuda
@@ -185,9 +185,9 @@ void features_shared(const struct report *report, struct graphics_device *d)
     decide(f,
            !c->buffer_host_import ? "the Vulkan driver does not offer VK_EXT_external_memory_host"
                                   : "",
-           cuda[0] != '\0'        ? cuda
-           : !caps->host_register ? "CUDA does not register host memory"
-                                  : "");
+           cuda[0] != '\0'                  ? cuda
+           : !caps->host_register_supported ? "CUDA does not register host memory"
+                                            : "");
     if (f->answer == ANSWER_YES && !caps->integrated)
         text_set(f->why, sizeof f->why, "each access of the GPU crosses the bus");
 
@@ -202,7 +202,7 @@ static bool sees_slices(const struct report *report)
     return false;
 }
 
-/* What a reader of the device's own section needs; culv_vk_candidate::why, made for an error
+/* What a reader of the device's own section needs; culv_vk_candidate::reason_text, made for an error
  * message, repeats the names of both sides. */
 static void explain_no_partner(const struct report *report, struct graphics_device *d)
 {
@@ -236,7 +236,7 @@ void reachability(const struct report *report, struct graphics_device *d)
     const culv_vk_candidate *c = &d->match;
     const struct feature *buffer = &d->features[0];
     d->reason = c->reason;
-    text_set(d->why, sizeof d->why, "%s", c->why);
+    text_set(d->why, sizeof d->why, "%s", c->reason_text);
     if (c->reachable && buffer->answer == ANSWER_YES) {
         d->reachable = true;
     } else if (c->reachable && d->cuda >= 0 && !report->cuda[d->cuda].opened) {

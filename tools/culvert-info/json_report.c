@@ -103,7 +103,7 @@ static void put_graphics(struct json *json, const struct graphics_device *d)
     json_bool(json, "reachable", d->reachable);
     json_string(json, "reason", d->reachable ? NULL : culv_reason_name(d->reason));
     json_text(json, "why", d->reachable ? "" : d->why);
-    json_text(json, "message", c->why);
+    json_text(json, "message", c->reason_text);
     if (c->cuda_ordinal < 0) {
         json_null(json, "cuda");
     } else {

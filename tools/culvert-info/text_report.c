@@ -174,7 +174,7 @@ static void print_graphics(const struct page *page, const struct report *report,
         text_set(
             line, sizeof line,
             "one of %u linked GPUs; "
-            "make the VkDevice of this one alone and say so (culv_vk_desc.num_physical_devices = 1)",
+            "make the VkDevice of this one alone and say so (culv_vk_device_desc.num_physical_devices = 1)",
             c->group_size);
         page_row(page, "Group", line);
     }
@@ -182,7 +182,8 @@ static void print_graphics(const struct page *page, const struct report *report,
         text_set(line, sizeof line, "%s (%s)", d->why, culv_reason_name(d->reason));
         page_row(page, "Not reachable", line);
         if (!verbose) return;
-        if (c->why[0] != '\0' && strcmp(c->why, d->why) != 0) page_row(page, "Message", c->why);
+        if (c->reason_text[0] != '\0' && strcmp(c->reason_text, d->why) != 0)
+            page_row(page, "Message", c->reason_text);
     }
     fprintf(page->out, "  From Vulkan into CUDA:\n");
     print_features(page, d->features, NUM_SHARE_FEATURES, verbose);

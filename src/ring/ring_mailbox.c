@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NEWEST: which slot a side of a culv_ring gets when the newest frame wins. Bursts are 1.
+/* MAILBOX: which slot a side of a culv_ring gets when the newest frame wins. Bursts are 1.
  *
  * The producer must leave alone what the consumer reads (its burst's slot, or the kept one) and the
  * newest frame whose GPU work is done, or a consumer that asks seldom would find none but frames
@@ -96,7 +96,7 @@ static bool begin_consumer(culv_ring *ring, culvi_ring_need *need)
     return use(me, slot, ring->slots[slot].ready, false);
 }
 
-bool culvi_ring_begin_newest(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
+bool culvi_ring_begin_mailbox(culv_ring *ring, culv_ring_side side, culvi_ring_need *need)
 {
     return side == CULV_RING_PRODUCER ? begin_producer(ring, need) : begin_consumer(ring, need);
 }
