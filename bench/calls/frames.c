@@ -30,14 +30,14 @@ static void barriers(const frames_state *s)
     image.image = culv_vk_image_handle(s->image);
     image.use = CULV_VK_USE_SAMPLED;
     buffer.queue_family = image.queue_family = QUEUE;
-    CULV_OK_OR_EXIT(culv_vk_buffer_acquire_barrier2(&buffer, &buffer_barrier2));
-    CULV_OK_OR_EXIT(culv_vk_buffer_release_barrier2(&buffer, &buffer_barrier2));
-    CULV_OK_OR_EXIT(culv_vk_buffer_acquire_barrier(&buffer, &buffer_barrier));
-    CULV_OK_OR_EXIT(culv_vk_buffer_release_barrier(&buffer, &buffer_barrier));
-    CULV_OK_OR_EXIT(culv_vk_image_acquire_barrier2(&image, &image_barrier2));
-    CULV_OK_OR_EXIT(culv_vk_image_release_barrier2(&image, &image_barrier2));
-    CULV_OK_OR_EXIT(culv_vk_image_acquire_barrier(&image, &image_barrier));
-    CULV_OK_OR_EXIT(culv_vk_image_release_barrier(&image, &image_barrier));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&buffer, CULV_VK_ACQUIRE, &buffer_barrier2));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&buffer, CULV_VK_RELEASE, &buffer_barrier2));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier(&buffer, CULV_VK_ACQUIRE, &buffer_barrier));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier(&buffer, CULV_VK_RELEASE, &buffer_barrier));
+    CULV_OK_OR_EXIT(culv_vk_image_get_barrier2(&image, CULV_VK_ACQUIRE, &image_barrier2));
+    CULV_OK_OR_EXIT(culv_vk_image_get_barrier2(&image, CULV_VK_RELEASE, &image_barrier2));
+    CULV_OK_OR_EXIT(culv_vk_image_get_barrier(&image, CULV_VK_ACQUIRE, &image_barrier));
+    CULV_OK_OR_EXIT(culv_vk_image_get_barrier(&image, CULV_VK_RELEASE, &image_barrier));
 }
 
 static void frame(frames_state *s)

@@ -29,8 +29,8 @@ static void record_by_culvert(VkCommandBuffer commands, handover way, VkBuffer b
     transfer.access =
         VK_ACCESS_2_TRANSFER_WRITE_BIT | (way == TO_VULKAN ? VK_ACCESS_2_TRANSFER_READ_BIT : 0);
     VkBufferMemoryBarrier2 barrier;
-    CULV_OK_OR_EXIT((way == TO_VULKAN ? culv_vk_buffer_acquire_barrier2
-                                      : culv_vk_buffer_release_barrier2)(&transfer, &barrier));
+    CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(
+        &transfer, way == TO_VULKAN ? CULV_VK_ACQUIRE : CULV_VK_RELEASE, &barrier));
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .bufferMemoryBarrierCount = 1,
                                    .pBufferMemoryBarriers = &barrier};

@@ -125,8 +125,8 @@ static void record(calls_state *s, bench_side side)
         VkBufferMemoryBarrier2 acquire, release;
         transfer.buffer = s->b->buffers[i];
         transfer.use = CULV_VK_USE_STORAGE_READ;
-        CULV_OK_OR_EXIT(culv_vk_buffer_acquire_barrier2(&transfer, &acquire));
-        CULV_OK_OR_EXIT(culv_vk_buffer_release_barrier2(&transfer, &release));
+        CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_ACQUIRE, &acquire));
+        CULV_OK_OR_EXIT(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_RELEASE, &release));
         VkDependencyInfo dependency = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                        .bufferMemoryBarrierCount = 1,
                                        .pBufferMemoryBarriers = &acquire};

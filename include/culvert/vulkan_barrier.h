@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: the barriers that hand buffers and images from a Vulkan queue to CUDA and back, as plain
- * structs for the caller's own command buffers. Each way is half of a queue-family ownership
- * transfer with VK_QUEUE_FAMILY_EXTERNAL; the semaphore between the two submissions is the other
+ * structs for the caller's own command buffers. Each barrier is half of a queue-family ownership
+ * transfer with VK_QUEUE_FAMILY_EXTERNAL. The semaphore between the two submissions is the other
  * half. */
 #ifndef CULV_VULKAN_BARRIER_H_
 #define CULV_VULKAN_BARRIER_H_
@@ -12,10 +12,17 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** What Vulkan does with a shared resource: gives the stage, the access and the image layout of a
- * barrier. Stages of shader uses are ALL_COMMANDS, right on every queue; set `stage`
- * (FRAGMENT_SHADER, say) to narrow them. What has no use of its own here (transform feedback,
- * conditional rendering, video) is ANY, with `stage`, `access` and `layout` set to narrow it. */
+/** Which way a resource changes hands. */
+typedef enum culv_vk_direction {
+    CULV_VK_ACQUIRE = 0, /**< From CUDA to Vulkan: Vulkan's queue acquires it. */
+    CULV_VK_RELEASE = 1, /**< From Vulkan to CUDA: Vulkan's queue releases it. */
+    CULV_VK_DIRECTION_FORCE32 = 0x7fffffff
+} culv_vk_direction;
+
+/** What Vulkan does with a shared resource. The use gives a barrier its stage, its access and its
+ * image layout. Shader uses have the stage ALL_COMMANDS, which is right on every queue; set `stage`
+ * (FRAGMENT_SHADER, for example) to narrow it. Transform feedback, conditional rendering and video
+ * have no use of their own: take ANY, and set `stage`, `access` and `layout` to narrow it. */
 typedef enum culv_vk_use {
     /** ALL_COMMANDS, MEMORY_READ and MEMORY_WRITE, layout GENERAL. Always right. */
     CULV_VK_USE_ANY = 0,
@@ -24,30 +31,31 @@ typedef enum culv_vk_use {
     /** Arguments of indirect draws and dispatches, and their count. */
     CULV_VK_USE_INDIRECT_BUFFER = 3,
     CULV_VK_USE_UNIFORM = 4, /**< A uniform buffer. */
-    /** A storage image, storage buffer, storage texel buffer or device address, read; layout
+    /** Reads of a storage image, storage buffer, storage texel buffer or device address; layout
      * GENERAL. */
     CULV_VK_USE_STORAGE_READ = 5,
-    CULV_VK_USE_STORAGE = 6, /**< The same, read and written; layout GENERAL. */
+    CULV_VK_USE_STORAGE = 6, /**< Reads and writes of the same; layout GENERAL. */
     /** A sampled image, of any aspect, or a uniform texel buffer; layout
      * SHADER_READ_ONLY_OPTIMAL. */
     CULV_VK_USE_SAMPLED = 7,
-    /** Drawn into, or resolved into by a render pass; layout COLOR_ATTACHMENT_OPTIMAL. */
+    /** A render pass draws into it or resolves into it; layout COLOR_ATTACHMENT_OPTIMAL. */
     CULV_VK_USE_COLOR_ATTACHMENT = 8,
-    /** Copied, blitted or resolved from; layout TRANSFER_SRC_OPTIMAL. */
+    /** The source of a copy, blit or resolve; layout TRANSFER_SRC_OPTIMAL. */
     CULV_VK_USE_TRANSFER_SRC = 9,
-    /** Copied, blitted, resolved, updated, filled or cleared to; layout TRANSFER_DST_OPTIMAL. */
+    /** The destination of a copy, blit, resolve, update, fill or clear; layout
+     * TRANSFER_DST_OPTIMAL. */
     CULV_VK_USE_TRANSFER_DST = 10,
-    /** Tested and written; layout DEPTH_STENCIL_ATTACHMENT_OPTIMAL. */
+    /** Depth or stencil tests and writes; layout DEPTH_STENCIL_ATTACHMENT_OPTIMAL. */
     CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT = 11,
-    /** Tested, sampled or both, on a graphics queue, and not written; layout
-     * DEPTH_STENCIL_READ_ONLY_OPTIMAL. A render pass stores it with VK_ATTACHMENT_STORE_OP_NONE:
-     * STORE is a write. */
+    /** Depth or stencil tests, sampling, or both, on a graphics queue, without writes; layout
+     * DEPTH_STENCIL_READ_ONLY_OPTIMAL. A render pass must store it with
+     * VK_ATTACHMENT_STORE_OP_NONE, because STORE is a write. */
     CULV_VK_USE_DEPTH_STENCIL_READ = 12,
-    /** Loaded by a render pass and read by subpassLoad(); layout SHADER_READ_ONLY_OPTIMAL. Stored
-     * as DEPTH_STENCIL_READ is. */
+    /** A render pass loads it and subpassLoad() reads it; layout SHADER_READ_ONLY_OPTIMAL. The
+     * render pass must store it with VK_ATTACHMENT_STORE_OP_NONE too. */
     CULV_VK_USE_INPUT_ATTACHMENT = 13,
-    /** Vertices, indices, transforms, boxes or instances that an acceleration structure is built or
-     * updated from, with VK_KHR_acceleration_structure. */
+    /** Vertices, indices, transforms, boxes or instances from which an acceleration structure is
+     * built or updated, with VK_KHR_acceleration_structure. */
     CULV_VK_USE_ACCELERATION_STRUCTURE_BUILD_INPUT = 14,
     CULV_VK_USE_FORCE32 = 0x7fffffff
 } culv_vk_use;
@@ -62,8 +70,8 @@ typedef struct culv_vk_buffer_transfer {
      * VK_QUEUE_FAMILY_IGNORED with VK_SHARING_MODE_CONCURRENT. */
     uint32_t queue_family;
     culv_vk_use use;             /**< Vulkan's last use (release) or first use (acquire). */
-    VkPipelineStageFlags2 stage; /**< Where that use is; never HOST. 0: by `use`. */
-    /** Release: how it wrote. Acquire: how it will access. 0: by `use`. */
+    VkPipelineStageFlags2 stage; /**< The stage of that use; never HOST. 0: by `use`. */
+    /** Release: how that use wrote. Acquire: how that use will access. 0: by `use`. */
     VkAccessFlags2 access;
 } culv_vk_buffer_transfer;
 
@@ -88,35 +96,34 @@ typedef struct culv_vk_buffer_barrier {
 } culv_vk_buffer_barrier;
 
 /** An image, or some of its mip levels and array layers, that changes hands between a Vulkan queue
- * and CUDA. CUDA's layout is GENERAL. Of a depth or stencil image, `format` or `aspect` is
- * required. */
+ * and CUDA. CUDA's layout is GENERAL. A depth or stencil image needs `format` or `aspect`. */
 typedef struct culv_vk_image_transfer {
     size_t struct_size;          /**< Set by culv_vk_image_transfer_init(). */
     VkImage image;               /**< Required. */
     uint32_t base_mip_level;     /**< The first level. */
-    uint32_t level_count;        /**< 0: all from there on (VK_REMAINING_MIP_LEVELS). */
+    uint32_t level_count;        /**< 0: all that follow (VK_REMAINING_MIP_LEVELS). */
     uint32_t queue_family;       /**< Required: as culv_vk_buffer_transfer::queue_family. */
     culv_vk_use use;             /**< Vulkan's last use (release) or first use (acquire). */
-    VkPipelineStageFlags2 stage; /**< Where that use is; never HOST. 0: by `use`. */
-    /** Release: how it wrote. Acquire: how it will access. 0: by `use`. */
+    VkPipelineStageFlags2 stage; /**< The stage of that use; never HOST. 0: by `use`. */
+    /** Release: how that use wrote. Acquire: how that use will access. 0: by `use`. */
     VkAccessFlags2 access;
     /** Vulkan's layout before the release, or after the acquire. 0 (UNDEFINED): by `use`. */
     VkImageLayout layout;
-    /** The contents are not needed: the old layout is UNDEFINED. Release with it before CUDA's
-     * first use of a new image. */
+    /** 1: the contents are not needed, and the old layout is UNDEFINED. Release a new image with it
+     * before CUDA's first use. */
     VkBool32 discard;
-    uint32_t base_array_layer; /**< The first layer; of cubes, 6 * cube + face. */
-    /** 0: all from there on (VK_REMAINING_ARRAY_LAYERS). A 3D image is one layer: its slices go
-     * together. */
+    uint32_t base_array_layer; /**< The first layer; for cubes, 6 * cube + face. */
+    /** 0: all that follow (VK_REMAINING_ARRAY_LAYERS). A 3D image is one layer: its slices change
+     * hands together. */
     uint32_t layer_count;
-    /** The image's own, which says its aspects. 0 (UNDEFINED): a color format. */
+    /** The image's format, which tells its aspects. 0 (UNDEFINED): a color format. */
     VkFormat format;
-    /** 0: all that `format` has. Formats of several planes have COLOR. One of DEPTH and STENCIL
-     * where the format has both: only with the feature separateDepthStencilLayouts. */
+    /** 0: all aspects of `format`. Formats of several planes have COLOR. When the format has DEPTH
+     * and STENCIL, one of the two needs the feature separateDepthStencilLayouts. */
     VkImageAspectFlags aspect;
 } culv_vk_image_transfer;
 
-/** A default transfer: the whole image, of a color format, any use.
+/** A default transfer: the whole image, a color format, any use.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -136,85 +143,54 @@ typedef struct culv_vk_image_barrier {
     VkImageMemoryBarrier barrier;
 } culv_vk_image_barrier;
 
-/** The queue-family release that hands a buffer from a Vulkan queue to CUDA: record it after
- * Vulkan's last use, in a submission that signals the timeline which CUDA waits for.
- * Errors: INVALID (VALUE: a use of images, the stage or an access of the host, a special queue
- * family; RANGE: offset and size overflow).
+/** Fills *out with the queue-family ownership transfer of a buffer between a Vulkan queue and CUDA.
+ * Release: record it after Vulkan's last use, in a submission that signals the timeline that CUDA
+ * waits for. Acquire: record it before Vulkan's first use, in a submission that waits for the
+ * timeline that CUDA signaled. A buffer that CUDA writes first also needs the acquire.
+ * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of images, the
+ * stage or an access of the host, a special queue family; RANGE: offset and size overflow).
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
-CULV_EXPORT culv_result culv_vk_buffer_release_barrier2(const culv_vk_buffer_transfer *transfer,
-                                                        VkBufferMemoryBarrier2 *out);
+CULV_EXPORT culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
+                                                    culv_vk_direction direction,
+                                                    VkBufferMemoryBarrier2 *out);
 
-/** The queue-family acquire that takes a buffer back from CUDA: record it before Vulkan's first
- * use, in a submission that waits for the timeline which CUDA signaled. Also needed before the
- * first use of what CUDA wrote first.
- * Errors: as culv_vk_buffer_release_barrier2().
+/** Does the same as culv_vk_buffer_get_barrier2(), in the form of Vulkan 1.0.
+ * Errors: as culv_vk_buffer_get_barrier2(); VALUE also for a stage or access that only
+ * synchronization2 has.
+ * Ownership: *out is yours.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer *transfer,
+                                                   culv_vk_direction direction,
+                                                   culv_vk_buffer_barrier *out);
+
+/** Fills *out with the queue-family ownership transfer and the layout transition of an image
+ * between a Vulkan queue and CUDA. Release: record it after Vulkan's last use, in a submission that
+ * signals the semaphore that CUDA waits for. Acquire: record it before Vulkan's first use, in a
+ * submission that waits for the semaphore that CUDA signaled.
+ * Errors: INVALID (NULL_ARGUMENT; STRUCT_SIZE; VALUE: an unknown direction, a use of buffers, a
+ * use, layout or aspect that contradicts the format, an acquire into the layout PREINITIALIZED, the
+ * stage or an access of the host, a special queue family; RANGE: levels or layers overflow).
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1
  * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
-CULV_EXPORT culv_result culv_vk_buffer_acquire_barrier2(const culv_vk_buffer_transfer *transfer,
-                                                        VkBufferMemoryBarrier2 *out);
+CULV_EXPORT culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
+                                                   culv_vk_direction direction,
+                                                   VkImageMemoryBarrier2 *out);
 
-/** culv_vk_buffer_release_barrier2() in the form of Vulkan 1.0. Only stages and accesses of that
- * form are taken.
- * Errors: INVALID (VALUE: a stage or access that only synchronization2 has).
+/** Does the same as culv_vk_image_get_barrier2(), in the form of Vulkan 1.0.
+ * Errors: as culv_vk_image_get_barrier2(); VALUE also for a stage, access or layout that only
+ * synchronization2 has.
  * Ownership: *out is yours.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_buffer_release_barrier(const culv_vk_buffer_transfer *transfer,
-                                                       culv_vk_buffer_barrier *out);
-
-/** culv_vk_buffer_acquire_barrier2() in the form of Vulkan 1.0. Only stages and accesses of that
- * form are taken.
- * Errors: INVALID (VALUE: a stage or access that only synchronization2 has).
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfer *transfer,
-                                                       culv_vk_buffer_barrier *out);
-
-/** The queue-family release and layout transition that hand an image from a Vulkan queue to CUDA:
- * record it after Vulkan's last use, in a submission that signals the semaphore which CUDA waits
- * for.
- * Errors: INVALID (VALUE: a use of buffers, a use, layout or aspect that contradicts the format,
- * the stage or an access of the host, a special queue family; RANGE: levels or layers overflow).
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1
- * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
-CULV_EXPORT culv_result culv_vk_image_release_barrier2(const culv_vk_image_transfer *transfer,
-                                                       VkImageMemoryBarrier2 *out);
-
-/** The queue-family acquire and layout transition that take an image back from CUDA: record it
- * before Vulkan's first use, in a submission that waits for the semaphore which CUDA signaled.
- * Errors: as culv_vk_image_release_barrier2(); VALUE also for the layout PREINITIALIZED.
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1
- * Source: Vulkan specification, "Queue Family Ownership Transfer", VK_QUEUE_FAMILY_EXTERNAL. */
-CULV_EXPORT culv_result culv_vk_image_acquire_barrier2(const culv_vk_image_transfer *transfer,
-                                                       VkImageMemoryBarrier2 *out);
-
-/** culv_vk_image_release_barrier2() in the form of Vulkan 1.0. Only stages, accesses and layouts of
- * that form are taken.
- * Errors: INVALID (VALUE: a stage or access that only synchronization2 has).
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_image_release_barrier(const culv_vk_image_transfer *transfer,
-                                                      culv_vk_image_barrier *out);
-
-/** culv_vk_image_acquire_barrier2() in the form of Vulkan 1.0. Only stages, accesses and layouts of
- * that form are taken.
- * Errors: INVALID (VALUE: a stage or access that only synchronization2 has).
- * Ownership: *out is yours.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_vk_image_acquire_barrier(const culv_vk_image_transfer *transfer,
-                                                      culv_vk_image_barrier *out);
+CULV_EXPORT culv_result culv_vk_image_get_barrier(const culv_vk_image_transfer *transfer,
+                                                  culv_vk_direction direction,
+                                                  culv_vk_image_barrier *out);
 
 CULV_EXTERN_C_END
 

@@ -290,9 +290,9 @@ CULV_EXPORT VkBuffer culv_vk_buffer_handle(const culv_vk_buffer *buffer);
  * Since: 0.1 */
 CULV_EXPORT VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize *size);
 
-/** The CPU's address of a buffer in host memory (culv_vk_buffer_create_desc::host_memory): host_pointer,
- * or Culvert's own pages, zero at first. The CPU and the GPUs see each other's writes where they
- * are ordered: docs/vulkan.md, "Host memory". NULL for other buffers and for NULL.
+/** The CPU's address of a buffer in host memory (culv_vk_buffer_create_desc::host_memory):
+ * host_pointer, or Culvert's own pages, zero at first. The CPU and the GPUs see each other's writes
+ * where they are ordered: docs/vulkan.md, "Host memory". NULL for other buffers and for NULL.
  * Errors: none.
  * Ownership: Culvert's, or yours as it was; valid until the buffer is destroyed.
  * Threads: any.
@@ -307,9 +307,9 @@ CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_vk_buffer *buffer);
 CULV_EXPORT culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer);
 
 /** Makes an image with exportable memory of its own, imports that into CUDA and maps it: all or
- * nothing. Its layout is UNDEFINED: before CUDA's first use, record
- * culv_vk_image_release_barrier2() with `discard`. With `fallback`, where sharing is impossible,
- * arrays (or linear memory) of CUDA's own and copies (culv_image_sharing() tells).
+ * nothing. Its layout is UNDEFINED: before CUDA's first use, record the release barrier of
+ * culv_vk_image_get_barrier2() with `discard`. With `fallback`, where sharing is impossible, arrays
+ * (or linear memory) of CUDA's own and copies (culv_image_sharing() tells).
  * Errors: INVALID (TILING, USAGE, EXTENT, MEMORY_TYPE; DEVICE_MISMATCH: attached as another GPU,
  * and no `fallback` ...), UNSUPPORTED (FORMAT, EXTENT, NOT_EXPORTABLE, EXTENSION_MISSING; PEER
  * where no fallback is left), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.

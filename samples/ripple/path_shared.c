@@ -121,9 +121,10 @@ static bool record_acquire(exchange *e, VkCommandBuffer commands, uint64_t frame
     culv_vk_image_transfer tint = tint_transfer(e, frame);
     VkBufferMemoryBarrier2 buffer;
     VkImageMemoryBarrier2 image;
-    if (!culv_ok(culv_vk_buffer_acquire_barrier2(&cells, &buffer),
-                 "culv_vk_buffer_acquire_barrier2") ||
-        !culv_ok(culv_vk_image_acquire_barrier2(&tint, &image), "culv_vk_image_acquire_barrier2"))
+    if (!culv_ok(culv_vk_buffer_get_barrier2(&cells, CULV_VK_ACQUIRE, &buffer),
+                 "culv_vk_buffer_get_barrier2") ||
+        !culv_ok(culv_vk_image_get_barrier2(&tint, CULV_VK_ACQUIRE, &image),
+                 "culv_vk_image_get_barrier2"))
         return false;
     record(commands, &buffer, &image);
     return true;
@@ -135,9 +136,10 @@ static bool record_release(exchange *e, VkCommandBuffer commands, uint64_t frame
     culv_vk_image_transfer tint = tint_transfer(e, frame);
     VkBufferMemoryBarrier2 buffer;
     VkImageMemoryBarrier2 image;
-    if (!culv_ok(culv_vk_buffer_release_barrier2(&cells, &buffer),
-                 "culv_vk_buffer_release_barrier2") ||
-        !culv_ok(culv_vk_image_release_barrier2(&tint, &image), "culv_vk_image_release_barrier2"))
+    if (!culv_ok(culv_vk_buffer_get_barrier2(&cells, CULV_VK_RELEASE, &buffer),
+                 "culv_vk_buffer_get_barrier2") ||
+        !culv_ok(culv_vk_image_get_barrier2(&tint, CULV_VK_RELEASE, &image),
+                 "culv_vk_image_get_barrier2"))
         return false;
     record(commands, &buffer, &image);
     return true;
@@ -152,8 +154,8 @@ static bool release_first(exchange *e)
         culv_vk_image_transfer tint = tint_transfer(e, i);
         VkImageMemoryBarrier2 image;
         tint.discard = VK_TRUE;
-        fine = culv_ok(culv_vk_image_release_barrier2(&tint, &image),
-                       "culv_vk_image_release_barrier2");
+        fine = culv_ok(culv_vk_image_get_barrier2(&tint, CULV_VK_RELEASE, &image),
+                       "culv_vk_image_get_barrier2");
         if (fine) record(once.commands, NULL, &image);
     }
     return vulkan_once_end(e->vulkan, &once, fine);

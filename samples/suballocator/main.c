@@ -134,8 +134,8 @@ static bool hand_to_cuda(program *p)
         transfer.image = p->resources[i].image;
         transfer.queue_family = p->vulkan.queue_family;
         transfer.discard = VK_TRUE;
-        fine = culv_ok(culv_vk_image_release_barrier2(&transfer, &barrier),
-                       "culv_vk_image_release_barrier2");
+        fine = culv_ok(culv_vk_image_get_barrier2(&transfer, CULV_VK_RELEASE, &barrier),
+                       "culv_vk_image_get_barrier2");
         VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                  .imageMemoryBarrierCount = 1,
                                  .pImageMemoryBarriers = &barrier};

@@ -89,10 +89,10 @@ static bool take_from_cuda(const vulkan_setup *v, VkCommandBuffer commands,
         buffer.queue_family = image.queue_family = v->queue_family;
         buffer.use = image.use = CULV_VK_USE_TRANSFER_SRC;
         culv_result result =
-            r->image
-                ? culv_vk_image_acquire_barrier2(&image, &images[info.imageMemoryBarrierCount++])
-                : culv_vk_buffer_acquire_barrier2(&buffer,
-                                                  &buffers[info.bufferMemoryBarrierCount++]);
+            r->image ? culv_vk_image_get_barrier2(&image, CULV_VK_ACQUIRE,
+                                                  &images[info.imageMemoryBarrierCount++])
+                     : culv_vk_buffer_get_barrier2(&buffer, CULV_VK_ACQUIRE,
+                                                   &buffers[info.bufferMemoryBarrierCount++]);
         if (!culv_ok(result, "the acquire barrier")) return false;
     }
     vkCmdPipelineBarrier2(commands, &info);

@@ -162,8 +162,8 @@ bool particles_record_acquire(particles *p, VkCommandBuffer commands, culv_vk_us
 {
     for (size_t i = 0; i < p->num_parts; i++) {
         culv_vk_buffer_transfer transfer = transfer_of(p, i, use, stage);
-        if (!culv_ok(culv_vk_buffer_acquire_barrier2(&transfer, &p->barriers[i]),
-                     "culv_vk_buffer_acquire_barrier2"))
+        if (!culv_ok(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_ACQUIRE, &p->barriers[i]),
+                     "culv_vk_buffer_get_barrier2"))
             return false;
     }
     record_barriers(p, commands);
@@ -175,8 +175,8 @@ bool particles_record_release(particles *p, VkCommandBuffer commands, culv_vk_us
 {
     for (size_t i = 0; i < p->num_parts; i++) {
         culv_vk_buffer_transfer transfer = transfer_of(p, i, use, stage);
-        if (!culv_ok(culv_vk_buffer_release_barrier2(&transfer, &p->barriers[i]),
-                     "culv_vk_buffer_release_barrier2"))
+        if (!culv_ok(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_RELEASE, &p->barriers[i]),
+                     "culv_vk_buffer_get_barrier2"))
             return false;
     }
     record_barriers(p, commands);

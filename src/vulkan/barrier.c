@@ -6,8 +6,6 @@
 
 #include <inttypes.h>
 
-typedef enum direction { RELEASE, ACQUIRE } direction;
-
 /* What each use means. Shader uses have the stage ALL_COMMANDS, since the queue is not known: a
  * compute queue has no fragment stage. Only flags that Vulkan 1.0's form has too, so that both
  * forms share the table. */
@@ -95,9 +93,14 @@ static culv_result read_transfer(bool image, const void *transfer, void *local, 
     return culvi_desc_read(NULL, local, size, transfer, name_of(image));
 }
 
-static culv_result check(const request *r)
+static culv_result check(const request *r, culv_vk_direction direction)
 {
     const char *name = name_of(r->image);
+    if (direction != CULV_VK_ACQUIRE && direction != CULV_VK_RELEASE)
+        return REFUSE_VALUE(
+            "a barrier of %s: direction %d is no culv_vk_direction; "
+            "pass CULV_VK_ACQUIRE (from CUDA to Vulkan) or CULV_VK_RELEASE (from Vulkan to CUDA)",
+            name, (int)direction);
     if (r->queue_family == VK_QUEUE_FAMILY_EXTERNAL ||
         r->queue_family == VK_QUEUE_FAMILY_FOREIGN_EXT)
         return REFUSE_VALUE(
@@ -126,13 +129,13 @@ static culv_result check(const request *r)
 /* Of a release the second scope is ignored, of an acquire the first; the semaphore orders the two
  * halves. An acquire's first scope is ALL_COMMANDS, so that it is ordered after the wait whatever
  * stage that names. */
-static culv_result plan(const request *r, direction way, scopes *out)
+static culv_result plan(const request *r, culv_vk_direction direction, scopes *out)
 {
-    culv_result result = check(r);
+    culv_result result = check(r, direction);
     if (result != CULV_OK) return result;
     const use_row *use = &uses[r->use];
     VkPipelineStageFlags2 stage = r->stage != 0 ? r->stage : use->stage;
-    if (way == RELEASE)
+    if (direction == CULV_VK_RELEASE)
         *out = (scopes){.src_stage = stage,
                         .src_access = r->access != 0 ? r->access : use->writes,
                         .src_family = r->queue_family,
@@ -173,8 +176,8 @@ static culv_result check_old(bool image, VkPipelineStageFlags2 stages, VkAccessF
 
 /* Buffers -------------------------------------------------------------------------------------- */
 
-static culv_result buffer2(const culv_vk_buffer_transfer *transfer, direction way,
-                           VkBufferMemoryBarrier2 *out)
+culv_result culv_vk_buffer_get_barrier2(const culv_vk_buffer_transfer *transfer,
+                                        culv_vk_direction direction, VkBufferMemoryBarrier2 *out)
 {
     culv_vk_buffer_transfer t;
     scopes s;
@@ -183,7 +186,7 @@ static culv_result buffer2(const culv_vk_buffer_transfer *transfer, direction wa
     if (t.buffer == VK_NULL_HANDLE)
         return REFUSE(CULV_REASON_NULL_ARGUMENT,
                       "culv_vk_buffer_transfer.buffer is VK_NULL_HANDLE");
-    result = plan(&(request){false, t.queue_family, t.use, t.stage, t.access}, way, &s);
+    result = plan(&(request){false, t.queue_family, t.use, t.stage, t.access}, direction, &s);
     if (result != CULV_OK) return result;
     if (t.size != VK_WHOLE_SIZE && t.offset > UINT64_MAX - t.size)
         return REFUSE(CULV_REASON_RANGE,
@@ -198,11 +201,11 @@ static culv_result buffer2(const culv_vk_buffer_transfer *transfer, direction wa
     return CULV_OK;
 }
 
-static culv_result buffer1(const culv_vk_buffer_transfer *transfer, direction way,
-                           culv_vk_buffer_barrier *out)
+culv_result culv_vk_buffer_get_barrier(const culv_vk_buffer_transfer *transfer,
+                                       culv_vk_direction direction, culv_vk_buffer_barrier *out)
 {
     VkBufferMemoryBarrier2 b;
-    culv_result result = buffer2(transfer, way, out != NULL ? &b : NULL);
+    culv_result result = culv_vk_buffer_get_barrier2(transfer, direction, out != NULL ? &b : NULL);
     if (result == CULV_OK)
         result =
             check_old(false, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
@@ -215,30 +218,6 @@ static culv_result buffer1(const culv_vk_buffer_transfer *transfer, direction wa
                                                 .offset = b.offset,
                                                 .size = b.size}};
     return CULV_OK;
-}
-
-culv_result culv_vk_buffer_release_barrier2(const culv_vk_buffer_transfer *transfer,
-                                            VkBufferMemoryBarrier2 *out)
-{
-    return buffer2(transfer, RELEASE, out);
-}
-
-culv_result culv_vk_buffer_acquire_barrier2(const culv_vk_buffer_transfer *transfer,
-                                            VkBufferMemoryBarrier2 *out)
-{
-    return buffer2(transfer, ACQUIRE, out);
-}
-
-culv_result culv_vk_buffer_release_barrier(const culv_vk_buffer_transfer *transfer,
-                                           culv_vk_buffer_barrier *out)
-{
-    return buffer1(transfer, RELEASE, out);
-}
-
-culv_result culv_vk_buffer_acquire_barrier(const culv_vk_buffer_transfer *transfer,
-                                           culv_vk_buffer_barrier *out)
-{
-    return buffer1(transfer, ACQUIRE, out);
 }
 
 /* Images --------------------------------------------------------------------------------------- */
@@ -337,8 +316,8 @@ static culv_result choose_range(const culv_vk_image_transfer *t, VkImageLayout l
     return CULV_OK;
 }
 
-static culv_result image2(const culv_vk_image_transfer *transfer, direction way,
-                          VkImageMemoryBarrier2 *out)
+culv_result culv_vk_image_get_barrier2(const culv_vk_image_transfer *transfer,
+                                       culv_vk_direction direction, VkImageMemoryBarrier2 *out)
 {
     culv_vk_image_transfer t;
     scopes s;
@@ -347,23 +326,25 @@ static culv_result image2(const culv_vk_image_transfer *transfer, direction way,
     if (result != CULV_OK) return result;
     if (t.image == VK_NULL_HANDLE)
         return REFUSE(CULV_REASON_NULL_ARGUMENT, "culv_vk_image_transfer.image is VK_NULL_HANDLE");
-    result = plan(&(request){true, t.queue_family, t.use, t.stage, t.access}, way, &s);
+    result = plan(&(request){true, t.queue_family, t.use, t.stage, t.access}, direction, &s);
     if (result != CULV_OK) return result;
     const VkImageLayout layout =
         t.layout != VK_IMAGE_LAYOUT_UNDEFINED ? t.layout : uses[t.use].layout;
-    if (way == ACQUIRE && layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
+    if (direction == CULV_VK_ACQUIRE && layout == VK_IMAGE_LAYOUT_PREINITIALIZED)
         return REFUSE_VALUE(
             "culv_vk_image_transfer.layout is PREINITIALIZED, into which no image can be brought; "
             "name the layout that Vulkan uses it in, or 0 for that of `use`");
     result = choose_range(&t, layout, &range);
     if (result != CULV_OK) return result;
-    const VkImageLayout old_layout = way == RELEASE ? layout : VK_IMAGE_LAYOUT_GENERAL;
-    *out = (VkImageMemoryBarrier2){.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
-                                   SCOPES_OF(s),
-                                   .oldLayout = t.discard ? VK_IMAGE_LAYOUT_UNDEFINED : old_layout,
-                                   .newLayout = way == RELEASE ? VK_IMAGE_LAYOUT_GENERAL : layout,
-                                   .image = t.image,
-                                   .subresourceRange = range};
+    const VkImageLayout old_layout =
+        direction == CULV_VK_RELEASE ? layout : VK_IMAGE_LAYOUT_GENERAL;
+    *out = (VkImageMemoryBarrier2){
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,
+        SCOPES_OF(s),
+        .oldLayout = t.discard ? VK_IMAGE_LAYOUT_UNDEFINED : old_layout,
+        .newLayout = direction == CULV_VK_RELEASE ? VK_IMAGE_LAYOUT_GENERAL : layout,
+        .image = t.image,
+        .subresourceRange = range};
     return CULV_OK;
 }
 
@@ -374,11 +355,11 @@ static bool is_new_layout(VkImageLayout layout)
            layout == VK_IMAGE_LAYOUT_ATTACHMENT_OPTIMAL;
 }
 
-static culv_result image1(const culv_vk_image_transfer *transfer, direction way,
-                          culv_vk_image_barrier *out)
+culv_result culv_vk_image_get_barrier(const culv_vk_image_transfer *transfer,
+                                      culv_vk_direction direction, culv_vk_image_barrier *out)
 {
     VkImageMemoryBarrier2 b;
-    culv_result result = image2(transfer, way, out != NULL ? &b : NULL);
+    culv_result result = culv_vk_image_get_barrier2(transfer, direction, out != NULL ? &b : NULL);
     if (result == CULV_OK)
         result =
             check_old(true, b.srcStageMask | b.dstStageMask, b.srcAccessMask | b.dstAccessMask);
@@ -396,28 +377,4 @@ static culv_result image1(const culv_vk_image_transfer *transfer, direction way,
                                                .image = b.image,
                                                .subresourceRange = b.subresourceRange}};
     return CULV_OK;
-}
-
-culv_result culv_vk_image_release_barrier2(const culv_vk_image_transfer *transfer,
-                                           VkImageMemoryBarrier2 *out)
-{
-    return image2(transfer, RELEASE, out);
-}
-
-culv_result culv_vk_image_acquire_barrier2(const culv_vk_image_transfer *transfer,
-                                           VkImageMemoryBarrier2 *out)
-{
-    return image2(transfer, ACQUIRE, out);
-}
-
-culv_result culv_vk_image_release_barrier(const culv_vk_image_transfer *transfer,
-                                          culv_vk_image_barrier *out)
-{
-    return image1(transfer, RELEASE, out);
-}
-
-culv_result culv_vk_image_acquire_barrier(const culv_vk_image_transfer *transfer,
-                                          culv_vk_image_barrier *out)
-{
-    return image1(transfer, ACQUIRE, out);
 }

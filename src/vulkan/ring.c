@@ -31,8 +31,8 @@ static culv_result image_barriers(const culv_vk_ring *ring, const culv_vk_ring_r
     t.stage = r->stage;
     t.access = r->access;
     t.layout = r->layout;
-    culv_result result = culv_vk_image_acquire_barrier2(&t, acquire);
-    return result == CULV_OK ? culv_vk_image_release_barrier2(&t, release) : result;
+    culv_result result = culv_vk_image_get_barrier2(&t, CULV_VK_ACQUIRE, acquire);
+    return result == CULV_OK ? culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, release) : result;
 }
 
 static culv_result buffer_barriers(const culv_vk_ring *ring, const culv_vk_ring_resource *r,
@@ -45,8 +45,8 @@ static culv_result buffer_barriers(const culv_vk_ring *ring, const culv_vk_ring_
     t.use = r->use;
     t.stage = r->stage;
     t.access = r->access;
-    culv_result result = culv_vk_buffer_acquire_barrier2(&t, acquire);
-    return result == CULV_OK ? culv_vk_buffer_release_barrier2(&t, release) : result;
+    culv_result result = culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, acquire);
+    return result == CULV_OK ? culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, release) : result;
 }
 
 static VkDependencyInfo dependency(const VkImageMemoryBarrier2 *images, uint32_t num_images,
@@ -126,7 +126,7 @@ static culv_result record_hand_over(culv_vk_ring *ring, VkCommandBuffer commands
             t.format = (VkFormat)culv_image_format(culv_vk_image_cuda(image));
             t.queue_family = ring->queue_family;
             t.discard = VK_TRUE;
-            culv_result result = culv_vk_image_release_barrier(&t, &b);
+            culv_result result = culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &b);
             if (result != CULV_OK) return result;
             table->vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1,
                                         &b.barrier);

@@ -240,8 +240,8 @@ static culv_result record_buffer(const culv_vk_ring *ring, VkCommandBuffer comma
     t.buffer = culv_vk_buffer_handle(from);
     t.queue_family = ring->queue_family;
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    result = culv_vk_buffer_acquire_barrier(&t, &acquire);
-    if (result == CULV_OK) result = culv_vk_buffer_release_barrier(&t, &release);
+    result = culv_vk_buffer_get_barrier(&t, CULV_VK_ACQUIRE, &acquire);
+    if (result == CULV_OK) result = culv_vk_buffer_get_barrier(&t, CULV_VK_RELEASE, &release);
     if (result != CULV_OK) return result;
     const VkBufferCopy region = {.dstOffset = offset, .size = bytes};
     table->vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
@@ -285,8 +285,8 @@ static culv_result record_image(const culv_vk_ring *ring, VkCommandBuffer comman
     t.format = (VkFormat)row->format;
     t.queue_family = ring->queue_family;
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    result = culv_vk_image_acquire_barrier(&t, &acquire);
-    if (result == CULV_OK) result = culv_vk_image_release_barrier(&t, &release);
+    result = culv_vk_image_get_barrier(&t, CULV_VK_ACQUIRE, &acquire);
+    if (result == CULV_OK) result = culv_vk_image_get_barrier(&t, CULV_VK_RELEASE, &release);
     if (result != CULV_OK) return result;
     const VkBufferImageCopy region = {.bufferOffset = offset,
                                       .imageSubresource = {row->aspects, 0, 0, d->array_layers},

@@ -24,9 +24,9 @@ void sweep_record_hand_over(VkCommandBuffer commands, const sweep_image *i, bool
     t.use = use;
     t.discard = discard ? VK_TRUE : VK_FALSE;
     if (to_cuda)
-        LIB_OK(culv_vk_image_release_barrier2(&t, &barrier));
+        LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &barrier));
     else
-        LIB_OK(culv_vk_image_acquire_barrier2(&t, &barrier));
+        LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_ACQUIRE, &barrier));
     record(commands, &barrier);
 }
 

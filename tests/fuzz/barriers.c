@@ -37,6 +37,18 @@ static VkImageLayout layout(fuzz_reader *r)
     return how < 240 ? VK_IMAGE_LAYOUT_PRESENT_SRC_KHR : (VkImageLayout)fuzz_u32(r);
 }
 
+/* One in 64 is none of the two. */
+static culv_vk_direction direction_of(fuzz_reader *r, bool release)
+{
+    if (fuzz_rarely(r, 64)) return (culv_vk_direction)fuzz_value32(r, CULV_VK_RELEASE + 1);
+    return release ? CULV_VK_RELEASE : CULV_VK_ACQUIRE;
+}
+
+static bool is_direction(culv_vk_direction direction)
+{
+    return direction == CULV_VK_ACQUIRE || direction == CULV_VK_RELEASE;
+}
+
 /* What barriers of both forms say of who hands over to whom. */
 static void check_families(uint32_t src, uint32_t dst, uint32_t family_, bool release)
 {
@@ -68,16 +80,17 @@ static void run_buffer(fuzz_reader *r)
     t.access = bits64(r);
     bool release = fuzz_flag(r);
     culv_vk_buffer_transfer *box = fuzz_box(r, &t, sizeof t);
+    const culv_vk_direction direction = direction_of(r, release);
     VkBufferMemoryBarrier2 two;
     culv_vk_buffer_barrier one;
     memset(&two, 0xa5, sizeof two);
     memset(&one, 0xa5, sizeof one);
     const VkBufferMemoryBarrier2 two_before = two;
     const culv_vk_buffer_barrier one_before = one;
-    culv_result result2 = release ? FUZZ_CALL(culv_vk_buffer_release_barrier2(box, &two))
-                                  : FUZZ_CALL(culv_vk_buffer_acquire_barrier2(box, &two));
-    culv_result result1 = release ? FUZZ_CALL(culv_vk_buffer_release_barrier(box, &one))
-                                  : FUZZ_CALL(culv_vk_buffer_acquire_barrier(box, &one));
+    culv_result result2 = FUZZ_CALL(culv_vk_buffer_get_barrier2(box, direction, &two));
+    culv_result result1 = FUZZ_CALL(culv_vk_buffer_get_barrier(box, direction, &one));
+    release = direction == CULV_VK_RELEASE;
+    FUZZ_REQUIRE(is_direction(direction) || result2 != CULV_OK, "an unknown direction passes");
     /* What the newer form refuses, the older one does. */
     FUZZ_REQUIRE(result2 == CULV_OK || result1 != CULV_OK, "only the form of Vulkan 1.0 is had");
     if (result2 != CULV_OK)
@@ -127,16 +140,17 @@ static void run_image(fuzz_reader *r)
     t.aspect = fuzz_bits(r, 0);
     bool release = fuzz_flag(r);
     culv_vk_image_transfer *box = fuzz_box(r, &t, sizeof t);
+    const culv_vk_direction direction = direction_of(r, release);
     VkImageMemoryBarrier2 two;
     culv_vk_image_barrier one;
     memset(&two, 0xa5, sizeof two);
     memset(&one, 0xa5, sizeof one);
     const VkImageMemoryBarrier2 two_before = two;
     const culv_vk_image_barrier one_before = one;
-    culv_result result2 = release ? FUZZ_CALL(culv_vk_image_release_barrier2(box, &two))
-                                  : FUZZ_CALL(culv_vk_image_acquire_barrier2(box, &two));
-    culv_result result1 = release ? FUZZ_CALL(culv_vk_image_release_barrier(box, &one))
-                                  : FUZZ_CALL(culv_vk_image_acquire_barrier(box, &one));
+    culv_result result2 = FUZZ_CALL(culv_vk_image_get_barrier2(box, direction, &two));
+    culv_result result1 = FUZZ_CALL(culv_vk_image_get_barrier(box, direction, &one));
+    release = direction == CULV_VK_RELEASE;
+    FUZZ_REQUIRE(is_direction(direction) || result2 != CULV_OK, "an unknown direction passes");
     FUZZ_REQUIRE(result2 == CULV_OK || result1 != CULV_OK, "only the form of Vulkan 1.0 is had");
     if (result2 != CULV_OK)
         FUZZ_REQUIRE(memcmp(&two, &two_before, sizeof two) == 0, "written after an error");

@@ -76,13 +76,12 @@ VkImage some_image(void)
     return handle;
 }
 
-culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fields *out,
-                           VkBuffer *handle, VkDeviceSize *offset, VkDeviceSize *size)
+culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w, form f,
+                           fields *out, VkBuffer *handle, VkDeviceSize *offset, VkDeviceSize *size)
 {
     if (f == BARRIER2) {
         VkBufferMemoryBarrier2 b;
-        culv_result r = w == RELEASE ? culv_vk_buffer_release_barrier2(t, &b)
-                                     : culv_vk_buffer_acquire_barrier2(t, &b);
+        culv_result r = culv_vk_buffer_get_barrier2(t, w, &b);
         if (r != CULV_OK) return r;
         *out = (fields){
             b.sType,         b.pNext,         b.srcStageMask,        b.dstStageMask,
@@ -93,8 +92,7 @@ culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fiel
         return r;
     }
     culv_vk_buffer_barrier b;
-    culv_result r = w == RELEASE ? culv_vk_buffer_release_barrier(t, &b)
-                                 : culv_vk_buffer_acquire_barrier(t, &b);
+    culv_result r = culv_vk_buffer_get_barrier(t, w, &b);
     if (r != CULV_OK) return r;
     *out = (fields){b.barrier.sType,
                     b.barrier.pNext,
@@ -110,13 +108,12 @@ culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fiel
     return r;
 }
 
-culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields *out,
+culv_result image_barrier(const culv_vk_image_transfer *t, culv_vk_direction w, form f, fields *out,
                           VkImage *handle, VkImageLayout layouts[2], VkImageSubresourceRange *range)
 {
     if (f == BARRIER2) {
         VkImageMemoryBarrier2 b;
-        culv_result r = w == RELEASE ? culv_vk_image_release_barrier2(t, &b)
-                                     : culv_vk_image_acquire_barrier2(t, &b);
+        culv_result r = culv_vk_image_get_barrier2(t, w, &b);
         if (r != CULV_OK) return r;
         *out = (fields){
             b.sType,         b.pNext,         b.srcStageMask,        b.dstStageMask,
@@ -128,8 +125,7 @@ culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields
         return r;
     }
     culv_vk_image_barrier b;
-    culv_result r =
-        w == RELEASE ? culv_vk_image_release_barrier(t, &b) : culv_vk_image_acquire_barrier(t, &b);
+    culv_result r = culv_vk_image_get_barrier(t, w, &b);
     if (r != CULV_OK) return r;
     *out = (fields){b.barrier.sType,
                     b.barrier.pNext,
@@ -147,15 +143,17 @@ culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields
 }
 
 /* The half that counts has stage, access and the queue's family; the other one is CUDA's. */
-static void require_half(const fields *b, way w, uint64_t stage, uint64_t access, uint32_t family)
+static void require_half(const fields *b, culv_vk_direction w, uint64_t stage, uint64_t access,
+                         uint32_t family)
 {
     REQUIRE(b->next == NULL);
-    REQUIRE_EQ(w == RELEASE ? b->src_stage : b->dst_stage, stage);
-    REQUIRE_EQ(w == RELEASE ? b->src_access : b->dst_access, access);
-    REQUIRE_EQ(w == RELEASE ? b->src_family : b->dst_family, family);
-    REQUIRE_EQ(w == RELEASE ? b->dst_stage : b->src_stage, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
-    REQUIRE_EQ(w == RELEASE ? b->dst_access : b->src_access, 0);
-    REQUIRE_EQ(w == RELEASE ? b->dst_family : b->src_family, VK_QUEUE_FAMILY_EXTERNAL);
+    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->src_stage : b->dst_stage, stage);
+    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->src_access : b->dst_access, access);
+    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->src_family : b->dst_family, family);
+    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->dst_stage : b->src_stage,
+               VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->dst_access : b->src_access, 0);
+    REQUIRE_EQ(w == CULV_VK_RELEASE ? b->dst_family : b->src_family, VK_QUEUE_FAMILY_EXTERNAL);
 }
 
 static void buffers(void)
@@ -165,7 +163,7 @@ static void buffers(void)
     VkDeviceSize offset, size;
     for (int n = 0; n < USES * 4; n++) {
         int u = n / 4;
-        way w = n & 1 ? ACQUIRE : RELEASE;
+        culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
         form f = n & 2 ? OLD_FORM : BARRIER2;
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
         t.buffer = some_buffer();
@@ -179,7 +177,7 @@ static void buffers(void)
         LIB_OK(buffer_barrier(&t, w, f, &b, &handle, &offset, &size));
         REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER_2
                                          : VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER);
-        require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire,
+        require_half(&b, w, uses[u].stage, w == CULV_VK_RELEASE ? uses[u].release : uses[u].acquire,
                      FAMILY);
         REQUIRE(handle == some_buffer());
         REQUIRE_EQ(offset, 0);
@@ -231,9 +229,9 @@ static void images(void)
     VkImageSubresourceRange range;
     for (int n = 0; n < USES * FORMATS * 4; n++) {
         const int u = n / 4 % USES, k = n / 4 / USES;
-        way w = n & 1 ? ACQUIRE : RELEASE;
+        culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
         form f = n & 2 ? OLD_FORM : BARRIER2;
-        const int vulkans = w == RELEASE ? 0 : 1; /* whose half of the layouts */
+        const int vulkans = w == CULV_VK_RELEASE ? 0 : 1; /* whose half of the layouts */
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
         t.image = some_image();
         t.queue_family = FAMILY;
@@ -251,7 +249,7 @@ static void images(void)
         LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
         REQUIRE_EQ(b.type, f == BARRIER2 ? VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2
                                          : VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER);
-        require_half(&b, w, uses[u].stage, w == RELEASE ? uses[u].release : uses[u].acquire,
+        require_half(&b, w, uses[u].stage, w == CULV_VK_RELEASE ? uses[u].release : uses[u].acquire,
                      FAMILY);
         REQUIRE(handle == some_image());
         REQUIRE_EQ(layouts[vulkans], uses[u].layout);
@@ -281,7 +279,7 @@ static void images(void)
         t.discard = VK_TRUE;
         LIB_OK(image_barrier(&t, w, f, &b, &handle, layouts, &range));
         REQUIRE_EQ(layouts[0], VK_IMAGE_LAYOUT_UNDEFINED);
-        REQUIRE_EQ(layouts[1], w == RELEASE ? VK_IMAGE_LAYOUT_GENERAL : t.layout);
+        REQUIRE_EQ(layouts[1], w == CULV_VK_RELEASE ? VK_IMAGE_LAYOUT_GENERAL : t.layout);
     }
 }
 
@@ -315,23 +313,25 @@ static void aspects(void)
         t.aspect = given[i];
         if (i < VALID &&
             (t.format == VK_FORMAT_UNDEFINED || (given[i] & ~formats[k].aspects) == 0)) {
-            LIB_OK(culv_vk_image_release_barrier2(&t, &b));
+            LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b));
             REQUIRE_EQ(b.subresourceRange.aspectMask, given[i]);
             continue;
         }
-        LIB_ERROR(culv_vk_image_release_barrier2(&t, &b), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
         LIB_SAYS("culv_vk_image_transfer.aspect is ");
     }
     /* A named aspect meets the use as that of a format does. */
     culv_vk_image_transfer t = culv_vk_image_transfer_init();
     t.image = some_image();
     t.use = CULV_VK_USE_DEPTH_STENCIL_ATTACHMENT;
-    LIB_ERROR(culv_vk_image_release_barrier2(&t, &b), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     LIB_SAYS("set format to the image's VkFormat");
     t.aspect = STENCIL;
-    LIB_OK(culv_vk_image_release_barrier2(&t, &b));
+    LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b));
     t.format = VK_FORMAT_D32_SFLOAT_S8_UINT; /* separateDepthStencilLayouts */
-    LIB_OK(culv_vk_image_release_barrier2(&t, &b));
+    LIB_OK(culv_vk_image_get_barrier2(&t, CULV_VK_RELEASE, &b));
     REQUIRE_EQ(b.subresourceRange.aspectMask, STENCIL);
 }
 
@@ -367,7 +367,7 @@ static void layouts(void)
     VkImageSubresourceRange range;
     for (int n = 0; n < ROWS * FORMATS * 4; n++) {
         const int i = n / 4 % ROWS, k = n / 4 / ROWS;
-        way w = n & 1 ? ACQUIRE : RELEASE;
+        culv_vk_direction w = n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE;
         form f = n & 2 ? OLD_FORM : BARRIER2;
         culv_vk_image_transfer t = culv_vk_image_transfer_init();
         t.image = some_image();
@@ -380,7 +380,7 @@ static void layouts(void)
             continue;
         }
         LIB_OK(image_barrier(&t, w, f, &b, &handle, found, &range));
-        REQUIRE_EQ(found[w == RELEASE ? 0 : 1], t.layout);
+        REQUIRE_EQ(found[w == CULV_VK_RELEASE ? 0 : 1], t.layout);
     }
     /* The contents of a PREINITIALIZED image can be handed over; no image becomes one. */
     for (int n = 0; n < 4; n++) {
@@ -389,11 +389,11 @@ static void layouts(void)
         t.image = some_image();
         t.layout = VK_IMAGE_LAYOUT_PREINITIALIZED;
         if (n & 1) {
-            LIB_ERROR(image_barrier(&t, ACQUIRE, f, &b, &handle, found, &range), CULV_ERROR_INVALID,
-                      CULV_REASON_VALUE);
+            LIB_ERROR(image_barrier(&t, CULV_VK_ACQUIRE, f, &b, &handle, found, &range),
+                      CULV_ERROR_INVALID, CULV_REASON_VALUE);
             continue;
         }
-        LIB_OK(image_barrier(&t, RELEASE, f, &b, &handle, found, &range));
+        LIB_OK(image_barrier(&t, CULV_VK_RELEASE, f, &b, &handle, found, &range));
         REQUIRE_EQ(found[0], VK_IMAGE_LAYOUT_PREINITIALIZED);
     }
 }

@@ -6,7 +6,6 @@
 
 #include "library.h"
 
-typedef enum way { RELEASE, ACQUIRE } way;
 typedef enum form { BARRIER2, OLD_FORM } form;
 
 #define STAGE(name)  VK_PIPELINE_STAGE_2_##name##_BIT
@@ -23,9 +22,9 @@ typedef struct fields {
 
 VkBuffer some_buffer(void);
 VkImage some_image(void);
-culv_result buffer_barrier(const culv_vk_buffer_transfer *t, way w, form f, fields *out,
-                           VkBuffer *handle, VkDeviceSize *offset, VkDeviceSize *size);
-culv_result image_barrier(const culv_vk_image_transfer *t, way w, form f, fields *out,
+culv_result buffer_barrier(const culv_vk_buffer_transfer *t, culv_vk_direction w, form f,
+                           fields *out, VkBuffer *handle, VkDeviceSize *offset, VkDeviceSize *size);
+culv_result image_barrier(const culv_vk_image_transfer *t, culv_vk_direction w, form f, fields *out,
                           VkImage *handle, VkImageLayout layouts[2],
                           VkImageSubresourceRange *range);
 

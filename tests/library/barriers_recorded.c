@@ -201,7 +201,7 @@ static void tell_validation(stage *s, const culv_vk_image_transfer *t)
     culv_vk_image_transfer release = *t;
     VkImageMemoryBarrier2 b;
     release.discard = VK_TRUE;
-    LIB_OK(culv_vk_image_release_barrier2(&release, &b));
+    LIB_OK(culv_vk_image_get_barrier2(&release, CULV_VK_RELEASE, &b));
     b.srcQueueFamilyIndex = b.dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .imageMemoryBarrierCount = 1,
@@ -329,15 +329,14 @@ static void record_buffer(VkCommandBuffer commands, const culv_vk_buffer_transfe
 {
     if (old_form) {
         culv_vk_buffer_barrier b;
-        LIB_OK(way == TO_CUDA ? culv_vk_buffer_release_barrier(t, &b)
-                              : culv_vk_buffer_acquire_barrier(t, &b));
+        LIB_OK(
+            culv_vk_buffer_get_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
         vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0,
                              NULL);
         return;
     }
     VkBufferMemoryBarrier2 b;
-    LIB_OK(way == TO_CUDA ? culv_vk_buffer_release_barrier2(t, &b)
-                          : culv_vk_buffer_acquire_barrier2(t, &b));
+    LIB_OK(culv_vk_buffer_get_barrier2(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .bufferMemoryBarrierCount = 1,
                                    .pBufferMemoryBarriers = &b};

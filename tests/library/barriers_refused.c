@@ -44,20 +44,20 @@ static void old_form(void)
         memset(&out, 0x66, sizeof out);
         bt.stage = it.stage = i < STAGES ? stages[i] : 0;
         bt.access = it.access = i < STAGES ? 0 : accesses[i - STAGES];
-        LIB_ERROR(culv_vk_buffer_release_barrier(&bt, &out.buffer), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, &out.buffer), CULV_ERROR_INVALID,
                   CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, &out.buffer), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_vk_buffer_get_barrier(&bt, CULV_VK_ACQUIRE, &out.buffer), CULV_ERROR_INVALID,
                   CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_image_release_barrier(&it, &out.image), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_vk_image_get_barrier(&it, CULV_VK_RELEASE, &out.image), CULV_ERROR_INVALID,
                   CULV_REASON_VALUE);
-        LIB_ERROR(culv_vk_image_acquire_barrier(&it, &out.image), CULV_ERROR_INVALID,
+        LIB_ERROR(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, &out.image), CULV_ERROR_INVALID,
                   CULV_REASON_VALUE);
         for (size_t k = 0; k < sizeof out; k++)
             REQUIRE_EQ(out.bytes[k], 0x66);
-        LIB_OK(culv_vk_buffer_release_barrier2(&bt, &buffer2));
-        LIB_OK(culv_vk_buffer_acquire_barrier2(&bt, &buffer2));
-        LIB_OK(culv_vk_image_release_barrier2(&it, &image2));
-        LIB_OK(culv_vk_image_acquire_barrier2(&it, &image2));
+        LIB_OK(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, &buffer2));
+        LIB_OK(culv_vk_buffer_get_barrier2(&bt, CULV_VK_ACQUIRE, &buffer2));
+        LIB_OK(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, &image2));
+        LIB_OK(culv_vk_image_get_barrier2(&it, CULV_VK_ACQUIRE, &image2));
     }
     /* All that the old form has passes. */
     static const VkPipelineStageFlags last_stage =
@@ -68,7 +68,7 @@ static void old_form(void)
         if (bit & (ACCESS(HOST_READ) | ACCESS(HOST_WRITE))) continue;
         bt.stage = bit <= last_stage && bit != STAGE(HOST) ? bit : 0;
         bt.access = bit;
-        LIB_OK(culv_vk_buffer_release_barrier(&bt, &out));
+        LIB_OK(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, &out));
         REQUIRE_EQ(out.src_stage, bt.stage != 0 ? bit : STAGE(ALL_COMMANDS));
         REQUIRE_EQ(out.barrier.srcAccessMask, bit);
     }
@@ -80,8 +80,8 @@ static void refuse_buffer(const culv_vk_buffer_transfer *t, culv_reason reason)
     VkBuffer handle;
     VkDeviceSize offset, size;
     for (int n = 0; n < 4; n++)
-        LIB_ERROR(buffer_barrier(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b,
-                                 &handle, &offset, &size),
+        LIB_ERROR(buffer_barrier(t, n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE,
+                                 n & 2 ? OLD_FORM : BARRIER2, &b, &handle, &offset, &size),
                   CULV_ERROR_INVALID, reason);
 }
 
@@ -92,9 +92,38 @@ static void refuse_image(const culv_vk_image_transfer *t, culv_reason reason)
     VkImageLayout layouts[2];
     VkImageSubresourceRange range;
     for (int n = 0; n < 4; n++)
-        LIB_ERROR(image_barrier(t, n & 1 ? ACQUIRE : RELEASE, n & 2 ? OLD_FORM : BARRIER2, &b,
-                                &handle, layouts, &range),
+        LIB_ERROR(image_barrier(t, n & 1 ? CULV_VK_ACQUIRE : CULV_VK_RELEASE,
+                                n & 2 ? OLD_FORM : BARRIER2, &b, &handle, layouts, &range),
                   CULV_ERROR_INVALID, reason);
+}
+
+/* A direction that is none of the two, in all four calls, which leave *out alone. */
+static void refuse_direction(const culv_vk_buffer_transfer *bt, const culv_vk_image_transfer *it)
+{
+    static const int wrong[] = {CULV_VK_RELEASE + 1, -1, INT32_MIN, CULV_VK_DIRECTION_FORCE32};
+    union {
+        VkBufferMemoryBarrier2 buffer2;
+        VkImageMemoryBarrier2 image2;
+        culv_vk_buffer_barrier buffer;
+        culv_vk_image_barrier image;
+        unsigned char bytes[sizeof(culv_vk_image_barrier) + sizeof(VkImageMemoryBarrier2)];
+    } out;
+    memset(&out, 0x66, sizeof out);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const culv_vk_direction d = (culv_vk_direction)wrong[i];
+        LIB_ERROR(culv_vk_buffer_get_barrier2(bt, d, &out.buffer2), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_SAYS("culv_vk_direction");
+        LIB_ERROR(culv_vk_image_get_barrier2(it, d, &out.image2), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_buffer_get_barrier(bt, d, &out.buffer), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_ERROR(culv_vk_image_get_barrier(it, d, &out.image), CULV_ERROR_INVALID,
+                  CULV_REASON_VALUE);
+        LIB_SAYS("culv_vk_direction");
+    }
+    for (size_t k = 0; k < sizeof out; k++)
+        REQUIRE_EQ(out.bytes[k], 0x66);
 }
 
 /* What cannot be a range of any resource. */
@@ -109,7 +138,7 @@ static void ranges(culv_vk_buffer_transfer bt, culv_vk_image_transfer it)
     bt.size = UINT64_MAX - 62; /* the caller's subtraction went below zero */
     refuse_buffer(&bt, CULV_REASON_RANGE);
     bt.size = VK_WHOLE_SIZE;
-    LIB_OK(culv_vk_buffer_release_barrier2(&bt, &b));
+    LIB_OK(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, &b));
     REQUIRE_EQ(b.size, VK_WHOLE_SIZE);
     it.base_mip_level = 4;
     it.level_count = UINT32_MAX - 2;
@@ -121,7 +150,7 @@ static void ranges(culv_vk_buffer_transfer bt, culv_vk_image_transfer it)
     refuse_image(&it, CULV_REASON_RANGE);
     LIB_SAYS("array layer");
     it.layer_count = VK_REMAINING_ARRAY_LAYERS;
-    LIB_OK(culv_vk_image_release_barrier2(&it, &i));
+    LIB_OK(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, &i));
     REQUIRE_EQ(i.subresourceRange.levelCount, VK_REMAINING_MIP_LEVELS);
     REQUIRE_EQ(i.subresourceRange.layerCount, VK_REMAINING_ARRAY_LAYERS);
 }
@@ -136,21 +165,21 @@ static void refused(void)
     refuse_image(&it, CULV_REASON_NULL_ARGUMENT);
     bt.buffer = some_buffer();
     it.image = some_image();
-    LIB_ERROR(culv_vk_buffer_release_barrier2(&bt, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_buffer_get_barrier2(&bt, CULV_VK_RELEASE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_acquire_barrier2(&bt, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_buffer_get_barrier2(&bt, CULV_VK_ACQUIRE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_release_barrier(&bt, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_buffer_get_barrier(&bt, CULV_VK_RELEASE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_buffer_acquire_barrier(&bt, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_buffer_get_barrier(&bt, CULV_VK_ACQUIRE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_release_barrier2(&it, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_image_get_barrier2(&it, CULV_VK_RELEASE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_acquire_barrier2(&it, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_image_get_barrier2(&it, CULV_VK_ACQUIRE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_release_barrier(&it, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_image_get_barrier(&it, CULV_VK_RELEASE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_vk_image_acquire_barrier(&it, NULL), CULV_ERROR_INVALID,
+    LIB_ERROR(culv_vk_image_get_barrier(&it, CULV_VK_ACQUIRE, NULL), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
     static const uint32_t families[] = {VK_QUEUE_FAMILY_EXTERNAL, VK_QUEUE_FAMILY_FOREIGN_EXT};
     for (int i = 0; i < 2; i++) {
@@ -167,6 +196,7 @@ static void refused(void)
         refuse_image(&it, CULV_REASON_VALUE);
     }
     bt.use = it.use = CULV_VK_USE_ANY;
+    refuse_direction(&bt, &it);
     /* No transfer between queue families has the stage HOST
      * (VUID-VkBufferMemoryBarrier2-srcStageMask-03851). */
     static const struct {

@@ -144,7 +144,7 @@ static void last_error_stays_after_success(void)
     VkBufferMemoryBarrier2 b;
     LIB_ERROR(culv_buffer_map(NULL, NULL, NULL), CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT);
     memset(&t.buffer, 1, sizeof t.buffer);
-    LIB_OK(culv_vk_buffer_release_barrier2(&t, &b));
+    LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, &b));
     LIB_SAYS("culv_buffer_map");
 }
 
@@ -276,15 +276,16 @@ static void nulls(void)
     culv_vk_buffer_transfer transfer = culv_vk_buffer_transfer_init();
     VkBufferMemoryBarrier2 b2;
     culv_vk_buffer_barrier b;
-    NULLS(culv_vk_buffer_release_barrier2(NULL, &b2));
-    NULLS(culv_vk_buffer_acquire_barrier2(NULL, &b2));
-    NULLS(culv_vk_buffer_release_barrier(NULL, &b));
-    NULLS(culv_vk_buffer_acquire_barrier(NULL, &b));
-    NULLS(culv_vk_buffer_release_barrier2(&transfer, NULL));
-    NULLS(culv_vk_buffer_acquire_barrier2(&transfer, NULL));
-    NULLS(culv_vk_buffer_release_barrier(&transfer, NULL));
-    NULLS(culv_vk_buffer_acquire_barrier(&transfer, NULL));
-    NULLS(culv_vk_buffer_release_barrier2(&transfer, &b2)); /* its buffer is VK_NULL_HANDLE */
+    NULLS(culv_vk_buffer_get_barrier2(NULL, CULV_VK_RELEASE, &b2));
+    NULLS(culv_vk_buffer_get_barrier2(NULL, CULV_VK_ACQUIRE, &b2));
+    NULLS(culv_vk_buffer_get_barrier(NULL, CULV_VK_RELEASE, &b));
+    NULLS(culv_vk_buffer_get_barrier(NULL, CULV_VK_ACQUIRE, &b));
+    NULLS(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_RELEASE, NULL));
+    NULLS(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_ACQUIRE, NULL));
+    NULLS(culv_vk_buffer_get_barrier(&transfer, CULV_VK_RELEASE, NULL));
+    NULLS(culv_vk_buffer_get_barrier(&transfer, CULV_VK_ACQUIRE, NULL));
+    NULLS(culv_vk_buffer_get_barrier2(&transfer, CULV_VK_RELEASE,
+                                      &b2)); /* its buffer is VK_NULL_HANDLE */
 
     REQUIRE_EQ(culv_vk_instance_extensions(VK_API_VERSION_1_3, 8, NULL), 0);
     REQUIRE_EQ(culv_vk_device_extensions(VK_API_VERSION_1_3, 8, NULL), 2);

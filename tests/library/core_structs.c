@@ -163,10 +163,10 @@ static culv_result barriers(lib_world *w, const void *desc)
     culv_vk_buffer_barrier one;
     VkBufferMemoryBarrier2 two;
     (void)w;
-    culv_result r = culv_vk_buffer_release_barrier(desc, &one);
-    REQUIRE_EQ(culv_vk_buffer_acquire_barrier(desc, &one), r);
-    REQUIRE_EQ(culv_vk_buffer_release_barrier2(desc, &two), r);
-    REQUIRE_EQ(culv_vk_buffer_acquire_barrier2(desc, &two), r);
+    culv_result r = culv_vk_buffer_get_barrier(desc, CULV_VK_RELEASE, &one);
+    REQUIRE_EQ(culv_vk_buffer_get_barrier(desc, CULV_VK_ACQUIRE, &one), r);
+    REQUIRE_EQ(culv_vk_buffer_get_barrier2(desc, CULV_VK_RELEASE, &two), r);
+    REQUIRE_EQ(culv_vk_buffer_get_barrier2(desc, CULV_VK_ACQUIRE, &two), r);
     return r;
 }
 
@@ -264,7 +264,8 @@ static void short_transfer_with_an_error(void)
     memcpy(t, &size, sizeof size);
     memset((char *)t + offsetof(culv_vk_buffer_transfer, buffer), 1, sizeof(VkBuffer));
     memcpy((char *)t + offsetof(culv_vk_buffer_transfer, stage), &stage, sizeof stage);
-    LIB_ERROR(culv_vk_buffer_release_barrier(t, &out), CULV_ERROR_INVALID, CULV_REASON_VALUE);
+    LIB_ERROR(culv_vk_buffer_get_barrier(t, CULV_VK_RELEASE, &out), CULV_ERROR_INVALID,
+              CULV_REASON_VALUE);
     free(t);
 }
 

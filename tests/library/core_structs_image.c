@@ -52,10 +52,10 @@ static culv_result barriers(lib_world *w, const void *desc)
     culv_vk_image_barrier one;
     VkImageMemoryBarrier2 two;
     (void)w;
-    culv_result r = culv_vk_image_release_barrier(desc, &one);
-    REQUIRE_EQ(culv_vk_image_acquire_barrier(desc, &one), r);
-    REQUIRE_EQ(culv_vk_image_release_barrier2(desc, &two), r);
-    REQUIRE_EQ(culv_vk_image_acquire_barrier2(desc, &two), r);
+    culv_result r = culv_vk_image_get_barrier(desc, CULV_VK_RELEASE, &one);
+    REQUIRE_EQ(culv_vk_image_get_barrier(desc, CULV_VK_ACQUIRE, &one), r);
+    REQUIRE_EQ(culv_vk_image_get_barrier2(desc, CULV_VK_RELEASE, &two), r);
+    REQUIRE_EQ(culv_vk_image_get_barrier2(desc, CULV_VK_ACQUIRE, &two), r);
     return r;
 }
 

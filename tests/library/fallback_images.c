@@ -277,8 +277,7 @@ static void image_barrier(VkCommandBuffer commands, const row *r, const culv_vk_
     t.format = r->format;
     t.use = use;
     t.discard = discard;
-    LIB_OK(acquire ? culv_vk_image_acquire_barrier2(&t, &barrier)
-                   : culv_vk_image_release_barrier2(&t, &barrier));
+    LIB_OK(culv_vk_image_get_barrier2(&t, acquire ? CULV_VK_ACQUIRE : CULV_VK_RELEASE, &barrier));
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .imageMemoryBarrierCount = 1,
                                    .pImageMemoryBarriers = &barrier};

@@ -122,8 +122,7 @@ void scene_buffer_barrier(const scene *s, VkCommandBuffer commands, culv_vk_buff
     (void)s;
     t.buffer = culv_vk_buffer_handle(buffer);
     t.use = CULV_VK_USE_ANY;
-    LIB_OK(acquire ? culv_vk_buffer_acquire_barrier2(&t, &barrier)
-                   : culv_vk_buffer_release_barrier2(&t, &barrier));
+    LIB_OK(culv_vk_buffer_get_barrier2(&t, acquire ? CULV_VK_ACQUIRE : CULV_VK_RELEASE, &barrier));
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .bufferMemoryBarrierCount = 1,
                                    .pBufferMemoryBarriers = &barrier};

@@ -138,12 +138,12 @@ static void draw(uint32_t f)
     t.buffer = culv_vk_buffer_handle(s.buffer);
     t.queue_family = queue;
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    LIB_OK(culv_vk_buffer_acquire_barrier2(&t, &barrier));
+    LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, &barrier));
     vkCmdPipelineBarrier2(commands, &dependency);
     const VkBufferCopy copy = {
         .srcOffset = (VkDeviceSize)f * 4, .dstOffset = (VkDeviceSize)(f - 1) * 4, .size = 4};
     vkCmdCopyBuffer(commands, t.buffer, s.log.buffer, 1, &copy);
-    LIB_OK(culv_vk_buffer_release_barrier2(&t, &barrier));
+    LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_RELEASE, &barrier));
     vkCmdPipelineBarrier2(commands, &dependency);
     if (s.kind != BINARIES) {
         raw_vk_submit(&s.w.vk, commands,
@@ -240,7 +240,7 @@ static void driver_calls(void)
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
         VkBufferMemoryBarrier2 barrier;
         t.buffer = culv_vk_buffer_handle(s.buffer);
-        CALLS(LIB_OK(culv_vk_buffer_acquire_barrier2(&t, &barrier)), 0);
+        CALLS(LIB_OK(culv_vk_buffer_get_barrier2(&t, CULV_VK_ACQUIRE, &barrier)), 0);
         if (f < 10) lib_leave(&s.w, before);
     }
     layer.counts(&end);

@@ -82,9 +82,9 @@ static void vulkan_turn(stage *s, culv_vk_buffer *b, VkDeviceSize size, uint32_t
     t.buffer = culv_vk_buffer_handle(b);
     t.queue_family = 0;
     t.use = CULV_VK_USE_TRANSFER_SRC;
-    LIB_OK(culv_vk_buffer_acquire_barrier(&t, &acquire));
+    LIB_OK(culv_vk_buffer_get_barrier(&t, CULV_VK_ACQUIRE, &acquire));
     t.use = CULV_VK_USE_TRANSFER_DST;
-    LIB_OK(culv_vk_buffer_release_barrier(&t, &release));
+    LIB_OK(culv_vk_buffer_get_barrier(&t, CULV_VK_RELEASE, &release));
     vkCmdPipelineBarrier(commands, acquire.src_stage, acquire.dst_stage, 0, 0, NULL, 1,
                          &acquire.barrier, 0, NULL);
     const VkBufferCopy region = {.srcOffset = size - bytes, .size = bytes};

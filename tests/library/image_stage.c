@@ -311,15 +311,14 @@ void record_barrier(VkCommandBuffer commands, const culv_vk_image_transfer *t, h
 {
     if (old_form) {
         culv_vk_image_barrier b;
-        LIB_OK(way == TO_CUDA ? culv_vk_image_release_barrier(t, &b)
-                              : culv_vk_image_acquire_barrier(t, &b));
+        LIB_OK(
+            culv_vk_image_get_barrier(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
         vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 0, NULL, 1,
                              &b.barrier);
         return;
     }
     VkImageMemoryBarrier2 b;
-    LIB_OK(way == TO_CUDA ? culv_vk_image_release_barrier2(t, &b)
-                          : culv_vk_image_acquire_barrier2(t, &b));
+    LIB_OK(culv_vk_image_get_barrier2(t, way == TO_CUDA ? CULV_VK_RELEASE : CULV_VK_ACQUIRE, &b));
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .imageMemoryBarrierCount = 1,
                                    .pImageMemoryBarriers = &b};

@@ -262,15 +262,13 @@ static void record(VkCommandBuffer commands, const culv_vk_buffer_transfer *t, b
 {
     if (old_form) {
         culv_vk_buffer_barrier b;
-        LIB_OK(acquire ? culv_vk_buffer_acquire_barrier(t, &b)
-                       : culv_vk_buffer_release_barrier(t, &b));
+        LIB_OK(culv_vk_buffer_get_barrier(t, acquire ? CULV_VK_ACQUIRE : CULV_VK_RELEASE, &b));
         vkCmdPipelineBarrier(commands, b.src_stage, b.dst_stage, 0, 0, NULL, 1, &b.barrier, 0,
                              NULL);
         return;
     }
     VkBufferMemoryBarrier2 b;
-    LIB_OK(acquire ? culv_vk_buffer_acquire_barrier2(t, &b)
-                   : culv_vk_buffer_release_barrier2(t, &b));
+    LIB_OK(culv_vk_buffer_get_barrier2(t, acquire ? CULV_VK_ACQUIRE : CULV_VK_RELEASE, &b));
     const VkDependencyInfo info = {.sType = VK_STRUCTURE_TYPE_DEPENDENCY_INFO,
                                    .bufferMemoryBarrierCount = 1,
                                    .pBufferMemoryBarriers = &b};
