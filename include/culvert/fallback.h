@@ -103,35 +103,6 @@ CULV_EXPORT culv_result culv_image_upload(culv_image *image, CUstream stream);
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_image_download(culv_image *image, CUstream stream);
 
-/** Where the texels of one level, and one plane, of an image lie that has no arrays: the byte of
- * block (x, y, z or layer l) is at y * row_pitch + x * bytes_per_block + (z or l) * slice_pitch. */
-typedef struct culv_linear {
-    size_t struct_size;       /**< Set by culv_linear_init(). */
-    CUdeviceptr pointer;      /**< The first byte, in CUDA's device memory. */
-    uint64_t size;            /**< Bytes of all slices. */
-    uint64_t row_pitch;       /**< Bytes from one row of blocks to the next; there is no padding. */
-    uint64_t slice_pitch;     /**< Bytes from one slice or array layer to the next. */
-    uint32_t width;           /**< Texels. */
-    uint32_t height;          /**< Texels. */
-    uint32_t slices;          /**< Slices of a 3D image, or array layers. */
-    uint32_t bytes_per_block; /**< Of this plane. */
-    uint32_t block_width;     /**< Texels. */
-    uint32_t block_height;    /**< Texels. */
-} culv_linear;
-
-/** An empty culv_linear with its struct_size set.
- * Errors: none.
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_linear culv_linear_init(void)
-{
-    culv_linear l;
-    memset(&l, 0, sizeof l);
-    l.struct_size = sizeof l;
-    return l;
-}
-
 /** The texels of an image of a format that no CUDA array has (R32G32B32_SFLOAT, D24_UNORM_S8_UINT
  * ...), on the HOST path, which alone has such images: device memory, level after level. Their
  * arrays, surfaces and textures are refused (UNSUPPORTED, FORMAT). Depth and stencil are planes 0
@@ -142,7 +113,7 @@ static inline culv_linear culv_linear_init(void)
  * Since: 0.1.
  * Source: Vulkan specification, "Buffer and Image Addressing". */
 CULV_EXPORT culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level,
-                                                     uint32_t plane, culv_linear *out);
+                                                     uint32_t plane, culv_subresource_layout *out);
 
 CULV_EXTERN_C_END
 

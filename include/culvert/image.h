@@ -77,6 +77,39 @@ static inline culv_image_desc culv_image_desc_init(void)
     return d;
 }
 
+/** Where the texels of one level and one plane of an image lie in linear memory. The first byte of
+ * block (x, y, z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z * depth_pitch +
+ * l * layer_pitch. x and y count blocks; a block is one texel in most formats.
+ * culv_image_get_linear_layout() and culv_vk_image_map_pitched() fill it. */
+typedef struct culv_subresource_layout {
+    size_t struct_size;   /**< Set by culv_subresource_layout_init(). */
+    CUdeviceptr pointer;  /**< The first byte, in CUDA's address space. */
+    uint64_t size;        /**< Bytes from the first block to the end of the last one. */
+    uint64_t row_pitch;   /**< Bytes from one row of blocks to the next. */
+    uint64_t depth_pitch; /**< Bytes from one slice of a 3D image to the next; otherwise 0. */
+    uint64_t layer_pitch; /**< Bytes from one array layer to the next; 0 for one layer. */
+    uint32_t width;       /**< Texels of this level and plane. */
+    uint32_t height;      /**< Texels of this level and plane. */
+    uint32_t depth;       /**< Slices of this level; 1 unless the image is 3D. */
+    uint32_t array_layers;
+    uint32_t bytes_per_block; /**< Bytes of a block of this plane. */
+    uint32_t block_width;     /**< Texels. */
+    uint32_t block_height;    /**< Texels. */
+} culv_subresource_layout;
+
+/** An empty culv_subresource_layout with its struct_size set.
+ * Errors: none.
+ * Ownership: none.
+ * Threads: any.
+ * Since: 0.1 */
+static inline culv_subresource_layout culv_subresource_layout_init(void)
+{
+    culv_subresource_layout l;
+    memset(&l, 0, sizeof l);
+    l.struct_size = sizeof l;
+    return l;
+}
+
 /** Maps an image of the import. The image must have OPTIMAL tiling: a LINEAR one maps without an
  * error and reads wrong (measured on an H200). One of several planes must be DISJOINT, with all of
  * them in this import: where the planes of another lie Vulkan does not tell.

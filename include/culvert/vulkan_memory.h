@@ -188,36 +188,6 @@ CULV_EXPORT culv_result culv_vk_memory_import_shared(culv_vk_device *vk,
 CULV_EXPORT culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
                                           const culv_vk_image_desc *desc, culv_image **out);
 
-/** Where the texels of one level, and one plane, of a LINEAR image lie in the culv_buffer that was
- * mapped for it: the byte of block (x, y, z or layer l) is at y * row_pitch + x * bytes_per_block +
- * z * depth_pitch + l * layer_pitch. */
-typedef struct culv_vk_pitched {
-    size_t struct_size;   /**< Set by culv_vk_pitched_init(). */
-    uint64_t row_pitch;   /**< Bytes from one row of blocks to the next. */
-    uint64_t depth_pitch; /**< Bytes from one slice of a 3D image to the next; else 0. */
-    uint64_t layer_pitch; /**< Bytes from one array layer to the next; 0 of one layer. */
-    uint32_t width;       /**< Texels. */
-    uint32_t height;      /**< Texels. */
-    uint32_t depth;       /**< Texels. */
-    uint32_t array_layers;
-    uint32_t bytes_per_block; /**< Of this plane. */
-    uint32_t block_width;     /**< Texels. */
-    uint32_t block_height;    /**< Texels. */
-} culv_vk_pitched;
-
-/** An empty culv_vk_pitched with its struct_size set.
- * Errors: none.
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-static inline culv_vk_pitched culv_vk_pitched_init(void)
-{
-    culv_vk_pitched p;
-    memset(&p, 0, sizeof p);
-    p.struct_size = sizeof p;
-    return p;
-}
-
 /** Maps one level (and plane) of a LINEAR image of the caller's, all its layers, as a buffer, and
  * says how its rows lie in it. CUDA maps such an image as an array without an error and reads
  * wrong: this is the way that reads right. Any format but depth and stencil in one will do, those
@@ -232,7 +202,7 @@ static inline culv_vk_pitched culv_vk_pitched_init(void)
 CULV_EXPORT culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                                   const culv_vk_image_desc *desc, uint32_t level,
                                                   uint32_t plane, culv_buffer **out,
-                                                  culv_vk_pitched *layout);
+                                                  culv_subresource_layout *layout);
 
 /** Makes a buffer with exportable memory of its own, imports that into CUDA and maps it: all or
  * nothing. Or, with `host`, one in host memory that both use in place, and the CPU. With

@@ -196,13 +196,13 @@ culv_result culvi_image_check_arrays(const culv_image *image)
 }
 
 culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level, uint32_t plane,
-                                         culv_linear *out)
+                                         culv_subresource_layout *out)
 {
     culv_result result = culvi_image_check_call(image, level, culv_image_mip_levels(image), "level",
                                                 out, "culv_image_get_linear_layout");
     if (result != CULV_OK) return result;
     const culvi_voice *voice = &image->memory->device->voice;
-    result = culvi_struct_check(voice, out, "culv_linear");
+    result = culvi_struct_check(voice, out, "culv_subresource_layout");
     if (result != CULV_OK) return result;
     if (image->staging == NULL || !image->staging->linear)
         return culvi_fail(
@@ -213,14 +213,17 @@ culv_result culv_image_get_linear_layout(const culv_image *image, uint32_t level
         culvi_image_check_call(image, plane, planes, "plane", out, "culv_image_get_linear_layout");
     if (result != CULV_OK) return result;
     const culvi_part *part = &image->staging->parts[level * planes + plane];
-    culv_linear l = culv_linear_init();
+    culv_subresource_layout l = culv_subresource_layout_init();
     l.pointer = image->memory->base + part->offset;
     l.size = culvi_part_size(part);
     l.row_pitch = part->row_bytes;
-    l.slice_pitch = part->row_bytes * part->rows;
+    const uint64_t slice = part->row_bytes * part->rows;
+    l.depth_pitch = image->desc.type == CULV_IMAGE_3D ? slice : 0;
+    l.layer_pitch = part->layers > 1 ? slice : 0;
     l.width = part->width;
     l.height = part->height;
-    l.slices = culvi_part_slices(part);
+    l.depth = part->depth;
+    l.array_layers = part->layers;
     l.bytes_per_block = part->block_bytes;
     l.block_width = part->block_width;
     l.block_height = part->block_height;

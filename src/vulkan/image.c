@@ -118,9 +118,18 @@ culv_result culv_vk_image_map(culv_vk_device *vk, culv_memory *memory,
     return culv_image_map(memory, &map, out);
 }
 
+/* The bytes from a level's first block to its last. */
+static uint64_t span(const culv_subresource_layout *p)
+{
+    uint64_t across = ((uint64_t)p->width + p->block_width - 1) / p->block_width;
+    uint64_t down = ((uint64_t)p->height + p->block_height - 1) / p->block_height;
+    return (p->array_layers - 1) * p->layer_pitch + (p->depth - 1) * p->depth_pitch +
+           (down - 1) * p->row_pitch + across * p->bytes_per_block;
+}
+
 /* Where a level of a plane lies: pitches from Vulkan, the rest from what was created. */
 static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *d, uint32_t level,
-                            uint32_t plane, culv_vk_pitched *out, VkDeviceSize *offset)
+                            uint32_t plane, culv_subresource_layout *out, VkDeviceSize *offset)
 {
     const VkImageCreateInfo *info = d->create_info;
     const culvi_format *row = culvi_format_find((uint32_t)info->format);
@@ -141,7 +150,7 @@ static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *
         .mipLevel = level};
     VkSubresourceLayout found = {0};
     vk->table.vkGetImageSubresourceLayout(vk->vk_device, d->image, &subresource, &found);
-    *out = culv_vk_pitched_init();
+    *out = culv_subresource_layout_init();
     out->row_pitch = found.rowPitch;
     out->depth_pitch = info->imageType == VK_IMAGE_TYPE_3D ? found.depthPitch : 0;
     out->layer_pitch = info->arrayLayers > 1 ? found.arrayPitch : 0;
@@ -152,38 +161,32 @@ static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *
     out->bytes_per_block = of_plane->block_bytes;
     out->block_width = of_plane->block_width;
     out->block_height = of_plane->block_height;
+    out->size = span(out);
     *offset = found.offset;
     return CULV_OK;
 }
 
-/* The bytes from a level's first block to its last. */
-static uint64_t span(const culv_vk_pitched *p)
-{
-    uint64_t across = ((uint64_t)p->width + p->block_width - 1) / p->block_width;
-    uint64_t down = ((uint64_t)p->height + p->block_height - 1) / p->block_height;
-    return (p->array_layers - 1) * p->layer_pitch + (p->depth - 1) * p->depth_pitch +
-           (down - 1) * p->row_pitch + across * p->bytes_per_block;
-}
-
 culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                       const culv_vk_image_desc *desc, uint32_t level,
-                                      uint32_t plane, culv_buffer **out, culv_vk_pitched *layout)
+                                      uint32_t plane, culv_buffer **out, culv_subresource_layout *layout)
 {
     culv_vk_image_desc d;
     culvi_vk_verdict verdict;
-    culv_vk_pitched p;
+    culv_subresource_layout p;
     VkDeviceSize offset = 0;
     culv_result result = check(vk, memory, desc, out != NULL && layout != NULL,
                                "culv_vk_image_map_pitched", true, &d, &verdict);
     if (result == CULV_OK)
-        result = culvi_struct_check(&vk->base.device->voice, layout, "culv_vk_pitched");
+        result = culvi_struct_check(&vk->base.device->voice, layout, "culv_subresource_layout");
     if (result == CULV_OK) result = describe(vk, &d, level, plane, &p, &offset);
     if (result != CULV_OK) return result;
     culv_buffer_desc map = culv_buffer_desc_init();
     map.offset = d.offset + offset;
-    map.size = span(&p);
+    map.size = p.size;
     map.label = d.label;
     result = culv_buffer_map(memory, &map, out);
-    if (result == CULV_OK) culvi_struct_write(layout, &p, sizeof p);
-    return result;
+    if (result != CULV_OK) return result;
+    p.pointer = culv_buffer_pointer(*out);
+    culvi_struct_write(layout, &p, sizeof p);
+    return CULV_OK;
 }

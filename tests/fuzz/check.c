@@ -277,7 +277,7 @@ static void map_image(fuzz_reader *r, culv_vk_device *vk)
     bool pitched = fuzz_flag(r);
     uint32_t level = fuzz_value32(r, 0), plane = fuzz_value32(r, 0);
     culv_vk_image_desc *desc = fuzz_box(r, &d, sizeof d);
-    culv_vk_pitched *layout = fuzz_box_out(r, sizeof *layout);
+    culv_subresource_layout *layout = fuzz_box_out(r, sizeof *layout);
     culv_image *mapped = FUZZ_POISON(culv_image);
     culv_buffer *buffer = FUZZ_POISON(culv_buffer);
     fuzz_arm(r);
@@ -295,6 +295,10 @@ static void map_image(fuzz_reader *r, culv_vk_device *vk)
     if (result == CULV_OK && pitched) {
         FUZZ_REQUIRE(info.tiling == VK_IMAGE_TILING_LINEAR, "tiling %d", (int)info.tiling);
         FUZZ_REQUIRE(culv_buffer_size(buffer) <= culv_memory_size(memory), "it leaves the memory");
+        if (fuzz_box_whole(layout))
+            FUZZ_REQUIRE(layout->pointer == culv_buffer_pointer(buffer) &&
+                             layout->size == culv_buffer_size(buffer),
+                         "the layout is of other memory");
         culv_buffer_unmap(&buffer);
     }
     if (result == CULV_OK && !pitched) {

@@ -108,7 +108,7 @@ static void begin_commands(void)
 static void copy_image(fuzz_reader *r, culv_vk_image *made)
 {
     culv_image *cuda = culv_vk_image_cuda(made);
-    culv_linear *out = fuzz_box_out(r, sizeof *out);
+    culv_subresource_layout *out = fuzz_box_out(r, sizeof *out);
     VkImageLayout layout = (VkImageLayout)fuzz_enum(r, 9);
     begin_commands();
     (void)FUZZ_CALL(culv_image_upload(cuda, fuzz.stream));
@@ -121,7 +121,8 @@ static void copy_image(fuzz_reader *r, culv_vk_image *made)
         fuzz_require_untouched(out);
     else if (fuzz_box_whole(out))
         FUZZ_REQUIRE(out->pointer != 0 && out->size != 0 && out->row_pitch != 0 &&
-                         out->slice_pitch >= out->row_pitch && out->size >= out->slice_pitch,
+                         out->depth_pitch + out->layer_pitch <= out->size &&
+                         out->row_pitch <= out->size,
                      "%llu bytes", (unsigned long long)out->size);
     fuzz_unbox(out);
 }

@@ -206,7 +206,7 @@ static void map_vulkan_image(fuzz_reader *r, import_state *s)
                      "LINEAR, as an array");
         keep_image(r, s, result, out);
     } else {
-        culv_vk_pitched *layout = fuzz_box_out(r, sizeof *layout);
+        culv_subresource_layout *layout = fuzz_box_out(r, sizeof *layout);
         culv_buffer *out = FUZZ_POISON(culv_buffer);
         uint32_t level = fuzz_value32(r, 0), plane = fuzz_value32(r, 0);
         fuzz_arm(r);

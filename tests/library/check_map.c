@@ -96,7 +96,7 @@ static void another_linear(void)
 {
     subject s;
     culv_buffer *buffer = NULL;
-    culv_vk_pitched p = culv_vk_pitched_init();
+    culv_subresource_layout p = culv_subresource_layout_init();
     check_spy = (check_spying){.sharing = 0};
     subject_open(&s, 1, RAW_VK_LINEAR, VK_API_VERSION_1_3);
     VkImageCreateInfo other = s.info;

@@ -379,7 +379,7 @@ static void played_pitched(void)
     culv_memory *memory = NULL;
     culv_buffer *rows = NULL;
     culv_image *array = NULL;
-    culv_vk_pitched layout = culv_vk_pitched_init();
+    culv_subresource_layout layout = culv_subresource_layout_init();
     culv_memory_desc d = culv_memory_desc_init();
     d.handle = culv_handle_dma_buf_fd(raw_vk_image_fd(&vk, &image));
     d.size = image.allocation_size;

@@ -219,14 +219,17 @@ static void cuda_copies(const scene *s, const row *r, culv_image *image, const p
     CUcontext before = lib_enter(&s->w);
     size_t row_bytes = (size_t)p->blocks * p->block_bytes;
     if (r->linear) {
-        culv_linear l = culv_linear_init();
+        culv_subresource_layout l = culv_subresource_layout_init();
         LIB_OK(culv_image_get_linear_layout(image, p->level, p->plane, &l));
         REQUIRE_EQ(l.size, p->size);
         REQUIRE_EQ(l.row_pitch, row_bytes);
-        REQUIRE_EQ(l.slice_pitch, row_bytes * p->rows);
+        const uint64_t slice = (uint64_t)row_bytes * p->rows;
+        REQUIRE_EQ(l.depth_pitch, r->type == VK_IMAGE_TYPE_3D ? slice : 0);
+        REQUIRE_EQ(l.layer_pitch, r->layers > 1 ? slice : 0);
         REQUIRE_EQ(l.width, p->extent.width);
         REQUIRE_EQ(l.height, p->extent.height);
-        REQUIRE_EQ(l.slices, p->slices);
+        REQUIRE_EQ(l.depth, p->extent.depth);
+        REQUIRE_EQ(l.array_layers, r->layers);
         REQUIRE_EQ(l.bytes_per_block, p->block_bytes);
         if (in)
             CU_OK(raw_cuda_upload(cu, l.pointer, texels, p->size));
@@ -384,7 +387,7 @@ static void run_row(scene *s, const row *r)
     unsigned char *texels = malloc(all_bytes);
     REQUIRE(texels != NULL);
     raw_vk_buffer_create(&s->w.vk, all_bytes, RAW_VK_HOST, &host);
-    culv_linear l = culv_linear_init();
+    culv_subresource_layout l = culv_subresource_layout_init();
     if (r->linear)
         refuse_arrays(cuda);
     else

@@ -48,7 +48,7 @@ static culv_vk_image_desc desc_of(const linear *l)
 }
 
 /* Row by row, as the layout says, between a buffer without padding and the image. */
-static void copy(const lib_world *w, const culv_buffer *buffer, const culv_vk_pitched *p,
+static void copy(const lib_world *w, const culv_buffer *buffer, const culv_subresource_layout *p,
                  unsigned char *texels, bool in)
 {
     const raw_cuda *cu = w->cu;
@@ -72,10 +72,12 @@ static void exchange(lib_world *w, const linear *l, uint32_t level, uint32_t byt
 {
     culv_vk_image_desc d = desc_of(l);
     culv_buffer *buffer = NULL;
-    culv_vk_pitched p = culv_vk_pitched_init();
+    culv_subresource_layout p = culv_subresource_layout_init();
     LIB_OK(culv_vk_image_map_pitched(w->attachment, l->memory, &d, level, 0, &buffer, &p));
     VkSubresourceLayout layout = raw_vk_image_layout(&w->vk, &l->image, level, 0);
     VkExtent3D e = raw_vk_image_extent(&l->image, level);
+    REQUIRE_EQ(p.pointer, culv_buffer_pointer(buffer));
+    REQUIRE_EQ(p.size, culv_buffer_size(buffer));
     REQUIRE_EQ(p.row_pitch, layout.rowPitch);
     REQUIRE(p.width == e.width && p.height == e.height && p.depth == e.depth);
     REQUIRE_EQ(p.array_layers, l->image.desc.layers);
@@ -157,7 +159,7 @@ static void refused(void)
     linear l;
     culv_buffer *buffer = NULL;
     culv_image *image = NULL;
-    culv_vk_pitched p = culv_vk_pitched_init();
+    culv_subresource_layout p = culv_subresource_layout_init();
     lib_open(&w);
     linear_open(&w,
                 &(raw_vk_image_desc){.format = VK_FORMAT_R8G8B8A8_UNORM,
@@ -183,7 +185,7 @@ static void refused(void)
     LIB_REFUSES(culv_buffer, buffer,
                 culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_STRUCT_SIZE);
-    p = culv_vk_pitched_init();
+    p = culv_subresource_layout_init();
     l.info.tiling = VK_IMAGE_TILING_OPTIMAL;
     LIB_REFUSES(culv_buffer, buffer,
                 culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
@@ -193,7 +195,7 @@ static void refused(void)
     LIB_REFUSES(culv_buffer, buffer,
                 culv_vk_image_map_pitched(w.attachment, l.memory, &d, 0, 0, &buffer, &p),
                 CULV_ERROR_INVALID, CULV_REASON_NOT_EXPORTABLE);
-    const culv_vk_pitched untouched = culv_vk_pitched_init();
+    const culv_subresource_layout untouched = culv_subresource_layout_init();
     REQUIRE_EQ_BYTES(&p, &untouched, sizeof p);
     REQUIRE_EQ(lib_counts(&w).buffers, 0);
     linear_close(&w, &l);
