@@ -54,6 +54,10 @@ typedef unsigned long long CUdeviceptr;
 typedef unsigned long long CUsurfObject;
 typedef unsigned long long CUtexObject;
 
+/** A boolean. Culvert returns 0 (false) or 1 (true), and takes every value but 0 for true. VkBool32
+ * is the same type. */
+typedef uint32_t culv_bool;
+
 /** A device's UUID: VkPhysicalDeviceIDProperties::deviceUUID, CUuuid and GL_DEVICE_UUID_EXT are the
  * same 16 bytes. All zero means "not given". */
 typedef struct culv_uuid {

@@ -58,7 +58,7 @@ typedef struct culv_device_caps {
     char name[256];          /**< As the CUDA driver tells it. */
     culv_uuid uuid;          /**< As the CUDA driver tells it. */
     int32_t ordinal;         /**< Among the devices of its driver. */
-    uint32_t is_software;    /**< The software twin serves it. */
+    culv_bool is_software;   /**< The software twin serves it. */
     uint32_t driver_version; /**< cuDriverGetVersion: 13000 is CUDA 13.0. */
     uint32_t compute_major;  /**< Compute capability. */
     uint32_t compute_minor;
@@ -68,28 +68,28 @@ typedef struct culv_device_caps {
      * whether the driver takes one is known of an import alone. */
     uint32_t memory_handle_types;
     uint32_t semaphore_handle_types; /**< The same for culv_semaphore_import_*. */
-    uint32_t timeline_semaphores;    /**< Vulkan timeline semaphores can be imported. */
-    uint32_t vmm;                    /**< CUDA virtual memory management (cuMemCreate, cuMemMap). */
-    uint32_t vmm_posix_fd;           /**< VMM allocations can be exported as POSIX fds. */
-    uint32_t vmm_win32;              /**< ... as NT handles. */
-    uint32_t vmm_fabric;             /**< ... as fabric handles; needs an IMEX channel besides. */
-    uint32_t dma_buf_export;         /**< CUDA memory can be exported as a dma-buf. */
+    culv_bool timeline_semaphores;   /**< Vulkan timeline semaphores can be imported. */
+    culv_bool vmm;                   /**< CUDA virtual memory management (cuMemCreate, cuMemMap). */
+    culv_bool vmm_posix_fd;          /**< VMM allocations can be exported as POSIX fds. */
+    culv_bool vmm_win32;             /**< ... as NT handles. */
+    culv_bool vmm_fabric;            /**< ... as fabric handles; needs an IMEX channel besides. */
+    culv_bool dma_buf_export;        /**< CUDA memory can be exported as a dma-buf. */
     /** Third-party devices can reach its memory over PCI Express. */
-    uint32_t gpudirect_rdma;
-    uint32_t sparse_arrays;
-    uint32_t deferred_mapping_arrays;
+    culv_bool gpudirect_rdma;
+    culv_bool sparse_arrays;
+    culv_bool deferred_mapping_arrays;
     /** Kernels may read pageable host memory (pageableMemoryAccess). */
-    uint32_t pageable_memory_access;
-    uint32_t multicast;
-    uint32_t mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
+    culv_bool pageable_memory_access;
+    culv_bool multicast;
+    culv_bool mig_slice; /**< The device is a MIG slice: no graphics API reaches it. */
     /** Its memory is the host's: buffers in host memory cost it nothing. */
-    uint32_t integrated;
-    uint32_t host_register_supported; /**< It takes the host's pages (cuMemHostRegister). */
-    uint32_t
+    culv_bool integrated;
+    culv_bool host_register_supported; /**< It takes the host's pages (cuMemHostRegister). */
+    culv_bool
         can_use_host_pointer_for_registered_mem; /**< ... and uses them by the CPU's address. */
     /** It reads pageable memory by the CPU's page tables, as on Grace. */
-    uint32_t pageable_memory_access_uses_host_page_tables;
-    uint32_t luid_valid; /**< The driver tells a LUID, as on Windows in WDDM mode. */
+    culv_bool pageable_memory_access_uses_host_page_tables;
+    culv_bool luid_valid; /**< The driver tells a LUID, as on Windows in WDDM mode. */
     culv_luid luid;      /**< Its adapter's, where luid_valid. */
     /** The bit of its node among linked GPUs, where luid_valid: 1 for a GPU alone. */
     uint32_t node_mask;

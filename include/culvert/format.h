@@ -70,7 +70,7 @@ typedef struct culv_format_info {
     size_t struct_size; /**< Set by culv_format_info_init(). */
     culv_format format;
     char name[48];      /**< "R8G8B8A8_UNORM" */
-    uint32_t mapped;    /**< 1: CUDA can map it. 0: reason and why say why not. */
+    culv_bool mapped;   /**< 1: CUDA can map it. 0: reason and why say why not. */
     culv_reason reason; /**< Of a format that is not mapped: FORMAT. Else NONE. */
     /** Why it is not mapped, and what to use instead; "" when it is. */
     char reason_text[256];
@@ -102,14 +102,14 @@ typedef struct culv_format_info {
     char kernel_type[16];
     /** 1: kernels read and write the STORED form through surfaces. 0 of blocks, 4:2:2 pairs and
      * several planes, which have their own. */
-    uint32_t surfaces;
+    culv_bool surfaces;
     /** STORED: 0 when every driver maps it, else the CUDA version that brought cuda_array_format:
      * 11050 is 11.5. */
     uint32_t cuda_version;
     uint32_t normalized_cuda_version; /**< The same of normalized_array_format. */
     /** 1: such an image is mapped in a dedicated allocation alone (VkMemoryDedicatedAllocateInfo);
      * in other memory CUDA would read other bytes without an error (measured on an H200). */
-    uint32_t dedicated;
+    culv_bool dedicated;
 } culv_format_info;
 
 /** An empty culv_format_info with its struct_size set.

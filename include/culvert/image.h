@@ -49,14 +49,14 @@ typedef struct culv_image_desc {
     uint32_t array_layers;
     uint32_t mip_levels; /**< All that the image was created with. 0: 1. */
     /** Nonzero when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
-    uint32_t color_attachment;
+    culv_bool color_attachment;
     /** Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
-    uint32_t texture_gather;
-    uint32_t
+    culv_bool texture_gather;
+    culv_bool
         video_encode_decode; /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not of several planes. */
     /** Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats of blocks
      * and of several planes never have any, but their planes do. */
-    uint32_t no_surfaces;
+    culv_bool no_surfaces;
     const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
     /** Formats of several planes: where each was bound, bytes into the allocation: the memoryOffset
      * of the VkBindImageMemoryInfo that had its VkBindImagePlaneMemoryInfo. The image must be

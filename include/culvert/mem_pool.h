@@ -216,7 +216,7 @@ typedef struct culv_pointer_info {
      * this process; CULV_HANDLE_DMA_BUF_FD's, where culv_dma_buf_export_dup() may make one of it.
      * 0: nothing, or it is an import itself. */
     uint32_t handle_types;
-    uint32_t graphics; /**< Nonzero: Vulkan on the same GPU takes it, by one of those handles. */
+    culv_bool graphics; /**< Nonzero: Vulkan on the same GPU takes it, by one of those handles. */
     char reason_text[384]; /**< How it is exported, or why not and what to use instead. */
     /** The CUDA ordinal of the device it lies on, or was allocated by; -1: none. */
     int32_t device;
@@ -233,8 +233,8 @@ typedef struct culv_pointer_info {
     uint64_t buffer_id;
     CUmemoryPool pool; /**< Pools: the driver's handle. */
     /** Nonzero: cuIpcGetMemHandle takes it. It shares the whole block that the memory lies in. */
-    uint32_t ipc;
-    uint32_t rdma; /**< Nonzero: third-party devices can reach it (GPUDirect RDMA). */
+    culv_bool ipc;
+    culv_bool rdma; /**< Nonzero: third-party devices can reach it (GPUDirect RDMA). */
 } culv_pointer_info;
 
 /** An empty culv_pointer_info with its struct_size set.

@@ -35,7 +35,7 @@ typedef struct culv_memory_desc {
      * resource in it. NVIDIA's driver does not check it. */
     uint64_t size;
     /** Nonzero when it was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
-    uint32_t dedicated;
+    culv_bool dedicated;
     /** UUID of the device that it was exported from; another device's is refused. All zero: you
      * vouch that it is this one's. */
     culv_uuid exporter;

@@ -28,7 +28,7 @@ typedef struct culv_multicast culv_multicast;
 typedef struct culv_multicast_desc {
     size_t struct_size;   /**< Set by culv_multicast_desc_init(). */
     uint32_t num_devices; /**< Required: GPUs of the team, those of other processes among them. */
-    uint32_t opt_in;      /**< Required: nonzero, after the warning above. */
+    culv_bool opt_in;     /**< Required: nonzero, after the warning above. */
     /** Required: bytes that each device can bind, rounded up to the granularity. */
     uint64_t size;
     /** Bits (1 << culv_handle_type) of what it is to be exported as: OPAQUE_FD, on Windows
@@ -36,7 +36,7 @@ typedef struct culv_multicast_desc {
      * exported. */
     uint32_t handle_types;
     /** Nonzero: the size is rounded to what the driver recommends for speed. */
-    uint32_t recommended_granularity;
+    culv_bool recommended_granularity;
     /** Copied (up to 63 bytes); appears in messages. Default: none. */
     const char *label;
 } culv_multicast_desc;
@@ -60,7 +60,7 @@ typedef struct culv_multicast_import_desc {
     /** Required: of culv_vmm_export_dup() of the exporter's culv_multicast_allocation(). */
     culv_handle handle;
     uint32_t num_devices; /**< Required: as the exporter made it. */
-    uint32_t opt_in;      /**< Required: nonzero, after the warning above. */
+    culv_bool opt_in;     /**< Required: nonzero, after the warning above. */
     uint64_t size;        /**< Required: as culv_multicast_size() of the exporter says. */
     const char *label;    /**< Copied (up to 63 bytes). Default: none. */
 } culv_multicast_import_desc;
@@ -84,7 +84,7 @@ static inline culv_multicast_import_desc culv_multicast_import_desc_init(void)
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT int culv_multicast_supported(const culv_device *device);
+CULV_EXPORT culv_bool culv_multicast_supported(const culv_device *device);
 
 /** The granularities in bytes of an object like desc, whose size and opt_in are not looked at: the
  * least, and the one recommended for speed. Either output may be NULL. This only asks, and makes

@@ -78,7 +78,7 @@ typedef struct culv_ring_settings {
     /** Nonzero: each acquire asks the driver for the counter of the other side's timeline
      * (microseconds) and refuses one that nobody of the ring signaled (TIMELINE_CHANGED). A signal
      * that is submitted before its release is known only while the frame is held. */
-    uint32_t check_counters;
+    culv_bool check_counters;
 } culv_ring_settings;
 
 /** Default settings.
@@ -150,11 +150,11 @@ typedef struct culv_ring_frame {
     /** Of this side's timeline, to be signaled after the last use. 0: nothing (a later frame of
      * the burst signals for it). Valid once released: culv_ring_release() sets it. */
     uint64_t signal_value;
-    uint64_t skipped;      /**< MAILBOX, consumer: frames since the last one that it never got. */
-    uint32_t slot;         /**< 0 to depth - 1. */
-    uint32_t repeated;     /**< MAILBOX, consumer: nonzero for the same frame as before. */
-    uint32_t burst_begins; /**< Nonzero for the first of a burst: the one that waits. */
-    uint32_t burst_ends;   /**< Nonzero for the last: the one that signals. */
+    uint64_t skipped;       /**< MAILBOX, consumer: frames since the last one that it never got. */
+    uint32_t slot;          /**< 0 to depth - 1. */
+    culv_bool repeated;     /**< MAILBOX, consumer: nonzero for the same frame as before. */
+    culv_bool burst_begins; /**< Nonzero for the first of a burst: the one that waits. */
+    culv_bool burst_ends;   /**< Nonzero for the last: the one that signals. */
 } culv_ring_frame;
 
 /** What a ring has done. */

@@ -32,10 +32,10 @@ typedef struct culv_semaphore_desc {
      * Binary: 0. */
     uint64_t value;
     /** Binary: nonzero when a signal of the other side was submitted already. */
-    uint32_t signal_pending;
+    culv_bool signal_pending;
     /** Binary: nonzero to leave the order of signals and waits to you; see
      * culv_semaphore_mark_signaled(). */
-    uint32_t untracked;
+    culv_bool untracked;
     /** UUID of the device that it was exported from; another device's is refused, which the driver
      * would accept and never signal. All zero: you vouch that it is this one's. */
     culv_uuid exporter;

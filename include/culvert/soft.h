@@ -25,7 +25,7 @@ CULV_EXPORT culv_result culv_soft_enable(void);
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
-CULV_EXPORT int culv_soft_enabled(void);
+CULV_EXPORT culv_bool culv_soft_enabled(void);
 
 CULV_EXTERN_C_END
 

@@ -40,9 +40,9 @@ typedef struct culv_sparse_array_desc {
     uint32_t mip_levels;   /**< 0: a CUarray. Else a CUmipmappedArray of so many levels. */
     /** Nonzero for CUDA_ARRAY3D_SURFACE_LDST. A driver may have no such sparse arrays (an H200's
      * has none): then UNSUPPORTED (USAGE). */
-    uint32_t surfaces;
-    uint32_t texture_gather; /**< Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER: 2D of one layer. */
-    const char *label;       /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+    culv_bool surfaces;
+    culv_bool texture_gather; /**< Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER: 2D of one layer. */
+    const char *label;        /**< Copied (up to 63 bytes); appears in messages. Default: none. */
 } culv_sparse_array_desc;
 
 /** A default descriptor.
@@ -71,7 +71,7 @@ typedef struct culv_sparse_array_info {
      * does. */
     uint32_t mip_tail_first_level;
     /** Nonzero: one tail for all layers, mapped as layer 0. 0: one a layer. */
-    uint32_t mip_tail_single;
+    culv_bool mip_tail_single;
     /** Bytes of that one, or of each; a multiple of tile_bytes. 0: there is none. */
     uint64_t mip_tail_size;
     uint64_t full_size; /**< Bytes of pool that all of it takes: every tile and every tail. */

@@ -52,7 +52,7 @@ typedef struct culv_texture_desc {
     culv_texture_filter mip_filter;  /**< Between levels. */
     culv_texture_read read;          /**< What a read returns. */
     float mip_bias;                  /**< Added to the level, in levels. */
-    uint32_t clamp_lod;              /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
+    culv_bool clamp_lod;             /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
     float min_lod;                   /**< Levels, counted from base_level. */
     float max_lod;                   /**< Levels, counted from base_level. */
     uint32_t max_anisotropy;         /**< 0 and 1: none; to 16. */
@@ -60,9 +60,9 @@ typedef struct culv_texture_desc {
     float border_color[4];
     /** Nonzero: coordinates in texels rather than in [0, 1]. One level, CLAMP; not of images that
      * have both several layers and several levels. */
-    uint32_t unnormalized_coordinates;
+    culv_bool unnormalized_coordinates;
     /** Nonzero: a cube's faces are filtered each for itself. Vulkan's are not. */
-    uint32_t no_seamless_cube;
+    culv_bool no_seamless_cube;
     uint32_t base_level; /**< The first level. */
     /** 0: all from there on. Of NORMALIZED images (culv_image_desc::texels), of blocks and of 1D
      * arrays one, or those from level 0 on. */

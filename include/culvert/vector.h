@@ -59,7 +59,7 @@ typedef struct culv_vector_desc {
     culv_vector_moved moved;       /**< Default: none. The vector may move without it. */
     void *moved_context;
     /** Nonzero: it never moves; growing beyond what can be reserved in place fails (ADDRESS). */
-    uint32_t no_move;
+    culv_bool no_move;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vector_desc;
 

@@ -82,7 +82,7 @@ typedef struct culv_vmm_allocation_desc {
     uint32_t usage; /**< Bits of culv_vmm_usage. */
     /** Nonzero: sizes are rounded to what the driver recommends for speed, not to the least that it
      * takes. (The same 2 MiB on an H200.) */
-    uint32_t recommended_granularity;
+    culv_bool recommended_granularity;
     /** Windows, OPAQUE_WIN32: an OBJECT_ATTRIBUTES with the security descriptor of exported handles
      * (cuda.h, CUmemAllocationProp::win32HandleMetaData), read during the call. NULL: Culvert's
      * own, which lets this user's processes in. */
@@ -114,7 +114,7 @@ typedef struct culv_vmm_allocation_info {
     uint32_t handle_types; /**< What it can be exported as. 0 of an import: its exporter can. */
     uint32_t usage;        /**< Bits of culv_vmm_usage: COMPRESSIBLE only where it was granted. */
     /** Nonzero: another process's, or this one's exported and imported again. */
-    uint32_t imported;
+    culv_bool imported;
     culv_uuid device;  /**< UUID of the GPU that it lies on; all zero of host memory. */
     uint32_t mappings; /**< Places where Culvert mapped it. */
 } culv_vmm_allocation_info;
@@ -166,8 +166,8 @@ typedef struct culv_vmm_range_desc {
     uint64_t alignment; /**< Bytes, a power of two. 0: the granularity. */
     /** A hint, a multiple of the granularity: the driver may choose another address. 0: none. */
     CUdeviceptr address;
-    uint32_t fixed_address; /**< Nonzero: `address` or nothing (ADDRESS). */
-    const char *label;      /**< Copied (up to 63 bytes). Default: none. */
+    culv_bool fixed_address; /**< Nonzero: `address` or nothing (ADDRESS). */
+    const char *label;       /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_range_desc;
 
 /** A default descriptor.
@@ -190,7 +190,7 @@ typedef struct culv_vmm_mapping {
     /** As culv_vmm_map() got it, no new reference: valid until its owner frees it. NULL: it was
      * freed; the memory is there as long as it is mapped. */
     culv_vmm_allocation *allocation;
-    uint32_t unmapping; /**< Nonzero: given up by culv_vmm_unmap_after(), and not released yet. */
+    culv_bool unmapping; /**< Nonzero: given up by culv_vmm_unmap_after(), and not released yet. */
 } culv_vmm_mapping;
 
 /** The granularity in bytes of allocations like desc (whose size is not looked at): what sizes are

@@ -111,7 +111,7 @@ typedef struct culv_vk_image_transfer {
     VkImageLayout layout;
     /** 1: the contents are not needed, and the old layout is UNDEFINED. Release a new image with it
      * before CUDA's first use. */
-    VkBool32 discard;
+    culv_bool discard;
     uint32_t base_array_layer; /**< The first layer; for cubes, 6 * cube + face. */
     /** 0: all that follow (VK_REMAINING_ARRAY_LAYERS). A 3D image is one layer: its slices change
      * hands together. */

@@ -28,12 +28,12 @@ typedef struct culv_vk_check_desc {
     culv_handle_type handle_type;
     /** What the memory type must have. 0: DEVICE_LOCAL. */
     VkMemoryPropertyFlags memory_properties;
-    culv_texels texels;   /**< Images: as culv_image_desc::texels. */
-    VkBool32 no_surfaces; /**< Images: as culv_image_desc::no_surfaces. */
-    const char *label;    /**< Appears in messages. Default: none. */
+    culv_texels texels;    /**< Images: as culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< Images: as culv_image_desc::no_surfaces. */
+    const char *label;     /**< Appears in messages. Default: none. */
     /** Buffers: as culv_vk_buffer_create_desc::host_memory. The answer then has no handle_types, and its
      * memory_type_index is not known yet: it depends on the pages. */
-    VkBool32 host_memory;
+    culv_bool host_memory;
 } culv_vk_check_desc;
 
 /** A default descriptor.
@@ -60,10 +60,10 @@ typedef struct culv_vk_sharing_info {
     culv_handle_type handle_type; /**< The one that was asked for, or the default. */
     /** The memory must be a dedicated allocation (VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT,
      * culv_format_info::dedicated, or requiresDedicatedAllocation where that is known). */
-    uint32_t dedicated_required;
-    uint32_t dedicated_preferred; /**< prefersDedicatedAllocation; 0 where that is not known. */
+    culv_bool dedicated_required;
+    culv_bool dedicated_preferred; /**< prefersDedicatedAllocation; 0 where that is not known. */
     /** The next two are set: Vulkan 1.3, or VK_KHR_maintenance4 enabled. */
-    uint32_t requirements_known;
+    culv_bool requirements_known;
     /** Bytes, alignment and memory types, before the resource exists. Of a DISJOINT image: of a
      * block of all its planes, one after another. */
     VkMemoryRequirements requirements;

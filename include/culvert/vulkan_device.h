@@ -60,24 +60,24 @@ typedef struct culv_vk_candidate {
     culv_uuid uuid;
     uint32_t group_size; /**< Physical devices in its device group. */
     /** A CUDA device was found, and buffers and timelines can be exported to it. */
-    uint32_t reachable;
+    culv_bool reachable;
     culv_driver driver;   /**< Whose CUDA device it is; AUTO when there is none. */
     int32_t cuda_ordinal; /**< -1 when there is none. */
     char cuda_name[256];
     /** VK_KHR_external_memory_fd is offered; of this and the next ones the ..._win32 forms on
      * Windows. */
-    uint32_t has_external_memory;
-    uint32_t has_external_semaphore;
-    uint32_t has_timeline_semaphore; /**< The feature, by Vulkan 1.2 or the extension. */
+    culv_bool has_external_memory;
+    culv_bool has_external_semaphore;
+    culv_bool has_timeline_semaphore; /**< The feature, by Vulkan 1.2 or the extension. */
     /** vkGetPhysicalDeviceExternalBufferProperties, storage+transfer buffers. */
-    uint32_t buffer_opaque_fd_export;
-    uint32_t buffer_opaque_fd_dedicated_only;
-    uint32_t buffer_dma_buf_export;
-    uint32_t timeline_opaque_fd_export;
-    uint32_t binary_opaque_fd_export;
+    culv_bool buffer_opaque_fd_export;
+    culv_bool buffer_opaque_fd_dedicated_only;
+    culv_bool buffer_dma_buf_export;
+    culv_bool timeline_opaque_fd_export;
+    culv_bool binary_opaque_fd_export;
     /** VK_EXT_external_memory_host is offered: buffers in host memory. */
-    uint32_t buffer_host_import;
-    uint32_t luid_valid; /**< VkPhysicalDeviceIDProperties::deviceLUIDValid: on Windows. */
+    culv_bool buffer_host_import;
+    culv_bool luid_valid; /**< VkPhysicalDeviceIDProperties::deviceLUIDValid: on Windows. */
     culv_luid luid;      /**< ... deviceLUID, where luid_valid. */
     /** ... deviceNodeMask, where luid_valid: its node among linked GPUs. */
     uint32_t node_mask;

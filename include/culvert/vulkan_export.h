@@ -62,7 +62,7 @@ typedef struct culv_vk_memory_from_handle_desc {
      * very size that it needs; CUDA's allocations are often more, of which this is the beginning.
      * An image on memory of CUDA's must be, unless that is compressible
      * (culv_vk_image_bind_vmm()). */
-    VkBool32 dedicated;
+    culv_bool dedicated;
     const char *label; /**< For messages, read during the call. Default: none. */
     /** VkMemoryAllocateFlagsInfo::flags: VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT for buffers whose
      * address is taken, or 0. */

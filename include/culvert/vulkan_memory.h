@@ -19,7 +19,7 @@ typedef struct culv_vk_memory_desc {
     /** Required: allocated with VkExportMemoryAllocateInfo{OPAQUE_FD}. */
     VkDeviceMemory memory;
     VkDeviceSize allocation_size; /**< Required: VkMemoryAllocateInfo::allocationSize, bytes. */
-    VkBool32 dedicated;           /**< Allocated with VkMemoryDedicatedAllocateInfo. */
+    culv_bool dedicated;          /**< Allocated with VkMemoryDedicatedAllocateInfo. */
     /** Optional: a buffer bound to this memory. Its requirements are then held against
      * allocation_size, buffer_offset and dedicated. (The driver checks none of them.) */
     VkBuffer buffer;
@@ -50,10 +50,10 @@ typedef struct culv_vk_image_desc {
     VkImage image;      /**< Required, bound to the imported memory. */
     /** Required: what vkCreateImage was called with, pNext chain and all; read during the call. */
     const VkImageCreateInfo *create_info;
-    VkDeviceSize offset;  /**< The memoryOffset of vkBindImageMemory, bytes. */
-    culv_texels texels;   /**< As culv_image_desc::texels. */
-    VkBool32 no_surfaces; /**< As culv_image_desc::no_surfaces. */
-    const char *label;    /**< Copied (up to 63 bytes). Default: the import's. */
+    VkDeviceSize offset;   /**< The memoryOffset of vkBindImageMemory, bytes. */
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: the import's. */
     /** DISJOINT images: as culv_image_desc::plane_offsets, bytes. */
     VkDeviceSize plane_offsets[3];
 } culv_vk_image_desc;
@@ -88,7 +88,7 @@ typedef struct culv_vk_buffer_create_desc {
      * memory with the CPU (Tegra, Grace, integrated); elsewhere each access of a GPU crosses the
      * bus. Needs VK_EXT_external_memory_host. memory_properties 0 is then HOST_COHERENT. The
      * VkDevice may be another GPU. No `fallback`. */
-    VkBool32 host_memory;
+    culv_bool host_memory;
     /** With host: memory of your own, at a multiple of culv_vk_host_import_alignment(). It stays
      * yours, is pinned, and must outlive the buffer and a deferred release (culv_device_collect()
      * tells). NULL: Culvert's. */
@@ -118,9 +118,9 @@ typedef struct culv_vk_image_create_desc {
     const VkImageCreateInfo *create_info;
     /** What the memory type must have. 0: DEVICE_LOCAL. */
     VkMemoryPropertyFlags memory_properties;
-    culv_texels texels;   /**< As culv_image_desc::texels. */
-    VkBool32 no_surfaces; /**< As culv_image_desc::no_surfaces. */
-    const char *label;    /**< Copied (up to 63 bytes). Default: none. */
+    culv_texels texels;    /**< As culv_image_desc::texels. */
+    culv_bool no_surfaces; /**< As culv_image_desc::no_surfaces. */
+    const char *label;     /**< Copied (up to 63 bytes). Default: none. */
     /** CULV_FALLBACK_...: what may take the place of sharing where that is impossible
      * (culvert/fallback.h). TRANSFER_SRC and TRANSFER_DST are then added to the usage. Default:
      * none. */

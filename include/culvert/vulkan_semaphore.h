@@ -16,9 +16,9 @@ typedef struct culv_vk_semaphore_desc {
     size_t struct_size;       /**< Set by culv_vk_semaphore_desc_init(). */
     VkSemaphore semaphore;    /**< Required: created with VkExportSemaphoreCreateInfo{OPAQUE_FD}. */
     culv_semaphore_type type; /**< Required: what it was created as. */
-    uint32_t untracked;       /**< Binary: as culv_semaphore_desc::untracked. */
+    culv_bool untracked;      /**< Binary: as culv_semaphore_desc::untracked. */
     /** Binary: nonzero when a signal of it was submitted to Vulkan already. */
-    uint32_t signal_pending;
+    culv_bool signal_pending;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_semaphore_desc;
 
@@ -40,7 +40,7 @@ typedef struct culv_vk_semaphore_create_desc {
     size_t struct_size;       /**< Set by culv_vk_semaphore_create_desc_init(). */
     culv_semaphore_type type; /**< Default: CULV_SEMAPHORE_TIMELINE. */
     uint64_t initial_value;   /**< Timeline: VkSemaphoreTypeCreateInfo::initialValue. Binary: 0. */
-    uint32_t untracked;       /**< Binary: as culv_semaphore_desc::untracked. */
+    culv_bool untracked;      /**< Binary: as culv_semaphore_desc::untracked. */
     const char *label;        /**< Copied (up to 63 bytes). Default: none. */
     /** CULV_FALLBACK_...: what may take the place of sharing where that is impossible
      * (culvert/fallback.h); HOST is for timelines alone. Default: none. */

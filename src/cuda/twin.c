@@ -18,7 +18,7 @@ bool culvi_soft_allowed(void)
     return value != NULL && strcmp(value, "0") != 0;
 }
 
-int culv_soft_enabled(void)
+culv_bool culv_soft_enabled(void)
 {
     return culvi_soft_allowed() ? 1 : 0;
 }

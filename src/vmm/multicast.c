@@ -17,7 +17,7 @@ static bool has_calls(const culvi_cuda *cuda)
            cuda->cuMulticastUnbind != NULL && cuda->cuMulticastGetGranularity != NULL;
 }
 
-int culv_multicast_supported(const culv_device *device)
+culv_bool culv_multicast_supported(const culv_device *device)
 {
     return device != NULL && device->caps.multicast && has_calls(device->cuda);
 }
