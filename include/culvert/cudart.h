@@ -212,13 +212,15 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
     if (device == NULL)
         return culv_cudart_fail_(CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
                                  "culv_cudart_device_make_current: device is NULL");
-    if (culv_device_is_software(device))
+    culv_device_caps caps = culv_device_caps_init();
+    culv_result result = culv_device_get_caps(device, &caps);
+    if (result != CULV_OK) return result;
+    if (caps.is_software)
         return culv_cudart_fail_(
             CULV_ERROR_UNSUPPORTED, CULV_REASON_RUNTIME,
             "culv_cudart_device_make_current: the software twin serves this device, but the CUDA runtime knows devices of NVIDIA's driver only; "
             "the twin's serve the driver API, whose functions culv_device_cuda_proc() gives");
-    culv_result result =
-        culv_cudart_result(cudaSetDevice(culv_device_ordinal(device)), "cudaSetDevice");
+    result = culv_cudart_result(cudaSetDevice(caps.ordinal), "cudaSetDevice");
     if (result != CULV_OK) return result;
     void (*found)(void) = culv_device_cuda_proc(device, "cuCtxSetCurrent", 4000);
     memcpy(&set_current, &found, sizeof found);

@@ -223,13 +223,6 @@ CULV_EXPORT culv_result culv_device_get_counts(culv_device *device, culv_device_
  * cuDestroyExternalSemaphore wait for the context. */
 CULV_EXPORT uint64_t culv_device_collect(culv_device *device);
 
-/** Nonzero when the software twin serves the device; 0 for NULL.
- * Errors: none.
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT int culv_device_is_software(const culv_device *device);
-
 /** The CUDA context that Culvert works in. Make it current (cuCtxSetCurrent) before launching
  * kernels on its streams; Culvert's own calls need no current context and leave the caller's as it
  * was. NULL for NULL.
@@ -238,13 +231,6 @@ CULV_EXPORT int culv_device_is_software(const culv_device *device);
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUcontext culv_device_context(const culv_device *device);
-
-/** The CUDA ordinal of the device, for cudaSetDevice() where the driver is NVIDIA's. -1 for NULL.
- * Errors: none.
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT int32_t culv_device_ordinal(const culv_device *device);
 
 /** A driver function of the SAME driver that serves the device (NVIDIA's or the twin's), by its
  * name without suffix and the CUDA version whose form is wanted, as in cuGetProcAddress:

@@ -47,11 +47,18 @@ bool interop_timeline(culv_vk_device *attached, const char *label, culv_vk_semap
     return culv_ok(culv_vk_semaphore_create(attached, &desc, out), "culv_vk_semaphore_create");
 }
 
+static bool read_caps(const culv_device *device, culv_device_caps *out)
+{
+    *out = culv_device_caps_init();
+    return culv_ok(culv_device_get_caps(device, out), "culv_device_get_caps");
+}
+
 bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *name, CUmodule *out)
 {
     char file[128], path[FILES_PATH_MAX];
-    snprintf(file, sizeof file, "%s.%s", name,
-             culv_device_is_software(device) ? "soft.so" : "fatbin");
+    culv_device_caps caps;
+    if (!read_caps(device, &caps)) return false;
+    snprintf(file, sizeof file, "%s.%s", name, caps.is_software ? "soft.so" : "fatbin");
     if (!files_share_path(path, file)) return false;
     CUresult result = cu->ModuleLoad(out, path);
     if (result != CUDA_SUCCESS) report("cannot load the kernels from %s", path);
@@ -60,8 +67,8 @@ bool interop_load_kernels(culv_device *device, const cuda_api *cu, const char *n
 
 bool interop_driver_name(const culv_device *device, char out[64])
 {
-    culv_device_caps caps = culv_device_caps_init();
-    if (!culv_ok(culv_device_get_caps(device, &caps), "culv_device_get_caps")) return false;
+    culv_device_caps caps;
+    if (!read_caps(device, &caps)) return false;
     snprintf(out, 64, "%s, CUDA %u.%u", caps.is_software ? "software twin" : "NVIDIA driver",
              caps.driver_version / 1000u, caps.driver_version % 1000u / 10u);
     return true;

@@ -413,19 +413,9 @@ culv_result culv_device_get_counts(culv_device *device, culv_device_counts *out)
     return CULV_OK;
 }
 
-int culv_device_is_software(const culv_device *device)
-{
-    return device != NULL && device->caps.is_software;
-}
-
 CUcontext culv_device_context(const culv_device *device)
 {
     return device != NULL ? device->context : NULL;
-}
-
-int32_t culv_device_ordinal(const culv_device *device)
-{
-    return device != NULL ? device->ordinal : -1;
 }
 
 void (*culv_device_cuda_proc(const culv_device *device, const char *name, int version))(void)

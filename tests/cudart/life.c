@@ -65,7 +65,9 @@ static void *make_current_here(void *data)
     REQUIRE(current_context(cu) == NULL);
     OK(culv_cudart_device_make_current(w->device));
     RT(cudaGetDevice(&current));
-    REQUIRE_EQ(current, culv_device_ordinal(w->device));
+    culv_device_caps caps = culv_device_caps_init();
+    OK(culv_device_get_caps(w->device, &caps));
+    REQUIRE_EQ(current, caps.ordinal);
     RT(cudaMalloc(&memory, 4096));
     REQUIRE(current_context(cu) == culv_device_context(w->device));
     CU_OK(cu->PointerGetAttribute(&of_pointer, CU_POINTER_ATTRIBUTE_CONTEXT,

@@ -50,8 +50,7 @@ void bad_handles_try(const lib_world *w, size_t size,
 {
     bad_handle handles[BAD_HANDLES];
     open_all(handles, size);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w->device, &caps));
+    culv_device_caps caps = lib_caps(w->device);
     size_t fds = test_open_fds();
     for (int i = 0; i < BAD_HANDLES; i++) {
         for (int take = 0; take < 2; take++) {

@@ -147,8 +147,7 @@ static void run(int (*open_wrong)(void), bool reopen)
     lib_open(&s.w);
     culv_device_desc d = culv_device_desc_init();
     d.driver = s.w.cu->software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.w.device, &caps));
+    culv_device_caps caps = lib_caps(s.w.device);
     LIB_OK(culv_device_open_by_ordinal(caps.ordinal, &d, &s.second));
     raw_vk_buffer_create(&s.w.vk, BYTES, RAW_VK_EXPORT, &s.buffer);
     raw_vk_fill(&s.w.vk, &s.buffer, 0, BYTES, 0x0b57a4de, NULL);

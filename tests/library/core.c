@@ -218,9 +218,7 @@ static void nulls(void)
     culv_device_counts counts = culv_device_counts_init();
     NULLS(culv_device_get_counts(NULL, &counts));
     REQUIRE_EQ(culv_device_collect(NULL), 0);
-    REQUIRE_EQ(culv_device_is_software(NULL), 0);
     REQUIRE(culv_device_context(NULL) == NULL);
-    REQUIRE_EQ(culv_device_ordinal(NULL), -1);
     REQUIRE(culv_device_cuda_proc(NULL, "cuInit", 2000) == NULL);
 
     culv_memory *memory = POISON(culv_memory);

@@ -120,8 +120,7 @@ static void nobody_collects(void)
     int warnings = 0;
     lib_open(&w);
     raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &vk);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w.device, &caps));
+    culv_device_caps caps = lib_caps(w.device);
     culv_device_desc d = culv_device_desc_init();
     d.driver = caps.is_software ? CULV_DRIVER_SOFT : CULV_DRIVER_NVIDIA;
     d.log = (culv_log){.fn = count_warnings, .user = &warnings};
@@ -258,7 +257,7 @@ static void device_is_closed_first(void)
     busy_begin(&w, &b);
     CUcontext held = NULL; /* so that the stream outlives the device */
     const raw_cuda *cu = w.cu;
-    CU_OK(cu->DevicePrimaryCtxRetain(&held, culv_device_ordinal(w.device)));
+    CU_OK(cu->DevicePrimaryCtxRetain(&held, lib_caps(w.device).ordinal));
     opener_start(&o, &w, &b, 500);
     culv_device_close(&w.device);
     culv_vk_detach(&w.attachment);

@@ -8,13 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static culv_device_caps caps_of(const culv_device *device)
-{
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(device, &caps));
-    return caps;
-}
-
 static void uuid_text(char out[40], const uint8_t uuid[16])
 {
     size_t n = 0;
@@ -29,14 +22,13 @@ static void ways_to_open(void)
     lib_world w;
     lib_open(&w);
     const raw_cuda *cu = w.cu;
-    culv_device_caps one = caps_of(w.device);
+    culv_device_caps one = lib_caps(w.device);
     REQUIRE_EQ_BYTES(one.uuid.bytes, w.vk.id.deviceUUID, VK_UUID_SIZE);
     REQUIRE_EQ(one.is_software, cu->software);
-    REQUIRE_EQ(culv_device_is_software(w.device), cu->software);
 
     culv_device *device = NULL;
     LIB_OK(culv_device_open_by_uuid(&one.uuid, NULL, &device));
-    culv_device_caps two = caps_of(device);
+    culv_device_caps two = lib_caps(device);
     REQUIRE_EQ_BYTES(&two, &one, sizeof one);
     REQUIRE(culv_device_context(device) == culv_device_context(w.device)); /* one primary context */
     culv_device_close(&device);
@@ -47,10 +39,9 @@ static void ways_to_open(void)
         CUuuid uuid;
         CU_OK(cu->DeviceGetUuid(&uuid, i));
         LIB_OK(culv_device_open_by_ordinal(i, i == 0 ? NULL : &d, &device));
-        two = caps_of(device);
+        two = lib_caps(device);
         REQUIRE_EQ_BYTES(two.uuid.bytes, uuid.bytes, 16);
         REQUIRE_EQ(two.ordinal, i);
-        REQUIRE_EQ(culv_device_ordinal(device), i);
         culv_device_close(&device);
     }
     lib_close(&w);
@@ -61,7 +52,7 @@ static void caps_are_the_drivers(void)
     lib_world w;
     lib_open(&w);
     const raw_cuda *cu = w.cu;
-    culv_device_caps caps = caps_of(w.device);
+    culv_device_caps caps = lib_caps(w.device);
     char name[256];
     CU_OK(cu->DeviceGetName(name, (int)sizeof name, caps.ordinal));
     REQUIRE_EQ_STR(caps.name, name);
@@ -124,7 +115,7 @@ static void unknown_uuid(void)
     lib_open(&w);
     const raw_cuda *cu = w.cu;
     culv_device *device = NULL;
-    culv_uuid uuid = caps_of(w.device).uuid;
+    culv_uuid uuid = lib_caps(w.device).uuid;
     char text[40];
     uuid.bytes[7] ^= 0x55;
     LIB_REFUSES(culv_device, device, culv_device_open_by_uuid(&uuid, NULL, &device),
@@ -182,7 +173,7 @@ static void vulkan_device_without_a_match(void)
     LIB_SAYS(w.vk.properties.deviceName);
     uuid_text(text, uuid);
     LIB_SAYS(text);
-    LIB_SAYS(caps_of(w.device).name);
+    LIB_SAYS(lib_caps(w.device).name);
     uuid_text(text, w.vk.id.deviceUUID);
     LIB_SAYS(text);
     LIB_SAYS(w.cu->software ? "software Vulkan device"
@@ -216,7 +207,7 @@ static void driver_kinds(void)
         unsetenv("CULVERT_SOFT");
         d.driver = CULV_DRIVER_SOFT;
         LIB_OK(culv_device_open_by_ordinal(0, &d, &device));
-        REQUIRE(culv_device_is_software(device));
+        REQUIRE(lib_caps(device).is_software);
         culv_device_close(&device);
         REQUIRE_EQ(culv_soft_enabled(), 0);
         LIB_OK(culv_soft_enable());
@@ -244,7 +235,7 @@ static void callers_context(void)
     lib_world w;
     lib_open(&w);
     const raw_cuda *cu = w.cu;
-    CUcontext context = create_context(cu, culv_device_ordinal(w.device)), now = NULL;
+    CUcontext context = create_context(cu, lib_caps(w.device).ordinal), now = NULL;
     culv_device_desc d = culv_device_desc_init();
     culv_device *device = NULL;
     d.context = context;
@@ -370,7 +361,7 @@ static void current_context_is_left_alone(void)
     raw_vk_buffer_create(&w.vk, 65536, RAW_VK_EXPORT, &buffer);
     VkSemaphore timeline = raw_vk_timeline(&w.vk, 0, true);
     CUstream stream = lib_stream(&w);
-    CUcontext other = create_context(cu, culv_device_ordinal(w.device));
+    CUcontext other = create_context(cu, lib_caps(w.device).ordinal);
     uint64_t value = 0;
     const watched states[] = {
         {cu, NULL, "nothing"}, {cu, w.context, "the device's"}, {cu, other, "another"}};

@@ -59,8 +59,7 @@ static void on_this_driver(void)
     CUcontext before = lib_enter(&w);
     CU_OK(cu->MemAlloc(&p, BYTES));
     lib_leave(&w, before);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w.device, &caps));
+    culv_device_caps caps = lib_caps(w.device);
     wrong_calls(w.device, p, page);
     static char not_cudas[8192];
     CUdeviceptr nobodys = ((CUdeviceptr)(uintptr_t)not_cudas + page - 1) / page * page;
@@ -186,8 +185,7 @@ static void played_export(void)
 {
     stage s;
     stage_open(&s);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.device, &caps));
+    culv_device_caps caps = lib_caps(s.device);
     REQUIRE_EQ(caps.dma_buf_export, 1);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     size_t fds = test_open_fds();
@@ -249,8 +247,7 @@ static void played_import(void)
     stage s;
     stage_open(&s);
     raw_vk vk;
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.device, &caps));
+    culv_device_caps caps = lib_caps(s.device);
     raw_vk_open(&vk, &(raw_vk_options){.uuid = caps.uuid.bytes, .software = true});
     raw_vk_buffer buffer;
     raw_vk_buffer_create(&vk, 65536, RAW_VK_EXPORT | RAW_VK_DEDICATED, &buffer);
@@ -327,8 +324,7 @@ static void played_pitched(void)
     stage s;
     stage_open(&s);
     raw_vk vk;
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.device, &caps));
+    culv_device_caps caps = lib_caps(s.device);
     raw_vk_open(&vk,
                 &(raw_vk_options){.uuid = caps.uuid.bytes, .software = true, .with_formats = true});
     const raw_vk_image_desc wanted = {.format = VK_FORMAT_R8G8B8A8_UNORM,

@@ -116,8 +116,7 @@ static void fault(scene *s)
 
 static void require_earlier_failure(const lib_world *w)
 {
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w->device, &caps));
+    culv_device_caps caps = lib_caps(w->device);
     culv_error e = culv_error_init();
     culv_last_error(&e);
     REQUIRE_EQ(e.native_api, CULV_NATIVE_CUDA);
@@ -184,8 +183,7 @@ static void sticky_fault(void)
     lib_fd_done(&fd2, true);
 
     /* What the driver need not be asked for is still right. */
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.w.device, &caps));
+    (void)lib_caps(s.w.device);
     buffer = NULL;
     LIB_OK(culv_buffer_map(s.memory, NULL, &buffer)); /* a range of the mapping that is there */
     REQUIRE_EQ(culv_buffer_pointer(buffer), culv_buffer_pointer(s.buffer));
@@ -221,7 +219,7 @@ static void primary_context_is_reset(void)
 {
     scene s;
     scene_open(&s);
-    CU_OK(s.w.cu->DevicePrimaryCtxReset(culv_device_ordinal(s.w.device)));
+    CU_OK(s.w.cu->DevicePrimaryCtxReset(lib_caps(s.w.device).ordinal));
 
     lib_fd fd = lib_fd_watch(raw_vk_buffer_fd(&s.w.vk, &s.vk2));
     culv_memory *memory = NULL;
@@ -343,7 +341,7 @@ static void nothing_from_before(bool retained_again)
         scene s;
         scene_open(&s);
         const raw_cuda *cu = s.w.cu;
-        const CUdevice ordinal = culv_device_ordinal(s.w.device);
+        const CUdevice ordinal = lib_caps(s.w.device).ordinal;
         culv_memory *acquired = NULL;
         culv_vk_memory_desc md = culv_vk_memory_desc_init();
         md.memory = s.vk2.memory;
@@ -489,7 +487,7 @@ static void reset_and_closed_first(void)
 {
     scene s;
     scene_open(&s);
-    CU_OK(s.w.cu->DevicePrimaryCtxReset(culv_device_ordinal(s.w.device)));
+    CU_OK(s.w.cu->DevicePrimaryCtxReset(lib_caps(s.w.device).ordinal));
     s.heard = (heard){0};
     culv_vk_detach(&s.w.attachment);
     culv_device_close(&s.w.device);

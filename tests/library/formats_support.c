@@ -39,8 +39,7 @@ static void every_format(void)
 {
     lib_world w = {0};
     lib_open(&w);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w.device, &caps));
+    culv_device_caps caps = lib_caps(w.device);
     unsigned asked = 0, lacking = 0;
     for (size_t i = 0; i < format_count; i++) {
         culv_format_info f = format_info(format_names[i].format);

@@ -388,8 +388,7 @@ static void another_gpu(void)
         culv_vk_semaphore_export_dup(w->attachment, timeline, CULV_HANDLE_OPAQUE_FD, &semaphore));
     culv_handle_close(&semaphore);
     lib_fd fd = lib_fd_watch(handle.value.fd);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w->device, &caps));
+    culv_device_caps caps = lib_caps(w->device);
     VkDeviceMemory memory;
     culv_vk_memory_from_handle_desc d = describe(w, &like, handle);
     REQUIRE(memcmp(&d.exporter, &caps.uuid, sizeof caps.uuid) != 0);

@@ -239,8 +239,7 @@ static void is_a_plain_buffer(void)
     culv_buffer *cuda = culv_vk_buffer_cuda(b);
     culv_buffer_unmap(&cuda);
     REQUIRE(cuda == culv_vk_buffer_cuda(b)); /* refused: it is the buffer's */
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w.device, &caps));
+    culv_device_caps caps = lib_caps(w.device);
     uintptr_t host = (uintptr_t)culv_vk_buffer_host_pointer(b);
     MEASURED("library.host_pointer", "integrated %u, register %u, same address %u: %s",
              (unsigned)caps.integrated, (unsigned)caps.host_register_supported,

@@ -29,13 +29,6 @@ static void pose(void)
     lib_with_environment("CULVERT_SOFT", NULL);
 }
 
-static culv_device_caps caps_of(const culv_device *device)
-{
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(device, &caps));
-    return caps;
-}
-
 /* The posing driver passes for NVIDIA's: Culvert has only its file's name to go by. */
 static void posing_driver(void)
 {
@@ -43,7 +36,7 @@ static void posing_driver(void)
     pose();
     LIB_OK(culv_device_open_by_ordinal(0, NULL, &first));
     LIB_OK(culv_device_open_by_ordinal(1, NULL, &second));
-    culv_device_caps one = caps_of(first), two = caps_of(second);
+    culv_device_caps one = lib_caps(first), two = lib_caps(second);
     REQUIRE_EQ(one.is_software, 0);
     REQUIRE(strstr(one.name, "posing") != NULL);
     REQUIRE(memcmp(one.uuid.bytes, two.uuid.bytes, 16) != 0);
@@ -73,10 +66,10 @@ static void exporter_is_another_device(void)
     culv_memory_desc m = culv_memory_desc_init();
     m.handle = culv_handle_opaque_fd(fd.fd);
     m.size = 4096;
-    m.exporter = caps_of(other).uuid;
+    m.exporter = lib_caps(other).uuid;
     LIB_REFUSES(culv_memory, memory, culv_memory_import_take(device, &m, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
-    LIB_SAYS(caps_of(device).name); /* who it was tried on */
+    LIB_SAYS(lib_caps(device).name); /* who it was tried on */
     lib_fd_require_untouched(&fd);
     LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(device, &m, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
@@ -107,7 +100,7 @@ static void attach_to_another_device(void)
     LIB_REFUSES(culv_vk_device, vk, culv_vk_attach(device, &d, &vk), CULV_ERROR_INVALID,
                 CULV_REASON_DEVICE_MISMATCH);
     LIB_SAYS(w.vk.properties.deviceName);
-    LIB_SAYS(caps_of(device).name);
+    LIB_SAYS(lib_caps(device).name);
     LIB_SAYS("culv_device_open_for_vulkan()");
     culv_device_close(&device);
     /* No posing device is a Vulkan device. */
@@ -132,14 +125,14 @@ static void two_drivers(void)
     culv_device *nvidia = NULL, *soft = NULL;
     culv_device_desc d = culv_device_desc_init();
     LIB_OK(culv_device_open_by_ordinal(0, NULL, &nvidia)); /* ordinals are NVIDIA's */
-    REQUIRE(!culv_device_is_software(nvidia));
+    REQUIRE(!lib_caps(nvidia).is_software);
     d.driver = CULV_DRIVER_SOFT;
     if (culv_device_open_by_ordinal(0, &d, &soft) != CULV_OK) SKIP("%s", culv_last_error_message());
-    REQUIRE(culv_device_is_software(soft));
-    culv_uuid uuid = caps_of(soft).uuid, posing = caps_of(nvidia).uuid;
+    REQUIRE(lib_caps(soft).is_software);
+    culv_uuid uuid = lib_caps(soft).uuid, posing = lib_caps(nvidia).uuid;
     culv_device_close(&soft);
     LIB_OK(culv_device_open_by_uuid(&uuid, NULL, &soft));
-    REQUIRE(culv_device_is_software(soft));
+    REQUIRE(lib_caps(soft).is_software);
     culv_device_close(&soft);
     d.driver = CULV_DRIVER_NVIDIA;
     LIB_REFUSES(culv_device, soft, culv_device_open_by_uuid(&uuid, &d, &soft), CULV_ERROR_NO_DEVICE,
@@ -183,7 +176,7 @@ static void long_names(void)
     memcpy(name + 250, "(end)", 5);
     w.cu->SoftPlayName(name);
     lib_open_culvert(&w);
-    REQUIRE_EQ_STR(caps_of(w.device).name, name);
+    REQUIRE_EQ_STR(lib_caps(w.device).name, name);
 
     FILE *file = tmpfile();
     REQUIRE(file != NULL && ftruncate(fileno(file), 65536) == 0);
@@ -191,7 +184,7 @@ static void long_names(void)
     culv_memory_desc m = culv_memory_desc_init();
     m.handle = culv_handle_opaque_fd(fileno(file));
     m.size = 4096;
-    m.exporter = caps_of(w.device).uuid;
+    m.exporter = lib_caps(w.device).uuid;
     m.exporter.bytes[5] ^= 0x10;
     LIB_REFUSES(culv_memory, memory, culv_memory_import_borrow(w.device, &m, &memory),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);

@@ -177,6 +177,13 @@ void lib_close(lib_world *w)
     raw_cuda_require_empty(w->cu);
 }
 
+culv_device_caps lib_caps(const culv_device *device)
+{
+    culv_device_caps caps = culv_device_caps_init();
+    LIB_OK(culv_device_get_caps(device, &caps));
+    return caps;
+}
+
 culv_device_counts lib_counts(const lib_world *w)
 {
     culv_device_counts c = culv_device_counts_init();

@@ -64,6 +64,7 @@ void lib_close(lib_world *w);
 void lib_close_culvert(lib_world *w);
 culv_vk_device_desc lib_vk_desc(const lib_world *w);
 
+culv_device_caps lib_caps(const culv_device *device);
 culv_device_counts lib_counts(const lib_world *w);
 /* Of counts: all zero but late_destroys. */
 void lib_require_no_objects(const lib_world *w);

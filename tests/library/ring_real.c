@@ -339,7 +339,7 @@ static void lost_context(void)
         REQUIRE_EQ(pthread_create(&thread, NULL, sleep_in_acquire, &other), 0);
         while (waits_of(&r, other.side) == 0)
             lib_sleep_ms(1);
-        CU_OK(cu->DevicePrimaryCtxReset(culv_device_ordinal(r.w.device)));
+        CU_OK(cu->DevicePrimaryCtxReset(lib_caps(r.w.device).ordinal));
         if (!cu->software) { /* which must not be handed stale handles */
             culv_vk_semaphore *made = NULL;
             LIB_REFUSES(culv_vk_semaphore, made,

@@ -116,8 +116,7 @@ static void run_with(lib_world *w, CUstream stream)
     DO(culv_vmm_allocation_destroy(&in));
     in = POISON(culv_vmm_allocation);
     /* By a device that it does not lie on. */
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w->device, &caps));
+    culv_device_caps caps = lib_caps(w->device);
     i.exporter = caps.uuid;
     TRY_AGAIN(culv_vmm_import_take(other, &i, &in), in == POISON(culv_vmm_allocation));
     lib_fd_require_gone(&fd);

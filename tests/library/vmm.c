@@ -32,8 +32,7 @@ static void sizes(void)
         REQUIRE(info.kind == CULV_VMM_LOCATION_DEVICE && info.numa_node == 0 &&
                 info.handle_types == 0);
         REQUIRE(info.usage == 0 && info.imported == 0 && info.mappings == 0);
-        culv_device_caps caps = culv_device_caps_init();
-        LIB_OK(culv_device_get_caps(s.w.device, &caps));
+        culv_device_caps caps = lib_caps(s.w.device);
         REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
         REQUIRE(culv_vmm_allocation_native_handle(allocation) != 0);
         vmm_require_counts(&s, 1, 0, 0);
@@ -251,8 +250,7 @@ static void usages(void)
     MEASURED("library.vmm_hw_decompress", "%s",
              r == CULV_OK ? "granted" : culv_last_error_message());
     culv_vmm_allocation_destroy(&allocation);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.w.device, &caps));
+    culv_device_caps caps = lib_caps(s.w.device);
     d.usage = CULV_VMM_USAGE_TILE_POOL;
     if (caps.sparse_arrays) {
         culv_vmm_range *range = vmm_range(&s, 1);

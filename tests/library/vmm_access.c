@@ -224,8 +224,7 @@ static void retained_elsewhere(void)
                 culv_vmm_allocation_retain_at(s.w.device, vmm_address(range, 0), &again),
                 CULV_ERROR_INVALID, CULV_REASON_DEVICE_MISMATCH);
     LIB_OK(culv_vmm_allocation_retain_at(s.other, vmm_address(range, 0), &again));
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.other, &caps));
+    culv_device_caps caps = lib_caps(s.other);
     culv_vmm_allocation_info info = vmm_info(again);
     REQUIRE_EQ_BYTES(&info.device, &caps.uuid, sizeof caps.uuid);
     culv_vmm_allocation_destroy(&again);

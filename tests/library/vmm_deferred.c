@@ -314,7 +314,7 @@ static void reset(const vmm_stage *s)
     void (*found)(void) = culv_device_cuda_proc(s->w.device, "cuDevicePrimaryCtxReset", 11000);
     REQUIRE(found != NULL);
     memcpy(&primary_reset, &found, sizeof found);
-    CU_OK(primary_reset(culv_device_ordinal(s->w.device)));
+    CU_OK(primary_reset(lib_caps(s->w.device).ordinal));
 }
 
 /* With the context gone every release is quiet, and counted. */

@@ -160,8 +160,7 @@ static void without(void)
     s.w.cu->SoftPlayAttribute(CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 0);
     LIB_OK(culv_device_open_by_ordinal(0, &dd, &device));
     d.handle_types = 1u << CULV_HANDLE_OPAQUE_FD;
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(device, &caps));
+    culv_device_caps caps = lib_caps(device);
     if (!caps.vmm_posix_fd)
         LIB_REFUSES(culv_vmm_allocation, allocation,
                     culv_vmm_allocation_create(device, &d, &allocation), CULV_ERROR_UNSUPPORTED,
@@ -328,7 +327,7 @@ static void of_another_driver(void)
     REQUIRE(setenv("CULVERT_SOFT_PATH", test_path(path, "lib"), 1) == 0);
     culv_device *nvidia = NULL, *soft = NULL;
     culv_device_desc d = culv_device_desc_init();
-    if (culv_device_open_by_ordinal(0, NULL, &nvidia) != CULV_OK || culv_device_is_software(nvidia))
+    if (culv_device_open_by_ordinal(0, NULL, &nvidia) != CULV_OK || lib_caps(nvidia).is_software)
         SKIP("no posing driver");
     d.driver = CULV_DRIVER_SOFT;
     if (culv_device_open_by_ordinal(0, &d, &soft) != CULV_OK) SKIP("%s", culv_last_error_message());

@@ -22,8 +22,7 @@ void vmm_stage_open(vmm_stage *s)
     /* NVIDIA's driver opens files of its own with the first context and keeps them, and with the
      * first export. */
     s->w.device = open_device(s->w.cu, 0);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s->w.device, &caps));
+    culv_device_caps caps = lib_caps(s->w.device);
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
     s->w.context = culv_device_context(s->w.device);
     s->fds = test_open_fds();

@@ -302,8 +302,7 @@ static void try_rows(image_row row)
     static stage s;
     if (row.compressible) vmm_stage_play(CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED);
     stage_open(&s);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.w.device, &caps));
+    culv_device_caps caps = lib_caps(s.w.device);
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
     if (row.compressible) {
         culv_vmm_allocation *allocation = allocate(&s, 2 * VMM_MIB, true);
@@ -396,8 +395,7 @@ static void refused(void)
 {
     static stage s;
     stage_open(&s);
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s.w.device, &caps));
+    culv_device_caps caps = lib_caps(s.w.device);
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
     const culv_result invalid = CULV_ERROR_INVALID;
     VkExternalMemoryImageCreateInfo external;

@@ -215,8 +215,7 @@ static void another_gpu(void)
     vmm_stage_play(VMM_HOST_NUMA);
     scene_open_bare(&s, SCENE_PEER);
     lib_world *w = &s.w;
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(w->device, &caps));
+    culv_device_caps caps = lib_caps(w->device);
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
     culv_device *same = NULL;
     culv_vk_device *vk = NULL;

@@ -7,8 +7,7 @@
 
 void vmm_stage_begin(vmm_stage *s)
 {
-    culv_device_caps caps = culv_device_caps_init();
-    LIB_OK(culv_device_get_caps(s->w.device, &caps));
+    culv_device_caps caps = lib_caps(s->w.device);
     if (!caps.vmm) SKIP("'%s' has no virtual memory management", caps.name);
     CUcontext before = lib_enter(&s->w);
     s->module = raw_cuda_load(s->w.cu, "library_kernels");

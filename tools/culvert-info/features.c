@@ -88,8 +88,8 @@ void features_of_cuda(const struct system_info *system, const culv_device *devic
         f->answer = has ? ANSWER_YES : ANSWER_NO;
         /* Culvert tells yes or no; the attribute tells a driver's no from a driver that is too old
          * to know. */
-        CUresult result = get != NULL ? get(&f->value, cuda_rows[i].id, culv_device_ordinal(device))
-                                      : CUDA_ERROR_NOT_FOUND;
+        CUresult result =
+            get != NULL ? get(&f->value, cuda_rows[i].id, out->caps.ordinal) : CUDA_ERROR_NOT_FOUND;
         if (!has && strcmp(f->key, "vmm_win32") == 0)
             text_set(f->why, sizeof f->why, "they exist on Windows only");
         else if (!has)
