@@ -201,45 +201,6 @@ CULV_EXPORT culv_result culv_sparse_array_get_region_size(const culv_sparse_arra
                                                           const culv_sparse_region *region,
                                                           uint64_t *out);
 
-/** Maps a region's tiles onto `pool` from `pool_offset` on, as work in `stream`: what is submitted
- * to it later may use them. Tiles that were mapped are mapped anew. Keep the pool until its tiles
- * were unmapped and the stream has got there.
- * Errors: as culv_sparse_bind_batch().
- * Ownership: none.
- * Threads: any.
- * Since: 0.1.
- * Source: cuda.h, cuMemMapArrayAsync. */
-CULV_EXPORT culv_result culv_sparse_array_map(culv_sparse_array *array,
-                                              const culv_sparse_region *region,
-                                              culv_vmm_allocation *pool, uint64_t pool_offset,
-                                              CUstream stream);
-
-/** Unmaps a region's tiles, as work in `stream`; what the pool holds stays there.
- * Errors: as culv_sparse_bind_batch().
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_sparse_array_unmap(culv_sparse_array *array,
-                                                const culv_sparse_region *region, CUstream stream);
-
-/** Maps all of a mip tail onto `pool` from `pool_offset` on, as work in `stream`. layer: whose
- * tail, 0 of a single one.
- * Errors: as culv_sparse_bind_batch().
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_sparse_array_map_tail(culv_sparse_array *array, uint32_t layer,
-                                                   culv_vmm_allocation *pool, uint64_t pool_offset,
-                                                   CUstream stream);
-
-/** Unmaps all of a mip tail, as work in `stream`.
- * Errors: as culv_sparse_bind_batch().
- * Ownership: none.
- * Threads: any.
- * Since: 0.1 */
-CULV_EXPORT culv_result culv_sparse_array_unmap_tail(culv_sparse_array *array, uint32_t layer,
-                                                     CUstream stream);
-
 /** Submits several mappings and unmappings, of one array or several of one device; all are checked
  * before any is submitted. Tiles that follow each other go to the driver in one call, each mip tail
  * in one of its own (in one list with tiles an H200 leaves it unmapped: measured). After an error

@@ -10,19 +10,11 @@
 
 enum { FEW = 8 }; /* binds whose list is on the stack */
 
-/* A bind and where it came from, for messages: "binds[3]", or "" for a call of one. */
+/* Where a region came from, for messages: the call, and "binds[3]." or "". */
 typedef struct place {
     const char *call;
     char at[24];
 } place;
-
-static void set_place(place *out, const char *call, bool batch, uint32_t index)
-{
-    culvi_text text = {out->at, sizeof out->at, 0};
-    out->call = call;
-    out->at[0] = '\0';
-    if (batch) culvi_text_add(&text, "binds[%" PRIu32 "].", index);
-}
 
 static culv_result check_level(const culv_sparse_array *array, const culv_sparse_region *region,
                                const place *p)
@@ -38,7 +30,8 @@ static culv_result check_level(const culv_sparse_array *array, const culv_sparse
             voice, array->label, CULV_ERROR_INVALID, CULV_REASON_LEVEL,
             "%s: %sregion.level is %" PRIu32
             ", which is smaller than a tile and lies in the mip tail (from level %" PRIu32
-            " on, %" PRIu64 " bytes); map that by culv_sparse_array_map_tail()",
+            " on, %" PRIu64
+            " bytes); map that by a culv_sparse_bind whose part is CULV_SPARSE_MIP_TAIL",
             p->call, p->at, region->level, info->mip_tail_first_level, info->mip_tail_size);
     if (region->layer >= info->array_layers)
         return culvi_fail(voice, array->label, CULV_ERROR_INVALID, CULV_REASON_RANGE,
@@ -294,10 +287,14 @@ static culv_result submit(const culv_sparse_array *array, CUarrayMapInfo *list, 
         count - done, count, done);
 }
 
-static culv_result bind_all(const culv_sparse_bind *binds, uint32_t count, CUstream stream,
-                            const char *call, bool batch)
+culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count, CUstream stream)
 {
+    static const char call[] = "culv_sparse_bind_batch";
     CUarrayMapInfo few[FEW], *list = few;
+    if (count == 0) return CULV_OK;
+    if (binds == NULL)
+        return culvi_fail(NULL, NULL, CULV_ERROR_INVALID, CULV_REASON_NULL_ARGUMENT,
+                          "%s: binds is NULL", call);
     const culv_device *device = binds[0].array != NULL ? binds[0].array->device : NULL;
     culv_result result = CULV_OK;
     if (count > FEW) {
@@ -307,8 +304,9 @@ static culv_result bind_all(const culv_sparse_bind *binds, uint32_t count, CUstr
     }
     for (uint32_t i = 0; result == CULV_OK && i < count; i++) {
         culv_sparse_bind bind = binds[i];
-        place p;
-        set_place(&p, call, batch, i);
+        place p = {.call = call};
+        culvi_text text = {p.at, sizeof p.at, 0};
+        culvi_text_add(&text, "binds[%" PRIu32 "].", i);
         result = translate(&bind, device, &p, &list[i]);
     }
     if (result == CULV_OK) result = submit(binds[0].array, list, count, stream, call);
@@ -316,77 +314,11 @@ static culv_result bind_all(const culv_sparse_bind *binds, uint32_t count, CUstr
     return result;
 }
 
-culv_result culv_sparse_bind_batch(const culv_sparse_bind *binds, uint32_t count, CUstream stream)
-{
-    static const char call[] = "culv_sparse_bind_batch";
-    if (count == 0) return CULV_OK;
-    if (binds == NULL) return culvi_fail_null(NULL, call, "binds");
-    return bind_all(binds, count, stream, call, true);
-}
-
-static culv_result bind_tiles(culv_sparse_array *array, const culv_sparse_region *region,
-                              culv_vmm_allocation *pool, uint64_t pool_offset, CUstream stream,
-                              const char *call)
-{
-    if (array == NULL || region == NULL)
-        return culvi_fail_null(array != NULL ? &array->device->voice : NULL, call,
-                               array == NULL ? "array" : "region");
-    const culv_sparse_bind bind = {
-        .array = array, .region = *region, .pool = pool, .pool_offset = pool_offset};
-    return bind_all(&bind, 1, stream, call, false);
-}
-
-static culv_result bind_tail(culv_sparse_array *array, uint32_t layer, culv_vmm_allocation *pool,
-                             uint64_t pool_offset, CUstream stream, const char *call)
-{
-    const culv_sparse_bind bind = {.array = array,
-                                   .part = CULV_SPARSE_MIP_TAIL,
-                                   .region = {.layer = layer},
-                                   .pool = pool,
-                                   .pool_offset = pool_offset};
-    return bind_all(&bind, 1, stream, call, false);
-}
-
-/* What unmaps has a call of its own. */
-static culv_result refuse_no_pool(const culv_sparse_array *array, const char *call)
-{
-    return culvi_fail_null(array != NULL ? &array->device->voice : NULL, call, "pool");
-}
-
-culv_result culv_sparse_array_map(culv_sparse_array *array, const culv_sparse_region *region,
-                                  culv_vmm_allocation *pool, uint64_t pool_offset, CUstream stream)
-{
-    static const char call[] = "culv_sparse_array_map";
-    if (pool == NULL) return refuse_no_pool(array, call);
-    return bind_tiles(array, region, pool, pool_offset, stream, call);
-}
-
-culv_result culv_sparse_array_unmap(culv_sparse_array *array, const culv_sparse_region *region,
-                                    CUstream stream)
-{
-    return bind_tiles(array, region, NULL, 0, stream, "culv_sparse_array_unmap");
-}
-
-culv_result culv_sparse_array_map_tail(culv_sparse_array *array, uint32_t layer,
-                                       culv_vmm_allocation *pool, uint64_t pool_offset,
-                                       CUstream stream)
-{
-    static const char call[] = "culv_sparse_array_map_tail";
-    if (pool == NULL) return refuse_no_pool(array, call);
-    return bind_tail(array, layer, pool, pool_offset, stream, call);
-}
-
-culv_result culv_sparse_array_unmap_tail(culv_sparse_array *array, uint32_t layer, CUstream stream)
-{
-    return bind_tail(array, layer, NULL, 0, stream, "culv_sparse_array_unmap_tail");
-}
-
 culv_result culv_sparse_array_get_region_size(const culv_sparse_array *array,
                                               const culv_sparse_region *region, uint64_t *out)
 {
     uint64_t bytes;
-    place p;
-    set_place(&p, "culv_sparse_array_get_region_size", false, 0);
+    const place p = {.call = "culv_sparse_array_get_region_size"};
     if (array == NULL || region == NULL || out == NULL)
         return culvi_fail_null(array != NULL ? &array->device->voice : NULL, p.call,
                                array == NULL    ? "array"

@@ -63,8 +63,8 @@ static void tiles(void)
     uint64_t bytes = 0;
     LIB_OK(culv_sparse_array_get_region_size(array, &two, &bytes));
     REQUIRE_EQ(bytes, 2 * SPARSE_TILE);
-    LIB_OK(culv_sparse_array_map(array, &two, pool, 0, s.stream));
-    LIB_OK(culv_sparse_array_map(array, &one, pool, 8 * SPARSE_TILE, s.stream));
+    LIB_OK(sparse_map(array, &two, pool, 0, s.stream));
+    LIB_OK(sparse_map(array, &one, pool, 8 * SPARSE_TILE, s.stream));
     const sparse_box first = box_of(handle, 128, 0, 256, 128),
                      second = box_of(handle, 0, 256, 128, 128);
     sparse_fill(&s, &first, 5);
@@ -72,14 +72,14 @@ static void tiles(void)
     REQUIRE_EQ(sparse_wrong(&s, &first, 5), 0);
     REQUIRE_EQ(sparse_wrong(&s, &second, 6), 0);
     /* The first two go, and come back elsewhere. */
-    LIB_OK(culv_sparse_array_unmap(array, &two, s.stream));
+    LIB_OK(sparse_map(array, &two, NULL, 0, s.stream));
     two.x = 256;
     two.y = 128;
-    LIB_OK(culv_sparse_array_map(array, &two, pool, 0, s.stream));
+    LIB_OK(sparse_map(array, &two, pool, 0, s.stream));
     const sparse_box moved = box_of(handle, 256, 128, 256, 128);
     REQUIRE_EQ(sparse_wrong(&s, &moved, 5), 0);
     REQUIRE_EQ(sparse_wrong(&s, &second, 6), 0);
-    LIB_OK(culv_sparse_array_unmap(array, &one, s.stream));
+    LIB_OK(sparse_map(array, &one, NULL, 0, s.stream));
     uint32_t *words = calloc(128 * 128, 4);
     REQUIRE(words != NULL);
     sparse_read(&s, &second, words);
@@ -135,8 +135,8 @@ static void levels(void)
             if (turn == 1) REQUIRE_EQ(sparse_wrong(&s, &box, 100 + i), 0);
         }
     for (uint32_t i = 0; i < 3; i++)
-        LIB_OK(culv_sparse_array_unmap(array, &binds[i].region, s.stream));
-    LIB_OK(culv_sparse_array_unmap_tail(array, 0, s.stream));
+        LIB_OK(sparse_map(array, &binds[i].region, NULL, 0, s.stream));
+    LIB_OK(sparse_map_tail(array, 0, NULL, 0, s.stream));
     lib_finish(&s.w, s.stream);
     culv_sparse_array_destroy_after(&array, s.stream);
     culv_vmm_allocation_destroy(&pool);
@@ -166,11 +166,11 @@ static void layers(void)
             const culv_sparse_region all = {.level = i, .layer = layer};
             uint64_t bytes = 0;
             LIB_OK(culv_sparse_array_get_region_size(array, &all, &bytes));
-            LIB_OK(culv_sparse_array_map(array, &all, pool, at, s.stream));
+            LIB_OK(sparse_map(array, &all, pool, at, s.stream));
             at += bytes;
         }
     for (uint32_t layer = 0; layer < (info.mip_tail_single ? 1u : 3u); layer++) {
-        LIB_OK(culv_sparse_array_map_tail(array, layer, pool, at, s.stream));
+        LIB_OK(sparse_map_tail(array, layer, pool, at, s.stream));
         at += info.mip_tail_size;
     }
     REQUIRE_EQ(at, info.full_size);
@@ -203,7 +203,7 @@ static void small(void)
     REQUIRE_EQ(info.full_size, SPARSE_TILE);
     culv_vmm_allocation *pool = sparse_pool(&s, 1);
     /* The pool has more */
-    LIB_OK(culv_sparse_array_map_tail(array, 0, pool, SPARSE_TILE, s.stream));
+    LIB_OK(sparse_map_tail(array, 0, pool, SPARSE_TILE, s.stream));
     const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 64, 48);
     sparse_fill(&s, &box, 31);
     REQUIRE_EQ(sparse_wrong(&s, &box, 31), 0);
@@ -229,11 +229,11 @@ static void volume(void)
     uint64_t bytes = 0;
     LIB_OK(culv_sparse_array_get_region_size(array, &corner, &bytes));
     REQUIRE_EQ(bytes, 2 * SPARSE_TILE);
-    LIB_OK(culv_sparse_array_map(array, &corner, pool, 3 * SPARSE_TILE, s.stream));
+    LIB_OK(sparse_map(array, &corner, pool, 3 * SPARSE_TILE, s.stream));
     const sparse_box box = {culv_sparse_array_handle(array), 32 * 4, 0, 16, 32 * 4, 64, 16};
     sparse_fill(&s, &box, 41);
     REQUIRE_EQ(sparse_wrong(&s, &box, 41), 0);
-    LIB_OK(culv_sparse_array_unmap(array, &corner, s.stream));
+    LIB_OK(sparse_map(array, &corner, NULL, 0, s.stream));
     culv_sparse_array_destroy(&array);
     culv_vmm_allocation_destroy(&pool);
     sparse_stage_close(&s);
@@ -252,8 +252,8 @@ static void edges(void)
     culv_vmm_allocation *pool = sparse_pool(&s, 6);
     const culv_sparse_region corner = {.x = 256, .y = 128, .width = 44, .height = 72, .depth = 1},
                              rest = {.width = 256};
-    LIB_OK(culv_sparse_array_map(array, &corner, pool, 5 * SPARSE_TILE, s.stream));
-    LIB_OK(culv_sparse_array_map(array, &rest, pool, 0, s.stream));
+    LIB_OK(sparse_map(array, &corner, pool, 5 * SPARSE_TILE, s.stream));
+    LIB_OK(sparse_map(array, &rest, pool, 0, s.stream));
     const CUarray handle = culv_sparse_array_handle(array);
     const sparse_box in_corner = box_of(handle, 256, 128, 44, 72),
                      in_rest = box_of(handle, 0, 0, 256, 200);
@@ -261,7 +261,7 @@ static void edges(void)
     sparse_fill(&s, &in_rest, 52);
     REQUIRE_EQ(sparse_wrong(&s, &in_corner, 51), 0);
     REQUIRE_EQ(sparse_wrong(&s, &in_rest, 52), 0);
-    LIB_OK(culv_sparse_array_unmap(array, &corner, s.stream));
+    LIB_OK(sparse_map(array, &corner, NULL, 0, s.stream));
     REQUIRE_EQ(sparse_wrong(&s, &in_rest, 52), 0);
     culv_sparse_array_destroy(&array);
     culv_vmm_allocation_destroy(&pool);
@@ -305,7 +305,7 @@ static void formats(void)
         }
         const culv_sparse_region second = {
             .x = info.tile_width, .width = info.tile_width, .height = info.tile_height};
-        LIB_OK(culv_sparse_array_map(array, &second, pool, SPARSE_TILE, s.stream));
+        LIB_OK(sparse_map(array, &second, pool, SPARSE_TILE, s.stream));
         const size_t row = info.tile_width / rows[i].block * rows[i].block_bytes;
         const sparse_box box = {culv_sparse_array_handle(array),  row, 0, 0, row,
                                 info.tile_height / rows[i].block, 1};
@@ -355,8 +355,8 @@ static void in_stream_order(void)
     REQUIRE_EQ(sparse_wrong(&s, &box, 71), 0);
     /* The same memory, the other way round: the last tile's is the pool's first. */
     const culv_sparse_region row = {0}, left = {.width = 128};
-    LIB_OK(culv_sparse_array_unmap(array, &row, s.stream));
-    LIB_OK(culv_sparse_array_map(array, &left, pool, 0, s.stream));
+    LIB_OK(sparse_map(array, &row, NULL, 0, s.stream));
+    LIB_OK(sparse_map(array, &left, pool, 0, s.stream));
     const sparse_box first = box_of(culv_sparse_array_handle(array), 0, 0, 128, 128);
     uint32_t *now = calloc(128 * 128, 4);
     REQUIRE(now != NULL);
@@ -384,21 +384,21 @@ static void order(void)
     const culv_sparse_region all = {0}, one = {.width = 128, .height = 128};
     const CUarray handle = culv_sparse_array_handle(array);
     const sparse_box first = box_of(handle, 0, 0, 128, 128);
-    LIB_OK(culv_sparse_array_map(array, &all, pool, 0, s.stream));
+    LIB_OK(sparse_map(array, &all, pool, 0, s.stream));
     for (uint32_t i = 0; i < 4; i++) {
         const sparse_box box = box_of(handle, i % 2 * 128, i / 2 * 128, 128, 128);
         sparse_fill(&s, &box, i);
     }
-    LIB_OK(culv_sparse_array_unmap(array, &all, s.stream));
+    LIB_OK(sparse_map(array, &all, NULL, 0, s.stream));
     for (uint32_t place = 0; place < 4; place++) {
         uint32_t found = 0;
-        LIB_OK(culv_sparse_array_map(array, &one, pool, place * (uint64_t)SPARSE_TILE, s.stream));
+        LIB_OK(sparse_map(array, &one, pool, place * (uint64_t)SPARSE_TILE, s.stream));
         while (found < 4 && sparse_wrong(&s, &first, found) > 0)
             found++;
         MEASURED("library.sparse_order", "tile %u of the pool is tile %u of 2 x 2 (4: none)", place,
                  found);
         if (s.w.cu->software) REQUIRE_EQ(found, place);
-        LIB_OK(culv_sparse_array_unmap(array, &one, s.stream));
+        LIB_OK(sparse_map(array, &one, NULL, 0, s.stream));
     }
     lib_finish(&s.w, s.stream);
     culv_sparse_array_destroy(&array);
@@ -429,12 +429,11 @@ static void ways(void)
                                            .pool = pool,
                                            .pool_offset = 16 * SPARSE_TILE}};
         const bool tail = way >= 3, whole = way == 2 || way >= 4, legacy = way == 6;
-        if (way < 2) LIB_OK(culv_sparse_array_map(array, &tile, pool, 0, s.stream));
+        if (way < 2) LIB_OK(sparse_map(array, &tile, pool, 0, s.stream));
         if (way == 2 || way == 4 || legacy)
-            LIB_OK(culv_sparse_array_map(array, &all, pool, 0, legacy ? NULL : s.stream));
+            LIB_OK(sparse_map(array, &all, pool, 0, legacy ? NULL : s.stream));
         if (way == 3 || way == 4 || legacy)
-            LIB_OK(culv_sparse_array_map_tail(array, 0, pool, 16 * SPARSE_TILE,
-                                              legacy ? NULL : s.stream));
+            LIB_OK(sparse_map_tail(array, 0, pool, 16 * SPARSE_TILE, legacy ? NULL : s.stream));
         if (way == 5) LIB_OK(culv_sparse_bind_batch(both, 2, s.stream));
         if (legacy) lib_finish(&s.w, NULL);
         LIB_OK(culv_sparse_array_get_level(array, 0, &level0));
@@ -469,14 +468,14 @@ static void pools_in_turn(void)
     culv_sparse_array *array = create(&s, &d, &info);
     culv_vmm_allocation *pool = sparse_pool(&s, 1);
     const culv_sparse_region all = {0};
-    LIB_OK(culv_sparse_array_map(array, &all, pool, 0, s.stream));
+    LIB_OK(sparse_map(array, &all, pool, 0, s.stream));
     const sparse_box box = box_of(culv_sparse_array_handle(array), 0, 0, 128, 128);
     sparse_fill(&s, &box, 91);
-    LIB_OK(culv_sparse_array_unmap(array, &all, s.stream));
+    LIB_OK(sparse_map(array, &all, NULL, 0, s.stream));
     lib_finish(&s.w, s.stream);
     culv_vmm_allocation_destroy(&pool);
     pool = sparse_pool(&s, 1);
-    LIB_OK(culv_sparse_array_map(array, &all, pool, 0, s.stream));
+    LIB_OK(sparse_map(array, &all, pool, 0, s.stream));
     sparse_fill(&s, &box, 92);
     REQUIRE_EQ(sparse_wrong(&s, &box, 92), 0);
     culv_sparse_array_destroy(&array);

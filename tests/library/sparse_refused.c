@@ -217,9 +217,9 @@ static void regions(void)
         refuse_bind(&b, &bind, rows[i].reason, rows[i].says);
         LIB_ERROR(culv_sparse_array_get_region_size(rows[i].array, &rows[i].region, &bytes),
                   CULV_ERROR_INVALID, rows[i].reason);
-        LIB_ERROR(culv_sparse_array_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
+        LIB_ERROR(sparse_map(rows[i].array, &rows[i].region, b.pool, 0, b.s.stream),
                   CULV_ERROR_INVALID, rows[i].reason);
-        LIB_ERROR(culv_sparse_array_unmap(rows[i].array, &rows[i].region, b.s.stream),
+        LIB_ERROR(sparse_map(rows[i].array, &rows[i].region, NULL, 0, b.s.stream),
                   CULV_ERROR_INVALID, rows[i].reason);
         REQUIRE_EQ(bytes, 77);
     }
@@ -275,19 +275,8 @@ static void pools_and_tails(void)
     refuse_bind(&b, &bind, CULV_REASON_NULL_ARGUMENT, "array is NULL");
     LIB_ERROR(culv_sparse_bind_batch(NULL, 1, b.s.stream), CULV_ERROR_INVALID,
               CULV_REASON_NULL_ARGUMENT);
-    const culv_sparse_region all = {0};
     CUarray level;
-    LIB_ERROR(culv_sparse_array_map(b.plain, &all, NULL, 0, b.s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_sparse_array_map(b.plain, NULL, b.pool, 0, b.s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_sparse_array_map(NULL, &all, b.pool, 0, b.s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_sparse_array_map_tail(b.mipmapped, 0, NULL, 0, b.s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_sparse_array_map_tail(NULL, 0, b.pool, 0, b.s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_NULL_ARGUMENT);
-    LIB_ERROR(culv_sparse_array_unmap_tail(b.plain, 0, b.s.stream), CULV_ERROR_INVALID,
+    LIB_ERROR(sparse_map_tail(b.plain, 0, NULL, 0, b.s.stream), CULV_ERROR_INVALID,
               CULV_REASON_LEVEL);
     LIB_ERROR(culv_sparse_array_get_level(b.mipmapped, 10, &level), CULV_ERROR_INVALID,
               CULV_REASON_LEVEL);
@@ -312,27 +301,25 @@ static void streams(void)
     /* A capture is refused, and goes on. */
     CUcontext before = lib_enter(&s.w);
     CU_OK(cu->StreamBeginCapture(s.stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, s.stream), CULV_ERROR_INVALID,
-              CULV_REASON_CAPTURE);
+    LIB_ERROR(sparse_map(array, &all, pool, 0, s.stream), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(s.stream, &graph));
     CU_OK(cu->GraphDestroy(graph));
     /* One in another stream is not broken either. */
     CUstream captured;
     CU_OK(cu->StreamCreate(&captured, CU_STREAM_NON_BLOCKING));
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_GLOBAL));
-    LIB_OK(culv_sparse_array_map(array, &all, pool, 0, s.stream));
+    LIB_OK(sparse_map(array, &all, pool, 0, s.stream));
     CU_OK(cu->StreamEndCapture(captured, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
     /* The legacy stream waits for every blocking one, and so for what is captured. */
     CU_OK(cu->StreamCreate(&captured, CU_STREAM_DEFAULT));
     CU_OK(cu->StreamBeginCapture(captured, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
-    LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, NULL), CULV_ERROR_INVALID,
-              CULV_REASON_CAPTURE);
+    LIB_ERROR(sparse_map(array, &all, pool, 0, NULL), CULV_ERROR_INVALID, CULV_REASON_CAPTURE);
     CU_OK(cu->StreamEndCapture(captured, &graph));
     CU_OK(cu->GraphDestroy(graph));
     CU_OK(cu->StreamDestroy(captured));
-    LIB_OK(culv_sparse_array_map(array, &all, pool, 0, NULL));
+    LIB_OK(sparse_map(array, &all, pool, 0, NULL));
     lib_leave(&s.w, before);
     culv_device *second = sparse_stage_second(&s);
     if (second != NULL) {
@@ -340,9 +327,9 @@ static void streams(void)
             .w = {.cu = cu, .device = second, .context = culv_device_context(second)}};
         t.stream = lib_stream(&t.w);
         culv_vmm_allocation *far = sparse_pool(&t, 1);
-        LIB_ERROR(culv_sparse_array_map(array, &all, far, 0, s.stream), CULV_ERROR_INVALID,
+        LIB_ERROR(sparse_map(array, &all, far, 0, s.stream), CULV_ERROR_INVALID,
                   CULV_REASON_DEVICE_MISMATCH);
-        LIB_ERROR(culv_sparse_array_map(array, &all, pool, 0, t.stream), CULV_ERROR_INVALID,
+        LIB_ERROR(sparse_map(array, &all, pool, 0, t.stream), CULV_ERROR_INVALID,
                   CULV_REASON_STREAM_DEVICE);
         LIB_OK(culv_sparse_array_create(second, &d, &other));
         const culv_sparse_bind two[2] = {{.array = array, .pool = pool},

@@ -24,6 +24,29 @@ culv_device *sparse_stage_second(const sparse_stage *s);
 /* A tile pool of so many tiles at least. */
 culv_vmm_allocation *sparse_pool(const sparse_stage *s, uint64_t tiles);
 
+/* One bind: the tiles of a region, or all of a mip tail, onto the pool from `pool_offset` on; a pool
+ * that is NULL unmaps. */
+static inline culv_result sparse_map(culv_sparse_array *array, const culv_sparse_region *region,
+                                     culv_vmm_allocation *pool, uint64_t pool_offset,
+                                     CUstream stream)
+{
+    const culv_sparse_bind bind = {
+        .array = array, .region = *region, .pool = pool, .pool_offset = pool_offset};
+    return culv_sparse_bind_batch(&bind, 1, stream);
+}
+
+static inline culv_result sparse_map_tail(culv_sparse_array *array, uint32_t layer,
+                                          culv_vmm_allocation *pool, uint64_t pool_offset,
+                                          CUstream stream)
+{
+    const culv_sparse_bind bind = {.array = array,
+                                   .part = CULV_SPARSE_MIP_TAIL,
+                                   .region = {.layer = layer},
+                                   .pool = pool,
+                                   .pool_offset = pool_offset};
+    return culv_sparse_bind_batch(&bind, 1, stream);
+}
+
 /* A box of an array, in bytes along x, as its rows lie in host memory; synchronous. z and depth:
  * layers or slices. */
 typedef struct sparse_box {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Torture of sparse arrays: made, mapped by region, batch and tail, unmapped, destroyed. */
+#include "sparse_stage.h"
 #include "torture.h"
 
 #include <string.h>
@@ -24,12 +25,11 @@ static void bind(culv_sparse_array *array, culv_sparse_array *mipmap, culv_vmm_a
                                .region = {.x = i / 2 % 2 * 128, .width = 128, .height = 128},
                                .pool = i < 8 ? pool : NULL,
                                .pool_offset = i < 8 ? i * (uint64_t)CULV_SPARSE_TILE_BYTES : 0};
-    TRY_AGAIN(culv_sparse_array_map(array, &all, pool, 0, stream), true);
-    TRY_AGAIN(culv_sparse_array_map_tail(mipmap, 0, pool, 4 * CULV_SPARSE_TILE_BYTES, stream),
-              true);
+    TRY_AGAIN(sparse_map(array, &all, pool, 0, stream), true);
+    TRY_AGAIN(sparse_map_tail(mipmap, 0, pool, 4 * CULV_SPARSE_TILE_BYTES, stream), true);
     TRY_AGAIN(culv_sparse_bind_batch(binds, BINDS, stream), true);
-    TRY_AGAIN(culv_sparse_array_unmap(array, &all, stream), true);
-    TRY_AGAIN(culv_sparse_array_unmap_tail(mipmap, 0, stream), true);
+    TRY_AGAIN(sparse_map(array, &all, NULL, 0, stream), true);
+    TRY_AGAIN(sparse_map_tail(mipmap, 0, NULL, 0, stream), true);
 }
 
 static void run(void)
