@@ -40,7 +40,7 @@ static void make(create_state *s, bench_side side)
         culv_vk_buffer_create_desc desc = culv_vk_buffer_create_desc_init();
         desc.create_info = &info;
         CULV_OK_OR_EXIT(culv_vk_buffer_create(r->attached, &desc, &s->made));
-        s->pointer = culv_buffer_pointer(culv_vk_buffer_cuda(s->made));
+        s->pointer = culv_vk_buffer_pointer(s->made);
         return;
     }
     raw_vk_buffer_create(&r->vk, s->size, RAW_VK_EXPORT | (s->dedicated ? RAW_VK_DEDICATED : 0),

@@ -97,7 +97,7 @@ bool frames_slots(frames_bench *b, uint32_t count, uint64_t bytes)
             close_slots(b);
             return false;
         }
-        b->pointers[b->num_slots] = culv_buffer_pointer(culv_vk_buffer_cuda(*slot));
+        b->pointers[b->num_slots] = culv_vk_buffer_pointer(*slot);
         b->buffers[b->num_slots] = culv_vk_buffer_handle(*slot);
     }
     renderer_bind(&b->renderer, b->buffers, b->num_slots, bytes);

@@ -276,6 +276,13 @@ CULV_EXPORT void *culv_vk_buffer_host_pointer(const culv_vk_buffer *buffer);
  * Since: 0.1 */
 CULV_EXPORT culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer);
 
+/** The first byte of the buffer in CUDA: culv_buffer_pointer() of culv_vk_buffer_cuda(). 0 for NULL.
+ * Errors: none.
+ * Ownership: Culvert's, valid until the buffer is destroyed.
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUdeviceptr culv_vk_buffer_pointer(const culv_vk_buffer *buffer);
+
 /** Makes an image with exportable memory of its own, imports that into CUDA and maps it: all or
  * nothing. Its layout is UNDEFINED: before CUDA's first use, record the release barrier of
  * culv_vk_image_get_barrier2() with `discard`. With `fallback`, where sharing is impossible, arrays

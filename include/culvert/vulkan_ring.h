@@ -124,6 +124,15 @@ CULV_EXPORT culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t
 CULV_EXPORT culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
                                                 uint32_t resource);
 
+/** The first byte of a slot's buffer in CUDA: culv_vk_buffer_pointer() of culv_vk_ring_buffer(). 0
+ * for an image, and where there is no such slot or resource.
+ * Errors: none.
+ * Ownership: as culv_vk_ring_buffer().
+ * Threads: any.
+ * Since: 0.1 */
+CULV_EXPORT CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot,
+                                             uint32_t resource);
+
 /** The timeline of a side, for submissions of the caller's own: never destroy it.
  * Errors: none; VK_NULL_HANDLE for NULL.
  * Ownership: the ring's.

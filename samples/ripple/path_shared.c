@@ -31,7 +31,7 @@ static bool share_cells(exchange *e, shared *s, uint32_t i)
     if (!culv_ok(culv_vk_buffer_create(s->attached, &desc, &s->cells[i]), "culv_vk_buffer_create"))
         return false;
     e->buffers[i].cells = culv_vk_buffer_handle(s->cells[i]);
-    e->buffers[i].cuda_cells = culv_buffer_pointer(culv_vk_buffer_cuda(s->cells[i]));
+    e->buffers[i].cuda_cells = culv_vk_buffer_pointer(s->cells[i]);
     return true;
 }
 

@@ -99,6 +99,11 @@ culv_buffer *culv_vk_buffer_cuda(const culv_vk_buffer *buffer)
     return buffer != NULL ? buffer->pair.buffer : NULL;
 }
 
+CUdeviceptr culv_vk_buffer_pointer(const culv_vk_buffer *buffer)
+{
+    return culv_buffer_pointer(culv_vk_buffer_cuda(buffer));
+}
+
 /* Images --------------------------------------------------------------------------------------- */
 
 culv_result culv_vk_image_create(culv_vk_device *vk, const culv_vk_image_create_desc *desc,

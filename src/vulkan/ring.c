@@ -336,6 +336,11 @@ culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot, uin
     return (culv_vk_buffer *)culvi_graphics_ring_object(&ring->base, slot, resource, false);
 }
 
+CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot, uint32_t resource)
+{
+    return culv_vk_buffer_pointer(culv_vk_ring_buffer(ring, slot, resource));
+}
+
 VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side)
 {
     if (ring == NULL || (uint32_t)side > CULV_RING_CONSUMER) return VK_NULL_HANDLE;

@@ -237,6 +237,7 @@ static void driver_calls(void)
         CALLS(culv_semaphore_mark_value(s.to_cuda, f), 0);
         CALLS((void)culv_semaphore_last_value(s.to_cuda), 0);
         CALLS((void)culv_buffer_pointer(culv_vk_buffer_cuda(s.buffer)), 0);
+        CALLS((void)culv_vk_buffer_pointer(s.buffer), 0);
         culv_vk_buffer_transfer t = culv_vk_buffer_transfer_init();
         VkBufferMemoryBarrier2 barrier;
         t.buffer = culv_vk_buffer_handle(s.buffer);

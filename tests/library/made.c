@@ -135,6 +135,8 @@ static void buffer_in_host_visible_memory(void)
         VK_OK(vkFlushMappedMemoryRanges(w.vk.device, 1, &range));
         CUcontext before = lib_enter(&w);
         CUdeviceptr p = culv_buffer_pointer(culv_vk_buffer_cuda(made));
+        REQUIRE(p != 0);
+        REQUIRE_EQ(culv_vk_buffer_pointer(made), p);
         CU_OK(cu->MemcpyDtoH(back, p, sizeof back));
         REQUIRE_WORDS(back, 64, 3);
         for (uint32_t i = 0; i < 64; i++)
@@ -231,6 +233,7 @@ static void nothing_to_give_up(void)
     culv_vk_image_destroy(&image);
     culv_vk_image_destroy_after(NULL, NULL);
     culv_vk_image_destroy_after(&image, NULL);
+    REQUIRE_EQ(culv_vk_buffer_pointer(NULL), 0);
     REQUIRE(culv_vk_buffer_handle(NULL) == VK_NULL_HANDLE &&
             culv_vk_image_handle(NULL) == VK_NULL_HANDLE);
     REQUIRE(culv_vk_buffer_cuda(NULL) == NULL && culv_vk_image_cuda(NULL) == NULL);

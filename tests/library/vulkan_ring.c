@@ -20,6 +20,11 @@ static void made(void)
     for (uint32_t slot = 0; slot < 4; slot++) {
         REQUIRE_EQ(culv_vk_ring_buffer(ring, slot, 0) != NULL, slot < 3);
         REQUIRE_EQ(culv_vk_ring_image(ring, slot, 1) != NULL, slot < 3);
+        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 0) != 0, slot < 3);
+        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 0),
+                   culv_buffer_pointer(culv_vk_buffer_cuda(culv_vk_ring_buffer(ring, slot, 0))));
+        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 1), 0); /* an image */
+        REQUIRE_EQ(culv_vk_ring_pointer(ring, slot, 2), 0);
         REQUIRE(culv_vk_ring_buffer(ring, slot, 1) == NULL);
         REQUIRE(culv_vk_ring_image(ring, slot, 0) == NULL);
         REQUIRE(culv_vk_ring_buffer(ring, slot, 2) == NULL);
@@ -27,6 +32,7 @@ static void made(void)
     }
     REQUIRE(culv_vk_ring_buffer(NULL, 0, 0) == NULL);
     REQUIRE(culv_vk_ring_image(NULL, 0, 1) == NULL);
+    REQUIRE_EQ(culv_vk_ring_pointer(NULL, 0, 0), 0);
     REQUIRE(culv_vk_ring_core(NULL) == NULL);
     VkSemaphore ready = culv_vk_ring_semaphore(ring, CULV_RING_PRODUCER);
     VkSemaphore done = culv_vk_ring_semaphore(ring, CULV_RING_CONSUMER);
