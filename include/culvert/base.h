@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: export macros, version, and the few CUDA handle types that the API speaks of. */
+/* Culvert: export macros, version, and the few CUDA handle types that the API uses. */
 #ifndef CULV_BASE_H_
 #define CULV_BASE_H_
 
@@ -36,12 +36,12 @@
 #define CULV_VERSION_MAJOR 0
 #define CULV_VERSION_MINOR 1
 #define CULV_VERSION_PATCH 0
-/* The version of these headers; culv_version() tells that of the library in use. */
+/* The version of these headers. culv_version() returns the version of the library in use. */
 #define CULV_VERSION CULV_MAKE_VERSION(CULV_VERSION_MAJOR, CULV_VERSION_MINOR, CULV_VERSION_PATCH)
 
 CULV_EXTERN_C_BEGIN
 
-/* CUDA's own opaque handles, repeated here so that no CUDA header is needed to include Culvert's.
+/* CUDA's own opaque handles. They are repeated here so that Culvert's headers need no CUDA header.
  * They are the types of cuda.h; cudaStream_t is the same type as CUstream. */
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
@@ -54,8 +54,8 @@ typedef unsigned long long CUdeviceptr;
 typedef unsigned long long CUsurfObject;
 typedef unsigned long long CUtexObject;
 
-/** A boolean. Culvert returns 0 (false) or 1 (true), and takes every value but 0 for true. VkBool32
- * is the same type. */
+/** A boolean. Culvert returns 0 (false) or 1 (true). As input, every value except 0 is true.
+ * VkBool32 is the same type. */
 typedef uint32_t culv_bool;
 
 /** A device's UUID: VkPhysicalDeviceIDProperties::deviceUUID, CUuuid and GL_DEVICE_UUID_EXT are the

@@ -2,14 +2,14 @@
 /* Culvert: images in imported memory, as CUDA mipmapped arrays with a surface object for each
  * level.
  *
- * An image's texels lie in the graphics driver's own order (OPTIMAL tiling), so CUDA reaches them
- * through arrays and surface objects only, never through pointers. Kernels write with
- * surf2Dwrite(), whose x is in BYTES. CUDA uses an image while Vulkan has it in
- * VK_IMAGE_LAYOUT_GENERAL, owned by VK_QUEUE_FAMILY_EXTERNAL: vulkan_barrier.h.
+ * An image's texels lie in the graphics driver's own order (OPTIMAL tiling). CUDA therefore reaches
+ * them only through arrays and surface objects, never through pointers. Kernels write with
+ * surf2Dwrite(), whose x is in BYTES. CUDA uses an image while its layout is
+ * VK_IMAGE_LAYOUT_GENERAL and VK_QUEUE_FAMILY_EXTERNAL owns it: vulkan_barrier.h.
  *
- * All kinds of image are mapped: 1D, 2D, 3D, cubes, arrays of them, with their mip levels, in every
- * format that culvert/format.h maps. An image of several planes (NV12 ...) is an array a plane:
- * culv_image_get_plane_array(). Textures: culvert/texture.h. */
+ * Culvert maps all kinds of image: 1D, 2D, 3D, cubes and arrays of them, with their mip levels, in
+ * every format that culvert/format.h maps. An image of several planes (NV12 ...) has one array for
+ * each plane: culv_image_get_plane_array(). Textures: culvert/texture.h. */
 #ifndef CULV_IMAGE_H_
 #define CULV_IMAGE_H_
 
@@ -21,8 +21,8 @@ CULV_EXTERN_C_BEGIN
 /** Opaque: an image of an imported allocation, as a CUDA mipmapped array. */
 typedef struct culv_image culv_image;
 
-/** What the image is, in the terms of VkImageCreateInfo::imageType and flags. With more layers than
- * one (six, of a cube) it is an array of such. */
+/** What the image is, in the terms of VkImageCreateInfo::imageType and flags. An image with more
+ * than one layer (a cube: more than six) is an array of them. */
 typedef enum culv_image_type {
     CULV_IMAGE_2D = 0,
     CULV_IMAGE_1D = 1,
@@ -31,36 +31,36 @@ typedef enum culv_image_type {
     CULV_IMAGE_TYPE_FORCE32 = 0x7fffffff
 } culv_image_type;
 
-/** Which image to map: what the graphics API created, not a view of it. The driver believes all of
- * it; culv_vk_image_map() takes it from Vulkan's own structs and checks it. Zero means the
- * default. */
+/** Which image to map. Describe what the graphics API created, not a view of it. The driver
+ * believes every field. culv_vk_image_map() takes the fields from Vulkan's own structs and checks
+ * them. Zero means the default. */
 typedef struct culv_image_desc {
     size_t struct_size; /**< Set by culv_image_desc_init(). */
     uint64_t offset;    /**< Bytes into the allocation: the memoryOffset of vkBindImageMemory. */
     culv_format format; /**< Required. */
-    /** As which of CUDA's formats, where there are two (UNORM and SNORM). */
+    /** Which of CUDA's formats to use, where there are two (UNORM and SNORM). */
     culv_texels texels;
     culv_image_type type; /**< Default: 2D. */
     uint32_t width;       /**< Required: texels of level 0. */
-    uint32_t height;      /**< Required but for 1D (0 or 1): texels of level 0. */
-    uint32_t depth;       /**< Required for 3D, else 0 or 1: texels of level 0. */
-    /** All that the image was created with; a cube has six, an array of n cubes 6n. 0: 1, of cubes
-     * 6. */
+    uint32_t height;      /**< Required except for 1D (0 or 1): texels of level 0. */
+    uint32_t depth;       /**< Required for 3D, otherwise 0 or 1: texels of level 0. */
+    /** All layers that the image was created with. A cube has six, an array of n cubes has 6n. 0:
+     * 1, or 6 for a cube. */
     uint32_t array_layers;
-    uint32_t mip_levels; /**< All that the image was created with. 0: 1. */
-    /** Nonzero when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
+    uint32_t mip_levels; /**< All levels that the image was created with. 0: 1. */
+    /** 1 when the graphics API draws into it: CUDA_ARRAY3D_COLOR_ATTACHMENT. */
     culv_bool color_attachment;
-    /** Nonzero for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
+    /** 1 for CUDA_ARRAY3D_TEXTURE_GATHER (2D of one layer; CUDA guide 3.2.14.1.7). */
     culv_bool texture_gather;
-    culv_bool
-        video_encode_decode; /**< Nonzero for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not of several planes. */
-    /** Nonzero to go without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats of blocks
-     * and of several planes never have any, but their planes do. */
+    /** 1 for CUDA_ARRAY3D_VIDEO_ENCODE_DECODE; not for images of several planes. */
+    culv_bool video_encode_decode;
+    /** 1 to map it without CUDA_ARRAY3D_SURFACE_LDST: then it has no surfaces. Formats of blocks
+     * and of several planes never have surfaces, but the planes do. */
     culv_bool no_surfaces;
     const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: the import's. */
-    /** Formats of several planes: where each was bound, bytes into the allocation: the memoryOffset
-     * of the VkBindImageMemoryInfo that had its VkBindImagePlaneMemoryInfo. The image must be
-     * DISJOINT; `offset` stays 0. */
+    /** Formats of several planes: where each plane is bound, in bytes into the allocation. This is
+     * the memoryOffset of the VkBindImageMemoryInfo that has the plane's
+     * VkBindImagePlaneMemoryInfo. The image must be DISJOINT; `offset` stays 0. */
     uint64_t plane_offsets[3];
 } culv_image_desc;
 
@@ -78,8 +78,8 @@ static inline culv_image_desc culv_image_desc_init(void)
 }
 
 /** Where the texels of one level and one plane of an image lie in linear memory. The first byte of
- * block (x, y, z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z * depth_pitch +
- * l * layer_pitch. x and y count blocks; a block is one texel in most formats.
+ * block (x, y, z) of layer l is at pointer + y * row_pitch + x * bytes_per_block + z * depth_pitch
+ * + l * layer_pitch. x and y count blocks; a block is one texel in most formats.
  * culv_image_get_linear_layout() and culv_vk_image_map_pitched() fill it. */
 typedef struct culv_subresource_layout {
     size_t struct_size;   /**< Set by culv_subresource_layout_init(). */
@@ -110,14 +110,15 @@ static inline culv_subresource_layout culv_subresource_layout_init(void)
     return l;
 }
 
-/** Maps an image of the import. The image must have OPTIMAL tiling: a LINEAR one maps without an
- * error and reads wrong (measured on an H200). One of several planes must be DISJOINT, with all of
- * them in this import: where the planes of another lie Vulkan does not tell.
- * Errors: INVALID (RANGE: planes over each other too; EXTENT, USAGE, DEDICATED: a dedicated
- * allocation's image lies at offset 0, and is not DISJOINT; D16_UNORM and S8_UINT
- * (culv_format_info::dedicated) are mapped in such allocations alone ...), UNSUPPORTED (FORMAT: no
- * CUDA array is like it, or this driver's are not; HANDLE_TYPE: no array is on a dma-buf), DRIVER,
- * ASYNC, OUT_OF_MEMORY.
+/** Maps an image of the import. The image must have OPTIMAL tiling: CUDA maps a LINEAR image
+ * without an error and reads wrong texels (measured on an H200). An image of several planes must be
+ * DISJOINT, with all planes in this import. Vulkan does not tell where the planes of other images
+ * lie.
+ * Errors: INVALID (RANGE: also planes that overlap; EXTENT, USAGE, DEDICATED: the image of a
+ * dedicated allocation lies at offset 0 and is not DISJOINT; D16_UNORM and S8_UINT
+ * (culv_format_info::dedicated) can only be mapped in a dedicated allocation ...), UNSUPPORTED
+ * (FORMAT: no CUDA array has it, or this driver's arrays lack it; HANDLE_TYPE: a dma-buf cannot
+ * have arrays), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours, for culv_image_unmap(); it keeps the import alive.
  * Threads: any.
  * Since: 0.1.
@@ -125,30 +126,31 @@ static inline culv_subresource_layout culv_subresource_layout_init(void)
 CULV_EXPORT culv_result culv_image_map(culv_memory *memory, const culv_image_desc *desc,
                                        culv_image **out);
 
-/** Gives the image, its level arrays and its surfaces up and sets *image to NULL; NULL, or a
- * pointer to NULL, is a no-op. The work that uses it should be done, as before vkFreeMemory; the
- * driver may wait in here as culv_buffer_unmap() tells (measured: cuMipmappedArrayDestroy waits for
- * the context). culv_image_unmap_after() does not wait. An image that Culvert made
- * (culv_vk_image_cuda()) is refused: the last error says so (OWNED), nothing is done and the
- * pointer stays.
+/** Gives up the image, its level arrays and its surfaces, and sets *image to NULL. NULL, or a
+ * pointer to NULL, is a no-op. The work that uses the image should be done, as before vkFreeMemory.
+ * The driver may wait in this call, as culv_buffer_unmap() describes (measured:
+ * cuMipmappedArrayDestroy waits for the context). culv_image_unmap_after() does not wait. The call
+ * refuses an image that Culvert made (culv_vk_image_cuda()): it does nothing, the pointer stays,
+ * and the last error says so (OWNED).
  * Errors: none.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
 CULV_EXPORT void culv_image_unmap(culv_image **image);
 
-/** As culv_image_unmap(), but DEFERS and never waits: see culv_buffer_unmap_after().
+/** Does the same as culv_image_unmap(), but DEFERS the release and never waits: see
+ * culv_buffer_unmap_after().
  * Errors: none.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
 CULV_EXPORT void culv_image_unmap_after(culv_image **image, CUstream last_use);
 
-/** The mipmapped array, valid until the image is given up; NULL for NULL, and where there is none:
- * of several planes, which have none in common (the last error says so), and of 4:2:2 pairs, and of
- * images without arrays, that are not shared (culvert/fallback.h). Of an image of several layers
- * and levels it may have more levels than the image, whose layers NVIDIA's driver spaces for a
- * whole chain. Never destroy it.
+/** The mipmapped array, valid until the image is given up. Never destroy it. NULL for NULL, for an
+ * image of several planes, whose planes have no array in common (the last error says so), for 4:2:2
+ * pairs, and for images that are not shared and have no arrays (culvert/fallback.h). The array of
+ * an image with several layers and levels may have more levels than the image, because NVIDIA's
+ * driver spaces the layers for a whole chain.
  * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
@@ -156,18 +158,18 @@ CULV_EXPORT void culv_image_unmap_after(culv_image **image, CUstream last_use);
 CULV_EXPORT CUmipmappedArray culv_image_mipmapped_array(const culv_image *image);
 
 /** The CUDA array of a mip level with all its layers (or slices), for copies (cuMemcpy2D,
- * cuMemcpy3D: dstZ is the layer). Asked of the driver once, then kept.
- * Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: of several planes, which have an array each,
- * culv_image_get_plane_array(), or of a format that no CUDA array has: culvert/fallback.h), DRIVER,
- * ASYNC, OUT_OF_MEMORY.
+ * cuMemcpy3D: dstZ is the layer). Culvert asks the driver once and keeps the answer.
+ * Errors: INVALID (LEVEL), UNSUPPORTED (FORMAT: the image has several planes, each with its own
+ * array: culv_image_get_plane_array(); or no CUDA array has the format: culvert/fallback.h),
+ * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMipmappedArrayGetLevel. */
 CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, CUarray *out);
 
-/** The surface object of a mip level with all its layers, which kernels read and write:
- * surf2Dwrite(), surf2DLayeredwrite(), surfCubemapwrite() ... Made at the first call, then kept.
+/** The surface object of a mip level with all its layers. Kernels read and write it: surf2Dwrite(),
+ * surf2DLayeredwrite(), surfCubemapwrite() ... The first call makes it, and Culvert keeps it.
  * Errors: INVALID (LEVEL; USAGE: the image was mapped with no_surfaces, or its format has none),
  * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
@@ -177,8 +179,8 @@ CULV_EXPORT culv_result culv_image_get_array(culv_image *image, uint32_t level, 
 CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level,
                                                CUsurfObject *out);
 
-/** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 chroma at half the
- * size), in the format that culv_format_get_plane() names. Of other images plane 0 is
+/** The CUDA array of one plane of an image of several planes (NV12: 0 is luma, 1 is chroma at half
+ * the size), in the format that culv_format_get_plane() names. For other images plane 0 is
  * culv_image_get_array() of level 0.
  * Errors: INVALID (LEVEL: no such plane), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
@@ -186,8 +188,8 @@ CULV_EXPORT culv_result culv_image_get_surface(culv_image *image, uint32_t level
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_image_get_plane_array(culv_image *image, uint32_t plane, CUarray *out);
 
-/** The surface object of one plane: see culv_image_get_plane_array(). Made at the first call, then
- * kept.
+/** The surface object of one plane: see culv_image_get_plane_array(). The first call makes it, and
+ * Culvert keeps it.
  * Errors: INVALID (LEVEL: no such plane; USAGE: mapped with no_surfaces), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
  * Ownership: Culvert's, valid until the image is given up; never destroy it.
@@ -205,7 +207,8 @@ CULV_EXPORT culv_result culv_image_get_plane_surface(culv_image *image, uint32_t
 CULV_EXPORT culv_result culv_image_get_extent(const culv_image *image, uint32_t level,
                                               uint32_t *width, uint32_t *height, uint32_t *depth);
 
-/** Fills out with what was mapped, every default made explicit; label is NULL.
+/** Fills *out with the description of the mapped image. No field is left at a default, and label is
+ * NULL.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: a copy, yours.
  * Threads: any.

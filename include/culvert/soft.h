@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: the software twin, a CUDA driver on the CPU with the machine's CPU Vulkan device (Mesa's
- * lavapipe) for its graphics partner. It lets the very same program run where there is no GPU: in
- * CI, on a laptop, under a sanitizer. It is never chosen by itself. */
+/* Culvert: the software twin, a CUDA driver on the CPU. Its graphics partner is the machine's CPU
+ * Vulkan device (Mesa's lavapipe). The twin lets the same program run where there is no GPU: in CI,
+ * on a laptop, under a sanitizer. Culvert uses it only when the program or the environment allows
+ * it. */
 #ifndef CULV_SOFT_H_
 #define CULV_SOFT_H_
 
@@ -9,18 +10,18 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does, and makes its
- * Vulkan layer findable in a build tree or bundle (the twin's own library adds it to
- * VK_ADD_LAYER_PATH). Call it at the start of main, before vkCreateInstance and before there are
- * other threads. A second call does nothing more.
- * Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is not found beside Culvert's or in
+/** Allows the twin for this process, as the environment variable CULVERT_SOFT=1 does. It also makes
+ * the twin's Vulkan layer findable in a build tree or bundle: the twin's library adds the layer to
+ * VK_ADD_LAYER_PATH. Call it at the start of main, before vkCreateInstance and before the program
+ * starts other threads. A second call does nothing.
+ * Errors: UNSUPPORTED (SOFT_MISSING) when the twin's library is neither beside Culvert's nor in
  * CULVERT_SOFT_PATH.
  * Ownership: none.
- * Threads: one, as said.
+ * Threads: one, before all others.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_soft_enable(void);
 
-/** Nonzero when the twin may be used: CULVERT_SOFT=1, or culv_soft_enable() succeeded.
+/** 1 when the process may use the twin: CULVERT_SOFT=1 is set, or culv_soft_enable() succeeded.
  * Errors: none.
  * Ownership: none.
  * Threads: any.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: a ring of frames between CUDA and Vulkan: images and buffers in each slot, two
- * timelines, and what a queue submission needs. See culvert/ring.h for the order of things. */
+ * timelines, and what a queue submission needs. culvert/ring.h describes the order of the calls. */
 #ifndef CULV_VULKAN_RING_H_
 #define CULV_VULKAN_RING_H_
 
@@ -11,7 +11,8 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: a culv_ring with Vulkan's slots and timelines. Threads as culv_ring. */
+/** Opaque: a culv_ring with Vulkan's slots and timelines. The thread rules are those of
+ * culv_ring. */
 typedef struct culv_vk_ring culv_vk_ring;
 
 /** The most images and buffers of a slot. */
@@ -20,14 +21,14 @@ typedef struct culv_vk_ring culv_vk_ring;
 /** One image or buffer that every slot has. Exactly one of `image`, `buffer`, `images`,
  * `buffers`. */
 typedef struct culv_vk_ring_resource {
-    /** Culvert makes one for each slot; read during the call. */
+    /** Culvert makes one image for each slot; read during the call. */
     const culv_vk_image_create_desc *image;
     const culv_vk_buffer_create_desc *buffer; /**< The same. */
-    /** Handed in: one for each slot, max_depth of them. They stay yours and outlive the ring;
-     * nobody uses them when it is made, and what is in them is lost. */
+    /** Images of your own: one for each slot, max_depth of them. They stay yours and must outlive
+     * the ring. Nobody may use them while the ring is made, and their contents are lost. */
     culv_vk_image *const *images;
     culv_vk_buffer *const *buffers; /**< The same. */
-    /** What Vulkan does with it: gives the barriers. Default: ANY. */
+    /** What Vulkan does with it; this gives the barriers. Default: ANY. */
     culv_vk_use use;
     /** Narrows the stage: see culv_vk_image_transfer. 0: by `use`. */
     VkPipelineStageFlags2 stage;
@@ -40,16 +41,17 @@ typedef struct culv_vk_ring_resource {
 typedef struct culv_vk_ring_desc {
     size_t struct_size;                     /**< Set by culv_vk_ring_desc_init(). */
     uint32_t max_depth;                     /**< Required: slots, 1 to CULV_RING_MAX_DEPTH. */
-    const culv_ring_settings *settings;     /**< As culv_ring_desc::settings. */
+    const culv_ring_settings *settings;     /**< As in culv_ring_desc::settings. */
     const culv_vk_ring_resource *resources; /**< Read during the call. */
     /** 0 (a ring of slots only) to CULV_VK_RING_MAX_RESOURCES. */
     uint32_t num_resources;
-    /** Vulkan's. CUDA has the other. Default: CONSUMER, by culv_vk_ring_desc_init(). */
+    /** Vulkan's side; CUDA has the other. culv_vk_ring_desc_init() sets CONSUMER. */
     culv_ring_side side;
-    /** Required: of the queue that Vulkan's side submits to; for the barriers. */
+    /** Required: the family of the queue that Vulkan's side submits to; for the barriers. */
     uint32_t queue_family;
-    VkPipelineStageFlags2 wait_stage; /**< Where Vulkan's submissions wait. 0: ALL_COMMANDS. */
-    const char *label;                /**< Copied (up to 63 bytes). Default: none. */
+    VkPipelineStageFlags2
+        wait_stage;    /**< The stage that waits in Vulkan's submissions. 0: ALL_COMMANDS. */
+    const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_ring_desc;
 
 /** A default descriptor, with Vulkan as the consumer.
@@ -66,23 +68,23 @@ static inline culv_vk_ring_desc culv_vk_ring_desc_init(void)
     return d;
 }
 
-/** Vulkan's turn with a slot: the frame, and what the submission that uses it has. */
+/** Vulkan's turn with a slot: the frame, and the parts of the submission that uses it. */
 typedef struct culv_vk_ring_frame {
     culv_ring_frame frame;
     uint32_t num_waits;         /**< 0 or 1: VkSubmitInfo2::waitSemaphoreInfoCount. */
-    VkSemaphoreSubmitInfo wait; /**< Of the other side's timeline. */
+    VkSemaphoreSubmitInfo wait; /**< A wait for the other side's timeline. */
     uint32_t num_signals;       /**< 0 or 1, after culv_vk_ring_release(). */
     VkSemaphoreSubmitInfo signal;
-    /** To be recorded before the first use and after the last one, in the slot's command buffer:
-     * ownership from and to VK_QUEUE_FAMILY_EXTERNAL and the layouts. Point into the ring, valid as
-     * long as it. */
+    /** Record `acquire` before the first use and `release` after the last use, in the slot's
+     * command buffer. They transfer the ownership from and to VK_QUEUE_FAMILY_EXTERNAL and change
+     * the layouts. They point into the ring and are valid as long as the ring. */
     VkDependencyInfo acquire, release;
 } culv_vk_ring_frame;
 
-/** Makes a ring: all or nothing. Images are handed to CUDA once, in a submission of the ring's own
- * to `queue` (of queue_family), which waits for its end. With a `fallback` in a resource's
- * descriptor the timelines have it too; CUDA's side then pushes or pulls, and Vulkan's command
- * buffers have the other half (culvert/vulkan_fallback.h).
+/** Makes a ring: all or nothing. The call hands the images to CUDA in one submission to `queue` (of
+ * queue_family) and waits until it is done. With a `fallback` in a resource's descriptor the
+ * timelines have it too. CUDA's side then uploads or downloads, and Vulkan's command buffers have
+ * the other half (culvert/vulkan_fallback.h).
  * Errors: as culv_ring_create(), culv_vk_image_create(), culv_vk_buffer_create() and
  * culv_vk_semaphore_create().
  * Ownership: *out is yours, for culv_vk_ring_destroy(); it keeps the attachment alive.
@@ -91,7 +93,7 @@ typedef struct culv_vk_ring_frame {
 CULV_EXPORT culv_result culv_vk_ring_create(culv_vk_device *vk, VkQueue queue,
                                             const culv_vk_ring_desc *desc, culv_vk_ring **out);
 
-/** Gives the ring up, with what it made, and sets *ring to NULL; NULL, or a pointer to NULL, is a
+/** Gives up the ring and all that it made, and sets *ring to NULL. NULL, or a pointer to NULL, is a
  * no-op. Vulkan's work on it must be over, and CUDA's should be (culv_ring_drain()): see
  * culv_vk_image_destroy().
  * Errors: none.
@@ -108,24 +110,26 @@ CULV_EXPORT void culv_vk_ring_destroy(culv_vk_ring **ring);
  * Since: 0.1 */
 CULV_EXPORT culv_ring *culv_vk_ring_core(const culv_vk_ring *ring);
 
-/** An image of a slot; NULL for a buffer, and where there is no such slot or resource.
+/** An image of a slot. NULL when the resource is a buffer, and when the slot or resource does not
+ * exist.
  * Errors: none.
- * Ownership: the ring's, or yours where you handed it in.
+ * Ownership: the ring's, or yours when you passed it in.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_vk_image *culv_vk_ring_image(const culv_vk_ring *ring, uint32_t slot,
                                               uint32_t resource);
 
-/** A buffer of a slot; NULL for an image, and where there is no such slot or resource.
+/** A buffer of a slot. NULL when the resource is an image, and when the slot or resource does not
+ * exist.
  * Errors: none.
- * Ownership: the ring's, or yours where you handed it in.
+ * Ownership: the ring's, or yours when you passed it in.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32_t slot,
                                                 uint32_t resource);
 
 /** The first byte of a slot's buffer in CUDA: culv_vk_buffer_pointer() of culv_vk_ring_buffer(). 0
- * for an image, and where there is no such slot or resource.
+ * when the resource is an image, and when the slot or resource does not exist.
  * Errors: none.
  * Ownership: as culv_vk_ring_buffer().
  * Threads: any.
@@ -133,14 +137,14 @@ CULV_EXPORT culv_vk_buffer *culv_vk_ring_buffer(const culv_vk_ring *ring, uint32
 CULV_EXPORT CUdeviceptr culv_vk_ring_pointer(const culv_vk_ring *ring, uint32_t slot,
                                              uint32_t resource);
 
-/** The timeline of a side, for submissions of the caller's own: never destroy it.
+/** The timeline of a side, for submissions of your own. Never destroy it.
  * Errors: none; VK_NULL_HANDLE for NULL.
  * Ownership: the ring's.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ring_side side);
 
-/** culv_ring_acquire() for Vulkan's side.
+/** Does what culv_ring_acquire() does, for Vulkan's side.
  * Errors: as culv_ring_acquire().
  * Ownership: as there.
  * Threads: one at a time for the side.
@@ -148,23 +152,23 @@ CULV_EXPORT VkSemaphore culv_vk_ring_semaphore(const culv_vk_ring *ring, culv_ri
 CULV_EXPORT culv_result culv_vk_ring_acquire(culv_vk_ring *ring, uint64_t timeout,
                                              culv_vk_ring_frame *out);
 
-/** culv_ring_release() for Vulkan's side: call it right before the vkQueueSubmit2 that has
- * frame->wait and frame->signal, and never without it.
+/** Does what culv_ring_release() does, for Vulkan's side. Call it right before the vkQueueSubmit2
+ * that has frame->wait and frame->signal, and never without that submission.
  * Errors: as culv_ring_release().
  * Ownership: as there.
  * Threads: one at a time for the side.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_ring_release(culv_vk_ring *ring, culv_vk_ring_frame *frame);
 
-/** Releases the frame and submits its command buffer; of a burst, all command buffers together with
- * the burst's last frame, in one vkQueueSubmit2, to one queue. `fence` (VK_NULL_HANDLE: none) is
- * signaled by the submission that has this frame: pass it with the last of a burst, since it ends
- * the keeping, and the rest of the burst goes later. After an error nothing was submitted and the
- * frame is still held. Frames of a burst that were kept are not to be mixed with
- * culv_vk_ring_release() and culv_ring_flush() (RING_ORDER).
+/** Releases the frame and submits its command buffer. In a burst, Culvert keeps the command buffers
+ * and submits them together with the burst's last frame, in one vkQueueSubmit2, to one queue. The
+ * submission that has this frame signals `fence` (VK_NULL_HANDLE: none). Pass a fence with the last
+ * frame of a burst: with an earlier frame it submits the kept frames at once, and the rest of the
+ * burst goes later. After an error nothing is submitted and the side still holds the frame. Do not
+ * mix kept frames of a burst with culv_vk_ring_release() and culv_ring_flush() (RING_ORDER).
  * Errors: as culv_vk_ring_release(); DRIVER, ASYNC (DEVICE_LOST), UNSUPPORTED (EXTENSION_MISSING:
- * no synchronization2).
- * Ownership: the command buffer stays yours and lives until the submission has run.
+ * the device lacks synchronization2).
+ * Ownership: the command buffer stays yours and must live until the submission has run.
  * Threads: one at a time for the side; `queue` is externally synchronized.
  * Since: 0.1.
  * Source: vkQueueSubmit2. */
@@ -172,26 +176,26 @@ CULV_EXPORT culv_result culv_vk_ring_submit(culv_vk_ring *ring, VkQueue queue,
                                             VkCommandBuffer commands, VkFence fence,
                                             culv_vk_ring_frame *frame);
 
-/** Submits what culv_vk_ring_submit() kept of a burst that is not full.
+/** Submits the frames that culv_vk_ring_submit() keeps of a burst that is not full.
  * Errors: as culv_vk_ring_submit().
  * Ownership: none.
  * Threads: one at a time for the side.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_ring_flush(culv_vk_ring *ring, VkQueue queue, VkFence fence);
 
-/** What a queue is wanted for. */
+/** What you want a queue for. */
 typedef enum culv_vk_queue_use {
     CULV_VK_QUEUE_GRAPHICS = 0, /**< Draws. */
-    CULV_VK_QUEUE_COMPUTE = 1,  /**< Computes; a family without graphics where there is one. */
-    /** Copies alone: a family with TRANSFER and neither graphics nor compute, whose copy engine
-     * takes no switch from CUDA's work (measured on an H200: 9 to 17 us a round trip against 319),
-     * else any that copies. */
+    CULV_VK_QUEUE_COMPUTE = 1,  /**< Computes. A family without graphics where there is one. */
+    /** Only copies: a family with TRANSFER and neither graphics nor compute. The GPU needs no
+     * switch between CUDA's work and its copy engine (measured on an H200: 9 to 17 us a round trip
+     * against 319). Without such a family, any that copies. */
     CULV_VK_QUEUE_COPY = 2,
     CULV_VK_QUEUE_USE_FORCE32 = 0x7fffffff
 } culv_vk_queue_use;
 
-/** The best queue family for a use; ties go to the lowest index. A video queue is nobody's choice.
- * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family can).
+/** The best queue family for a use. Among equals it is the lowest index. It is never a video queue.
+ * Errors: INVALID (NULL_ARGUMENT, VALUE), UNSUPPORTED (no family supports the use).
  * Ownership: none.
  * Threads: any.
  * Since: 0.1
@@ -202,15 +206,15 @@ CULV_EXPORT culv_result culv_vk_find_queue_family(PFN_vkGetInstanceProcAddr get_
                                                   culv_vk_queue_use use, uint32_t *out);
 
 /** Records the copy of a slot's resource into the caller's buffer, with the ring's barriers around
- * it: what a side does that hands frames on by copy (video out, read-back). Of a consumer's
- * fallback the recorded push is in it. Bytes of a buffer from its start; texels of an image's level
- * 0 without padding, layer after layer; the host may read them when the submission is over. The
- * command buffer can be recorded once for each slot and submitted many times: with
- * VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT, or the validation layer, which does not follow
- * exported timelines, takes it for still pending (VUID-vkQueueSubmit2-commandBuffer-03875) until a
- * fence or an idle queue tells it otherwise.
+ * it. It is for a side that passes frames on by copy (video out, read-back). With a fallback, a
+ * consumer's upload is recorded with it. A buffer is copied from its start. Level 0 of an image is
+ * copied without padding, layer after layer. The host may read the bytes when the submission is
+ * over. You can record the command buffer once for each slot and submit it many times. Then begin
+ * it with VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT: the validation layer does not follow
+ * exported timelines, and otherwise takes the command buffer for pending
+ * (VUID-vkQueueSubmit2-commandBuffer-03875) until a fence or an idle queue tells it that it is not.
  * Errors: INVALID (NULL_ARGUMENT, RANGE: the slot, the resource, a destination that is too small,
- * an image's offset that is no multiple of 4 and of its texel's bytes; USAGE: made without
+ * an image's offset that is not a multiple of 4 and of its texel's bytes; USAGE: the resource lacks
  * TRANSFER_SRC), UNSUPPORTED (FORMAT: several planes or aspects).
  * Ownership: none.
  * Threads: any, one for a command buffer.
