@@ -168,7 +168,8 @@ static culv_result describe(const culv_vk_device *vk, const culv_vk_image_desc *
 
 culv_result culv_vk_image_map_pitched(culv_vk_device *vk, culv_memory *memory,
                                       const culv_vk_image_desc *desc, uint32_t level,
-                                      uint32_t plane, culv_buffer **out, culv_subresource_layout *layout)
+                                      uint32_t plane, culv_buffer **out,
+                                      culv_subresource_layout *layout)
 {
     culv_vk_image_desc d;
     culvi_vk_verdict verdict;
