@@ -80,7 +80,7 @@ def check_comments(header):
         if re.match(r"(Errors|Ownership|Threads|Since):", comment):
             bad.append(f"{header.where(offset)}: {name}: its comment does not say what it does")
     # A declaration that the patterns miss would go unchecked.
-    for m in re.finditer(r"\bCULV_API\b", header.code):
+    for m in re.finditer(r"\bCULV_EXPORT\b", header.code):
         if not any(offset == m.start() for offset in header.functions.values()):
             bad.append(f"{header.where(m.start())}: a CULV_EXPORT declaration must begin its line and be a function")
     for m in re.finditer(r"^(?!static\b|typedef\b|CULV_EXPORT\b)[a-z_][\w \t*]*?\b(culv_\w+)\s*\(", header.code, re.M):

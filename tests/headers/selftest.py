@@ -42,7 +42,7 @@ FUNCTION = f"{COMMENT}CULV_EXPORT int culv_a("
 # What is replaced in GOOD, by what, and what the checker must say.
 TEXT_FAULTS = [
     (FUNCTION, "CULV_EXPORT int culv_a(", "culv_a has no /** comment"),
-    (FUNCTION, FUNCTION.replace("CULV_EXPORT", "\nCULV_API"), "culv_a has no /** comment"),
+    (FUNCTION, FUNCTION.replace("CULV_EXPORT", "\nCULV_EXPORT"), "culv_a has no /** comment"),
     (FUNCTION, FUNCTION.replace("Errors: none.", ""), "culv_a: its comment has no part 'Errors:'"),
     (FUNCTION, FUNCTION.replace("Ownership: none.", ""), "no part 'Ownership:'"),
     (FUNCTION, FUNCTION.replace("Threads: any.", "Threads:"), "'Threads:' is empty"),
