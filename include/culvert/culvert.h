@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: all core headers. Each graphics API has its own besides: culvert/vulkan.h. */
+/* Culvert: includes every core header.
+ *
+ * Culvert lets CUDA and a graphics API use the same GPU memory without copies. Each graphics API
+ * has a header of its own, which you include besides: culvert/vulkan.h. Code that uses the CUDA
+ * runtime API includes culvert/cudart.h too.
+ *
+ * A program opens a culv_device (device.h), shares memory and images with it (memory.h, image.h),
+ * and orders both sides with semaphores (semaphore.h) or with a ring of frames (ring.h). Each call
+ * that can fail returns a culv_result (result.h). */
 #ifndef CULV_CULVERT_H_
 #define CULV_CULVERT_H_
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: operating-system handles by which memory and semaphores pass from one API to another.
+/* Culvert: operating-system handles, which carry memory and semaphores from one API to another.
  *
- * Who owns a handle is in the name of the call it is given to (docs/ownership.md):
- *   _take    yours before; Culvert's after CULV_OK; still yours, open and untouched, after an error
- *   _borrow  yours throughout; Culvert works on a duplicate. A call with none of these words
- *   borrows.
- *   _dup     the call makes a new handle, every time, which you must close: culv_handle_close()
- * These mean the same on every system, whatever a driver does with what it is given: CUDA keeps
+ * A culv_handle is a file descriptor or a Windows handle together with its type. The name of the
+ * call that takes or makes it says who owns it (docs/ownership.md):
+ *   _take    The handle becomes Culvert's when the call returns CULV_OK. After an error it is still
+ *            yours, open and untouched.
+ *   _borrow  The handle stays yours. Culvert works on a duplicate. A call whose name has none of
+ *            these words borrows too.
+ *   _dup     Each call makes a new handle, which you close with culv_handle_close().
+ * The words mean the same on every system, although drivers treat handles differently: CUDA keeps
  * file descriptors and never keeps NT handles. Names and KMT handles own nothing, so nobody closes
  * them. */
 #ifndef CULV_HANDLE_H_
@@ -16,22 +18,22 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** What a handle is. The type is never guessed from the call. */
+/** The type of a handle. You always state it; Culvert never guesses it. */
 typedef enum culv_handle_type {
     CULV_HANDLE_NONE = 0,
-    CULV_HANDLE_OPAQUE_FD = 1, /**< POSIX fd from vkGetMemoryFdKHR / vkGetSemaphoreFdKHR. */
-    /** Windows: an NT handle from vkGetMemoryWin32HandleKHR / vkGetSemaphoreWin32HandleKHR, or the
+    CULV_HANDLE_OPAQUE_FD = 1, /**< A POSIX fd from vkGetMemoryFdKHR or vkGetSemaphoreFdKHR. */
+    /** Windows: an NT handle from vkGetMemoryWin32HandleKHR or vkGetSemaphoreWin32HandleKHR, or the
      * name of one. */
     CULV_HANDLE_OPAQUE_WIN32 = 2,
-    /** Windows: a global share handle. It is a number that is never closed and keeps nothing alive:
-     * the caller promises that the VkDeviceMemory or VkSemaphore lives until the import has
+    /** Windows: a global share handle. It is a number that nobody closes and that keeps nothing
+     * alive. You promise that the VkDeviceMemory or VkSemaphore lives until the import has
      * returned. */
     CULV_HANDLE_OPAQUE_WIN32_KMT = 3,
-    CULV_HANDLE_DMA_BUF_FD = 4, /**< Linux dma-buf: memory only. */
-    /* No call of this version takes or makes one of the following: each refuses them by name
-     * (UNSUPPORTED, HANDLE_TYPE). They have their numbers so that a program can be written against
+    CULV_HANDLE_DMA_BUF_FD = 4, /**< A Linux dma-buf. Memory only. */
+    /* No call of this version takes or makes one of the types below. Each call refuses them by name
+     * (UNSUPPORTED, HANDLE_TYPE). They have numbers so that a program can be written against
      * them. */
-    CULV_HANDLE_D3D12_HEAP = 5, /**< Windows: NT handle of an ID3D12Heap. */
+    CULV_HANDLE_D3D12_HEAP = 5, /**< Windows: the NT handle of an ID3D12Heap. */
     /** Windows: NT handle of an ID3D12Resource, always dedicated. */
     CULV_HANDLE_D3D12_RESOURCE = 6,
     /** Windows: NT handle of an ID3D11Resource, always dedicated. */
@@ -51,17 +53,17 @@ typedef enum culv_handle_type {
 typedef struct culv_handle {
     culv_handle_type type;
     union {
-        int fd;      /**< The ..._FD types. */
-        void *win32; /**< The ..._WIN32 types. NULL where `name` is given. */
+        int fd;      /**< For the ..._FD types. */
+        void *win32; /**< For the ..._WIN32 types. NULL when `name` is given. */
     } value;
-    /** OPAQUE_WIN32: the object's name (VkExportMemoryWin32HandleInfoKHR::name), UTF-16 as wchar_t
-     * is on Windows, read during the call. NULL where value.win32 is given, and for all other
-     * types. */
+    /** OPAQUE_WIN32: the name of the object (VkExportMemoryWin32HandleInfoKHR::name), in UTF-16,
+     * which is wchar_t on Windows. Read during the call. NULL when value.win32 is given, and for
+     * all other types. */
     const wchar_t *name;
 } culv_handle;
 
-/** A handle of type CULV_HANDLE_OPAQUE_FD.
- * Errors: none, fd is not looked at.
+/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_FD.
+ * Errors: none; fd is not checked.
  * Ownership: fd's owner does not change.
  * Threads: any.
  * Since: 0.1 */
@@ -74,9 +76,9 @@ static inline culv_handle culv_handle_opaque_fd(int fd)
     return h;
 }
 
-/** A handle of type CULV_HANDLE_OPAQUE_WIN32: an NT handle (HANDLE).
- * Errors: none, the handle is not looked at.
- * Ownership: its owner does not change.
+/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from an NT handle (HANDLE).
+ * Errors: none; the handle is not checked.
+ * Ownership: the handle's owner does not change.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_handle culv_handle_opaque_win32(void *handle)
@@ -88,11 +90,11 @@ static inline culv_handle culv_handle_opaque_win32(void *handle)
     return h;
 }
 
-/** A handle of type CULV_HANDLE_OPAQUE_WIN32 that is a name: the driver opens the object by it.
- * Some handle of that object must be open until the import has returned, since a name keeps nothing
- * alive.
- * Errors: none, the name is not looked at.
- * Ownership: the text stays yours, and is read when the handle is used.
+/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32 from a name. The driver opens the object by
+ * that name. A name keeps nothing alive, so some handle of the object must stay open until the
+ * import has returned.
+ * Errors: none; the name is not checked.
+ * Ownership: the text stays yours; it is read when the handle is used.
  * Threads: any.
  * Since: 0.1 */
 static inline culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
@@ -104,9 +106,9 @@ static inline culv_handle culv_handle_opaque_win32_named(const wchar_t *name)
     return h;
 }
 
-/** A handle of type CULV_HANDLE_OPAQUE_WIN32_KMT. What exported it must live until the import has
- * returned.
- * Errors: none, the handle is not looked at.
+/** Makes a culv_handle of type CULV_HANDLE_OPAQUE_WIN32_KMT. The object that exported it must live
+ * until the import has returned.
+ * Errors: none; the handle is not checked.
  * Ownership: nobody owns a KMT handle.
  * Threads: any.
  * Since: 0.1.
@@ -120,8 +122,8 @@ static inline culv_handle culv_handle_opaque_win32_kmt(void *handle)
     return h;
 }
 
-/** A handle of type CULV_HANDLE_DMA_BUF_FD.
- * Errors: none, fd is not looked at.
+/** Makes a culv_handle of type CULV_HANDLE_DMA_BUF_FD.
+ * Errors: none; fd is not checked.
  * Ownership: fd's owner does not change.
  * Threads: any.
  * Since: 0.1 */
@@ -134,10 +136,10 @@ static inline culv_handle culv_handle_dma_buf_fd(int fd)
     return h;
 }
 
-/** Makes another handle of the same object. A Vulkan driver hands an NT handle of a VkDeviceMemory
- * or VkSemaphore out once (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663): who needs several
- * duplicates the first. Of a name or a KMT handle the copy is the same one, since those own
- * nothing; a name's text stays yours.
+/** Makes another handle of the same object. Use it when you need several NT handles of one
+ * VkDeviceMemory or VkSemaphore: a Vulkan driver hands out only one
+ * (VUID-VkMemoryGetWin32HandleInfoKHR-handleType-00663). Names and KMT handles own nothing, so
+ * their copy is the same name or number. The text of a name stays yours.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS), UNSUPPORTED
  * (HANDLE_TYPE).
  * Ownership: *handle is borrowed; *out is a new handle, yours to close.
@@ -145,9 +147,10 @@ static inline culv_handle culv_handle_dma_buf_fd(int fd)
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_handle_dup(const culv_handle *handle, culv_handle *out);
 
-/** Closes a handle of yours, such as a ..._dup() call made, and sets *handle to type
- * CULV_HANDLE_NONE; NULL, or one of that type, is a no-op. A file descriptor is closed by close(),
- * an NT handle by CloseHandle(); a name, a KMT handle or a handle of another system is forgotten.
+/** Closes a handle that you own, such as one from a ..._dup() call, and sets *handle to type
+ * CULV_HANDLE_NONE. File descriptors are closed with close(), and NT handles with CloseHandle().
+ * Names, KMT handles and handles of another system are only forgotten. NULL, or a handle of type
+ * CULV_HANDLE_NONE, is a no-op.
  * Errors: none.
  * Ownership: the handle is gone.
  * Threads: any.

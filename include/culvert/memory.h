@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: memory of a graphics API, imported into CUDA, and buffers mapped on it.
+/* Culvert: imports memory of a graphics API into CUDA and maps buffers on it.
  *
  * An exported handle names a whole allocation (a VkDeviceMemory), not the resource in it. So the
- * import states the allocation's size, and each mapping states the resource's offset in it. One
- * import is mapped at most once at the driver, whole, when its first buffer is asked for; further
+ * import states the size of the allocation, and each mapping states the offset of the resource in
+ * it.
+ *
+ *   culv_memory_import_take(device, &memory_desc, &memory);  the whole allocation
+ *   culv_buffer_map(memory, &buffer_desc, &buffer);          offset and size of the VkBuffer
+ *   kernel<<<...>>>(culv_buffer_pointer(buffer));
+ *
+ * The driver maps an import only once, as a whole, when you ask for its first buffer. Further
  * buffers are ranges of that mapping and cost nothing. (cuda.h, cuExternalMemoryGetMappedBuffer:
  * overlapping mappings alias; one combined range does not. Mapping costs 27 us for 64 KiB and 3,900
  * us for 1 GiB on an H200.)
  *
- * Host-visible Vulkan memory that CUDA writes still needs vkInvalidateMappedMemoryRanges before the
- * CPU reads it, and vkFlushMappedMemoryRanges after the CPU wrote it, unless its type is
- * HOST_COHERENT (cuda.h on external memory). */
+ * Vulkan memory that the host can see still needs vkInvalidateMappedMemoryRanges before the CPU
+ * reads what CUDA wrote, and vkFlushMappedMemoryRanges after the CPU wrote it, unless its memory
+ * type is HOST_COHERENT (cuda.h on external memory). */
 #ifndef CULV_MEMORY_H_
 #define CULV_MEMORY_H_
 
@@ -19,30 +25,29 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: an imported allocation. Creation and destruction of one object are ordered by the
- * caller. */
+/** Opaque: an imported allocation. You order the creation and the destruction of one object. */
 typedef struct culv_memory culv_memory;
-/** Opaque: a range of an imported allocation as a CUdeviceptr. */
+/** Opaque: a range of an imported allocation, as a CUdeviceptr. */
 typedef struct culv_buffer culv_buffer;
 
 /** What to import. Zero in every field but struct_size means the default. */
 typedef struct culv_memory_desc {
     size_t struct_size; /**< Set by culv_memory_desc_init(). */
-    /** Required. OPAQUE_FD, DMA_BUF_FD (where CUDA imports dma-bufs: Tegra from Thor on;
-     * culv_image_map() refuses such an import), on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. */
+    /** Required. OPAQUE_FD; DMA_BUF_FD where CUDA imports dma-bufs, which is Tegra from Thor on; on
+     * Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. culv_image_map() refuses an imported dma-buf. */
     culv_handle handle;
-    /** Required: bytes of the WHOLE allocation (VkMemoryAllocateInfo::allocationSize), not of a
-     * resource in it. NVIDIA's driver does not check it. */
+    /** Required: the size of the WHOLE allocation in bytes (VkMemoryAllocateInfo::allocationSize),
+     * not of a resource in it. NVIDIA's driver does not check it. */
     uint64_t size;
-    /** Nonzero when it was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
+    /** Nonzero when the memory was allocated for one resource (VkMemoryDedicatedAllocateInfo). */
     culv_bool dedicated;
-    /** UUID of the device that it was exported from; another device's is refused. All zero: you
-     * vouch that it is this one's. */
+    /** UUID of the device that exported the memory. Culvert refuses the memory of another device.
+     * All zero: you vouch that it is this device's. */
     culv_uuid exporter;
-    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+    const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_memory_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -55,15 +60,16 @@ static inline culv_memory_desc culv_memory_desc_init(void)
     return d;
 }
 
-/** Which range of an import to map as a buffer. */
+/** The range of an import to map as a buffer. */
 typedef struct culv_buffer_desc {
     size_t struct_size; /**< Set by culv_buffer_desc_init(). */
-    uint64_t offset;    /**< Bytes into the allocation: the memoryOffset of vkBindBufferMemory. */
-    uint64_t size;      /**< Bytes. 0: to the end of the allocation. */
-    const char *label;  /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+    /** Offset into the allocation in bytes: the memoryOffset of vkBindBufferMemory. */
+    uint64_t offset;
+    uint64_t size;     /**< Size in bytes. 0: to the end of the allocation. */
+    const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_buffer_desc;
 
-/** A default descriptor: the whole allocation.
+/** Returns a default descriptor, which maps the whole allocation.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -76,31 +82,31 @@ static inline culv_buffer_desc culv_buffer_desc_init(void)
     return d;
 }
 
-/** Imports an allocation and TAKES its handle: Culvert's after CULV_OK, still yours, open, after an
- * error.
+/** Imports an allocation and TAKES its handle.
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, SIZE, DEVICE_MISMATCH ...), UNSUPPORTED (HANDLE_TYPE:
- * not a type of this system, or a dma-buf that the driver does not take), DRIVER (HANDLE_REFUSED),
+ * this system lacks the type, or the driver does not take dma-bufs), DRIVER (HANDLE_REFUSED),
  * ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle as said; *out is yours, for culv_memory_destroy().
+ * Ownership: the handle becomes Culvert's after CULV_OK; after an error it is still yours and open.
+ * *out is yours; give it to culv_memory_destroy().
  * Threads: any.
  * Since: 0.1.
- * Source: cuda.h, cuImportExternalMemory; the driver is handed a duplicate, since drivers differ in
+ * Source: cuda.h, cuImportExternalMemory. The driver gets a duplicate, because drivers differ in
  * what they close on failure. */
 CULV_EXPORT culv_result culv_memory_import_take(culv_device *device, const culv_memory_desc *desc,
                                                 culv_memory **out);
 
-/** Imports an allocation and BORROWS its handle: it stays yours, and you may close it right after
- * the call.
+/** Imports an allocation and BORROWS its handle.
  * Errors: as culv_memory_import_take().
- * Ownership: the handle stays yours; *out is yours, for culv_memory_destroy().
+ * Ownership: the handle stays yours, and you may close it right after the call. *out is yours; give
+ * it to culv_memory_destroy().
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const culv_memory_desc *desc,
                                                   culv_memory **out);
 
-/** Gives the import up and sets *memory to NULL; NULL, or a pointer to NULL, is a no-op. Buffers
- * mapped on it live on: the driver sees the unmapping first and the import's release after it, in
- * whatever order they are destroyed here.
+/** Destroys the import and sets *memory to NULL. Buffers mapped on it live on. You may destroy the
+ * import and its buffers in any order: the driver unmaps first and releases the import afterwards.
+ * NULL, or a pointer to NULL, is a no-op.
  * Errors: none.
  * Ownership: *memory is Culvert's again.
  * Threads: any, ordered with other calls on this object.
@@ -108,29 +114,32 @@ CULV_EXPORT culv_result culv_memory_import_borrow(culv_device *device, const cul
  * Source: CUDA guide 3.2.16: freeing a memory object does not free mappings to it. */
 CULV_EXPORT void culv_memory_destroy(culv_memory **memory);
 
-/** Bytes of the whole allocation, as the import stated them; 0 for NULL.
+/** Returns the size of the whole allocation in bytes, as the import stated it. 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_memory_size(const culv_memory *memory);
 
-/** Maps a range of the import as a buffer. desc may be NULL for all of it.
- * Errors: INVALID (RANGE), DRIVER (SIZE when the driver finds the allocation smaller than the
+/** Maps a range of the import as a buffer. desc may be NULL, which maps all of it.
+ * Errors: INVALID (RANGE), DRIVER (SIZE: the driver finds that the allocation is smaller than the
  * import stated), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_buffer_unmap(); it keeps the import alive.
+ * Ownership: *out is yours; give it to culv_buffer_unmap(). It keeps the import alive.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuExternalMemoryGetMappedBuffer. */
 CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_desc *desc,
                                         culv_buffer **out);
 
-/** Gives the buffer up and sets *buffer to NULL; NULL, or a pointer to NULL, is a no-op. The work
- * that uses it should be done, as before vkFreeMemory. If this was the import's last buffer, the
- * driver WAITS in here for all CUDA work of the context, and keeps other threads from submitting
- * any: for ever, if that work waits for a signal that is yet to be submitted.
- * culv_buffer_unmap_after() does not wait. A buffer that Culvert made (culv_vk_buffer_cuda()) is
- * refused: the last error says so (OWNED), nothing is done and the pointer stays.
+/** Unmaps the buffer and sets *buffer to NULL. The work that uses it should be done, as before
+ * vkFreeMemory. NULL, or a pointer to NULL, is a no-op.
+ *
+ * If this is the import's last buffer, the driver WAITS in this call for all CUDA work of the
+ * context, and other threads cannot submit any meanwhile. It waits for ever if that work waits for
+ * a signal that nobody has submitted yet. culv_buffer_unmap_after() does not wait.
+ *
+ * Culvert refuses a buffer that it made itself (culv_vk_buffer_cuda()): the last error says OWNED,
+ * nothing happens, and the pointer keeps its value.
  * Errors: none.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
@@ -138,51 +147,54 @@ CULV_EXPORT culv_result culv_buffer_map(culv_memory *memory, const culv_buffer_d
  * Source: measured, docs/nvidia-measured.md: cuMemFree of a mapping waits for the context. */
 CULV_EXPORT void culv_buffer_unmap(culv_buffer **buffer);
 
-/** As culv_buffer_unmap(), but DEFERS and never waits: the driver's mapping is released once
- * `last_use` has done what was submitted to it so far, at a later culv_device_collect(),
- * culv_buffer_unmap(), culv_semaphore_destroy() or culv_device_get_counts(), or with the device:
- * those may wait at the driver. The stream must be of the device's context. Where it is in capture,
- * nothing can be recorded on it: the release then waits for all CUDA work.
+/** Like culv_buffer_unmap(), but DEFERS and never waits. Culvert releases the driver's mapping
+ * after `last_use` has done the work that has been submitted to it so far. The release happens in a
+ * later culv_device_collect(), culv_buffer_unmap(), culv_semaphore_destroy() or
+ * culv_device_get_counts(), or when the device goes; those calls may wait in the driver. The stream
+ * must belong to the device's context. Culvert can record nothing on a stream in capture, so the
+ * release then waits for all CUDA work.
  * Errors: none.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
  * Since: 0.1 */
 CULV_EXPORT void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use);
 
-/** The buffer's first byte as a device pointer, valid until the buffer is given up; 0 for NULL. It
- * is the driver's pointer: pass it to kernels and copies, never to cuMemFree.
+/** Returns the device pointer to the buffer's first byte. It is valid until the buffer is unmapped.
+ * 0 for NULL. The pointer is the driver's: pass it to kernels and copies, never to cuMemFree.
  * Errors: none.
  * Ownership: Culvert's.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);
 
-/** The buffer's size in bytes; 0 for NULL.
+/** Returns the buffer's size in bytes. 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_buffer_size(const culv_buffer *buffer);
 
-/** How a dma-buf is made: bits of the flags of culv_dma_buf_export_dup(). */
+/** Flags of culv_dma_buf_export_dup(): how the dma-buf is made. */
 typedef enum culv_dma_buf_flags {
-    /** Reached over PCI Express (BAR1): CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE. */
+    /** Other devices reach it over PCI Express (BAR1):
+     * CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE. */
     CULV_DMA_BUF_PCIE = 1,
     CULV_DMA_BUF_FLAGS_FORCE32 = 0x7fffffff
 } culv_dma_buf_flags;
 
-/** Exports memory that CUDA allocated on this device (cuMemAlloc, cuMemMap) as a Linux dma-buf, for
- * culv_vk_memory_from_handle() or a driver that takes dma-bufs. `pointer` and `size` (bytes) are
- * multiples of the host's page size, and the range lies in memory of one device and of equal
- * properties; `flags` is 0 or CULV_DMA_BUF_PCIE. It names the pages that are there now: export anew
- * after a range was mapped anew. What was itself imported (culv_buffer_pointer()) and managed
- * memory have no dma-buf.
- * Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, RANGE, NOT_EXPORTABLE: managed memory;
+/** Exports memory that CUDA allocated on this device (cuMemAlloc, cuMemMap) as a Linux dma-buf.
+ * Pass it to culv_vk_memory_from_handle() or to any driver that takes dma-bufs.
+ *
+ * `pointer` and `size` (in bytes) must be multiples of the host's page size. The range must lie in
+ * memory of one device, with the same properties throughout. `flags` is 0 or CULV_DMA_BUF_PCIE. The
+ * dma-buf names the pages that are mapped now: after you map the range anew, export it anew.
+ * Imported memory (culv_buffer_pointer()) and managed memory cannot be exported.
+ * Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, RANGE; NOT_EXPORTABLE: managed memory;
  * DEVICE_MISMATCH; OS: no file descriptor is left), UNSUPPORTED (HANDLE_TYPE: this system or device
- * makes none, or not over PCI Express; DRIVER_TOO_OLD), DRIVER (NOT_EXPORTABLE), ASYNC,
+ * makes no dma-bufs, or none over PCI Express; DRIVER_TOO_OLD), DRIVER (NOT_EXPORTABLE), ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: *out is a new handle with each call, yours to close by culv_handle_close(); it keeps
- * the memory.
+ * Ownership: each call makes a new *out, which you close with culv_handle_close(). It keeps the
+ * memory alive.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemGetHandleForAddressRange; measured, docs/nvidia-measured.md. */

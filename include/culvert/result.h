@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: result codes, reasons, and the thread's last error. */
+/* Culvert: result codes, reasons, and the last error of each thread.
+ *
+ * Every call that can fail returns a culv_result. Zero is success. A negative code is the class of
+ * the error. The thread's last error says more: a stable reason, the driver's own code, and a
+ * message with the values and what to do. docs/errors.md lists the usual cause of each reason.
+ *
+ *   if (culv_memory_import_take(device, &desc, &memory) != CULV_OK)
+ *       fprintf(stderr, "%s", culv_last_error_message()); */
 #ifndef CULV_RESULT_H_
 #define CULV_RESULT_H_
 
@@ -7,34 +14,35 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** What a call came to. Zero is success; a negative code says whose move it is. Values never
+/** What a call returns. Zero is success. A negative code says who has to act. The values never
  * change. */
 typedef enum culv_result {
     CULV_OK = 0,
-    /* The caller's move. */
-    /** The call is wrong: fix it. Nothing changed, every handle is still yours. */
+    /* The caller has to act. */
+    /** The call is wrong: fix it. Nothing has changed, and every handle is still yours. */
     CULV_ERROR_INVALID = -1,
-    /** The call is right, but not yet: something still uses the object. */
+    /** The call is right but comes too early: something still uses the object. */
     CULV_ERROR_BUSY = -2,
-    CULV_ERROR_TIMEOUT = -3, /**< The call is right, but the other side is late; nothing changed. */
-    /* The machine's. */
+    /** The call is right, but the other side is late. Nothing has changed. */
+    CULV_ERROR_TIMEOUT = -3,
+    /* The machine cannot do it. */
     CULV_ERROR_UNSUPPORTED = -10, /**< This machine, driver or build cannot do it. */
-    /** No CUDA device is the graphics device that was asked for. */
+    /** None of the CUDA devices is the graphics device that was asked for. */
     CULV_ERROR_NO_DEVICE = -11,
     CULV_ERROR_OUT_OF_MEMORY = -12, /**< Host or device memory is exhausted. */
-    /* The driver's. */
-    /** CUDA or the graphics API refused this call: see native_call, native_code. */
+    /* The driver refused. */
+    /** CUDA or the graphics API refused this call. See native_call and native_code. */
     CULV_ERROR_DRIVER = -20,
-    /** An earlier asynchronous failure (a faulted kernel, a lost device) surfaced here; this call
-     * is not its cause. Objects can still be destroyed. */
+    /** An earlier asynchronous failure (a faulted kernel, a lost device) surfaced in this call.
+     * This call is not its cause. You can still destroy objects. */
     CULV_ERROR_ASYNC = -21,
-    /* Culvert's. */
+    /* Culvert is at fault. */
     CULV_ERROR_INTERNAL = -30, /**< A defect in Culvert: please report it. */
     CULV_RESULT_FORCE32 = 0x7fffffff
 } culv_result;
 
-/* Each error has a stable reason besides its class: (name, what it means). New ones are
- * appended. */
+/* Each error has a stable reason besides its class. Each line is (name, what it means). New reasons
+ * are appended. */
 #define CULV_REASONS(X)                                                                            \
     X(NONE, "no error")                                                                            \
     X(NULL_ARGUMENT, "a required pointer or handle is NULL")                                       \
@@ -110,7 +118,7 @@ typedef enum culv_reason {
     CULV_REASON_FORCE32 = 0x7fffffff
 } culv_reason;
 
-/** Whose code culv_error::native_code is. */
+/** Which API defines culv_error::native_code. */
 typedef enum culv_native_api {
     CULV_NATIVE_NONE = 0,
     CULV_NATIVE_CUDA = 1,         /**< CUresult */
@@ -120,19 +128,21 @@ typedef enum culv_native_api {
     CULV_NATIVE_FORCE32 = 0x7fffffff
 } culv_native_api;
 
-/** The last error of a thread, copied out. */
+/** A copy of a thread's last error. */
 typedef struct culv_error {
-    size_t struct_size;         /**< Set by culv_error_init(). */
-    culv_result result;         /**< The class: what the failed call returned. */
-    culv_reason reason;         /**< The case within the class. */
-    culv_native_api native_api; /**< Whose call failed underneath, or CULV_NATIVE_NONE. */
-    int64_t native_code;        /**< Its code, as that API defines it. */
-    char native_call[64];       /**< Its name, "cuImportExternalMemory", or "". */
-    /** What was wrong, with the values, and what to do. English, one paragraph. */
+    size_t struct_size; /**< Set by culv_error_init(). */
+    culv_result result; /**< The class: what the failed call returned. */
+    culv_reason reason; /**< The stable case within the class. */
+    /** The API whose call failed underneath, or CULV_NATIVE_NONE. */
+    culv_native_api native_api;
+    int64_t native_code; /**< The code of that API. */
+    /** The name of that call, such as "cuImportExternalMemory", or "". */
+    char native_call[64];
+    /** What was wrong, with the values, and what to do. One paragraph of English. */
     char message[2048];
 } culv_error;
 
-/** An empty culv_error with its struct_size set.
+/** Returns an empty culv_error with its struct_size set.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -145,45 +155,46 @@ static inline culv_error culv_error_init(void)
     return e;
 }
 
-/** Copies the calling thread's last error into out, as far as out->struct_size reaches. A call that
- * succeeds does not clear it: never use it to find out whether a call failed.
- * Errors: none; NULL is ignored, and so is a struct_size that no version's culv_error_init() sets.
- * Ownership: a copy, yours.
- * Threads: any; each has its own.
+/** Copies the calling thread's last error into *out, as far as out->struct_size reaches. A
+ * successful call does not clear the last error, so never use it to find out whether a call failed.
+ * Errors: none. NULL is ignored, and so is a struct_size that no version's culv_error_init() sets.
+ * Ownership: the copy is yours.
+ * Threads: any; each thread has its own last error.
  * Since: 0.1 */
 CULV_EXPORT void culv_last_error(culv_error *out);
 
-/** The message of the calling thread's last error, "" when there was none.
+/** Returns the message of the calling thread's last error, or "" when there was none.
  * Errors: none.
- * Ownership: Culvert's; valid until this thread's next Culvert call.
- * Threads: any; each has its own.
+ * Ownership: the text is Culvert's and stays valid until this thread's next Culvert call.
+ * Threads: any; each thread has its own last error.
  * Since: 0.1 */
 CULV_EXPORT const char *culv_last_error_message(void);
 
-/** Makes *error the calling thread's last error, for layers on top of Culvert (culvert/cudart.h is
- * one) whose callers report errors in one way. Neither logs it nor judges it.
- * Errors: returns error->result; INVALID, with the last error saying so, when error is NULL, its
- * struct_size was never set, or its result is not negative.
- * Ownership: a copy.
- * Threads: any; each has its own.
+/** Makes *error the calling thread's last error. It is for layers on top of Culvert, such as
+ * culvert/cudart.h, whose callers want to report all errors in one way. Culvert does not log the
+ * error.
+ * Errors: returns error->result. Returns INVALID, and records that as the last error, when error is
+ * NULL, its struct_size is not set, or its result is not negative.
+ * Ownership: Culvert keeps a copy.
+ * Threads: any; each thread has its own last error.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_last_error_set(const culv_error *error);
 
-/** The name of a result, "CULV_ERROR_INVALID".
+/** Returns the name of a result, such as "CULV_ERROR_INVALID".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT const char *culv_result_name(culv_result result);
 
-/** The name of a reason, "TIMELINE_BACKWARDS".
+/** Returns the name of a reason, such as "TIMELINE_BACKWARDS".
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT const char *culv_reason_name(culv_reason reason);
 
-/** What a reason means, in one sentence without values.
+/** Returns what a reason means, in one sentence without values.
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any.
