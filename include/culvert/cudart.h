@@ -154,7 +154,7 @@ static inline CUstream culv_cudart_stream(cudaStream_t stream)
  * The thread's current device stays what it was.
  * Errors: as culv_device_open_by_ordinal(); UNSUPPORTED besides (RUNTIME: desc->driver is
  * CULV_DRIVER_SOFT; DRIVER_TOO_OLD: for this runtime).
- * Ownership: *out is yours, for culv_device_close().
+ * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Primary Contexts". */
@@ -185,7 +185,7 @@ culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, cu
  * its graphics API, by culv_device_open_for_vulkan(), and make it the runtime's:
  * culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
- * Ownership: *out is yours, for culv_device_close().
+ * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any.
  * Since: 0.1 */
 static inline culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)

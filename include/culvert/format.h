@@ -112,7 +112,7 @@ typedef struct culv_format_info {
     culv_bool dedicated;
 } culv_format_info;
 
-/** An empty culv_format_info with its struct_size set.
+/** Returns an empty culv_format_info with its struct_size set.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -128,7 +128,7 @@ static inline culv_format_info culv_format_info_init(void)
 /** Fills out with what a format is, as far as out->struct_size reaches. A format that CUDA cannot
  * map is no error here: mapped, reason and why tell.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE); UNSUPPORTED (FORMAT: no format of Vulkan 1.3).
- * Ownership: a copy, yours.
+ * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_format_get_info(culv_format format, culv_format_info *out);
@@ -152,7 +152,7 @@ CULV_EXPORT culv_result culv_format_get_plane(culv_format format, uint32_t plane
  * mapped without. *count says how many elements `out` has and is set to how many there are; out may
  * be NULL to ask for that alone. None at all is no error.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: copies, yours.
+ * Ownership: the copies are yours.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_format_from_cuda(uint32_t cuda_array_format, uint32_t channels,

@@ -38,10 +38,10 @@ typedef struct culv_mem_pool_desc {
     /** Windows, OPAQUE_WIN32: a SECURITY_ATTRIBUTES with the security descriptor of exported
      * handles, read during the call (cuda.h, CUmemPoolProps). NULL: this user's default one. */
     const void *security_attributes;
-    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+    const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_mem_pool_desc;
 
-/** A default descriptor: a pool that is not exported.
+/** Returns a default descriptor: a pool that is not exported.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -63,7 +63,7 @@ typedef struct culv_mem_pool_import_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_mem_pool_import_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -86,7 +86,7 @@ typedef struct culv_mem_pool_pointer {
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; HANDLE_TYPE: none that a pool is exported as; OS: no
  * file descriptor is left for a pool that is exported), UNSUPPORTED (VMM: the device has no pools;
  * HANDLE_TYPE: none of this device's or system's; DRIVER_TOO_OLD), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_mem_pool_destroy().
+ * Ownership: *out is yours; give it to culv_mem_pool_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolCreate. */
@@ -119,7 +119,7 @@ CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);
  * file descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: not made for it, or imported itself;
  * OS: no file descriptor is left), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is a new handle with each call, yours to close by culv_handle_close().
+ * Ownership: each call makes a new *out, which you close with culv_handle_close().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolExportToShareableHandle. */
@@ -132,7 +132,7 @@ CULV_EXPORT culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handl
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND), UNSUPPORTED
  * (VMM, HANDLE_TYPE, DRIVER_TOO_OLD), DRIVER (HANDLE_REFUSED; PEER: it lies on a GPU that the
  * device does not reach), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle as said; *out is yours, for culv_mem_pool_destroy().
+ * Ownership: the handle as said; *out is yours; give it to culv_mem_pool_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolImportFromShareableHandle, cuMemPoolSetAccess. */
@@ -143,7 +143,7 @@ CULV_EXPORT culv_result culv_mem_pool_import_take(culv_device *device,
 /** Imports a pool and BORROWS its handle: it stays yours, and you may close it right after the
  * call.
  * Errors: as culv_mem_pool_import_take().
- * Ownership: the handle stays yours; *out is yours, for culv_mem_pool_destroy().
+ * Ownership: the handle stays yours; *out is yours; give it to culv_mem_pool_destroy().
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
@@ -154,7 +154,7 @@ CULV_EXPORT culv_result culv_mem_pool_import_borrow(culv_device *device,
  * stream later may use it.
  * Errors: INVALID (NULL_ARGUMENT, SIZE; USAGE: an imported pool; STREAM_DEVICE), OUT_OF_MEMORY,
  * DRIVER, ASYNC.
- * Ownership: *out is yours, for culv_mem_pool_free() or cuMemFreeAsync.
+ * Ownership: *out is yours; give it to culv_mem_pool_free() or cuMemFreeAsync.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemAllocFromPoolAsync. */
@@ -185,7 +185,7 @@ CULV_EXPORT culv_result culv_mem_pool_export_pointer(culv_mem_pool *pool, CUdevi
 /** Imports an allocation of an imported pool.
  * Errors: INVALID (NULL_ARGUMENT; USAGE: the pool is no import), DRIVER (HANDLE_REFUSED: data of
  * another pool, or of memory that was freed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_mem_pool_free(), before its owner frees it.
+ * Ownership: *out is yours; give it to culv_mem_pool_free(), before its owner frees it.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemPoolImportPointer. */
@@ -237,7 +237,7 @@ typedef struct culv_pointer_info {
     culv_bool rdma; /**< Nonzero: third-party devices can reach it (GPUDirect RDMA). */
 } culv_pointer_info;
 
-/** An empty culv_pointer_info with its struct_size set.
+/** Returns an empty culv_pointer_info with its struct_size set.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -253,7 +253,7 @@ static inline culv_pointer_info culv_pointer_info_init(void)
 /** Tells what memory is at an address, what it can be exported as, and which allocation it is of.
  * An address without memory is no error: kind is NONE.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE), DRIVER, ASYNC.
- * Ownership: a copy, yours.
+ * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuPointerGetAttributes: ALLOWED_HANDLE_TYPES, MEMORY_BLOCK_ID, MEMPOOL_HANDLE

@@ -125,10 +125,10 @@ typedef struct culv_ring_desc {
     /** The counters' values now: the first signals are higher. */
     uint64_t ready_value;
     uint64_t done_value;
-    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+    const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_ring_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -309,7 +309,7 @@ CULV_EXPORT culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring
 
 /** Fills out with what the ring has done.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours.
+ * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_ring_get_stats(const culv_ring *ring, culv_ring_stats *out);

@@ -39,10 +39,10 @@ typedef struct culv_semaphore_desc {
     /** UUID of the device that it was exported from; another device's is refused, which the driver
      * would accept and never signal. All zero: you vouch that it is this one's. */
     culv_uuid exporter;
-    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+    const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_semaphore_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -59,7 +59,7 @@ static inline culv_semaphore_desc culv_semaphore_desc_init(void)
  * error.
  * Errors: INVALID (HANDLE_BAD, HANDLE_KIND, DEVICE_MISMATCH, VALUE ...), UNSUPPORTED, DRIVER
  * (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle as said; *out is yours, for culv_semaphore_destroy().
+ * Ownership: the handle as said; *out is yours; give it to culv_semaphore_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuImportExternalSemaphore. */
@@ -70,7 +70,7 @@ CULV_EXPORT culv_result culv_semaphore_import_take(culv_device *device,
 /** Imports a semaphore and BORROWS its handle: it stays yours, and you may close it right after the
  * call.
  * Errors: as culv_semaphore_import_take().
- * Ownership: the handle stays yours; *out is yours, for culv_semaphore_destroy().
+ * Ownership: the handle stays yours; *out is yours; give it to culv_semaphore_destroy().
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_semaphore_import_borrow(culv_device *device,

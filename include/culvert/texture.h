@@ -73,7 +73,8 @@ typedef struct culv_texture_desc {
     uint32_t plane; /**< Of images of several planes. */
 } culv_texture_desc;
 
-/** A default descriptor: nearest texel of the nearest level, clamped, all levels and layers.
+/** Returns a default descriptor: nearest texel of the nearest level, clamped, all levels and
+ * layers.
  * Errors: none.
  * Ownership: none.
  * Threads: any.

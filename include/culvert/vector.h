@@ -63,7 +63,7 @@ typedef struct culv_vector_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vector_desc;
 
-/** A default descriptor: an empty vector of the device's memory.
+/** Returns a default descriptor: an empty vector of the device's memory.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -116,9 +116,9 @@ static inline culv_vector_stats culv_vector_stats_init(void)
 }
 
 /** Makes a vector.
- * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID (VALUE: min_chunk
- * above max_chunk, a usage).
- * Ownership: *out is yours, for culv_vector_destroy().
+ * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
+ * (VALUE: min_chunk above max_chunk, a usage).
+ * Ownership: *out is yours; give it to culv_vector_destroy().
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
@@ -229,7 +229,7 @@ CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_v
 
 /** Fills out with what the vector has and did.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours.
+ * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_get_stats(const culv_vector *vector, culv_vector_stats *out);

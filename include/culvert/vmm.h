@@ -87,10 +87,10 @@ typedef struct culv_vmm_allocation_desc {
      * (cuda.h, CUmemAllocationProp::win32HandleMetaData), read during the call. NULL: Culvert's
      * own, which lets this user's processes in. */
     const void *object_attributes;
-    const char *label; /**< Copied (up to 63 bytes); appears in messages. Default: none. */
+    const char *label; /**< Copied (up to 63 bytes). Appears in messages. Default: none. */
 } culv_vmm_allocation_desc;
 
-/** A default descriptor: device memory that is not exported.
+/** Returns a default descriptor: device memory that is not exported.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -119,7 +119,7 @@ typedef struct culv_vmm_allocation_info {
     uint32_t mappings; /**< Places where Culvert mapped it. */
 } culv_vmm_allocation_info;
 
-/** An empty culv_vmm_allocation_info with its struct_size set.
+/** Returns an empty culv_vmm_allocation_info with its struct_size set.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -146,7 +146,7 @@ typedef struct culv_vmm_import_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_import_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -170,7 +170,7 @@ typedef struct culv_vmm_range_desc {
     const char *label;       /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_range_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -209,7 +209,7 @@ CULV_EXPORT culv_result culv_vmm_get_granularity(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE, SIZE; HANDLE_TYPE: host memory of no NUMA
  * node is not exported), UNSUPPORTED (VMM, HANDLE_TYPE, LOCATION, USAGE), OUT_OF_MEMORY, DRIVER
  * (LOCATION: a NUMA node that is not there), ASYNC.
- * Ownership: *out is yours, for culv_vmm_allocation_destroy().
+ * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemCreate. */
@@ -229,7 +229,7 @@ CULV_EXPORT void culv_vmm_allocation_destroy(culv_vmm_allocation **allocation);
 
 /** Fills out with what the allocation is.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
- * Ownership: a copy, yours.
+ * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemGetAllocationPropertiesFromHandle. */
@@ -240,7 +240,7 @@ CULV_EXPORT culv_result culv_vmm_allocation_get_info(const culv_vmm_allocation *
  * same memory, with a driver's handle of its own.
  * Errors: INVALID (NULL_ARGUMENT; NOT_MAPPED: no allocation of cuMemCreate's is mapped there;
  * DEVICE_MISMATCH), UNSUPPORTED (VMM), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vmm_allocation_destroy().
+ * Ownership: *out is yours; give it to culv_vmm_allocation_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemRetainAllocationHandle; each retain pairs one release. */
@@ -263,8 +263,8 @@ CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE; NOT_EXPORTABLE: not made for it, or imported itself;
  * OS: no file descriptor is left), UNSUPPORTED (HANDLE_TYPE: of another system), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: *out is a new handle with each call, yours to close by culv_handle_close(); it keeps
- * the memory.
+ * Ownership: each call makes a new *out, which you close with culv_handle_close(); it keeps the
+ * memory.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemExportToShareableHandle. */
@@ -278,7 +278,7 @@ CULV_EXPORT culv_result culv_vmm_export_dup(culv_vmm_allocation *allocation, cul
  * culv_vmm_map() fails with DRIVER (SIZE); DEVICE_MISMATCH: it lies on another GPU than `exporter`,
  * no CUDA device has that UUID, or this one does not reach its memory), UNSUPPORTED (VMM,
  * HANDLE_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle as said; *out is yours, for culv_vmm_allocation_destroy().
+ * Ownership: the handle as said; *out is yours; give it to culv_vmm_allocation_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemImportFromShareableHandle. */
@@ -288,7 +288,7 @@ CULV_EXPORT culv_result culv_vmm_import_take(culv_device *device, const culv_vmm
 /** Imports an allocation and BORROWS its handle: it stays yours, and you may close it right after
  * the call.
  * Errors: as culv_vmm_import_take().
- * Ownership: the handle stays yours; *out is yours, for culv_vmm_allocation_destroy().
+ * Ownership: the handle stays yours; *out is yours; give it to culv_vmm_allocation_destroy().
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
@@ -299,7 +299,7 @@ CULV_EXPORT culv_result culv_vmm_import_borrow(culv_device *device,
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, SIZE, VALUE: an alignment or hint), UNSUPPORTED
  * (VMM), OUT_OF_MEMORY (ADDRESS: no such range is free, or not at the address that was asked for
  * exactly), DRIVER, ASYNC.
- * Ownership: *out is yours, for culv_vmm_range_destroy().
+ * Ownership: *out is yours; give it to culv_vmm_range_destroy().
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuMemAddressReserve. */

@@ -36,7 +36,7 @@ typedef struct culv_vk_check_desc {
     culv_bool host_memory;
 } culv_vk_check_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -83,7 +83,7 @@ typedef struct culv_vk_sharing_info {
     culv_image_desc image;
 } culv_vk_sharing_info;
 
-/** An empty culv_vk_sharing_info with its struct_size set.
+/** Returns an empty culv_vk_sharing_info with its struct_size set.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -106,7 +106,7 @@ static inline culv_vk_sharing_info culv_vk_sharing_info_init(void)
  * HANDLE_TYPE: what the chain says; DEVICE_MISMATCH: attached as another GPU), UNSUPPORTED
  * (NOT_EXPORTABLE, HANDLE_TYPE, EXTENSION_MISSING), OUT_OF_MEMORY (DEVICE_MEMORY: no heap is that
  * big).
- * Ownership: a copy, yours.
+ * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1.
  * Source: Vulkan, vkGetPhysicalDeviceExternalBufferProperties,
@@ -126,7 +126,7 @@ CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
  * says; DEVICE_MISMATCH), UNSUPPORTED (FORMAT, NOT_EXPORTABLE, EXTENT: more than CUDA's arrays
  * have, USAGE: 3D images that depth is drawn into, HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC,
  * OUT_OF_MEMORY.
- * Ownership: a copy, yours.
+ * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1.
  * Source: Vulkan, vkGetPhysicalDeviceImageFormatProperties2, VkExternalImageFormatProperties,

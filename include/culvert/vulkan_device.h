@@ -33,7 +33,7 @@ typedef struct culv_vk_device_desc {
     uint32_t fallback;
 } culv_vk_device_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -85,7 +85,7 @@ typedef struct culv_vk_candidate {
     char reason_text[1024]; /**< The same with names and what to do; "" when reachable. */
 } culv_vk_candidate;
 
-/** An empty culv_vk_candidate with its struct_size set.
+/** Returns an empty culv_vk_candidate with its struct_size set.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -149,7 +149,7 @@ CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, ui
  * struct_size must be set. Opens no context.
  * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is no
  * error: no device is reachable then.
- * Ownership: copies, yours.
+ * Ownership: the copies are yours.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_rank_physical_devices(
@@ -159,7 +159,7 @@ CULV_EXPORT culv_result culv_vk_rank_physical_devices(
 /** Opens the CUDA device that is this physical device, by UUID. desc may be NULL.
  * Errors: INVALID; NO_DEVICE with every device of both sides named and the likely cause;
  * UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_device_close().
+ * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_device_open_for_vulkan(

@@ -16,7 +16,7 @@ CULV_EXTERN_C_BEGIN
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE; OS: no file descriptor is left),
  * UNSUPPORTED (HANDLE_TYPE: a type that this system does not have; EXTENSION_MISSING: not enabled,
  * or no dma-bufs here), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkDeviceMemory stays yours; *out is a new handle with each call, yours to close by
+ * Ownership: the VkDeviceMemory stays yours; each call makes a new *out, which you close with
  * culv_handle_close(). Vulkan gives one NT handle for a memory object and type, and
  * culv_vk_memory_import() takes one too: export once, then culv_handle_dup().
  * Threads: any.
@@ -30,7 +30,7 @@ CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMe
  * descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE; OS: no file descriptor is left),
  * UNSUPPORTED (HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkSemaphore stays yours; *out is a new handle with each call, yours to close by
+ * Ownership: the VkSemaphore stays yours; each call makes a new *out, which you close with
  * culv_handle_close(); NT handles as with culv_vk_memory_export_dup().
  * Threads: any.
  * Since: 0.1.
@@ -69,7 +69,7 @@ typedef struct culv_vk_memory_from_handle_desc {
     VkMemoryAllocateFlags allocate_flags;
 } culv_vk_memory_from_handle_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.

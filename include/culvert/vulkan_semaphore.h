@@ -22,7 +22,7 @@ typedef struct culv_vk_semaphore_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vk_semaphore_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -47,7 +47,7 @@ typedef struct culv_vk_semaphore_create_desc {
     uint32_t fallback;
 } culv_vk_semaphore_create_desc;
 
-/** A default descriptor: a timeline at 0.
+/** Returns a default descriptor: a timeline at 0.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -64,7 +64,7 @@ static inline culv_vk_semaphore_create_desc culv_vk_semaphore_create_desc_init(v
  * must exceed; a binary one is taken for unsignaled, unless the descriptor's signal_pending says
  * otherwise.
  * Errors: INVALID (NOT_EXPORTABLE ...), UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the VkSemaphore stays yours; *out is yours, for culv_semaphore_destroy().
+ * Ownership: the VkSemaphore stays yours; *out is yours; give it to culv_semaphore_destroy().
  * Threads: any.
  * Since: 0.1
  * Source: VK_KHR_external_semaphore_fd. */
@@ -78,8 +78,8 @@ CULV_EXPORT culv_result culv_vk_semaphore_import(culv_vk_device *vk,
  * Errors: INVALID (VALUE; DEVICE_MISMATCH: attached as another GPU, and no `fallback`), UNSUPPORTED
  * (NOT_EXPORTABLE: the device exports no such semaphores, as software Vulkan does for binary ones;
  * EXTENSION_MISSING, PEER), DRIVER (a Vulkan or CUDA call failed), ASYNC, OUT_OF_MEMORY.
- * Ownership: *out is yours, for culv_vk_semaphore_destroy(); it keeps the attachment alive, and
- * your VkDevice must outlive it.
+ * Ownership: *out is yours; give it to culv_vk_semaphore_destroy(); it keeps the attachment alive,
+ * and your VkDevice must outlive it.
  * Threads: any.
  * Since: 0.1.
  * Source: VkExportSemaphoreCreateInfo. */

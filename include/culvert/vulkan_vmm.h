@@ -91,7 +91,7 @@ typedef struct culv_vk_vector_desc {
     const char *label; /**< Copied (up to 63 bytes). Default: the vector's. */
 } culv_vk_vector_desc;
 
-/** A default descriptor.
+/** Returns a default descriptor.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -119,7 +119,7 @@ typedef struct culv_vk_vector_buffer {
  * Errors: as culv_vk_buffer_bind_vmm(); INVALID (VALUE: no usage, a sparse size that is too small
  * or too large; NOT_EXPORTABLE), UNSUPPORTED (NOT_EXPORTABLE: no buffers of such a usage; USAGE:
  * the device has no sparse binding, or takes no memory from elsewhere for sparse buffers).
- * Ownership: *out is yours, for culv_vk_vector_destroy(), before or after the vector goes.
+ * Ownership: *out is yours; give it to culv_vk_vector_destroy(), before or after the vector goes.
  * Threads: any, not beside a call that changes the vector.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *vector,
