@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: signals and waits of timelines as nodes of CUDA graphs, with values that change from
- * launch to launch. Streams in capture take culv_semaphore_signal() and _wait() too; these calls
- * are for graphs made by hand, and for the values of both. */
+/* Culvert: signals and waits of timelines as nodes of CUDA graphs. Their values change from launch
+ * to launch.
+ *
+ * culv_semaphore_signal() and culv_semaphore_wait() also work on streams in capture. The calls here
+ * are for graphs that you build by hand, and they set the values of both kinds of graphs:
+ *
+ *   culv_graph_add_wait(graph, ...); culv_graph_add_signal(graph, ...);  once
+ *   culv_graph_exec_set_wait(exec, ...);                                 before each launch
+ *   culv_graph_exec_set_signal(exec, ...);
+ *   cuGraphLaunch(exec, stream); */
 #ifndef CULV_GRAPH_H_
 #define CULV_GRAPH_H_
 
@@ -9,16 +16,17 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Adds a node that signals timelines to a graph, after its dependencies. The values are those of
- * the first launch; set the next ones by culv_graph_exec_set_signal() before each: a value launched
- * twice would step a timeline back or leave it, without a word of the driver's. The graph keeps
- * none of the semaphores alive: they outlive it and what is made of it.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: count is 0 or over CULV_SEMAPHORE_BATCH_MAX, a binary
- * semaphore: in a graph that runs many times there would be many signals for one wait;
+/** Adds a node to a graph that signals timelines after its dependencies. The values are those of
+ * the first launch. Set the next ones with culv_graph_exec_set_signal() before each launch: a value
+ * that is launched twice would move the timeline back or not at all, and the driver does not report
+ * it. The graph does not keep the semaphores alive: they must outlive the graph and everything made
+ * from it.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: count is 0 or more than CULV_SEMAPHORE_BATCH_MAX, or a
+ * semaphore is binary: a graph that runs many times would signal it many times for one wait;
  * DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed semaphore of a fallback),
  * DRIVER, ASYNC.
  * Ownership: *out is the graph's.
- * Threads: any, one at a time for a graph.
+ * Threads: any, one at a time for each graph.
  * Since: 0.1
  * Source: cuda.h, cuGraphAddExternalSemaphoresSignalNode. */
 CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *dependencies,
@@ -26,10 +34,10 @@ CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *
                                               const culv_semaphore_point *points, uint32_t count,
                                               CUgraphNode *out);
 
-/** The same for waits. A value may be signaled later than the launch.
+/** Adds a node to a graph that waits for timelines. A value may be signaled after the launch.
  * Errors: as culv_graph_add_signal().
  * Ownership: *out is the graph's.
- * Threads: any, one at a time for a graph.
+ * Threads: any, one at a time for each graph.
  * Since: 0.1.
  * Source: cuda.h, cuGraphAddExternalSemaphoresWaitNode. */
 CULV_EXPORT culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *dependencies,
@@ -37,36 +45,36 @@ CULV_EXPORT culv_result culv_graph_add_wait(CUgraph graph, const CUgraphNode *de
                                             const culv_semaphore_point *points, uint32_t count,
                                             CUgraphNode *out);
 
-/** The values of a signal node of the next launches; those that were launched keep theirs. Count
- * and semaphores are the node's own: only values change. The values are noted as promised
- * (culv_semaphore_last_value()), so that one that does not exceed the last is refused here. Nodes
- * of captures are found by culv_graph_get_semaphore_nodes().
- * Errors: INVALID (NULL_ARGUMENT; VALUE: another count or kind than the node's;
+/** Sets the values of a signal node for the next launches. Launches that were already submitted
+ * keep their values. The node keeps its count and its semaphores: only values change. Culvert notes
+ * the values as promised (culv_semaphore_last_value()) and refuses one that does not exceed the
+ * last. Find the nodes of a capture with culv_graph_get_semaphore_nodes().
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: the count or the kind differs from the node's;
  * TIMELINE_BACKWARDS), DRIVER, ASYNC.
  * Ownership: none.
- * Threads: any, one at a time for a graph.
+ * Threads: any, one at a time for each graph.
  * Since: 0.1
  * Source: cuda.h, cuGraphExecExternalSemaphoresSignalNodeSetParams. */
 CULV_EXPORT culv_result culv_graph_exec_set_signal(CUgraphExec exec, CUgraphNode node,
                                                    const culv_semaphore_point *points,
                                                    uint32_t count);
 
-/** The values of a wait node of the next launches.
- * Errors: as culv_graph_exec_set_signal(), but for TIMELINE_BACKWARDS.
+/** Sets the values of a wait node for the next launches.
+ * Errors: as culv_graph_exec_set_signal(), except TIMELINE_BACKWARDS.
  * Ownership: none.
- * Threads: any, one at a time for a graph.
+ * Threads: any, one at a time for each graph.
  * Since: 0.1.
  * Source: cuda.h, cuGraphExecExternalSemaphoresWaitNodeSetParams. */
 CULV_EXPORT culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode node,
                                                  const culv_semaphore_point *points,
                                                  uint32_t count);
 
-/** The nodes of a graph, made by hand or by a capture, that signal and that wait for external
- * semaphores, in the order of cuGraphGetNodes. Each count says how many elements its array has and
- * is set to how many nodes there are.
+/** Lists the nodes of a graph that signal external semaphores and those that wait for them, in the
+ * order of cuGraphGetNodes. The graph may be built by hand or by a capture. Each count says how
+ * many elements its array has, and is set to the number of nodes.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER, OUT_OF_MEMORY.
  * Ownership: the nodes are the graph's.
- * Threads: any, one at a time for a graph.
+ * Threads: any, one at a time for each graph.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,
                                                        CUgraphNode *signals, size_t *num_signals,
