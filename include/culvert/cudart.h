@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: for code that speaks CUDA's runtime API: cudaStream_t, cudaArray_t, cudaSurfaceObject_t,
- * void *. All of it is inline. Culvert links nothing of CUDA: a program that includes this header
+/* Culvert: adapts Culvert to the CUDA runtime API: cudaStream_t, cudaArray_t, cudaSurfaceObject_t,
+ * void *.
+ *
+ * Everything here is inline. Culvert links nothing of CUDA, so a program that includes this header
  * links the CUDA runtime itself. docs/cuda-runtime.md has an example.
  *
- * Stream 0. Which stream it is, the runtime settles when code is compiled: one for each host thread
- * where nvcc was given --default-stream per-thread, or CUDA_API_PER_THREAD_DEFAULT_STREAM was
- * defined before CUDA's headers; else the legacy stream. The driver API, which Culvert calls,
- * cannot see how its caller was compiled: NULL is the legacy stream there, which waits for every
- * blocking stream of every thread, and they for it. So the functions here replace 0 by
- * cudaStreamPerThread or cudaStreamLegacy, as their caller is compiled. It is a stream of the
- * object's device then, while a kernel goes to the device that is current:
- * culv_cudart_device_make_current() makes that the same one.
- * Source: CUDA guide 3.2.8.5.2, "Default Stream"; driver_types.h.
+ *   culv_cudart_device_make_current(device);
+ *   culv_cudart_semaphore_wait(semaphore, 0, n);
+ *   kernel<<<grid, block>>>(culv_cudart_buffer_pointer(buffer));
+ *   culv_cudart_semaphore_signal(semaphore, 0, n + 1);
  *
- * Signals and waits call the driver alone, so cudaGetLastError() does not tell of them. */
+ * Stream 0. The runtime decides at compile time which stream 0 is. It is a stream of each host
+ * thread when nvcc is given --default-stream per-thread, or when CUDA_API_PER_THREAD_DEFAULT_STREAM
+ * is defined before CUDA's headers. Otherwise it is the legacy stream. Culvert calls the driver
+ * API, which cannot see how its caller was compiled. There NULL is always the legacy stream, which
+ * waits for every blocking stream of every thread, and every blocking stream waits for it. So the
+ * functions here replace 0 by cudaStreamPerThread or cudaStreamLegacy, as their caller is compiled.
+ * That stream belongs to the object's device, but a kernel goes to the current device:
+ * culv_cudart_device_make_current() makes them the same.
+ *
+ * Signals and waits call only the driver, so cudaGetLastError() does not report their errors.
+ * Source: CUDA guide 3.2.8.5.2, "Default Stream"; driver_types.h. */
 #ifndef CULV_CUDART_H_
 #define CULV_CUDART_H_
 
@@ -33,8 +40,8 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Records an answer of CUDA as the calling thread's last error; a part of this header. The runtime
- * and the driver share their numbers.
+/** Records an error that CUDA returned as the calling thread's last error. Internal to this header.
+ * The runtime and the driver use the same error numbers.
  * Errors: returns the class.
  * Ownership: none.
  * Threads: any.
@@ -65,7 +72,7 @@ static inline culv_result culv_cudart_record_(culv_native_api api, int answer, c
             ". The NVIDIA driver is missing, or older than the CUDA runtime of this program allows";
         break;
     case cudaErrorCudartUnloading:
-    case cudaErrorDeviceUninitialized: /* no context, or one that is gone */
+    case cudaErrorDeviceUninitialized: /* no context, or one that is destroyed */
     case cudaErrorContextIsDestroyed: e.reason = CULV_REASON_DEVICE_LOST; break;
     case cudaErrorECCUncorrectable:
     case cudaErrorNvlinkUncorrectable:
@@ -95,7 +102,7 @@ static inline culv_result culv_cudart_record_(culv_native_api api, int answer, c
     return culv_last_error_set(&e);
 }
 
-/** Records an error of this header's own; a part of it.
+/** Records an error of this header itself. Internal to this header.
  * Errors: returns the class.
  * Ownership: none.
  * Threads: any.
@@ -110,10 +117,11 @@ static inline culv_result culv_cudart_fail_(culv_result result, culv_reason reas
     return culv_last_error_set(&e);
 }
 
-/** An answer of the runtime as a culv_result. Unless it is cudaSuccess, it becomes the calling
- * thread's last error besides, so that a program has one way to report errors. `call` names the
- * function that answered.
- * Errors: by the answer OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED (DRIVER_TOO_OLD), ASYNC or DRIVER.
+/** Converts a result of the runtime to a culv_result. Unless it is cudaSuccess, it also becomes the
+ * calling thread's last error, so that a program can report all errors in one way. `call` names the
+ * function that returned it.
+ * Errors: depending on the runtime's result OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED (DRIVER_TOO_OLD),
+ * ASYNC or DRIVER.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1.
@@ -125,10 +133,11 @@ static inline culv_result culv_cudart_result(cudaError_t answer, const char *cal
                                call != NULL ? call : "the CUDA runtime");
 }
 
-/** The stream that 0 means where this is compiled: cudaStreamPerThread or cudaStreamLegacy.
+/** Returns the stream that 0 means in the code being compiled: cudaStreamPerThread or
+ * cudaStreamLegacy.
  * Errors: none.
  * Ownership: none.
- * Threads: any; the per-thread stream is the calling thread's.
+ * Threads: any; the per-thread stream belongs to the calling thread.
  * Since: 0.1
  * Source: CUDA guide 3.2.8.5.2, "Default Stream". */
 static inline CUstream culv_cudart_stream_0(void)
@@ -136,9 +145,9 @@ static inline CUstream culv_cudart_stream_0(void)
     return CULV_CUDART_STREAM_0;
 }
 
-/** A stream of the runtime for those functions of Culvert that take a CUstream and have no
- * counterpart here (culv_vk_buffer_destroy_after() and its like): the same handle, but for 0, which
- * becomes culv_cudart_stream_0().
+/** Converts a stream of the runtime to a CUstream. Use it for functions of Culvert that have no
+ * counterpart here (culv_vk_buffer_destroy_after() and others). The handle stays the same, except
+ * that 0 becomes culv_cudart_stream_0().
  * Errors: none.
  * Ownership: stream stays yours.
  * Threads: any.
@@ -149,11 +158,11 @@ static inline CUstream culv_cudart_stream(cudaStream_t stream)
     return stream != NULL ? stream : culv_cudart_stream_0();
 }
 
-/** Opens the device to which the runtime gives this ordinal. desc may be NULL; its driver must not
- * be the twin. Without desc->context, Culvert works in the primary context, as the runtime does.
- * The thread's current device stays what it was.
- * Errors: as culv_device_open_by_ordinal(); UNSUPPORTED besides (RUNTIME: desc->driver is
- * CULV_DRIVER_SOFT; DRIVER_TOO_OLD: for this runtime).
+/** Opens the device that has this ordinal in the runtime. desc may be NULL; desc->driver must not
+ * be the software twin. Culvert works in the primary context, as the runtime does, unless
+ * desc->context is set. The thread's current device does not change.
+ * Errors: as culv_device_open_by_ordinal(); UNSUPPORTED (RUNTIME: desc->driver is CULV_DRIVER_SOFT;
+ * DRIVER_TOO_OLD: too old for this runtime).
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any.
  * Since: 0.1.
@@ -180,10 +189,9 @@ culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, cu
     return CULV_OK;
 }
 
-/** Opens the device that the runtime uses on this thread (cudaGetDevice), as
- * culv_cudart_device_open_by_ordinal() does. A program that draws should rather open the device of
- * its graphics API, by culv_device_open_for_vulkan(), and make it the runtime's:
- * culv_cudart_device_make_current().
+/** Opens the runtime's current device of this thread (cudaGetDevice). Otherwise like
+ * culv_cudart_device_open_by_ordinal(). A program that draws should open the device of its graphics
+ * API instead, with culv_device_open_for_vulkan(), and then call culv_cudart_device_make_current().
  * Errors: as culv_cudart_device_open_by_ordinal().
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any.
@@ -191,19 +199,18 @@ culv_cudart_device_open_by_ordinal(int ordinal, const culv_device_desc *desc, cu
 static inline culv_result culv_cudart_device_open(const culv_device_desc *desc, culv_device **out)
 {
     int ordinal = 0;
-    /* Where there is no driver, opening device 0 tells so better than
-     * cudaErrorInsufficientDriver. */
+    /* Without a driver, opening device 0 gives a better error than cudaErrorInsufficientDriver. */
     if (cudaGetDevice(&ordinal) != cudaSuccess) ordinal = 0;
     return culv_cudart_device_open_by_ordinal(ordinal, desc, out);
 }
 
-/** Makes the device the runtime's on this thread: cudaSetDevice(), and then the context that
- * Culvert works in becomes current, should culv_device_desc::context have named another one than
- * the primary.
- * Errors: INVALID (NULL_ARGUMENT); UNSUPPORTED (RUNTIME: the software twin serves the device;
- * DRIVER_TOO_OLD: for this runtime); NO_DEVICE; DRIVER; ASYNC; OUT_OF_MEMORY.
- * Ownership: none; the runtime retains the primary context for itself, so the device may be closed.
- * Threads: any, each for itself.
+/** Makes the device the runtime's current device on this thread. It calls cudaSetDevice() and then
+ * makes the context that Culvert works in current, which matters when culv_device_desc::context is
+ * not the primary context.
+ * Errors: INVALID (NULL_ARGUMENT), UNSUPPORTED (RUNTIME: the software twin serves the device;
+ * DRIVER_TOO_OLD: too old for this runtime), NO_DEVICE, DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: none; the runtime retains the primary context for itself, so you may close the device.
+ * Threads: any; each thread has its own current device.
  * Since: 0.1
  * Source: cuda_runtime_api.h, "Initialization and Tear-Down", "Context Interoperability". */
 static inline culv_result culv_cudart_device_make_current(const culv_device *device)
@@ -230,10 +237,10 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
                : culv_cudart_record_(CULV_NATIVE_CUDA, (int)answer, "cuCtxSetCurrent");
 }
 
-/** culv_buffer_pointer() as the runtime has it; NULL for NULL. For kernels and copies, never for
+/** culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it to
  * cudaFree().
  * Errors: none.
- * Ownership: Culvert's, valid until the buffer is given up.
+ * Ownership: Culvert's, valid until the buffer is unmapped.
  * Threads: any.
  * Since: 0.1 */
 static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
@@ -241,7 +248,7 @@ static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
     return (void *)(uintptr_t)culv_buffer_pointer(buffer);
 }
 
-/** culv_buffer_unmap_after() on a stream of the runtime.
+/** culv_buffer_unmap_after() with a stream of the runtime.
  * Errors: none.
  * Ownership: *buffer is Culvert's again.
  * Threads: any, ordered with other calls on this object.
@@ -251,10 +258,10 @@ static inline void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStre
     culv_buffer_unmap_after(buffer, culv_cudart_stream(last_use));
 }
 
-/** culv_image_mipmapped_array() as the runtime has it; NULL for NULL. Never
- * cudaFreeMipmappedArray() it.
+/** culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
+ * cudaFreeMipmappedArray().
  * Errors: none.
- * Ownership: Culvert's, valid until the image is given up.
+ * Ownership: Culvert's, valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1 */
 static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_image *image)
@@ -262,10 +269,10 @@ static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_
     return (cudaMipmappedArray_t)culv_image_mipmapped_array(image);
 }
 
-/** culv_image_get_array() as the runtime has it, for cudaMemcpy2DToArrayAsync() say. Never
- * cudaFreeArray() it.
+/** culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never pass
+ * it to cudaFreeArray().
  * Errors: as culv_image_get_array().
- * Ownership: Culvert's, valid until the image is given up.
+ * Ownership: Culvert's, valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
@@ -278,9 +285,10 @@ static inline culv_result culv_cudart_image_get_array(culv_image *image, uint32_
     return result;
 }
 
-/** culv_image_get_surface() as the type that kernels declare. Never cudaDestroySurfaceObject() it.
+/** culv_image_get_surface() as the type that kernels declare. Never pass it to
+ * cudaDestroySurfaceObject().
  * Errors: as culv_image_get_surface().
- * Ownership: Culvert's, valid until the image is given up.
+ * Ownership: Culvert's, valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
@@ -293,9 +301,10 @@ static inline culv_result culv_cudart_image_get_surface(culv_image *image, uint3
     return result;
 }
 
-/** culv_image_get_texture() as the type that kernels declare. Never cudaDestroyTextureObject() it.
+/** culv_image_get_texture() as the type that kernels declare. Never pass it to
+ * cudaDestroyTextureObject().
  * Errors: as culv_image_get_texture().
- * Ownership: Culvert's, valid until the image is given up.
+ * Ownership: Culvert's, valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */
@@ -309,7 +318,7 @@ static inline culv_result culv_cudart_image_get_texture(culv_image *image,
     return result;
 }
 
-/** culv_image_unmap_after() on a stream of the runtime.
+/** culv_image_unmap_after() with a stream of the runtime.
  * Errors: none.
  * Ownership: *image is Culvert's again.
  * Threads: any, ordered with other calls on this object.
@@ -319,10 +328,10 @@ static inline void culv_cudart_image_unmap_after(culv_image **image, cudaStream_
     culv_image_unmap_after(image, culv_cudart_stream(last_use));
 }
 
-/** culv_semaphore_signal() on a stream of the runtime.
+/** culv_semaphore_signal() with a stream of the runtime.
  * Errors: as culv_semaphore_signal().
  * Ownership: none.
- * Threads: any, one at a time for one semaphore.
+ * Threads: any, one at a time for each semaphore.
  * Since: 0.1 */
 static inline culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore,
                                                        cudaStream_t stream, uint64_t value)
@@ -330,10 +339,10 @@ static inline culv_result culv_cudart_semaphore_signal(culv_semaphore *semaphore
     return culv_semaphore_signal(semaphore, culv_cudart_stream(stream), value);
 }
 
-/** culv_semaphore_wait() on a stream of the runtime.
+/** culv_semaphore_wait() with a stream of the runtime.
  * Errors: as culv_semaphore_wait().
  * Ownership: none.
- * Threads: any, one at a time for one semaphore.
+ * Threads: any, one at a time for each semaphore.
  * Since: 0.1 */
 static inline culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, cudaStream_t stream,
                                                      uint64_t value)
@@ -341,10 +350,10 @@ static inline culv_result culv_cudart_semaphore_wait(culv_semaphore *semaphore, 
     return culv_semaphore_wait(semaphore, culv_cudart_stream(stream), value);
 }
 
-/** culv_semaphore_signal_batch() on a stream of the runtime.
+/** culv_semaphore_signal_batch() with a stream of the runtime.
  * Errors: as culv_semaphore_signal_batch().
  * Ownership: none; `points` is read during the call.
- * Threads: any, one at a time for one semaphore.
+ * Threads: any, one at a time for each semaphore.
  * Since: 0.1 */
 static inline culv_result culv_cudart_semaphore_signal_batch(const culv_semaphore_point *points,
                                                              uint32_t count, cudaStream_t stream)
@@ -352,10 +361,10 @@ static inline culv_result culv_cudart_semaphore_signal_batch(const culv_semaphor
     return culv_semaphore_signal_batch(points, count, culv_cudart_stream(stream));
 }
 
-/** culv_semaphore_wait_batch() on a stream of the runtime.
+/** culv_semaphore_wait_batch() with a stream of the runtime.
  * Errors: as culv_semaphore_wait_batch().
  * Ownership: none; `points` is read during the call.
- * Threads: any, one at a time for one semaphore.
+ * Threads: any, one at a time for each semaphore.
  * Since: 0.1 */
 static inline culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_point *points,
                                                            uint32_t count, cudaStream_t stream)
@@ -363,7 +372,7 @@ static inline culv_result culv_cudart_semaphore_wait_batch(const culv_semaphore_
     return culv_semaphore_wait_batch(points, count, culv_cudart_stream(stream));
 }
 
-/** culv_semaphore_destroy_after() on a stream of the runtime.
+/** culv_semaphore_destroy_after() with a stream of the runtime.
  * Errors: none.
  * Ownership: *semaphore is Culvert's again.
  * Threads: any, ordered with other calls on this object.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: every VkFormat of Vulkan 1.3, once: X(Vulkan's name without VK_FORMAT_, its number), by
- * number. What each is in CUDA's terms, or why it is nothing there: culvert/format.h.
+/* Culvert: lists every VkFormat of Vulkan 1.3 once, by number.
+ *
+ * CULV_FORMATS calls X(name, number) for each. The name is Vulkan's without VK_FORMAT_.
+ * culvert/format.h says how CUDA maps each one.
  * Source: vulkan_core.h, VkFormat. */
 #ifndef CULV_FORMAT_LIST_H_
 #define CULV_FORMAT_LIST_H_

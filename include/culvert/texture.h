@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: texture objects on images, which sample as the graphics API does.
+/* Culvert: CUDA texture objects on shared images. They sample as the graphics API does.
  *
  * The settings are CUDA's (CUDA_TEXTURE_DESC). culv_vk_texture_desc_from_sampler() takes them from
- * a VkSamplerCreateInfo and says what has no counterpart. Texture reads are not coherent with
- * writes of the same kernel (CUDA guide, "Texture and Surface Memory": not within a kernel
- * call). */
+ * a VkSamplerCreateInfo and reports the settings that CUDA lacks.
+ *
+ *   culv_texture_desc d = culv_texture_desc_init();
+ *   d.filter = CULV_TEXTURE_FILTER_LINEAR;
+ *   culv_image_get_texture(image, &d, &texture);
+ *   kernel<<<...>>>(texture);
+ *
+ * Texture reads are not coherent with writes of the same kernel (CUDA guide, "Texture and Surface
+ * Memory"). */
 #ifndef CULV_TEXTURE_H_
 #define CULV_TEXTURE_H_
 
@@ -12,69 +18,75 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** What a coordinate outside the image reads. */
+/** What a read outside the image returns. */
 typedef enum culv_texture_address {
-    CULV_TEXTURE_ADDRESS_CLAMP = 0, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE */
-    CULV_TEXTURE_ADDRESS_WRAP =
-        1, /**< VK_SAMPLER_ADDRESS_MODE_REPEAT; normalized coordinates only */
-    /** VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT; normalized coordinates only */
+    CULV_TEXTURE_ADDRESS_CLAMP = 0, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE. */
+    /** VK_SAMPLER_ADDRESS_MODE_REPEAT. Needs normalized coordinates. */
+    CULV_TEXTURE_ADDRESS_WRAP = 1,
+    /** VK_SAMPLER_ADDRESS_MODE_MIRRORED_REPEAT. Needs normalized coordinates. */
     CULV_TEXTURE_ADDRESS_MIRROR = 2,
-    CULV_TEXTURE_ADDRESS_BORDER = 3, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER */
+    CULV_TEXTURE_ADDRESS_BORDER = 3, /**< VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_BORDER. */
     CULV_TEXTURE_ADDRESS_FORCE32 = 0x7fffffff
 } culv_texture_address;
 
-/** How texels, or levels, are combined. */
+/** How texels or levels are combined. */
 typedef enum culv_texture_filter {
     CULV_TEXTURE_FILTER_NEAREST = 0,
-    CULV_TEXTURE_FILTER_LINEAR = 1, /**< Only of what reads as floating point. */
+    /** Works only when reads return floating point. */
+    CULV_TEXTURE_FILTER_LINEAR = 1,
     CULV_TEXTURE_FILTER_FORCE32 = 0x7fffffff
 } culv_texture_filter;
 
 /** What a read returns. */
 typedef enum culv_texture_read {
-    /** What the graphics API's sampler returns: UNORM and SNORM as floats in [0, 1] and [-1, 1],
-     * sRGB made linear, UINT and SINT as integers, floats as floats. Channels come in the order in
-     * which they are stored: B first of B8G8R8A8. Formats packed into one integer return that
-     * integer; padded ones (R10X6) and scaled ones, which CUDA cannot scale, the integers of their
-     * channels. */
+    /** What the graphics API's sampler returns: UNORM as floats in [0, 1], SNORM as floats in [-1,
+     * 1], sRGB as linear floats, UINT and SINT as integers, and floats as floats. The channels come
+     * in the order in which they are stored: B comes first in B8G8R8A8. Formats that are packed
+     * into one integer return that integer. Padded formats (R10X6) and scaled formats return the
+     * integers of their channels, because CUDA cannot scale them. */
     CULV_TEXTURE_READ_AS_GRAPHICS = 0,
-    /** The integers that are stored. Floats as above; blocks too, but sRGB ones as the coded
-     * values, not made linear. */
+    /** The stored integers. Floats are returned as floats. Compressed blocks are decoded as above,
+     * but sRGB ones return the coded values, not linear ones. */
     CULV_TEXTURE_READ_STORED = 1,
     CULV_TEXTURE_READ_FORCE32 = 0x7fffffff
 } culv_texture_read;
 
-/** A texture object. Zero means the default. */
+/** The settings of a texture object. Zero means the default. */
 typedef struct culv_texture_desc {
     size_t struct_size;              /**< Set by culv_texture_desc_init(). */
-    culv_texture_address address[3]; /**< Of x, y and z. */
-    culv_texture_filter filter;      /**< Within a level, for minifying and magnifying. */
-    culv_texture_filter mip_filter;  /**< Between levels. */
+    culv_texture_address address[3]; /**< For x, y and z. */
+    culv_texture_filter filter;      /**< Filter within a level, for minifying and magnifying. */
+    culv_texture_filter mip_filter;  /**< Filter between levels. */
     culv_texture_read read;          /**< What a read returns. */
-    float mip_bias;                  /**< Added to the level, in levels. */
-    culv_bool clamp_lod;             /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
-    float min_lod;                   /**< Levels, counted from base_level. */
-    float max_lod;                   /**< Levels, counted from base_level. */
-    uint32_t max_anisotropy;         /**< 0 and 1: none; to 16. */
-    /** CULV_TEXTURE_ADDRESS_BORDER; in the order of the channels stored. */
+    float mip_bias;                  /**< Added to the level. In levels. */
+    culv_bool clamp_lod;              /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
+    float min_lod;                   /**< In levels, counted from base_level. */
+    float max_lod;                   /**< In levels, counted from base_level. */
+    uint32_t max_anisotropy;         /**< At most 16. 0 and 1: off. */
+    /** The color for CULV_TEXTURE_ADDRESS_BORDER, with the channels in the order in which they are
+     * stored. */
     float border_color[4];
-    /** Nonzero: coordinates in texels rather than in [0, 1]. One level, CLAMP; not of images that
-     * have both several layers and several levels. */
+    /** Nonzero: coordinates are in texels instead of in [0, 1]. This needs one level and the
+     * address CLAMP. It does not work for cubes, nor for images that have several layers and
+     * several levels. */
     culv_bool unnormalized_coordinates;
-    /** Nonzero: a cube's faces are filtered each for itself. Vulkan's are not. */
+    /** Nonzero: each face of a cube is filtered by itself. 0: filtering crosses the seams, as in
+     * Vulkan. */
     culv_bool no_seamless_cube;
-    uint32_t base_level; /**< The first level. */
-    /** 0: all from there on. Of NORMALIZED images (culv_image_desc::texels), of blocks and of 1D
-     * arrays one, or those from level 0 on. */
+    uint32_t base_level; /**< The first level to read. */
+    /** Number of levels. 0: all levels from base_level on. Some images allow only one level, or
+     * levels from 0 on: NORMALIZED ones (culv_image_desc::texels), compressed blocks and 1D
+     * arrays. */
     uint32_t level_count;
-    uint32_t base_layer; /**< The first layer, of images that have layers; 0 of cubes. */
-    /** 0: all from there on. Of cubes, of blocks, of 1D arrays and of NORMALIZED images all. */
+    uint32_t base_layer; /**< The first layer to read, for images with layers. 0 for cubes. */
+    /** Number of layers. 0: all layers from base_layer on. Cubes need all layers, and so do
+     * compressed blocks, 1D arrays and NORMALIZED images. */
     uint32_t layer_count;
-    uint32_t plane; /**< Of images of several planes. */
+    uint32_t plane; /**< The plane to read, for images with several planes. */
 } culv_texture_desc;
 
-/** Returns a default descriptor: nearest texel of the nearest level, clamped, all levels and
- * layers.
+/** Returns a default descriptor: the nearest texel of the nearest level, clamped, with all levels
+ * and layers.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -87,15 +99,17 @@ static inline culv_texture_desc culv_texture_desc_init(void)
     return d;
 }
 
-/** A texture object of the image with these settings. desc may be NULL for the default. The image
- * keeps what it made: a second call with equal settings returns the same object without asking the
- * driver. Each other setting makes one more object that lives as long as the image: do not animate
- * settings.
- * Errors: INVALID (LEVEL: a range of levels or layers that the image has not, a plane; VALUE:
+/** Returns in *out a texture object of the image with these settings. desc may be NULL for the
+ * default.
+ *
+ * The image keeps the objects that it made. A second call with equal settings returns the same
+ * object without asking the driver. Each different setting makes one more object, which lives as
+ * long as the image, so do not animate settings.
+ * Errors: INVALID (LEVEL: a range of levels or layers, or a plane, that the image lacks; VALUE:
  * settings that contradict each other or the format), UNSUPPORTED (LEVEL: a range that CUDA cannot
- * view: of blocks, of cubes, of 1D arrays, of NORMALIZED images; unnormalized_coordinates in layers
- * of several levels), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: Culvert's, valid until the image is given up; never destroy it.
+ * view, in blocks, cubes, 1D arrays and NORMALIZED images; unnormalized_coordinates in layers of
+ * several levels), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * Ownership: the object is Culvert's and valid until the image is unmapped; never destroy it.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuTexObjectCreate. */
