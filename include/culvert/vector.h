@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Culvert: a buffer that grows without copying.
  *
- * A culv_vector reserves addresses once and commits memory into them, chunk by chunk: the device
- * address stays, kernels that run go on, and nothing is copied. When the addresses end, it reserves
- * more behind them, or, where those are taken, maps the same chunks at a larger range: the contents
- * are at both addresses until the caller retires the old one.
+ * A culv_vector reserves addresses once and commits memory into them, chunk by chunk. The device
+ * address stays the same, running kernels go on, and nothing is copied. When the addresses run out,
+ * the vector reserves more behind them. If those are taken, it maps the same chunks into a larger
+ * range. The contents are then at both addresses until you retire the old one.
  *
- * Each chunk is an allocation of its own: it can be exported, so that Vulkan (culvert/vulkan_vmm.h)
- * or another process imports a new chunk alone and keeps those that it has.
+ *   culv_vector_create(device, &desc, &vector);
+ *   culv_vector_grow(vector, bytes);
+ *   kernel<<<...>>>(culv_vector_pointer(vector));
+ *
+ * Each chunk is an allocation of its own, which can be exported. So Vulkan (culvert/vulkan_vmm.h)
+ * or another process imports only the new chunks and keeps those that it has.
  * culv_vector_generation() tells whether there is anything new.
  *
- * All or nothing: a call that fails leaves the vector as it was. */
+ * Every call is all or nothing: when it fails, the vector is as it was. */
 #ifndef CULV_VECTOR_H_
 #define CULV_VECTOR_H_
 
@@ -18,52 +22,54 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque. One thread at a time calls what changes it (grow, reserve, shrink, retire); the reading
- * calls may come from any thread beside those, but for what lies in the part that a shrink takes
- * away. Who wants both reads the size before the address: then the address has that many bytes,
- * whatever moves meanwhile. */
+/** Opaque: a vector. Only one thread at a time may call what changes it (grow, reserve, shrink,
+ * retire). Calls that read may come from any thread at the same time, except for the part that a
+ * shrink takes away. A thread that needs both the size and the address reads the size first: the
+ * address then has at least that many bytes, even if the vector moves meanwhile. */
 typedef struct culv_vector culv_vector;
 
-/** Told by the growing thread, within its call, when the vector's address has become another one:
- * `before` is still mapped and shows the same memory until culv_vector_retire(). Makes no call that
- * changes the vector. */
+/** Called when the vector's address has changed, by the thread that grows it, within its call.
+ * `before` is still mapped and shows the same memory until culv_vector_retire(). The callback must
+ * not make a call that changes the vector. */
 typedef void (*culv_vector_moved)(void *context, culv_vector *vector, CUdeviceptr before,
                                   CUdeviceptr now);
 
 /** A vector to make. Zero in every field but struct_size means the default. */
 typedef struct culv_vector_desc {
     size_t struct_size; /**< Set by culv_vector_desc_init(). */
-    uint64_t size;      /**< Bytes to begin with. Default: 0. */
-    /** Bytes of address space; costs no memory. Default: 16 times `size`, 1 GiB at the least; less
-     * where that is not free. */
+    uint64_t size;      /**< Initial size in bytes. Default: 0. */
+    /** Bytes of address space. They cost no memory. Default: 16 times `size`, and at least 1 GiB;
+     * less when that is not free. */
     uint64_t reserve;
-    /** Bytes that a chunk has at the least. A chunk costs about the same time whatever its size (50
-     * us on an H200), so that many small ones are slow to make, grant and unmap. Default: the
-     * granularity (2 MiB). */
+    /** Minimum size of a chunk in bytes. A chunk takes about the same time whatever its size (50 us
+     * on an H200), so many small ones are slow to make, grant and unmap. Default: the granularity
+     * (2 MiB). */
     uint64_t min_chunk;
-    /** Bytes that a chunk has at the most: what culv_vector_shrink() can give back and another
-     * process imports at once. Default: no limit. */
+    /** Maximum size of a chunk in bytes. culv_vector_shrink() gives memory back and another process
+     * imports it in units of chunks. Default: no limit. */
     uint64_t max_chunk;
-    /** A chunk has at least this part of what is committed already, so that a vector that grows by
-     * small steps has few of them: 50 commits up to half as much again. Default: 0, what was asked
-     * for, rounded up. */
+    /** Minimum size of a chunk, in percent of what is already committed. A vector that grows in
+     * small steps then has few chunks: with 50, a grow commits up to half as much again. Default:
+     * 0, which commits what was asked for, rounded up. */
     uint32_t growth_percent;
     uint32_t handle_types; /**< As culv_vmm_allocation_desc::handle_types. */
-    uint32_t usage;        /**< As culv_vmm_allocation_desc::usage; not TILE_POOL. */
-    /** Bytes that a thread of the vector's keeps committed beyond its size, so that
-     * culv_vector_grow() only publishes them. It goes to work when less than half of them is left,
-     * extends the addresses in place, and never moves the vector. Default: 0, no thread. */
+    uint32_t usage;        /**< As culv_vmm_allocation_desc::usage, except TILE_POOL. */
+    /** Bytes that a thread of the vector keeps committed beyond its size, so that
+     * culv_vector_grow() only has to publish them. The thread starts to work when less than half of
+     * them are left. It extends the addresses in place and never moves the vector. Default: 0, no
+     * thread. */
     uint64_t commit_ahead;
-    const culv_vmm_access *access; /**< Devices that use it, read during the call. */
-    size_t access_count;           /**< Default: 0, reading and writing by its own. */
-    culv_vector_moved moved;       /**< Default: none. The vector may move without it. */
+    const culv_vmm_access *access; /**< Devices that use the vector. Read during the call. */
+    /** Default: 0, which lets the vector's own device read and write. */
+    size_t access_count;
+    culv_vector_moved moved; /**< Default: none. The vector may move without it. */
     void *moved_context;
-    /** Nonzero: it never moves; growing beyond what can be reserved in place fails (ADDRESS). */
+    /** Nonzero: the vector never moves. When it cannot grow in place, the call fails (ADDRESS). */
     culv_bool no_move;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
 } culv_vector_desc;
 
-/** Returns a default descriptor: an empty vector of the device's memory.
+/** Returns a default descriptor: an empty vector in the device's memory.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -76,33 +82,35 @@ static inline culv_vector_desc culv_vector_desc_init(void)
     return d;
 }
 
-/** A chunk of a vector. */
+/** One chunk of a vector. */
 typedef struct culv_vector_chunk {
-    /** Counts the vector's chunks from 1 on, those included that are gone: tells a chunk from the
-     * one that came in its place. */
+    /** Number of the chunk. It counts all chunks that the vector ever had, from 1 on, so it
+     * distinguishes a chunk from one that came in its place. */
     uint64_t id;
-    uint64_t offset; /**< Bytes into the vector. */
-    uint64_t size;   /**< Bytes, all of them committed. */
-    /** The vector's: valid until a shrink takes the chunk away. */
+    uint64_t offset; /**< Offset into the vector in bytes. */
+    uint64_t size;   /**< Size in bytes. All of it is committed. */
+    /** The vector's own. Valid until a shrink takes the chunk away. */
     culv_vmm_allocation *allocation;
 } culv_vector_chunk;
 
-/** What a vector has done. */
+/** What a vector has and what it did. */
 typedef struct culv_vector_stats {
-    size_t struct_size;     /**< Set by culv_vector_stats_init(). */
-    uint64_t size;          /**< Bytes in use: what the last grow or shrink asked for. */
-    uint64_t committed;     /**< Bytes of memory behind them, rounded up and ahead. */
-    uint64_t peak;          /**< The most that was ever committed. */
-    uint64_t reserved;      /**< Bytes of address space at its present address. */
-    uint64_t chunks;        /**< Chunks there are. */
-    uint64_t extensions;    /**< Times that addresses were added in place. */
-    uint64_t moves;         /**< Times that the address changed. */
-    uint64_t retiring;      /**< Old addresses that are still mapped. */
-    uint64_t ahead_commits; /**< Chunks that the thread committed. */
-    uint64_t ahead_misses;  /**< Times that a grow had to commit itself although `ahead` is set. */
+    size_t struct_size; /**< Set by culv_vector_stats_init(). */
+    uint64_t size;      /**< Bytes in use: what the last grow or shrink asked for. */
+    /** Bytes of memory behind them, rounded up and including those committed ahead. */
+    uint64_t committed;
+    uint64_t peak;          /**< The most bytes that were ever committed. */
+    uint64_t reserved;      /**< Bytes of address space at the present address. */
+    uint64_t chunks;        /**< Number of chunks. */
+    uint64_t extensions;    /**< Number of times that addresses were added in place. */
+    uint64_t moves;         /**< Number of times that the address changed. */
+    uint64_t retiring;      /**< Number of old addresses that are still mapped. */
+    uint64_t ahead_commits; /**< Number of chunks that the thread committed. */
+    /** Number of times that a grow had to commit memory itself although `commit_ahead` is set. */
+    uint64_t ahead_misses;
 } culv_vector_stats;
 
-/** Empty statistics with their struct_size set.
+/** Returns empty statistics with their struct_size set.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
@@ -117,68 +125,71 @@ static inline culv_vector_stats culv_vector_stats_init(void)
 
 /** Makes a vector.
  * Errors: as culv_vmm_range_create(), culv_vmm_allocation_create() and culv_vmm_map(); INVALID
- * (VALUE: min_chunk above max_chunk, a usage).
+ * (VALUE: min_chunk is above max_chunk, or a usage is wrong).
  * Ownership: *out is yours; give it to culv_vector_destroy().
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_create(culv_device *device, const culv_vector_desc *desc,
                                            culv_vector **out);
 
-/** Gives the vector up, its old addresses included, and sets *vector to NULL; NULL, or a pointer to
- * NULL, is a no-op. Does NOT wait: the GPU's work with it should be done. What Vulkan or another
- * process imported stays theirs.
+/** Destroys the vector, including its old addresses, and sets *vector to NULL. Does NOT wait: the
+ * GPU's work with the vector should be done. What Vulkan or another process imported stays theirs.
+ * NULL, or a pointer to NULL, is a no-op.
  * Errors: none.
  * Ownership: *vector is Culvert's again.
  * Threads: any, after the last call.
  * Since: 0.1 */
 CULV_EXPORT void culv_vector_destroy(culv_vector **vector);
 
-/** As culv_vector_destroy(), but DEFERS: the memory goes once `last_use` has done what was
- * submitted to it so far, as with culv_vmm_unmap_after().
- * Errors: none; where the stream cannot tell (it is in capture), the memory goes with the device,
- * and counts as deferred until then.
+/** Like culv_vector_destroy(), but DEFERS. The memory goes after `last_use` has done the work that
+ * has been submitted to it so far, as with culv_vmm_unmap_after().
+ * Errors: none. When the stream is in capture, Culvert cannot see its progress: the memory then
+ * goes with the device, and counts as deferred until then.
  * Ownership: *vector is Culvert's again.
  * Threads: any, after the last call.
  * Since: 0.1 */
 CULV_EXPORT void culv_vector_destroy_after(culv_vector **vector, CUstream last_use);
 
-/** Makes the vector `size` bytes at the least: commits what is missing, or publishes what is
- * committed ahead. Kernels that use it go on. A smaller size is no shrink: nothing happens. Where
- * there is no memory for the chunk that the descriptor's policy wants, what is missing is enough.
- * After an error nothing has changed, not even its committed bytes.
- * Errors: INVALID (NULL_ARGUMENT, SIZE: it overflows), OUT_OF_MEMORY (DEVICE_MEMORY, HOST_MEMORY;
- * ADDRESS: it is `fixed`, or there are no addresses), BUSY (MAPPED: the driver does not take back
+/** Makes the vector at least `size` bytes long. It commits what is missing, or publishes what was
+ * committed ahead. Kernels that use the vector go on. A smaller size does nothing; it does not
+ * shrink the vector. When there is no memory for a chunk of the size that the descriptor asks for,
+ * a chunk of what is missing is enough. After an error nothing has changed, not even the number of
+ * committed bytes.
+ * Errors: INVALID (NULL_ARGUMENT; SIZE: it overflows), OUT_OF_MEMORY (DEVICE_MEMORY, HOST_MEMORY;
+ * ADDRESS: no_move is set, or there are no addresses), BUSY (MAPPED: the driver does not take back
  * what a shrink gave up there), DRIVER, ASYNC.
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_grow(culv_vector *vector, uint64_t size);
 
-/** Makes room for `size` bytes of addresses at the least, in place or by moving, and commits
- * nothing.
+/** Makes room for at least `size` bytes of addresses, in place or by moving. Commits nothing.
  * Errors: as culv_vector_grow().
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_reserve(culv_vector *vector, uint64_t size);
 
-/** Makes the vector `size` bytes, if it has more. Chunks that lie wholly beyond `size` (and beyond
- * what is kept ahead) are given back, at old addresses too, once `last_use` has done what was
- * submitted to it so far (DEFERS, as culv_vmm_unmap_after()); their addresses can be committed anew
- * only then, so that a grow in between waits on the host for that stream, which the message log
- * tells. Its own size gives back what was committed beyond it. Never waits for the GPU. After an
- * error nothing has changed; what the driver refuses of a part alone stays committed, or at an old
- * address until it is retired (logged).
+/** Makes the vector `size` bytes long, if it is longer. With the vector's own size it gives back
+ * what was committed beyond it. Never waits for the GPU.
+ *
+ * The call gives back chunks that lie completely beyond `size` and beyond what is kept ahead, at
+ * old addresses too. It DEFERS, as culv_vmm_unmap_after(): the chunks go after `last_use` has done
+ * the work that has been submitted to it so far. Only then can their addresses be committed anew. A
+ * grow that comes earlier waits on the host for that stream, and the log says so.
+ *
+ * After an error nothing has changed. When the driver refuses only part of the work, that part
+ * stays committed, or stays at an old address until you retire it, and the log says so.
  * Errors: INVALID (NULL_ARGUMENT, CAPTURE, STREAM_DEVICE), DRIVER, ASYNC.
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, CUstream last_use);
 
-/** Gives an old address up once `last_use` has done what was submitted to it so far (DEFERS).
- * `before` is what culv_vector_moved told; 0: all old addresses.
- * Errors: INVALID (NULL_ARGUMENT; VALUE: no old address of this vector; CAPTURE, STREAM_DEVICE),
- * DRIVER, ASYNC. Those that are left after an error can be retired again.
+/** Gives an old address up. It DEFERS: the address goes after `last_use` has done the work that has
+ * been submitted to it so far. `before` is what culv_vector_moved reported. 0: all old addresses.
+ * Errors: INVALID (NULL_ARGUMENT; VALUE: not an old address of this vector; CAPTURE,
+ * STREAM_DEVICE), DRIVER, ASYNC. After an error you can retire the remaining ones again.
  * Ownership: none.
  * Threads: one at a time.
  * Since: 0.1.
@@ -187,47 +198,47 @@ CULV_EXPORT culv_result culv_vector_shrink(culv_vector *vector, uint64_t size, C
 CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr before,
                                            CUstream last_use);
 
-/** The address of the first byte; 0 for NULL. Changes with a move alone.
+/** Returns the address of the first byte. 0 for NULL. Only a move changes it.
  * Errors: none.
- * Ownership: the vector's: no cuMemFree.
+ * Ownership: the address is the vector's; never pass it to cuMemFree.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
 
-/** Bytes in use; 0 for NULL.
+/** Returns the number of bytes in use. 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vector_size(const culv_vector *vector);
 
-/** Bytes of memory behind the vector; 0 for NULL.
+/** Returns the number of bytes of memory behind the vector. 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vector_committed(const culv_vector *vector);
 
-/** Counts changes of the chunks and of the address, from 1 on; 0 for NULL. Another side that has
- * seen this number has nothing to import.
+/** Returns a number that counts changes of the chunks and of the address, from 1 on. 0 for NULL. A
+ * side that has already seen this number has nothing to import.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
 
-/** Lists the chunks by offset: as many as `capacity` into chunks (which may be NULL with 0), the
- * number that there is into *count, and into *generation (which may be NULL) the generation that
- * this is.
+/** Lists the chunks by offset. Writes up to `capacity` of them into chunks (NULL when capacity is
+ * 0), and sets *count to the number of chunks. Sets *generation (which may be NULL) to the
+ * generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: copies, yours; the allocations in them are the vector's.
+ * Ownership: the copies are yours; the allocations in them are the vector's.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,
                                                size_t capacity, size_t *count,
                                                uint64_t *generation);
 
-/** Fills out with what the vector has and did.
+/** Fills *out with what the vector has and what it did.
  * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE).
  * Ownership: the copy is yours.
  * Threads: any.

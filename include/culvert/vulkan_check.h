@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: the gate: whether, and how, a planned Vulkan buffer or image can be shared with CUDA.
- * Nothing is created or imported. The calls that create, import and map ask the same questions, and
- * their refusals say the same. */
+/* Culvert: checks whether and how a planned Vulkan buffer or image can be shared with CUDA.
+ *
+ * Fill in the VkBufferCreateInfo or VkImageCreateInfo as usual and ask before you create anything:
+ *
+ *   culv_vk_sharing_info info = culv_vk_sharing_info_init();
+ *   if (culv_vk_check_image(vk, &create_info, NULL, &info) != CULV_OK)
+ *       fprintf(stderr, "%s", culv_last_error_message());
+ *
+ * Nothing is created or imported. The calls that create, import and map make the same checks and
+ * refuse with the same words. */
 #ifndef CULV_VULKAN_CHECK_H_
 #define CULV_VULKAN_CHECK_H_
 
@@ -13,26 +20,26 @@ CULV_EXTERN_C_BEGIN
 /** How CUDA reaches a resource. */
 typedef enum culv_vk_access {
     CULV_VK_ACCESS_NONE = 0,
-    CULV_VK_ACCESS_POINTER = 1, /**< A buffer: culv_buffer_map(). */
-    CULV_VK_ACCESS_ARRAY = 2,   /**< An OPTIMAL image: culv_vk_image_map(). */
-    /** A LINEAR image, as rows of bytes: culv_vk_image_map_pitched(). */
+    CULV_VK_ACCESS_POINTER = 1, /**< A buffer, with culv_buffer_map(). */
+    CULV_VK_ACCESS_ARRAY = 2,   /**< An OPTIMAL image, with culv_vk_image_map(). */
+    /** A LINEAR image as rows of bytes, with culv_vk_image_map_pitched(). */
     CULV_VK_ACCESS_PITCHED = 3,
     CULV_VK_ACCESS_FORCE32 = 0x7fffffff
 } culv_vk_access;
 
-/** What is asked besides Vulkan's own struct. Zero means the default. */
+/** What to check besides Vulkan's own struct. Zero means the default. */
 typedef struct culv_vk_check_desc {
     size_t struct_size; /**< Set by culv_vk_check_desc_init(). */
-    /** By which handle. 0: this system's opaque one. DMA_BUF_FD is refused: whether CUDA takes it
-     * only an import tells. */
+    /** The handle to share it by. 0: this system's opaque handle. DMA_BUF_FD is refused, because
+     * only an import shows whether CUDA takes it. */
     culv_handle_type handle_type;
-    /** What the memory type must have. 0: DEVICE_LOCAL. */
+    /** The properties that the memory type must have. 0: DEVICE_LOCAL. */
     VkMemoryPropertyFlags memory_properties;
-    culv_texels texels;    /**< Images: as culv_image_desc::texels. */
+    culv_texels texels;   /**< Images: as culv_image_desc::texels. */
     culv_bool no_surfaces; /**< Images: as culv_image_desc::no_surfaces. */
-    const char *label;     /**< Appears in messages. Default: none. */
-    /** Buffers: as culv_vk_buffer_create_desc::host_memory. The answer then has no handle_types, and its
-     * memory_type_index is not known yet: it depends on the pages. */
+    const char *label;    /**< Appears in messages. Default: none. */
+    /** Buffers: as culv_vk_buffer_create_desc::host_memory. The answer then has no handle_types.
+     * Its memory_type_index is not known yet, because it depends on the pages. */
     culv_bool host_memory;
 } culv_vk_check_desc;
 
@@ -49,37 +56,40 @@ static inline culv_vk_check_desc culv_vk_check_desc_init(void)
     return d;
 }
 
-/** How a resource can be shared. Flags are 0 or 1; limits are those that Vulkan and CUDA both
+/** How a resource can be shared. Flags are 0 or 1. Limits are those that both Vulkan and CUDA
  * have. */
 typedef struct culv_vk_sharing_info {
     size_t struct_size; /**< Set by culv_vk_sharing_info_init(). */
     culv_vk_access access;
-    /** Bit (1 << culv_handle_type) for each by which Vulkan exports such a resource and CUDA
-     * imports it. */
+    /** One bit (1 << culv_handle_type) for each type that Vulkan exports such a resource as and
+     * CUDA imports. */
     uint32_t handle_types;
-    culv_handle_type handle_type; /**< The one that was asked for, or the default. */
+    culv_handle_type handle_type; /**< The type that was asked for, or the default. */
     /** The memory must be a dedicated allocation (VK_EXTERNAL_MEMORY_FEATURE_DEDICATED_ONLY_BIT,
-     * culv_format_info::dedicated, or requiresDedicatedAllocation where that is known). */
+     * culv_format_info::dedicated, or requiresDedicatedAllocation when that is known). */
     culv_bool dedicated_required;
-    culv_bool dedicated_preferred; /**< prefersDedicatedAllocation; 0 where that is not known. */
-    /** The next two are set: Vulkan 1.3, or VK_KHR_maintenance4 enabled. */
+    culv_bool dedicated_preferred; /**< prefersDedicatedAllocation. 0 when that is not known. */
+    /** The next two fields are set. This needs Vulkan 1.3, or VK_KHR_maintenance4 enabled. */
     culv_bool requirements_known;
-    /** Bytes, alignment and memory types, before the resource exists. Of a DISJOINT image: of a
-     * block of all its planes, one after another. */
+    /** Bytes, alignment and memory types, before the resource exists. For a DISJOINT image: those
+     * of one block that has all planes, one after another. */
     VkMemoryRequirements requirements;
-    /** DISJOINT images: the same of each plane; else 0. */
+    /** DISJOINT images: the same for each plane. Otherwise 0. */
     VkMemoryRequirements plane_requirements[3];
-    /** A type that has memory_properties; UINT32_MAX when not known yet. */
+    /** A memory type that has memory_properties. UINT32_MAX when it is not known yet. */
     uint32_t memory_type_index;
-    VkExtent3D max_extent;     /**< Images: texels of level 0, of such images. */
-    uint32_t max_mip_levels;   /**< Images: levels of this extent. */
-    uint32_t max_array_layers; /**< Images: layers of such images. */
-    /** Images: VK_SAMPLE_COUNT_1_BIT, whatever Vulkan alone has. */
+    /** Images: the largest level 0 of such images, in texels. */
+    VkExtent3D max_extent;
+    /** Images: the number of levels that this extent can have. */
+    uint32_t max_mip_levels;
+    /** Images: the largest number of layers of such images. */
+    uint32_t max_array_layers;
+    /** Images: VK_SAMPLE_COUNT_1_BIT, even if Vulkan alone can do more. */
     VkSampleCountFlags sample_counts;
-    VkDeviceSize max_resource_size; /**< Images: bytes. */
-    /** ACCESS_ARRAY: how culv_vk_image_map() maps it, with every default made explicit, at offset 0
-     * and without a label. DISJOINT images: plane_offsets are those in a block of all planes, where
-     * requirements_known. */
+    VkDeviceSize max_resource_size; /**< Images: in bytes. */
+    /** ACCESS_ARRAY: how culv_vk_image_map() maps the image, with every default made explicit, at
+     * offset 0 and without a label. For DISJOINT images plane_offsets are the offsets in a block of
+     * all planes, if requirements_known. */
     culv_image_desc image;
 } culv_vk_sharing_info;
 
@@ -97,15 +107,15 @@ static inline culv_vk_sharing_info culv_vk_sharing_info_init(void)
     return s;
 }
 
-/** Whether a buffer that vkCreateBuffer would make of this struct can be shared, and how. desc may
- * be NULL. A refusal is an error whose last error names the field and what to do;
- * culv_vk_buffer_create() refuses the same with the same words. A VkExternalMemoryBufferCreateInfo
- * in the chain may be there or not. The driver's answers are kept: asking again takes a fraction of
- * a microsecond.
- * Errors: INVALID (VALUE, SIZE, USAGE: flags too, MEMORY_TYPE, DEDICATED; NOT_EXPORTABLE,
- * HANDLE_TYPE: what the chain says; DEVICE_MISMATCH: attached as another GPU), UNSUPPORTED
- * (NOT_EXPORTABLE, HANDLE_TYPE, EXTENSION_MISSING), OUT_OF_MEMORY (DEVICE_MEMORY: no heap is that
- * big).
+/** Checks whether a buffer that vkCreateBuffer would make from this struct can be shared, and how.
+ * desc may be NULL. A refusal is an error; its message names the field and says what to do.
+ * culv_vk_buffer_create() refuses the same buffers with the same words. The chain may contain a
+ * VkExternalMemoryBufferCreateInfo or not. Culvert keeps the driver's answers, so asking again
+ * takes a fraction of a microsecond.
+ * Errors: INVALID (VALUE, SIZE; USAGE: a usage or a flag; MEMORY_TYPE, DEDICATED; NOT_EXPORTABLE,
+ * HANDLE_TYPE: the chain does not fit; DEVICE_MISMATCH: the VkDevice is attached as another GPU),
+ * UNSUPPORTED (NOT_EXPORTABLE, HANDLE_TYPE, EXTENSION_MISSING), OUT_OF_MEMORY (DEVICE_MEMORY: no
+ * heap is that big).
  * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1.
@@ -116,16 +126,17 @@ CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
                                              const culv_vk_check_desc *desc,
                                              culv_vk_sharing_info *out);
 
-/** The same of an image that vkCreateImage would make; culv_vk_image_create() and
- * culv_vk_image_map() ask the same. What CUDA cannot map (multisampled, protected, sparse images,
- * formats without a CUDA array ...) is refused with the reason; images of several planes that are
- * not DISJOINT are, as UNSUPPORTED (USAGE). LINEAR images are CULV_VK_ACCESS_PITCHED, in any format
- * of culvert/format_list.h that Vulkan has so, but depth and stencil in one.
- * Errors: INVALID (VALUE, TILING, USAGE: flags, samples and initialLayout too, EXTENT: levels and
- * layers too, MEMORY_TYPE, NULL_ARGUMENT, DEDICATED; NOT_EXPORTABLE, HANDLE_TYPE: what the chain
- * says; DEVICE_MISMATCH), UNSUPPORTED (FORMAT, NOT_EXPORTABLE, EXTENT: more than CUDA's arrays
- * have, USAGE: 3D images that depth is drawn into, HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC,
- * OUT_OF_MEMORY.
+/** Checks the same for an image that vkCreateImage would make. culv_vk_image_create() and
+ * culv_vk_image_map() make the same checks. What CUDA cannot map (multisampled, protected or sparse
+ * images, formats without a CUDA array ...) is refused with the reason. Images of several planes
+ * must be DISJOINT; others are refused as UNSUPPORTED (USAGE). LINEAR images are
+ * CULV_VK_ACCESS_PITCHED. They may have any format of culvert/format_list.h that Vulkan supports
+ * for them, except depth and stencil in one.
+ * Errors: INVALID (VALUE, TILING; USAGE: a usage, a flag, samples or initialLayout; EXTENT: an
+ * extent, levels or layers; MEMORY_TYPE, NULL_ARGUMENT, DEDICATED; NOT_EXPORTABLE, HANDLE_TYPE: the
+ * chain does not fit; DEVICE_MISMATCH), UNSUPPORTED (FORMAT, NOT_EXPORTABLE; EXTENT: more than
+ * CUDA's arrays have; USAGE: 3D images as depth attachments; HANDLE_TYPE, EXTENSION_MISSING),
+ * DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1.

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: the caller's Vulkan device: finding the one that CUDA can reach, and attaching it.
- * Include culvert/vulkan.h, which has the whole road. */
+/* Culvert: finds the Vulkan device that CUDA can reach, and attaches your VkDevice to Culvert.
+ * Include culvert/vulkan.h, which lists all steps.
+ *
+ *   culv_vk_rank_physical_devices(get_instance_proc_addr, instance, NULL, &count, candidates);
+ *   vkCreateDevice(candidates[0].physical_device, ...);
+ *   culv_device_open_for_vulkan(get_instance_proc_addr, instance, physical_device, NULL, &device);
+ *   culv_vk_attach(device, &desc, &vk); */
 #ifndef CULV_VULKAN_DEVICE_H_
 #define CULV_VULKAN_DEVICE_H_
 
@@ -10,25 +15,25 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Opaque: the caller's VkDevice, attached to a culv_device. Any thread. */
+/** Opaque: your VkDevice, attached to a culv_device. Any thread may use it. */
 typedef struct culv_vk_device culv_vk_device;
 
-/** The caller's device. */
+/** Your Vulkan device. */
 typedef struct culv_vk_device_desc {
     size_t struct_size; /**< Set by culv_vk_device_desc_init(). */
-    /** Required: the loader's, or volk's vkGetInstanceProcAddr. */
+    /** Required. The loader's vkGetInstanceProcAddr, or volk's. */
     PFN_vkGetInstanceProcAddr get_instance_proc_addr;
     VkInstance instance;              /**< Required. */
     VkPhysicalDevice physical_device; /**< Required. */
     VkDevice device;                  /**< Required. */
     /** VkApplicationInfo::apiVersion of the instance. 0: Vulkan 1.1. */
     uint32_t api_version;
-    /** VkDeviceGroupDeviceCreateInfo::physicalDeviceCount. More than 1 is refused; 0 (not said) is
-     * refused where the machine has linked GPUs, so say 1 there. */
+    /** VkDeviceGroupDeviceCreateInfo::physicalDeviceCount. More than 1 is refused. 0 means that you
+     * do not say; it is refused on a machine with linked GPUs, so say 1 there. */
     uint32_t num_physical_devices;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
-    /** CULV_FALLBACK_..., nonzero: the VkDevice may be another GPU than the culv_device, or lack
-     * the extensions that sharing needs. What is made with it then needs a fallback of its own;
+    /** CULV_FALLBACK_... Nonzero: the VkDevice may be another GPU than the culv_device, or lack the
+     * extensions that sharing needs. What you make with it then needs a fallback of its own, and
      * imports from it are refused. Default: none. */
     uint32_t fallback;
 } culv_vk_device_desc;
@@ -46,43 +51,46 @@ static inline culv_vk_device_desc culv_vk_device_desc_init(void)
     return d;
 }
 
-/** One physical device of an instance and what CUDA makes of it. Flags are 0 or 1. */
+/** One physical device of an instance, and how CUDA can use it. Flags are 0 or 1. */
 typedef struct culv_vk_candidate {
     size_t struct_size; /**< Set by culv_vk_candidate_init(). */
     VkPhysicalDevice physical_device;
-    char name[256];        /**< VkPhysicalDeviceProperties::deviceName */
-    char driver_name[256]; /**< VkPhysicalDeviceDriverProperties, "" before Vulkan 1.2 */
+    char name[256]; /**< VkPhysicalDeviceProperties::deviceName. */
+    /** VkPhysicalDeviceDriverProperties. "" before Vulkan 1.2. */
+    char driver_name[256];
     char driver_info[256];
     uint32_t api_version;
     VkPhysicalDeviceType type;
-    uint32_t vendor_id;   /**< PCI vendor: 0x10de is NVIDIA. */
-    VkDriverId driver_id; /**< VkPhysicalDeviceDriverProperties, 0 before Vulkan 1.2 */
+    uint32_t vendor_id; /**< PCI vendor: 0x10de is NVIDIA. */
+    /** VkPhysicalDeviceDriverProperties. 0 before Vulkan 1.2. */
+    VkDriverId driver_id;
     culv_uuid uuid;
-    uint32_t group_size; /**< Physical devices in its device group. */
-    /** A CUDA device was found, and buffers and timelines can be exported to it. */
+    uint32_t group_size; /**< Number of physical devices in its device group. */
+    /** CUDA has this device, and buffers and timelines can be exported to it. */
     culv_bool reachable;
-    culv_driver driver;   /**< Whose CUDA device it is; AUTO when there is none. */
-    int32_t cuda_ordinal; /**< -1 when there is none. */
+    /** The driver of its CUDA device. AUTO when there is none. */
+    culv_driver driver;
+    int32_t cuda_ordinal; /**< Its CUDA ordinal. -1 when there is none. */
     char cuda_name[256];
-    /** VK_KHR_external_memory_fd is offered; of this and the next ones the ..._win32 forms on
-     * Windows. */
+    /** The device offers VK_KHR_external_memory_fd. On Windows this field and the next ones stand
+     * for the ..._win32 forms. */
     culv_bool has_external_memory;
     culv_bool has_external_semaphore;
-    culv_bool has_timeline_semaphore; /**< The feature, by Vulkan 1.2 or the extension. */
-    /** vkGetPhysicalDeviceExternalBufferProperties, storage+transfer buffers. */
+    culv_bool has_timeline_semaphore; /**< The feature, from Vulkan 1.2 or the extension. */
+    /** What vkGetPhysicalDeviceExternalBufferProperties says of storage and transfer buffers. */
     culv_bool buffer_opaque_fd_export;
     culv_bool buffer_opaque_fd_dedicated_only;
     culv_bool buffer_dma_buf_export;
     culv_bool timeline_opaque_fd_export;
     culv_bool binary_opaque_fd_export;
-    /** VK_EXT_external_memory_host is offered: buffers in host memory. */
+    /** The device offers VK_EXT_external_memory_host: buffers in host memory. */
     culv_bool buffer_host_import;
-    culv_bool luid_valid; /**< VkPhysicalDeviceIDProperties::deviceLUIDValid: on Windows. */
-    culv_luid luid;      /**< ... deviceLUID, where luid_valid. */
-    /** ... deviceNodeMask, where luid_valid: its node among linked GPUs. */
-    uint32_t node_mask;
-    culv_reason reason;     /**< Why it is not reachable. */
-    char reason_text[1024]; /**< The same with names and what to do; "" when reachable. */
+    culv_bool luid_valid; /**< VkPhysicalDeviceIDProperties::deviceLUIDValid. Only on Windows. */
+    culv_luid luid;       /**< Its deviceLUID, if luid_valid. */
+    uint32_t node_mask;   /**< Its deviceNodeMask, if luid_valid: its node among linked GPUs. */
+    culv_reason reason;   /**< Why it is not reachable. */
+    /** The same with names and what to do. "" when it is reachable. */
+    char reason_text[1024];
 } culv_vk_candidate;
 
 /** Returns an empty culv_vk_candidate with its struct_size set.
@@ -98,9 +106,9 @@ static inline culv_vk_candidate culv_vk_candidate_init(void)
     return c;
 }
 
-/** The instance extensions that Culvert needs for an instance of this apiVersion: writes up to
- * `capacity` names and returns how many there are. (Vulkan 1.1 has them in core: today there are
- * none.)
+/** Lists the instance extensions that Culvert needs for an instance of this apiVersion. Writes up
+ * to `capacity` names and returns the number of names. (Vulkan 1.1 has these extensions in core, so
+ * today there are none.)
  * Errors: none.
  * Ownership: static strings.
  * Threads: any.
@@ -108,10 +116,10 @@ static inline culv_vk_candidate culv_vk_candidate_init(void)
 CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t capacity,
                                                  const char **out_names);
 
-/** The instance layers that Culvert needs, to be listed AFTER validation layers: the software
- * twin's where the twin is allowed (culvert/soft.h) and its layer is found by the loader, else
- * none. It passes devices through that are not the twin's. Writes up to `capacity` names and
- * returns how many there are. get_instance_proc_addr is the loader's.
+/** Lists the instance layers that Culvert needs. List them AFTER validation layers. The only one is
+ * the software twin's layer: when the twin is allowed (culvert/soft.h) and the loader finds the
+ * layer. The layer passes through all devices that are not the twin's. Writes up to `capacity`
+ * names and returns the number of names. get_instance_proc_addr is the loader's.
  * Errors: none.
  * Ownership: static strings.
  * Threads: any.
@@ -119,9 +127,9 @@ CULV_EXPORT uint32_t culv_vk_instance_extensions(uint32_t api_version, uint32_t 
 CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_instance_proc_addr,
                                              uint32_t capacity, const char **out_names);
 
-/** The device extensions that Culvert needs on a device whose usable version is api_version (the
- * lower one of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion): writes up
- * to `capacity` names and returns how many there are. Enable the timelineSemaphore feature besides.
+/** Lists the device extensions that Culvert needs. api_version is the device's usable version: the
+ * lower one of VkApplicationInfo::apiVersion and VkPhysicalDeviceProperties::apiVersion. Writes up
+ * to `capacity` names and returns the number of names. Enable the timelineSemaphore feature too.
  * Errors: none.
  * Ownership: static strings.
  * Threads: any.
@@ -129,12 +137,13 @@ CULV_EXPORT uint32_t culv_vk_instance_layers(PFN_vkGetInstanceProcAddr get_insta
 CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t capacity,
                                                const char **out_names);
 
-/** The device extensions that Culvert makes use of where they are enabled: enable those that the
- * device has. VK_EXT_external_memory_host: buffers in host memory
- * (culv_vk_buffer_create_desc::host_memory), and fallbacks' copies without a detour.
- * VK_EXT_external_memory_dma_buf: exports as dma-buf. VK_KHR_maintenance4, below Vulkan 1.3 and
- * with its feature: memory requirements before a resource exists (culvert/vulkan_check.h). Writes
- * up to `capacity` names and returns how many there are.
+/** Lists the device extensions that Culvert uses when they are enabled. Enable those that the
+ * device has. Writes up to `capacity` names and returns the number of names.
+ *
+ * VK_EXT_external_memory_host: buffers in host memory (culv_vk_buffer_create_desc::host_memory),
+ * and a fallback copies without a detour. VK_EXT_external_memory_dma_buf: exports as dma-bufs.
+ * VK_KHR_maintenance4, below Vulkan 1.3 and with its feature: memory requirements are known before
+ * a resource exists (culvert/vulkan_check.h).
  * Errors: none.
  * Ownership: static strings.
  * Threads: any.
@@ -142,12 +151,14 @@ CULV_EXPORT uint32_t culv_vk_device_extensions(uint32_t api_version, uint32_t ca
 CULV_EXPORT uint32_t culv_vk_optional_device_extensions(uint32_t api_version, uint32_t capacity,
                                                         const char **out_names);
 
-/** Ranks the physical devices of an instance: those that CUDA can reach first (NVIDIA's before the
- * twin's, discrete before others), the rest after them with the reason. desc, which may be NULL,
- * limits the CUDA driver as it does for culv_device_open_by_uuid(). *count says how many elements
- * `out` has and is set to how many there are; out may be NULL to ask for that alone. Each element's
- * struct_size must be set. Opens no context.
- * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is no
+/** Ranks the physical devices of an instance. Devices that CUDA can reach come first (NVIDIA's
+ * before the twin's, discrete ones before others). The rest follow, each with the reason. Opens no
+ * context.
+ *
+ * desc limits the CUDA driver as in culv_device_open_by_uuid(); it may be NULL. *count says how
+ * many elements `out` has, and is set to the number of devices. out may be NULL to ask only for the
+ * number. Set each element's struct_size.
+ * Errors: INVALID, DRIVER (a Vulkan call failed), OUT_OF_MEMORY. A machine without CUDA is not an
  * error: no device is reachable then.
  * Ownership: the copies are yours.
  * Threads: any.
@@ -156,9 +167,9 @@ CULV_EXPORT culv_result culv_vk_rank_physical_devices(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     const culv_device_desc *desc, uint32_t *count, culv_vk_candidate *out);
 
-/** Opens the CUDA device that is this physical device, by UUID. desc may be NULL.
- * Errors: INVALID; NO_DEVICE with every device of both sides named and the likely cause;
- * UNSUPPORTED; DRIVER; ASYNC; OUT_OF_MEMORY.
+/** Opens the CUDA device that is this physical device. It finds it by UUID. desc may be NULL.
+ * Errors: INVALID, NO_DEVICE (the message names every device of both sides and the likely cause),
+ * UNSUPPORTED, DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: *out is yours; give it to culv_device_close().
  * Threads: any.
  * Since: 0.1 */
@@ -166,30 +177,32 @@ CULV_EXPORT culv_result culv_device_open_for_vulkan(
     PFN_vkGetInstanceProcAddr get_instance_proc_addr, VkInstance instance,
     VkPhysicalDevice physical_device, const culv_device_desc *desc, culv_device **out);
 
-/** Attaches the caller's VkDevice to the device that is the same GPU.
+/** Attaches your VkDevice to the culv_device of the same GPU.
  * Errors: INVALID (DEVICE_MISMATCH, DEVICE_GROUP, EXTENSION_MISSING, LAYER_MISSING, VULKAN_VERSION
  * ...), UNSUPPORTED (VULKAN_VERSION: a device of Vulkan 1.0), DRIVER, OUT_OF_MEMORY.
- * Ownership: the Vulkan handles stay yours and must outlive *out, which is yours, for
+ * Ownership: the Vulkan handles stay yours and must outlive *out. *out is yours; give it to
  * culv_vk_detach().
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_attach(culv_device *device, const culv_vk_device_desc *desc,
                                        culv_vk_device **out);
 
-/** What addresses and sizes of host memory must be multiples of to be imported:
- * minImportedHostPointerAlignment, or a page where that is larger. 0: the VkDevice was created
- * without VK_EXT_external_memory_host; 0 for NULL.
+/** Returns the number of bytes that addresses and sizes of host memory must be multiples of before
+ * Vulkan can import it: minImportedHostPointerAlignment, or a page when that is larger. 0 when the
+ * VkDevice was created without VK_EXT_external_memory_host. 0 for NULL.
  * Errors: none.
  * Ownership: none.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT VkDeviceSize culv_vk_host_import_alignment(const culv_vk_device *vk);
 
-/** Gives the attachment up and sets *vk to NULL; NULL, or a pointer to NULL, is a no-op. Imports
- * live on. Only what was made through it (culv_vk_buffer_create() and its like) still makes Vulkan
- * calls, when it is destroyed. Once nothing of that is left either, no deferred release makes any:
- * on the HOST path (culvert/fallback.h) the last call, this one or a destroy, waits for what the
- * ..._after() calls have deferred.
+/** Gives the attachment up and sets *vk to NULL. Imports live on. NULL, or a pointer to NULL, is a
+ * no-op.
+ *
+ * Afterwards only objects that Culvert made with the attachment (culv_vk_buffer_create() and
+ * others) make Vulkan calls, when you destroy them. When these are gone too, no deferred release
+ * makes any. For that, on the HOST path (culvert/fallback.h), the last call waits for what the
+ * ..._after() calls have deferred; it is either this call or a destroy.
  * Errors: none.
  * Ownership: *vk is Culvert's again.
  * Threads: any, ordered with other calls on this object.

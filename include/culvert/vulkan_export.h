@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: Vulkan memory and semaphores as operating-system handles, and handles of CUDA's memory
- * as Vulkan memory. For what culv_vk_memory_import() and culv_vk_semaphore_import() do not do by
- * themselves: another process, another API, memory that CUDA allocated. */
+/* Culvert: exports Vulkan memory and semaphores as operating-system handles, and turns handles of
+ * CUDA's memory into Vulkan memory.
+ *
+ * You need this only for another process, another API, or memory that CUDA allocated.
+ * culv_vk_memory_import() and culv_vk_semaphore_import() export by themselves.
+ *
+ *   Vulkan to others:  culv_vk_memory_export_dup(), culv_vk_semaphore_export_dup()
+ *   CUDA to Vulkan:    culv_vmm_export_dup() or culv_dma_buf_export_dup(),
+ *                      then culv_vk_memory_from_handle() */
 #ifndef CULV_VULKAN_EXPORT_H_
 #define CULV_VULKAN_EXPORT_H_
 
@@ -10,62 +16,65 @@
 
 CULV_EXTERN_C_BEGIN
 
-/** Exports a VkDeviceMemory of yours, also where the VkDevice is another GPU than the culv_device.
- * `type` is one that it was allocated for (VkExportMemoryAllocateInfo): OPAQUE_FD or DMA_BUF_FD, on
- * Windows OPAQUE_WIN32 (an NT handle) or OPAQUE_WIN32_KMT. A file descriptor is closed on exec.
+/** Exports your VkDeviceMemory. It works even if the VkDevice is another GPU than the culv_device.
+ * `type` is one that the memory was allocated for (VkExportMemoryAllocateInfo): OPAQUE_FD or
+ * DMA_BUF_FD; on Windows OPAQUE_WIN32 (an NT handle) or OPAQUE_WIN32_KMT. A file descriptor is
+ * closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE; OS: no file descriptor is left),
- * UNSUPPORTED (HANDLE_TYPE: a type that this system does not have; EXTENSION_MISSING: not enabled,
- * or no dma-bufs here), DRIVER, ASYNC, OUT_OF_MEMORY.
+ * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
+ * are no dma-bufs here), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkDeviceMemory stays yours; each call makes a new *out, which you close with
- * culv_handle_close(). Vulkan gives one NT handle for a memory object and type, and
- * culv_vk_memory_import() takes one too: export once, then culv_handle_dup().
+ * culv_handle_close(). Vulkan gives only one NT handle for a memory object and type, and
+ * culv_vk_memory_import() takes one too: export once, then use culv_handle_dup().
  * Threads: any.
  * Since: 0.1.
  * Source: VK_KHR_external_memory_fd, VK_KHR_external_memory_win32. */
 CULV_EXPORT culv_result culv_vk_memory_export_dup(culv_vk_device *vk, VkDeviceMemory memory,
                                                   culv_handle_type type, culv_handle *out);
 
-/** Exports a VkSemaphore of yours. `type` is one that it was created for
- * (VkExportSemaphoreCreateInfo): OPAQUE_FD, on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. A file
- * descriptor is closed on exec.
+/** Exports your VkSemaphore. `type` is one that it was created for (VkExportSemaphoreCreateInfo):
+ * OPAQUE_FD; on Windows OPAQUE_WIN32 or OPAQUE_WIN32_KMT. A file descriptor is closed on exec.
  * Errors: INVALID (NULL_ARGUMENT, HANDLE_TYPE, NOT_EXPORTABLE; OS: no file descriptor is left),
  * UNSUPPORTED (HANDLE_TYPE, EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the VkSemaphore stays yours; each call makes a new *out, which you close with
- * culv_handle_close(); NT handles as with culv_vk_memory_export_dup().
+ * culv_handle_close(). For NT handles see culv_vk_memory_export_dup().
  * Threads: any.
  * Since: 0.1.
  * Source: VK_KHR_external_semaphore_fd, VK_KHR_external_semaphore_win32. */
 CULV_EXPORT culv_result culv_vk_semaphore_export_dup(culv_vk_device *vk, VkSemaphore semaphore,
                                                      culv_handle_type type, culv_handle *out);
 
-/** Memory behind a handle for Vulkan to allocate. Zero in every field but struct_size means the
+/** Memory behind a handle that Vulkan is to use. Zero in every field but struct_size means the
  * default. */
 typedef struct culv_vk_memory_from_handle_desc {
     size_t struct_size; /**< Set by culv_vk_memory_from_handle_desc_init(). */
-    /** Required: OPAQUE_FD (of CUDA: cuMemExportToShareableHandle) or DMA_BUF_FD
+    /** Required. OPAQUE_FD of CUDA (cuMemExportToShareableHandle) or DMA_BUF_FD
      * (culv_dma_buf_export_dup()); on Windows OPAQUE_WIN32 or its KMT form. */
     culv_handle handle;
-    VkDeviceSize size; /**< Required: bytes, VkMemoryAllocateInfo::allocationSize. */
-    /** UUID of the device that it was exported from; another than the VkDevice's is refused, which
-     * drivers accept and then show wrong data. All zero: CUDA is asked whose cuMemCreate() made it;
-     * of all other memory you vouch that it is the VkDevice's. */
+    /** Required: size in bytes, VkMemoryAllocateInfo::allocationSize. */
+    VkDeviceSize size;
+    /** UUID of the device that exported the memory. Culvert refuses another device than the
+     * VkDevice's: drivers accept its memory and then show wrong data. All zero: Culvert asks CUDA
+     * which device's cuMemCreate() made it; for all other memory you vouch that it is the
+     * VkDevice's. */
     culv_uuid exporter;
-    /** Optional: what will be bound: its requirements choose the memory type. */
+    /** Optional: the buffer that you will bind. Its requirements choose the memory type. */
     VkBuffer buffer;
-    /** The same for an image. Not both, and not a DISJOINT one: give memory_type_bits. */
+    /** Optional: the image that you will bind. Not both. For a DISJOINT image give memory_type_bits
+     * instead. */
     VkImage image;
-    /** Without either: VkMemoryRequirements::memoryTypeBits of what will be bound. 0: any. Where
-     * Vulkan itself exported the memory as OPAQUE_FD, the one bit of the type it was allocated
-     * with. */
+    /** Without buffer and image: VkMemoryRequirements::memoryTypeBits of what you will bind. 0:
+     * any. When Vulkan itself exported the memory as OPAQUE_FD: only the bit of the memory type
+     * that it was allocated with. */
     uint32_t memory_type_bits;
-    /** Allocate for `buffer` or `image` alone (VkMemoryDedicatedAllocateInfo). `size` is then the
-     * very size that it needs; CUDA's allocations are often more, of which this is the beginning.
-     * An image on memory of CUDA's must be, unless that is compressible
+    /** Dedicates the memory to `buffer` or `image` (VkMemoryDedicatedAllocateInfo). `size` must
+     * then be exactly the size that it needs. CUDA's allocations are often larger; Vulkan then uses
+     * the beginning. An image on CUDA's memory must be dedicated, unless the memory is compressible
      * (culv_vk_image_bind_vmm()). */
     culv_bool dedicated;
-    const char *label; /**< For messages, read during the call. Default: none. */
+    const char *label; /**< For messages. Read during the call. Default: none. */
     /** VkMemoryAllocateFlagsInfo::flags: VK_MEMORY_ALLOCATE_DEVICE_ADDRESS_BIT for buffers whose
-     * address is taken, or 0. */
+     * address you take, or 0. */
     VkMemoryAllocateFlags allocate_flags;
 } culv_vk_memory_from_handle_desc;
 
@@ -82,15 +91,15 @@ static inline culv_vk_memory_from_handle_desc culv_vk_memory_from_handle_desc_in
     return d;
 }
 
-/** Makes a VkDeviceMemory of memory that a handle names: of the allowed memory types a device-local
- * one where there is one. What is bound to it must have been created with
- * VkExternalMemoryBufferCreateInfo or VkExternalMemoryImageCreateInfo and the handle's type. A
- * dma-buf needs VK_EXT_external_memory_dma_buf on the VkDevice (Culvert sees whether the device has
- * it, not whether it was enabled), and a machine whose driver has it.
+/** Makes a VkDeviceMemory of the memory that a handle names. It picks a device-local memory type if
+ * one is allowed. Create what you bind to it with VkExternalMemoryBufferCreateInfo or
+ * VkExternalMemoryImageCreateInfo and the handle's type. A dma-buf needs
+ * VK_EXT_external_memory_dma_buf on the VkDevice, and a machine whose driver has it. Culvert sees
+ * whether the device has that extension, but not whether you enabled it.
  * Errors: INVALID (NULL_ARGUMENT, VALUE, SIZE, HANDLE_TYPE, HANDLE_BAD, HANDLE_KIND, OS,
- * DEVICE_MISMATCH, DEDICATED: required, or of another size than needed; MEMORY_TYPE), UNSUPPORTED
- * (HANDLE_TYPE: a type that this system does not have; EXTENSION_MISSING: not enabled, or no
- * dma-bufs here; MEMORY_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
+ * DEVICE_MISMATCH; DEDICATED: required, or the size is not the needed one; MEMORY_TYPE),
+ * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
+ * are no dma-bufs here; MEMORY_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
  * Ownership: the handle is borrowed; *out is yours, for vkFreeMemory().
  * Threads: any.
  * Since: 0.1.

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Culvert: a VkSampler's settings as those of a CUDA texture object. */
+/* Culvert: takes the settings of a CUDA texture object from a VkSamplerCreateInfo.
+ *
+ *   culv_texture_desc d = culv_texture_desc_init();
+ *   culv_vk_texture_desc_from_sampler(&sampler_info, &d, &differences);
+ *   culv_image_get_texture(image, &d, &texture); */
 #ifndef CULV_VULKAN_TEXTURE_H_
 #define CULV_VULKAN_TEXTURE_H_
 
@@ -9,8 +13,7 @@
 
 CULV_EXTERN_C_BEGIN
 
-/* (name, bit, what differs): what of a VkSamplerCreateInfo has no counterpart in
- * CUDA_TEXTURE_DESC. */
+/* What CUDA_TEXTURE_DESC lacks of a VkSamplerCreateInfo. Each line is (name, bit, what differs). */
 #define CULV_VK_SAMPLER_DIFFERENCES(X)                                                             \
     X(MAG_FILTER, 0, "CUDA has one filter; minFilter was taken and magFilter is another")          \
     X(CUBIC_FILTER, 1, "CUDA has no cubic filter; linear was taken")                               \
@@ -28,7 +31,7 @@ CULV_EXTERN_C_BEGIN
     X(UNNORMALIZED_BORDER, 12,                                                                     \
       "CUDA clamps unnormalized coordinates to the edge alone; that was taken")
 
-/** Bits of what differs: CULV_VK_SAMPLER_COMPARE and so on. */
+/** Bits for each difference: CULV_VK_SAMPLER_COMPARE and so on. */
 typedef enum culv_vk_sampler_difference {
 #define CULV_VK_SAMPLER_ENUM_(name, bit, text) CULV_VK_SAMPLER_##name = 1 << (bit),
     CULV_VK_SAMPLER_DIFFERENCES(CULV_VK_SAMPLER_ENUM_)
@@ -36,12 +39,13 @@ typedef enum culv_vk_sampler_difference {
         CULV_VK_SAMPLER_FORCE32 = 0x7fffffff
 } culv_vk_sampler_difference;
 
-/** Fills *out with the settings of a sampler as far as they correspond, and *differences (may be
- * NULL) with a bit for each that does not. Levels, layers and plane, which a view chooses, stay as
- * they are in *out: its struct_size must be set. A sampler knows no format: the border color comes
- * in the order R, G, B, A, so swap red and blue for a B8G8R8A8 image.
- * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE, VALUE: not a VkSamplerCreateInfo, or a value outside
- * Vulkan's).
+/** Fills *out with the settings of a sampler, as far as CUDA has them. Sets a bit in *differences
+ * (which may be NULL) for each setting that CUDA lacks. Levels, layers and plane stay as they are
+ * in *out, because a view chooses them, not a sampler. Set out->struct_size first. A sampler does
+ * not know a format: the border color is in the order R, G, B, A, so swap red and blue for a
+ * B8G8R8A8 image.
+ * Errors: INVALID (NULL_ARGUMENT, STRUCT_SIZE; VALUE: not a VkSamplerCreateInfo, or a value that
+ * Vulkan lacks).
  * Ownership: none.
  * Threads: any.
  * Since: 0.1.
@@ -50,7 +54,7 @@ CULV_EXPORT culv_result culv_vk_texture_desc_from_sampler(const VkSamplerCreateI
                                                           culv_texture_desc *out,
                                                           uint32_t *differences);
 
-/** What one difference means, in one sentence.
+/** Returns what one difference means, in one sentence.
  * Errors: none; "unknown" for other values.
  * Ownership: a static string, never NULL.
  * Threads: any.
