@@ -135,8 +135,8 @@ CULV_EXPORT culv_result culv_vk_check_buffer(culv_vk_device *vk,
  * Errors: INVALID (VALUE, TILING; USAGE: a usage, a flag, samples or initialLayout; EXTENT: an
  * extent, levels or layers; MEMORY_TYPE, NULL_ARGUMENT, DEDICATED; NOT_EXPORTABLE, HANDLE_TYPE: the
  * chain does not fit; DEVICE_MISMATCH), UNSUPPORTED (FORMAT, NOT_EXPORTABLE; EXTENT: more than
- * CUDA's arrays have; USAGE: 3D images as depth attachments; HANDLE_TYPE, EXTENSION_MISSING),
- * DRIVER, ASYNC, OUT_OF_MEMORY.
+ * CUDA's arrays have; USAGE: 3D images as depth or stencil attachments; HANDLE_TYPE,
+ * EXTENSION_MISSING), DRIVER, ASYNC, OUT_OF_MEMORY.
  * Ownership: the copy is yours.
  * Threads: any.
  * Since: 0.1.
