@@ -240,7 +240,7 @@ static inline culv_result culv_cudart_device_make_current(const culv_device *dev
 /** culv_buffer_pointer() as a void *, for kernels and copies. NULL for NULL. Never pass it to
  * cudaFree().
  * Errors: none.
- * Ownership: Culvert's, valid until the buffer is unmapped.
+ * Ownership: Culvert owns it; it is valid until the buffer is unmapped.
  * Threads: any.
  * Since: 0.1 */
 static inline void *culv_cudart_buffer_pointer(const culv_buffer *buffer)
@@ -261,7 +261,7 @@ static inline void culv_cudart_buffer_unmap_after(culv_buffer **buffer, cudaStre
 /** culv_image_mipmapped_array() as a cudaMipmappedArray_t. NULL for NULL. Never pass it to
  * cudaFreeMipmappedArray().
  * Errors: none.
- * Ownership: Culvert's, valid until the image is unmapped.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1 */
 static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_image *image)
@@ -272,7 +272,7 @@ static inline cudaMipmappedArray_t culv_cudart_image_mipmapped_array(const culv_
 /** culv_image_get_array() as a cudaArray_t, for example for cudaMemcpy2DToArrayAsync(). Never pass
  * it to cudaFreeArray().
  * Errors: as culv_image_get_array().
- * Ownership: Culvert's, valid until the image is unmapped.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUarray and cudaArray_t". */
@@ -288,7 +288,7 @@ static inline culv_result culv_cudart_image_get_array(culv_image *image, uint32_
 /** culv_image_get_surface() as the type that kernels declare. Never pass it to
  * cudaDestroySurfaceObject().
  * Errors: as culv_image_get_surface().
- * Ownership: Culvert's, valid until the image is unmapped.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUsurfObject and cudaSurfaceObject_t". */
@@ -304,7 +304,7 @@ static inline culv_result culv_cudart_image_get_surface(culv_image *image, uint3
 /** culv_image_get_texture() as the type that kernels declare. Never pass it to
  * cudaDestroyTextureObject().
  * Errors: as culv_image_get_texture().
- * Ownership: Culvert's, valid until the image is unmapped.
+ * Ownership: Culvert owns it; it is valid until the image is unmapped.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda_runtime_api.h, "Interactions between CUtexObject and cudaTextureObject_t". */

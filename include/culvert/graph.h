@@ -25,7 +25,7 @@ CULV_EXTERN_C_BEGIN
  * semaphore is binary: a graph that runs many times would signal it many times for one wait;
  * DEVICE_MISMATCH; TIMELINE_BACKWARDS), UNSUPPORTED (CAPTURE: a relayed semaphore of a fallback),
  * DRIVER, ASYNC.
- * Ownership: *out is the graph's.
+ * Ownership: the graph owns *out.
  * Threads: any, one at a time for each graph.
  * Since: 0.1
  * Source: cuda.h, cuGraphAddExternalSemaphoresSignalNode. */
@@ -36,7 +36,7 @@ CULV_EXPORT culv_result culv_graph_add_signal(CUgraph graph, const CUgraphNode *
 
 /** Adds a node to a graph that waits for timelines. A value may be signaled after the launch.
  * Errors: as culv_graph_add_signal().
- * Ownership: *out is the graph's.
+ * Ownership: the graph owns *out.
  * Threads: any, one at a time for each graph.
  * Since: 0.1.
  * Source: cuda.h, cuGraphAddExternalSemaphoresWaitNode. */
@@ -73,7 +73,7 @@ CULV_EXPORT culv_result culv_graph_exec_set_wait(CUgraphExec exec, CUgraphNode n
  * order of cuGraphGetNodes. The graph may be built by hand or by a capture. Each count says how
  * many elements its array has, and is set to the number of nodes.
  * Errors: INVALID (NULL_ARGUMENT), DRIVER, OUT_OF_MEMORY.
- * Ownership: the nodes are the graph's.
+ * Ownership: the graph owns the nodes.
  * Threads: any, one at a time for each graph.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_graph_get_semaphore_nodes(culv_device *device, CUgraph graph,

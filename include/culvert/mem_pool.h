@@ -115,7 +115,7 @@ CULV_EXPORT void culv_mem_pool_destroy(culv_mem_pool **pool);
 /** Returns the driver's pool, for cuMemPoolTrimTo, cuDeviceSetMemPool and others. NULL for NULL.
  * Never destroy it.
  * Errors: none.
- * Ownership: the pool keeps it.
+ * Ownership: the pool owns it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUmemoryPool culv_mem_pool_native_handle(const culv_mem_pool *pool);

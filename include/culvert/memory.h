@@ -162,7 +162,7 @@ CULV_EXPORT void culv_buffer_unmap_after(culv_buffer **buffer, CUstream last_use
 /** Returns the device pointer to the buffer's first byte. It is valid until the buffer is unmapped.
  * 0 for NULL. The pointer is the driver's: pass it to kernels and copies, never to cuMemFree.
  * Errors: none.
- * Ownership: Culvert's.
+ * Ownership: Culvert owns it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_buffer_pointer(const culv_buffer *buffer);

@@ -165,7 +165,7 @@ CULV_EXPORT void culv_last_error(culv_error *out);
 
 /** Returns the message of the calling thread's last error, or "" when there was none.
  * Errors: none.
- * Ownership: the text is Culvert's and stays valid until this thread's next Culvert call.
+ * Ownership: Culvert owns the text, which stays valid until this thread's next Culvert call.
  * Threads: any; each thread has its own last error.
  * Since: 0.1 */
 CULV_EXPORT const char *culv_last_error_message(void);

@@ -74,8 +74,8 @@ typedef struct culv_ring_settings {
     /** Maximum number of frames that may be queued ahead of the consumer's GPU. It keeps a program
      * without back-pressure of its own from queueing work without end. When it is reached, acquire
      * blocks until up to half of them have completed, so that not every acquire asks the driver.
-     * With MAILBOX it limits only the consumer. At most 255 hand-overs are counted. Default: 2 x
-     * depth; unlimited when the host cannot wait on `done`. */
+     * With MAILBOX it limits only the consumer. The limit is never more than 255 hand-overs; a
+     * burst is one hand-over. Default: 2 x depth; unlimited when the host cannot wait on `done`. */
     uint32_t max_frames_in_flight;
     /** FIFO: when nonzero, a bound in nanoseconds, and the ring chooses depth and burst itself.
      * Both become the same number: the largest with which 99 % of the frames are consumed within
@@ -330,7 +330,7 @@ CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, int f
  * culv_graph_exec_set_wait()). Use it with the values of culv_ring_acquire() and
  * culv_ring_release(). NULL when the timeline lacks a CUDA half, or for NULL.
  * Errors: none.
- * Ownership: the owner of culv_ring_timeline::semaphore keeps it.
+ * Ownership: whoever owns culv_ring_timeline::semaphore owns it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_semaphore *culv_ring_semaphore(const culv_ring *ring, culv_ring_side side);

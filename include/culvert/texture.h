@@ -109,7 +109,7 @@ static inline culv_texture_desc culv_texture_desc_init(void)
  * settings that contradict each other or the format), UNSUPPORTED (LEVEL: a range that CUDA cannot
  * view, in blocks, cubes, 1D arrays and NORMALIZED images; unnormalized_coordinates in layers of
  * several levels), DRIVER, ASYNC, OUT_OF_MEMORY.
- * Ownership: the object is Culvert's and valid until the image is unmapped; never destroy it.
+ * Ownership: Culvert owns the object; it is valid until the image is unmapped; never destroy it.
  * Threads: any.
  * Since: 0.1.
  * Source: cuda.h, cuTexObjectCreate. */

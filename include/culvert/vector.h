@@ -200,7 +200,7 @@ CULV_EXPORT culv_result culv_vector_retire(culv_vector *vector, CUdeviceptr befo
 
 /** Returns the address of the first byte. 0 for NULL. Only a move changes it.
  * Errors: none.
- * Ownership: the address is the vector's; never pass it to cuMemFree.
+ * Ownership: the vector owns the memory; never pass it to cuMemFree.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_vector_pointer(const culv_vector *vector);
@@ -231,7 +231,7 @@ CULV_EXPORT uint64_t culv_vector_generation(const culv_vector *vector);
  * 0), and sets *count to the number of chunks. Sets *generation (which may be NULL) to the
  * generation of this list.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the copies are yours; the allocations in them are the vector's.
+ * Ownership: the copies are yours; the vector owns the allocations in them.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vector_get_chunks(const culv_vector *vector, culv_vector_chunk *chunks,

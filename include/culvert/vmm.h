@@ -264,7 +264,7 @@ CULV_EXPORT culv_result culv_vmm_allocation_retain_at(culv_device *device, CUdev
  * make. 0 for NULL. Do not identify memory by it: two handles of the same memory may differ, and an
  * equal handle may name other memory later.
  * Errors: none.
- * Ownership: the allocation's.
+ * Ownership: the allocation owns it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT uint64_t culv_vmm_allocation_native_handle(const culv_vmm_allocation *allocation);
@@ -331,7 +331,7 @@ CULV_EXPORT culv_result culv_vmm_range_destroy(culv_vmm_range **range);
 
 /** Returns the first address. 0 for NULL.
  * Errors: none.
- * Ownership: Culvert's.
+ * Ownership: Culvert owns it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT CUdeviceptr culv_vmm_range_pointer(const culv_vmm_range *range);

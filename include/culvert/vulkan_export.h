@@ -100,7 +100,7 @@ static inline culv_vk_memory_from_handle_desc culv_vk_memory_from_handle_desc_in
  * DEVICE_MISMATCH; DEDICATED: required, or the size is not the needed one; MEMORY_TYPE),
  * UNSUPPORTED (HANDLE_TYPE: this system lacks the type; EXTENSION_MISSING: not enabled, or there
  * are no dma-bufs here; MEMORY_TYPE), DRIVER (HANDLE_REFUSED), ASYNC, OUT_OF_MEMORY.
- * Ownership: the handle is borrowed; *out is yours, for vkFreeMemory().
+ * Ownership: the handle is borrowed. *out is yours; give it to vkFreeMemory().
  * Threads: any.
  * Since: 0.1.
  * Source: VkImportMemoryFdInfoKHR, vkGetMemoryFdPropertiesKHR. */

@@ -116,15 +116,15 @@ CULV_EXPORT void culv_vk_semaphore_destroy_after(culv_vk_semaphore **semaphore, 
 
 /** Returns the VkSemaphore, for submissions. VK_NULL_HANDLE for NULL. Never destroy it.
  * Errors: none.
- * Ownership: Culvert's.
+ * Ownership: Culvert owns it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT VkSemaphore culv_vk_semaphore_handle(const culv_vk_semaphore *semaphore);
 
 /** Returns CUDA's half, for culv_semaphore_signal() and culv_semaphore_wait(). NULL for NULL.
  * Errors: none.
- * Ownership: Culvert's, valid until the semaphore is destroyed; culv_semaphore_destroy() refuses
- * it.
+ * Ownership: Culvert owns it; it is valid until the semaphore is destroyed;
+ * culv_semaphore_destroy() refuses it.
  * Threads: any.
  * Since: 0.1 */
 CULV_EXPORT culv_semaphore *culv_vk_semaphore_cuda(const culv_vk_semaphore *semaphore);

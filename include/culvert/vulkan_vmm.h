@@ -144,7 +144,7 @@ CULV_EXPORT culv_result culv_vk_vector_create(culv_vk_device *vk, culv_vector *v
 /** Destroys the view and sets *view to NULL. Vulkan's work with its buffers must be done. NULL, or
  * a pointer to NULL, is a no-op.
  * Errors: none.
- * Ownership: *view is Culvert's again, and its buffers are gone.
+ * Ownership: Culvert owns the view again, and its buffers are gone.
  * Threads: any, ordered with other calls.
  * Since: 0.1 */
 CULV_EXPORT void culv_vk_vector_destroy(culv_vk_vector **view);
@@ -167,7 +167,7 @@ CULV_EXPORT culv_result culv_vk_vector_update(culv_vk_vector *view);
 /** Lists the buffers by offset. Writes up to `capacity` of them into parts (NULL when capacity is
  * 0), and sets *count to the number of buffers.
  * Errors: INVALID (NULL_ARGUMENT).
- * Ownership: the buffers stay Culvert's and are valid until an update drops them.
+ * Ownership: Culvert owns the buffers, which are valid until an update drops them.
  * Threads: one at a time.
  * Since: 0.1 */
 CULV_EXPORT culv_result culv_vk_vector_get_buffers(const culv_vk_vector *view,
