@@ -93,7 +93,7 @@ typedef struct culv_device_caps {
     /** The GPU reads pageable memory through the CPU's page tables, as on Grace. */
     culv_bool pageable_memory_access_uses_host_page_tables;
     culv_bool luid_valid; /**< The driver tells a LUID, as on Windows in WDDM mode. */
-    culv_luid luid;      /**< Its adapter's, where luid_valid. */
+    culv_luid luid;       /**< Its adapter's, where luid_valid. */
     /** The bit of its node among linked GPUs, where luid_valid: 1 for a GPU alone. */
     uint32_t node_mask;
 } culv_device_caps;

@@ -24,7 +24,8 @@
 CULV_EXTERN_C_BEGIN
 
 /** Opaque: a ring. Each side is used by one thread at a time. The two sides may be two threads or
- * one. A thread that is cancelled (pthread_cancel) while it waits in a call ends after the call, not in it. So
+ * one. A thread that is cancelled (pthread_cancel) while it waits in a call ends after the call,
+ *   not in it. So
  * give your waits a timeout, or wake them with culv_ring_destroy(). */
 typedef struct culv_ring culv_ring;
 
@@ -168,8 +169,8 @@ typedef struct culv_ring_frame {
     uint64_t signal_value;
     /** MAILBOX, consumer: number of frames skipped since the last frame that it got. */
     uint64_t skipped;
-    uint32_t slot;         /**< The slot, 0 to depth - 1. */
-    culv_bool repeated;     /**< MAILBOX, consumer: nonzero when this is the same frame as before. */
+    uint32_t slot;      /**< The slot, 0 to depth - 1. */
+    culv_bool repeated; /**< MAILBOX, consumer: nonzero when this is the same frame as before. */
     culv_bool burst_begins; /**< Nonzero for the first frame of a burst: it waits. */
     culv_bool burst_ends;   /**< Nonzero for the last frame of a burst: it signals. */
 } culv_ring_frame;

@@ -59,7 +59,7 @@ typedef struct culv_texture_desc {
     culv_texture_filter mip_filter;  /**< Filter between levels. */
     culv_texture_read read;          /**< What a read returns. */
     float mip_bias;                  /**< Added to the level. In levels. */
-    culv_bool clamp_lod;              /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
+    culv_bool clamp_lod;             /**< Nonzero: min_lod and max_lod apply. 0: all levels. */
     float min_lod;                   /**< In levels, counted from base_level. */
     float max_lod;                   /**< In levels, counted from base_level. */
     uint32_t max_anisotropy;         /**< At most 16. 0 and 1: off. */

@@ -179,7 +179,7 @@ typedef struct culv_vmm_range_desc {
     /** A hint: a multiple of the granularity. The driver may choose another address. 0: no hint. */
     CUdeviceptr address;
     culv_bool fixed_address; /**< Nonzero: reserve `address` or fail (ADDRESS). */
-    const char *label;      /**< Copied (up to 63 bytes). Default: none. */
+    const char *label;       /**< Copied (up to 63 bytes). Default: none. */
 } culv_vmm_range_desc;
 
 /** Returns a default descriptor.

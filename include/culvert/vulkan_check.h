@@ -35,9 +35,9 @@ typedef struct culv_vk_check_desc {
     culv_handle_type handle_type;
     /** The properties that the memory type must have. 0: DEVICE_LOCAL. */
     VkMemoryPropertyFlags memory_properties;
-    culv_texels texels;   /**< Images: as culv_image_desc::texels. */
+    culv_texels texels;    /**< Images: as culv_image_desc::texels. */
     culv_bool no_surfaces; /**< Images: as culv_image_desc::no_surfaces. */
-    const char *label;    /**< Appears in messages. Default: none. */
+    const char *label;     /**< Appears in messages. Default: none. */
     /** Buffers: as culv_vk_buffer_create_desc::host_memory. The answer then has no handle_types.
      * Its memory_type_index is not known yet, because it depends on the pages. */
     culv_bool host_memory;

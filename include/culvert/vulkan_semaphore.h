@@ -23,7 +23,7 @@ typedef struct culv_vk_semaphore_desc {
     /** Required. Created with VkExportSemaphoreCreateInfo{OPAQUE_FD}. */
     VkSemaphore semaphore;
     culv_semaphore_type type; /**< Required: the type that it was created as. */
-    culv_bool untracked;       /**< Binary: as culv_semaphore_desc::untracked. */
+    culv_bool untracked;      /**< Binary: as culv_semaphore_desc::untracked. */
     /** Binary: nonzero when a signal of it was already submitted to Vulkan. */
     culv_bool signal_pending;
     const char *label; /**< Copied (up to 63 bytes). Default: none. */
@@ -49,7 +49,7 @@ typedef struct culv_vk_semaphore_create_desc {
     /** Timeline: VkSemaphoreTypeCreateInfo::initialValue. Binary: 0. */
     uint64_t initial_value;
     culv_bool untracked; /**< Binary: as culv_semaphore_desc::untracked. */
-    const char *label;  /**< Copied (up to 63 bytes). Default: none. */
+    const char *label;   /**< Copied (up to 63 bytes). Default: none. */
     /** CULV_FALLBACK_...: what may replace sharing where that is impossible (culvert/fallback.h).
      * HOST works only for timelines. Default: none. */
     uint32_t fallback;

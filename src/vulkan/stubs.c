@@ -3,6 +3,11 @@
  * compiler holds them against the public headers, whose <vulkan/vulkan_core.h> is empty in such a
  * build: what they need of it is here. */
 #include "base/message.h"
+#include "culvert/vulkan_check.h"
+#include "culvert/vulkan_fallback.h"
+#include "culvert/vulkan_ring.h"
+#include "culvert/vulkan_texture.h"
+#include "culvert/vulkan_vmm.h"
 
 #if UINTPTR_MAX == UINT64_MAX
 #    define OBJECT(name) typedef struct name##_T *name;
@@ -54,8 +59,6 @@ FLAGS2(VkAccessFlags2)
 typedef void (*PFN_vkVoidFunction)(void);
 typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, const char *name);
 
-#include "culvert/vulkan.h"
-
 #if defined(__GNUC__)
 #    pragma GCC diagnostic ignored "-Wunused-parameter"
 #endif
@@ -78,22 +81,14 @@ typedef PFN_vkVoidFunction (*PFN_vkGetInstanceProcAddr)(VkInstance instance, con
     }
 
 /* vulkan_barrier.h */
-REFUSE(culv_vk_buffer_release_barrier2, const culv_vk_buffer_transfer *transfer,
-       VkBufferMemoryBarrier2 *out)
-REFUSE(culv_vk_buffer_acquire_barrier2, const culv_vk_buffer_transfer *transfer,
-       VkBufferMemoryBarrier2 *out)
-REFUSE(culv_vk_buffer_release_barrier, const culv_vk_buffer_transfer *transfer,
-       culv_vk_buffer_barrier *out)
-REFUSE(culv_vk_buffer_acquire_barrier, const culv_vk_buffer_transfer *transfer,
-       culv_vk_buffer_barrier *out)
-REFUSE(culv_vk_image_release_barrier2, const culv_vk_image_transfer *transfer,
-       VkImageMemoryBarrier2 *out)
-REFUSE(culv_vk_image_acquire_barrier2, const culv_vk_image_transfer *transfer,
-       VkImageMemoryBarrier2 *out)
-REFUSE(culv_vk_image_release_barrier, const culv_vk_image_transfer *transfer,
-       culv_vk_image_barrier *out)
-REFUSE(culv_vk_image_acquire_barrier, const culv_vk_image_transfer *transfer,
-       culv_vk_image_barrier *out)
+REFUSE(culv_vk_buffer_get_barrier2, const culv_vk_buffer_transfer *transfer,
+       culv_vk_direction direction, VkBufferMemoryBarrier2 *out)
+REFUSE(culv_vk_buffer_get_barrier, const culv_vk_buffer_transfer *transfer,
+       culv_vk_direction direction, culv_vk_buffer_barrier *out)
+REFUSE(culv_vk_image_get_barrier2, const culv_vk_image_transfer *transfer,
+       culv_vk_direction direction, VkImageMemoryBarrier2 *out)
+REFUSE(culv_vk_image_get_barrier, const culv_vk_image_transfer *transfer,
+       culv_vk_direction direction, culv_vk_image_barrier *out)
 
 /* vulkan_check.h */
 REFUSE(culv_vk_check_buffer, culv_vk_device *vk, const VkBufferCreateInfo *create_info,
@@ -144,12 +139,13 @@ REFUSE(culv_vk_image_map, culv_vk_device *vk, culv_memory *memory, const culv_vk
        culv_image **out)
 REFUSE(culv_vk_image_map_pitched, culv_vk_device *vk, culv_memory *memory,
        const culv_vk_image_desc *desc, uint32_t level, uint32_t plane, culv_buffer **out,
-       culv_vk_pitched *layout)
+       culv_subresource_layout *layout)
 REFUSE(culv_vk_buffer_create, culv_vk_device *vk, const culv_vk_buffer_create_desc *desc,
        culv_vk_buffer **out)
 DESTROY(culv_vk_buffer_destroy, culv_vk_buffer **buffer)
 DESTROY(culv_vk_buffer_destroy_after, culv_vk_buffer **buffer, CUstream last_use)
 NOTHING(VkBuffer, culv_vk_buffer_handle, const culv_vk_buffer *buffer)
+NOTHING(CUdeviceptr, culv_vk_buffer_pointer, const culv_vk_buffer *buffer)
 VkDeviceMemory culv_vk_buffer_memory(const culv_vk_buffer *buffer, VkDeviceSize *size)
 {
     if (size != NULL) *size = 0;
@@ -177,6 +173,8 @@ NOTHING(culv_ring *, culv_vk_ring_core, const culv_vk_ring *ring)
 NOTHING(culv_vk_image *, culv_vk_ring_image, const culv_vk_ring *ring, uint32_t slot,
         uint32_t resource)
 NOTHING(culv_vk_buffer *, culv_vk_ring_buffer, const culv_vk_ring *ring, uint32_t slot,
+        uint32_t resource)
+NOTHING(CUdeviceptr, culv_vk_ring_pointer, const culv_vk_ring *ring, uint32_t slot,
         uint32_t resource)
 NOTHING(VkSemaphore, culv_vk_ring_semaphore, const culv_vk_ring *ring, culv_ring_side side)
 REFUSE(culv_vk_ring_acquire, culv_vk_ring *ring, uint64_t timeout, culv_vk_ring_frame *out)

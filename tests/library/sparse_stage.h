@@ -24,7 +24,8 @@ culv_device *sparse_stage_second(const sparse_stage *s);
 /* A tile pool of so many tiles at least. */
 culv_vmm_allocation *sparse_pool(const sparse_stage *s, uint64_t tiles);
 
-/* One bind: the tiles of a region, or all of a mip tail, onto the pool from `pool_offset` on; a pool
+/* One bind: the tiles of a region, or all of a mip tail, onto the pool from `pool_offset` on; a
+ *pool
  * that is NULL unmaps. */
 static inline culv_result sparse_map(culv_sparse_array *array, const culv_sparse_region *region,
                                      culv_vmm_allocation *pool, uint64_t pool_offset,

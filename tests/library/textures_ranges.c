@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* culv_image_get_texture(): what textures of some levels and layers read, by data: every kind of image,
+/* culv_image_get_texture(): what textures of some levels and layers read, by data: every kind of
+ *image,
  * every format of CUDA's that views have; and what has none. */
 #include "textures_room.h"
 

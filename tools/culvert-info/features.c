@@ -202,7 +202,8 @@ static bool sees_slices(const struct report *report)
     return false;
 }
 
-/* What a reader of the device's own section needs; culv_vk_candidate::reason_text, made for an error
+/* What a reader of the device's own section needs; culv_vk_candidate::reason_text, made for an
+ *error
  * message, repeats the names of both sides. */
 static void explain_no_partner(const struct report *report, struct graphics_device *d)
 {
