@@ -75,6 +75,8 @@ culvi_thread *culvi_thread_state(void);
 void *culvi_module_open(const char *path, char *why, size_t why_size);
 void *culvi_module_symbol(void *module, const char *name);
 void culvi_module_close(void *module);
+/* Whether there is a file at that path, loadable or not. */
+bool culvi_module_exists(const char *path);
 /* The absolute directory of the library (or program) that this code is in, without a trailing
  * slash; false when it is unknown, or not to be trusted. */
 bool culvi_module_self_dir(char *out, size_t size);

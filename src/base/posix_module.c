@@ -29,6 +29,11 @@ void *culvi_module_symbol(void *module, const char *name)
     return dlsym(module, name);
 }
 
+bool culvi_module_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
 void culvi_module_close(void *module)
 {
     dlclose(module);

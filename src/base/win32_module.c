@@ -29,6 +29,11 @@ void *culvi_module_symbol(void *module, const char *name)
     return address;
 }
 
+bool culvi_module_exists(const char *path)
+{
+    return GetFileAttributesA(path) != INVALID_FILE_ATTRIBUTES;
+}
+
 void culvi_module_close(void *module)
 {
     /* CUDA drivers keep threads and cannot be unloaded safely. */

@@ -39,10 +39,8 @@ void *culvi_soft_open(culvi_text *text)
             text->data[begin] = '\0';
             return module;
         }
-        FILE *there = fopen(path, "rb");
-        if (there == NULL)
+        if (!culvi_module_exists(path))
             snprintf(why, sizeof why, "none in '%s%s'", places[i].directory, places[i].below);
-        if (there != NULL) fclose(there);
         culvi_text_add(text, "%s%s", before, why);
         before = ", ";
     }

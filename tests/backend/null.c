@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/desc.h"
 #include "base/handle.h"
+#include "core/image_check.h"
 #include "cuda/context.h"
 #include "graphics/match.h"
 

@@ -256,7 +256,7 @@ static void fixed(void)
     vector_wall(&s, v);
     const uint64_t generation = culv_vector_generation(v);
     LIB_ERROR(culv_vector_grow(v, 5 * s.chunk), CULV_ERROR_OUT_OF_MEMORY, CULV_REASON_ADDRESS);
-    LIB_SAYS("fixed");
+    LIB_SAYS("no_move");
     LIB_ERROR(culv_vector_reserve(v, 4 * s.chunk + 1), CULV_ERROR_OUT_OF_MEMORY,
               CULV_REASON_ADDRESS);
     REQUIRE_EQ(culv_vector_size(v), 2 * s.chunk);
