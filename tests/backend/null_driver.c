@@ -215,6 +215,7 @@ static void without_copies(void)
             CULV_ERROR_UNSUPPORTED, CULV_REASON_PEER);
     REQUIRE(buffer == NULL && semaphore == NULL);
     suite_close(&s);
+    native.copies_nothing = false;
 }
 
 const test_case backend_own_cases[] = {
