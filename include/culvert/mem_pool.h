@@ -101,10 +101,10 @@ CULV_EXPORT culv_result culv_mem_pool_create(culv_device *device, const culv_mem
  * frees it later; the pool's own memory goes with the last of it. Does not wait. NULL, or a pointer
  * to NULL, is a no-op.
  *
- * NVIDIA's cuMemPoolDestroy crashes in a process that has no file descriptor left. So Culvert first
- * asks the system for one. If there is none, it leaves the pool to a later culv_device_collect() or
- * to culv_device_close(). culv_device_close() logs a warning when it has to leave the pool in the
- * driver. Culvert cannot see another thread that takes the last descriptor in between.
+ * NVIDIA's cuMemPoolDestroy crashes for a pool whose export failed because the process had no file
+ * descriptor left (measured on an H200). culv_mem_pool_export_dup() therefore asks the system for a
+ * descriptor before it calls the driver. If another thread takes the last one in between, Culvert
+ * leaves that pool in the driver and logs a warning.
  * Errors: none.
  * Ownership: *pool is Culvert's again.
  * Threads: any, ordered with other calls on this object.

@@ -24,9 +24,8 @@
 CULV_EXTERN_C_BEGIN
 
 /** Opaque: a ring. Each side is used by one thread at a time. The two sides may be two threads or
- * one. A thread that is cancelled (pthread_cancel) while it waits in a call ends after the call,
- *   not in it. So
- * give your waits a timeout, or wake them with culv_ring_destroy(). */
+ * one. A thread that is cancelled (pthread_cancel) while it waits in a call ends after the call, not
+ * in it. So give your waits a timeout, or wake them with culv_ring_destroy(). */
 typedef struct culv_ring culv_ring;
 
 /** Maximum number of slots of a ring. */
@@ -325,7 +324,7 @@ CULV_EXPORT culv_result culv_ring_configure(culv_ring *ring, const culv_ring_set
  * Since: 0.1.
  * Source: Vulkan specification, vkSignalSemaphore. A timeline only grows, so what the late side
  * would signal later must be dropped together with its device. */
-CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, int force);
+CULV_EXPORT culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_bool force);
 
 /** Returns CUDA's half of a side's timeline, for graphs (culv_graph_add_signal(),
  * culv_graph_exec_set_wait()). Use it with the values of culv_ring_acquire() and

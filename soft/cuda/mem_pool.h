@@ -22,6 +22,7 @@ struct soft_pool {
     int device;
     bool is_default, imported, destroyed;
     bool exported;               /* its pointers may be */
+    bool export_failed;          /* for lack of a file descriptor */
     int fd;                      /* of a pool that may be exported, or was imported; -1 */
     uint64_t id;                 /* in the file: which pool a pointer is of */
     uint64_t file_size;          /* its first page is a label */

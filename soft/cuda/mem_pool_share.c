@@ -45,7 +45,10 @@ CUresult CUDAAPI cuMemPoolExportToShareableHandle(void *handle_out, CUmemoryPool
         handleType != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
         return soft_end(CUDA_ERROR_INVALID_VALUE);
     const int fd = soft_reopen(found->fd);
-    if (fd < 0) return soft_end(CUDA_ERROR_OPERATING_SYSTEM); /* measured */
+    if (fd < 0) {
+        found->export_failed = true;
+        return soft_end(CUDA_ERROR_OPERATING_SYSTEM); /* measured */
+    }
     memcpy(handle_out, &fd, sizeof(fd));
     found->exported = true;
     return soft_end(CUDA_SUCCESS);

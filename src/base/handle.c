@@ -204,8 +204,8 @@ culv_result culvi_handle_check_left(const culvi_voice *voice, const char *label,
     if (culvi_handle_left(&os_error)) return CULV_OK;
     return culvi_fail_native(
         voice, label, CULV_ERROR_INVALID, CULV_REASON_OS, CULV_NATIVE_OS, os_error, "open",
-        "%s failed for the %s, and the process has no handle left (error %d); %s", call, what,
-        os_error, culvi_handle_left_advice);
+        "%s needs a handle for the %s, and the process has no handle left (error %d); %s", call,
+        what, os_error, culvi_handle_left_advice);
 }
 
 culv_result culvi_handle_lend_for(const culvi_voice *voice, const char *label,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Handles: their types, what is asked of them wherever one comes in, duplicates. posix_handle.c and
  * win32_handle.c are its half by system. */
-#ifndef CULVI_BASEANDLE_H_
-#define CULVI_BASEANDLE_H_
+#ifndef CULVI_BASE_HANDLE_H_
+#define CULVI_BASE_HANDLE_H_
 
 #include "base/text.h"
 #include "culvert/handle.h"

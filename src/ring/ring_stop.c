@@ -342,7 +342,7 @@ static culv_result drain(culv_ring *ring, uint64_t timeout, bool force)
     return result;
 }
 
-culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, int force)
+culv_result culv_ring_drain(culv_ring *ring, uint64_t timeout, culv_bool force)
 {
     culv_result result = culvi_ring_enter(ring, CULV_RING_PRODUCER, "culv_ring_drain");
     if (result != CULV_OK) return result;

@@ -58,4 +58,3 @@ void culvi_vmm_allocation_describe(culv_vmm_allocation *allocation,
 void culvi_vmm_release_handle(culv_device *device, CUmemGenericAllocationHandle handle);
 
 #endif
-/* --- share.c */

@@ -66,19 +66,9 @@ static culv_result check_handle_types(const culv_device *device, const culv_mem_
         types, device->caps.name, (unsigned)supported);
 }
 
-/* Gives a pool back of which no object was made, or is any more. */
+/* Gives a pool back that has no object, or has none any more. */
 static bool release_pool(culv_device *device, CUmemoryPool pool, bool last_try)
 {
-    int os_error = 0;
-    if (!culvi_handle_left(&os_error)) { /* NVIDIA's driver crashes then (measured) */
-        if (last_try)
-            culvi_log(
-                &device->voice, CULV_LOG_WARNING,
-                "a memory pool is left at the driver, whose cuMemPoolDestroy needs a file descriptor, and the process has none left (error %d); "
-                "%s",
-                os_error, culvi_handle_left_advice);
-        return last_try;
-    }
     CUresult r = CULVI_RELEASE(device, cuMemPoolDestroy, (pool));
     /* It is the process's, not the context's: once more in case that an error which stays was told
      * instead. */
@@ -89,7 +79,13 @@ static bool release_pool(culv_device *device, CUmemoryPool pool, bool last_try)
 static bool release(culv_device *device, culvi_deferred *self, bool last_try)
 {
     culv_mem_pool *pool = CULVI_CONTAINER(self, culv_mem_pool, deferred);
-    if (!release_pool(device, pool->pool, last_try)) return false;
+    if (atomic_load(&pool->broken))
+        culvi_log(
+            &device->voice, CULV_LOG_WARNING,
+            "the memory pool '%s' is left at the driver, which crashes when it destroys a pool whose export failed",
+            pool->label);
+    else if (!release_pool(device, pool->pool, last_try))
+        return false;
     culvi_free(pool);
     return true;
 }

@@ -12,6 +12,9 @@ struct culv_mem_pool {
     uint32_t handle_types; /* bits (1 << culv_handle_type); 0 of an import */
     bool imported;
     atomic_bool exported; /* its pointers can be from then on */
+    /* An export failed in the driver. cuMemPoolDestroy would crash (measured on an H200, driver
+     * 580.159, after CUDA_ERROR_OPERATING_SYSTEM). */
+    atomic_bool broken;
     char label[64];
     culvi_deferred deferred;
 };

@@ -32,10 +32,18 @@ culv_result culv_mem_pool_export_dup(culv_mem_pool *pool, culv_handle_type type,
     if (result != CULV_OK) return result;
     const bool fd = culvi_handle_row_of(type)->kind == CULVI_KIND_FD;
     void *place = fd ? (void *)&handle.value.fd : (void *)&handle.value.win32;
+    /* Asked before: a driver that finds no handle left breaks the pool. */
+    result = culvi_handle_check_left(&device->voice, pool->label,
+                                     "cuMemPoolExportToShareableHandle", "memory pool");
+    if (result != CULV_OK) {
+        culvi_leave(device, &scope);
+        return result;
+    }
     CUresult r = CULVI_CU(device, cuMemPoolExportToShareableHandle,
                           (place, pool->pool,
                            (CUmemAllocationHandleType)culvi_handle_number(type, CULVI_USE_VMM), 0));
     culvi_leave(device, &scope);
+    if (r == CUDA_ERROR_OPERATING_SYSTEM) atomic_store(&pool->broken, true);
     if (r != CUDA_SUCCESS && !culvi_cuda_sticky(r) && !culvi_cuda_gone(r))
         result = culvi_handle_check_left(&device->voice, pool->label,
                                          "cuMemPoolExportToShareableHandle", "memory pool");

@@ -111,9 +111,8 @@ bool culvi_vector_is_unmapping(culv_vector *v, uint64_t offset, uint64_t size);
 typedef struct culvi_vector_plan {
     uint64_t addresses, addresses_wish; /* in all: the least, and at best */
     bool may_move;
-    uint64_t need,
-        /* Bytes to commit: the least, and what is taken where there are addresses and memory */
-        wish;
+    /* Bytes to commit: the least, and what is taken where there are addresses and memory. */
+    uint64_t need, wish;
     uint64_t size; /* the vector gets this size if it has less */
 } culvi_vector_plan;
 

@@ -337,7 +337,7 @@ static void require_baseline(void)
     SAME(cuda, external_mappings);
     SAME(cuda, external_semaphores);
     /* A device keeps one array of each format that it asked the driver about
-     * (src/format_support.c). */
+     * (src/cuda/format_support.c). */
     FUZZ_REQUIRE(now.cuda.arrays - baseline.cuda.arrays < 256, "%" PRIu64 " arrays are alive",
                  now.cuda.arrays);
     SAME(cuda, mipmapped_arrays);

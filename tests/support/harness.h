@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A small test harness with its own main: tables of cases, run alone or many in one process.
  *
- *   prog CASE            runs one case in this process: exit 0 passed, 77 skipped, anything else
- *   failed
- *   prog CASE|GLOB...    runs those cases in children: "own" cases one a process, the others together in one. A
- *                        line for each: PASS CASE (1.234 s), SKIP CASE: why, FAIL CASE: how it
- *                        ended. A process
- *                        that fails, hangs or crashes ends there, and the cases that are left get a
- *                        new one
+ *   prog CASE            runs one case in this process: exit 0 passed, 77 skipped, else failed
+ *   prog CASE|GLOB...    runs those cases in children: "own" cases one a process, the others
+ *                        together in one. A line for each: PASS CASE (1.234 s), SKIP CASE: why,
+ *                        FAIL CASE: how it ended. A process that fails, hangs or crashes ends
+ *                        there, and the cases that are left get a new one
  *   prog                 runs all of them, then prints the totals and the marks
  *   --batch              the same for a single CASE
  *   --alone              a process for each case, "own" or not
@@ -20,9 +18,8 @@
  *   prog --marks         what each marked case says about driver and twin, and the counts
  *   --results=DIR        leaves "pass", "skip" or "fail" in DIR/CASE
  *   --check-not-all-skipped   reads those: exit 0 when at least one case passed
- *   --driver=auto|nvidia|soft the CUDA driver under test: auto is NVIDIA's where it has a device,
- *   else the
- * twin
+ *   --driver=auto|nvidia|soft   the CUDA driver under test: auto is NVIDIA's where it has a
+ *                        device, else the twin
  *   --NAME=VALUE         anything else is kept for test_option() */
 #ifndef CULVERT_TESTS_HARNESS_H_
 #define CULVERT_TESTS_HARNESS_H_

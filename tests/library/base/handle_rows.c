@@ -314,7 +314,7 @@ static culv_result make_multicast(const stage *s, culv_handle handle)
     d.size = 2u << 20;
     d.handle_types = UINT32_C(1) << handle.type;
     culv_result result = culv_multicast_create(s->w.device, &d, &out);
-    REQUIRE(result != CULV_OK && out == NULL); /* it is never tried: culv_multicast_supported() */
+    REQUIRE(result != CULV_OK && out == NULL); /* the twin that runs here has one device */
     return result;
 }
 
@@ -439,6 +439,8 @@ static void each_pair(void)
             const struct entry *c = &calls[i];
             const struct row *r = &rows[k];
             const bool served = r->serves[c->by], here = r->here && r->built;
+            /* Making one on hardware may disturb other programs of the host: never in a test. */
+            if (c->run == make_multicast && served && here && !s.w.cu->software) continue;
             int fd = right_fd(&s, c);
             const bool right = fd >= 0 && r->type == CULV_HANDLE_OPAQUE_FD && served;
             if (fd < 0) fd = open("/dev/null", O_RDWR | O_CLOEXEC);
