@@ -4,7 +4,7 @@
  *
  *   path_ring.c    Culvert's ring: several frames on their way at once, in bursts. What to copy.
  *   path_shared.c  what it is made of: both sides use one memory and wait for each other on the
- *   GPU.
+ *                  GPU.
  *   path_staged.c  for comparison: through pinned host memory, as it is done without interop.
  *
  * Of the last two:

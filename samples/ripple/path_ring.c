@@ -6,8 +6,7 @@
  *
  *   CUDA    acquire_on (its stream waits), kernels, release_on (its stream signals)
  *   Vulkan  acquire, command buffer with the frame's barriers, submit (waits and signals with the
- *   burst's first and
- * last) */
+ *           burst's first and last) */
 #include <stdlib.h>
 
 #include "../common/report.h"

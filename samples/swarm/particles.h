@@ -4,8 +4,7 @@
  *
  *   ready reaches f + 1 when CUDA has computed frame f     (Vulkan's submission waits for that)
  *   drawn reaches f + 1 when Vulkan has drawn frame f      (CUDA's stream waits for that before
- *   frame f +
- * 1) */
+ *                                                           frame f + 1) */
 #ifndef SWARM_PARTICLES_H_
 #define SWARM_PARTICLES_H_
 

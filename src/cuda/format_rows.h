@@ -3,17 +3,17 @@
  * which has the macros; no guard.
  *
  *   PLAIN       (format, kind, array format, channels, normalized array format, order, DXGI_FORMAT,
- *   GL format)
+ *                GL format)
  *   PACKED      (format, array format, normalized array format, order, DXGI_FORMAT, GL format)
  *   SPLIT       (format, 32-bit channels, order)
  *   ASPECT      (format, kind, array format, normalized array format, aspects, order, DXGI_FORMAT,
- *   GL format)
+ *                GL format)
  *   DEDICATED   the same, right in dedicated allocations alone
  *   BLOCKS      (format, array format, channels, bytes a block of 4 x 4, order, DXGI_FORMAT, GL
- *   format)
+ *                format)
  *   SRGB_BLOCKS (format, array format, CUDA's array format of the same that are sRGB, and as above)
  *   PLANES      (format, array format of that layout or NONE, planes, bits, sampling, order,
- *   DXGI_FORMAT)
+ *                DXGI_FORMAT)
  *   PAIRS       (format, array format, bytes of two texels, order, DXGI_FORMAT)
  * and those that CUDA cannot map, with the reason:
  *   NOTHING     (format, bytes a texel, order, DXGI_FORMAT, GL format, why)
