@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Physical allocations. */
 #ifndef CULVI_VMM_ALLOCATION_H_
-#    define CULVI_VMM_ALLOCATION_H_
+#define CULVI_VMM_ALLOCATION_H_
 
-#    include "cuda/context.h"
-#    include "cuda/retire.h"
-#    include "culvert/vmm.h"
+#include "cuda/context.h"
+#include "cuda/retire.h"
+#include "culvert/vmm.h"
 
 /* cuda.h has these from 12.2, 12.8 and 12.9 on. */
 enum {
