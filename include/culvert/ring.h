@@ -24,8 +24,8 @@
 CULV_EXTERN_C_BEGIN
 
 /** Opaque: a ring. Each side is used by one thread at a time. The two sides may be two threads or
- * one. A thread that is cancelled (pthread_cancel) while it waits in a call ends after the call, not
- * in it. So give your waits a timeout, or wake them with culv_ring_destroy(). */
+ * one. A thread that is cancelled (pthread_cancel) while it waits in a call ends after the call,
+ * not in it. So give your waits a timeout, or wake them with culv_ring_destroy(). */
 typedef struct culv_ring culv_ring;
 
 /** Maximum number of slots of a ring. */
