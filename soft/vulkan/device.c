@@ -165,9 +165,9 @@ void VKAPI_CALL soft_vk_destroy_device(VkDevice handle, const VkAllocationCallba
         if (device->soft && object != VK_NULL_HANDLE) atomic_fetch_sub(&(count), 1);               \
     }
 
-/* A dedicated import of an allocation of cuMemCreate for a buffer has all of its bytes: NVIDIA's
- * driver answers VK_ERROR_OUT_OF_DEVICE_MEMORY to less (measured on an H200), but takes the
- * beginning for an image. */
+/* A dedicated import of an allocation of cuMemCreate for a buffer has all of its bytes. One program
+ * saw NVIDIA's driver refuse less, and no text promises that it is taken. The beginning is taken
+ * for an image. */
 static bool is_refused(const VkMemoryAllocateInfo *info)
 {
     culv_soft_vmm_label label;

@@ -47,9 +47,8 @@ culv_result culvi_vk_vmm_check(const culv_vk_device *vk, const char *label,
 
 /* A dedicated allocation is of the very size that its image needs
  * (VUID-VkMemoryDedicatedAllocateInfo-image-02964), and VMM sizes are rounded up: Vulkan is given
- * the beginning. NVIDIA's driver takes that for images, which must be dedicated, and refuses it for
- * buffers (VK_ERROR_OUT_OF_DEVICE_MEMORY; measured): those have all of the allocation or are not
- * dedicated. */
+ * the beginning. NVIDIA's driver takes that for images, which must be dedicated. For buffers one
+ * program saw it refused, so they have all of the allocation or are not dedicated. */
 static void take_beginning(const culv_vk_device *vk, culv_vk_memory_from_handle_desc *d)
 {
     culvi_vk_needs needs;

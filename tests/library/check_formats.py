@@ -111,7 +111,7 @@ def check_registry(root, rows, planes):
 
 
 def numbers_of(macro):
-    text = (ROOT / "tests" / "library" / "format_numbers.h").read_text()
+    text = (ROOT / "tests" / "library" / "cuda" / "format_numbers.h").read_text()
     body = re.search(rf"#define {macro}\(X\)(.*?)(?:\n\n|\n#)", text, re.S).group(1)
     return [(api, int(number, 0)) for _, api, number in re.findall(r"X\((\w+), (\w+), (\w+)\)", body)]
 

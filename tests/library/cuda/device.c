@@ -339,6 +339,8 @@ static void walk(lib_world *w, const watched *s, const raw_vk_buffer *buffer, Vk
     REQUIRE(sem != NULL && sem2 != NULL);
     STEP(culv_semaphore_signal(sem, stream, ++*value));
     STEP(culv_semaphore_signal(sem, stream, *value));
+    /* Another stream must not overtake it: the counter would go back. */
+    lib_finish(w, stream);
     STEP(culv_semaphore_signal(sem, NULL, ++*value));
     STEP(culv_semaphore_wait(sem, stream, *value));
     STEP(culv_semaphore_mark_value(sem, *value));

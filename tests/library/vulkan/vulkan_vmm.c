@@ -256,8 +256,7 @@ static void handle_sizes(void)
     lib_fd fd = lib_fd_watch(d.handle.value.fd);
     const vmm_stage_objects before = vmm_stage_count();
     d.buffer = buffer;
-    /* Less, and dedicated: the twin refuses it; an H200 does for some buffers (contract,
-     * dedicated_buffer_of_less). */
+    /* Less, and dedicated: the twin refuses it, an H200 does not (contract suite). */
     d.size = needs.size;
     d.dedicated = VK_TRUE;
     if (s.w.cu->software) {
